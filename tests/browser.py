@@ -15,9 +15,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds. A page loads in two on an idle machine."""
-SWITCHES = (
+CHROMIUM_FLAGS = (
     "--headless=new",
     "--no-sandbox",  # CI runs as root in its own container; Chromium's sandbox refuses that
     "--disable-gpu",
@@ -27,10 +27,10 @@ SWITCHES = (
     "--remote-debugging-port=0",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no test reaches the internet
 )
-KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "ArrowDown": 40}
+KEY_CODES = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "ArrowDown": 40}
 """Windows key codes of keys that type no text."""
-CTRL = 2
-CATCH = """
+CTRL_MODIFIER = 2
+CAPTURE_TERMINAL_JS = """
     Object.defineProperty(Object.prototype, "_core", {
         configurable: true,
         set(core) {
@@ -40,20 +40,20 @@ CATCH = """
     });
 """
 """Stores xterm.js's Terminal, which the page does not export, in a global as soon as it is created."""
-GONE = ("Inspected target navigated or closed", "Execution context was destroyed", "Cannot find context")
+NAVIGATION_ERRORS = ("Inspected target navigated or closed", "Execution context was destroyed", "Cannot find context")
 """Chromium's error messages for a script whose page navigated away before it ran."""
-SCREEN = """(() => {
+SCREEN_LINES_JS = """(() => {
     const seen = window.terminalSeen, lines = seen?.buffer.active;
     const text = (_, row) => lines.getLine(row).translateToString(true, 0, seen.cols);
     return lines ? Array.from({length: seen.rows}, text) : [];
 })()"""
-BOX = """(() => {
+TERMINAL_BOX_JS = """(() => {
     const box = document.querySelector(".xterm-screen").getBoundingClientRect();
     return [box.x, box.y, box.width / terminalSeen.cols, box.height / terminalSeen.rows];
 })()"""
 
 
-class GaveWayError(Exception):
+class NavigatedAwayError(Exception):
     """The page that a script was to run in has navigated away."""
 
 
@@ -69,7 +69,7 @@ class Page:
         """Send a DevTools command to this tab and return its result."""
         return await self._browser.send(method, session=self._session, **params)
 
-    async def run(self, script: str) -> Any:
+    async def evaluate(self, script: str) -> Any:
         """Evaluate a JavaScript expression in the page and return its value."""
         response = await self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in response, response
@@ -78,19 +78,19 @@ class Page:
     async def text(self) -> str:
         """Return the terminal's lines followed by the page's own text; "" while the page is navigating."""
         try:
-            return "\n".join(await self.run(SCREEN)) + "\n" + await self.run("document.body?.innerText ?? ''")
-        except GaveWayError:
+            return "\n".join(await self.evaluate(SCREEN_LINES_JS)) + "\n" + await self.evaluate("document.body?.innerText ?? ''")
+        except NavigatedAwayError:
             return ""
 
     async def wait_for(self, pattern: str) -> str:
         """Wait until `pattern` matches the page's text; return that text."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not re.search(pattern, page_text := await self.text()):
             assert time.monotonic() < deadline, f"{pattern} never came:\n{page_text}"
             await asyncio.sleep(0.03)
         return page_text
 
-    async def write(self, text: str) -> None:
+    async def type_text(self, text: str) -> None:
         """Type `text` key by key. Characters without a key are inserted, as an input method does."""
         for character in text:
             if character.isascii():
@@ -103,32 +103,32 @@ class Page:
         for key in keys:
             if key.startswith("ctrl+"):
                 letter = key.removeprefix("ctrl+")
-                await self._key(key=letter, windowsVirtualKeyCode=ord(letter.upper()), modifiers=CTRL)
-            elif key in KEYS:
-                await self._key(key=key, windowsVirtualKeyCode=KEYS[key])
+                await self._key(key=letter, windowsVirtualKeyCode=ord(letter.upper()), modifiers=CTRL_MODIFIER)
+            elif key in KEY_CODES:
+                await self._key(key=key, windowsVirtualKeyCode=KEY_CODES[key])
             else:
-                await self.write(key)
+                await self.type_text(key)
 
     async def _key(self, **key: Any) -> None:
         await self.send("Input.dispatchKeyEvent", type="keyDown", **key)
         await self.send("Input.dispatchKeyEvent", type="keyUp", **{name: key[name] for name in key if name != "text"})
 
-    async def click(self, words: str) -> None:
+    async def click_text(self, text: str) -> None:
         """Click the first occurrence of `text` in the terminal."""
-        await self.wait_for(re.escape(words))
-        lines = await self.run(SCREEN)
-        row = next(row for row, line in enumerate(lines) if words in line)
-        left, top, width, height = await self.run(BOX)
-        await self._click(left + (lines[row].index(words) + 0.5) * width, top + (row + 0.5) * height)
+        await self.wait_for(re.escape(text))
+        lines = await self.evaluate(SCREEN_LINES_JS)
+        row = next(row for row, line in enumerate(lines) if text in line)
+        left, top, width, height = await self.evaluate(TERMINAL_BOX_JS)
+        await self._click(left + (lines[row].index(text) + 0.5) * width, top + (row + 0.5) * height)
 
-    async def click_on(self, selector: str) -> None:
+    async def click_element(self, selector: str) -> None:
         """Click the element that matches `selector` once it is visible."""
         box = f"document.querySelector({selector!r}).getBoundingClientRect()"
-        deadline = time.monotonic() + PATIENCE
-        while not await self.run(f"{box}.width"):
+        deadline = time.monotonic() + TIMEOUT
+        while not await self.evaluate(f"{box}.width"):
             assert time.monotonic() < deadline, f"{selector} never came."
             await asyncio.sleep(0.03)
-        await self._click(await self.run(f"{box}.x + {box}.width / 2"), await self.run(f"{box}.y + {box}.height / 2"))
+        await self._click(await self.evaluate(f"{box}.x + {box}.width / 2"), await self.evaluate(f"{box}.y + {box}.height / 2"))
 
     async def _click(self, x: float, y: float) -> None:
         position = {"x": x, "y": y}
@@ -141,7 +141,7 @@ class Page:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         await self.send("Emulation.setDeviceMetricsOverride", **size)
 
-    async def picture(self, path: Path) -> None:
+    async def screenshot(self, path: Path) -> None:
         """Save a PNG screenshot to `path`."""
         shot = await self.send("Page.captureScreenshot", format="png")
         await asyncio.to_thread(path.write_bytes, base64.b64decode(shot["data"]))
@@ -174,9 +174,9 @@ class Browser:
         future = self._pending[message_id] = asyncio.get_running_loop().create_future()
         target = {"sessionId": session} if session else {}
         await self._socket.send_json({"id": message_id, "method": method, "params": params} | target)
-        response = await asyncio.wait_for(future, PATIENCE)
-        if any(phrase in response.get("error", {}).get("message", "") for phrase in GONE):
-            raise GaveWayError(method, response)
+        response = await asyncio.wait_for(future, TIMEOUT)
+        if any(phrase in response.get("error", {}).get("message", "") for phrase in NAVIGATION_ERRORS):
+            raise NavigatedAwayError(method, response)
         assert "error" not in response, (method, response)
         return response["result"]
 
@@ -187,7 +187,7 @@ class Browser:
         await page.resize(*size)
         await page.send("Emulation.setFocusEmulationEnabled", enabled=True)
         await page.send("Page.enable")
-        await page.send("Page.addScriptToEvaluateOnNewDocument", source=CATCH + first)
+        await page.send("Page.addScriptToEvaluateOnNewDocument", source=CAPTURE_TERMINAL_JS + first)
         await page.send("Page.navigate", url=address)
         return page
 
@@ -195,9 +195,9 @@ class Browser:
         attached = await self.send("Target.attachToTarget", targetId=target, flatten=True)
         return Page(self, target, attached["sessionId"])
 
-    async def opened(self, address: str) -> Page:
+    async def wait_for_page(self, address: str) -> Page:
         """Wait until any tab shows `address`; return its page."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             targets = (await self.send("Target.getTargets"))["targetInfos"]
             for target in targets:
@@ -212,7 +212,7 @@ class Browser:
         await self._process.wait()
 
 
-def program() -> str:
+def find_chromium() -> str:
     """Return Chromium's path. Without it the test is skipped, and fails in CI."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
@@ -223,10 +223,10 @@ def program() -> str:
 
 
 @asynccontextmanager
-async def real_browser(folder: Path) -> AsyncIterator[Browser]:
+async def launch_browser(folder: Path) -> AsyncIterator[Browser]:
     """Start Chromium with its profile in `folder`."""
     output = {"stdout": asyncio.subprocess.DEVNULL, "stderr": asyncio.subprocess.DEVNULL}
-    process = await asyncio.create_subprocess_exec(program(), *SWITCHES, f"--user-data-dir={folder}", **output)
+    process = await asyncio.create_subprocess_exec(find_chromium(), *CHROMIUM_FLAGS, f"--user-data-dir={folder}", **output)
     try:
         port, path = await _devtools_address(process, folder / "DevToolsActivePort")
         devtools_url = f"ws://127.0.0.1:{port}{path}"
@@ -240,7 +240,7 @@ async def real_browser(folder: Path) -> AsyncIterator[Browser]:
 
 async def _devtools_address(process: asyncio.subprocess.Process, file: Path) -> tuple[str, str]:
     """Wait until Chromium has written its DevTools address; return port and path."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while True:
         lines = await asyncio.to_thread(_read_lines, file)
         if len(lines) == 2:

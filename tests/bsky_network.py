@@ -22,13 +22,13 @@ import httpx
 
 import node_server
 from node_server import NodeServer, UnavailableError
-from pds_server import Pds, Writer
+from pds_server import Pds, PdsAccount
 
-__all__ = ["Network", "Ref", "UnavailableError", "running"]
+__all__ = ["Network", "Ref", "UnavailableError", "run_network"]
 
 PROGRAMS = ("initdb", "pg_isready", "postgres")
-DEBIAN = Path("/usr/lib/postgresql")
-WRITTEN = "2026-02-10T09:30:00.000Z"
+DEBIAN_POSTGRES = Path("/usr/lib/postgresql")
+CREATED_AT = "2026-02-10T09:30:00.000Z"
 
 
 class Ref(NamedTuple):
@@ -44,46 +44,46 @@ class Network(NamedTuple):
     pds: Pds
     server: NodeServer
 
-    def settle(self) -> None:
+    def wait_for_appview(self) -> None:
         """Wait until the AppView has indexed everything in the PDS."""
-        assert self.server.ask() == "settled"
+        assert self.server.send_line() == "settled"
 
-    def ref(self, uri: str) -> Ref:
+    def get_ref(self, uri: str) -> Ref:
         """Return the reference to a post in the PDS."""
-        (match,) = [post for post in self.pds.posts(uri.split("/")[2]) if post["uri"] == uri]
+        (match,) = [post for post in self.pds.list_posts(uri.split("/")[2]) if post["uri"] == uri]
         return Ref(uri, str(match["cid"]))
 
-    def like(self, who: Writer, uri: str) -> Ref:
+    def like(self, account: PdsAccount, uri: str) -> Ref:
         """Like a post and return the like's reference."""
-        return self._create_record(who, "app.bsky.feed.like", subject=self.ref(uri)._asdict())
+        return self._create_record(account, "app.bsky.feed.like", subject=self.get_ref(uri)._asdict())
 
-    def repost(self, who: Writer, uri: str) -> Ref:
+    def repost(self, account: PdsAccount, uri: str) -> Ref:
         """Repost a post and return the repost's reference."""
-        return self._create_record(who, "app.bsky.feed.repost", subject=self.ref(uri)._asdict())
+        return self._create_record(account, "app.bsky.feed.repost", subject=self.get_ref(uri)._asdict())
 
-    def reply(self, who: Writer, uri: str, root: str = "") -> Ref:
+    def reply(self, account: PdsAccount, uri: str, root: str = "") -> Ref:
         """Reply to a post in the thread that starts with `root`; return the reply's reference."""
-        reply = {"root": self.ref(root or uri)._asdict(), "parent": self.ref(uri)._asdict()}
-        return self._create_record(who, "app.bsky.feed.post", text="A reply.", reply=reply)
+        reply = {"root": self.get_ref(root or uri)._asdict(), "parent": self.get_ref(uri)._asdict()}
+        return self._create_record(account, "app.bsky.feed.post", text="A reply.", reply=reply)
 
-    def quote(self, who: Writer, uri: str) -> Ref:
+    def quote(self, account: PdsAccount, uri: str) -> Ref:
         """Quote a post and return the new post's reference."""
-        embed = {"$type": "app.bsky.embed.record", "record": self.ref(uri)._asdict()}
-        return self._create_record(who, "app.bsky.feed.post", text="Look at this.", embed=embed)
+        embed = {"$type": "app.bsky.embed.record", "record": self.get_ref(uri)._asdict()}
+        return self._create_record(account, "app.bsky.feed.post", text="Look at this.", embed=embed)
 
-    def delete(self, who: Writer, uri: str) -> None:
+    def delete(self, account: PdsAccount, uri: str) -> None:
         """Delete a record of the account."""
         collection, key = uri.split("/")[3:]
-        self._call(who, "deleteRecord", {"repo": who.did, "collection": collection, "rkey": key})
+        self._call(account, "deleteRecord", {"repo": account.did, "collection": collection, "rkey": key})
 
-    def _create_record(self, account: Writer, collection: str, **value: object) -> Ref:
-        record = {"$type": collection, "createdAt": WRITTEN, **value}
+    def _create_record(self, account: PdsAccount, collection: str, **value: object) -> Ref:
+        record = {"$type": collection, "createdAt": CREATED_AT, **value}
         response = self._call(
             account, "createRecord", {"repo": account.did, "collection": collection, "record": record}
         )
         return Ref(response["uri"], response["cid"])
 
-    def _call(self, account: Writer, name: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _call(self, account: PdsAccount, name: str, body: dict[str, Any]) -> dict[str, Any]:
         headers = {"authorization": f"Bearer {account.token}"}
         response = httpx.post(f"{self.pds.url}/xrpc/com.atproto.repo.{name}", json=body, headers=headers, timeout=30)
         assert response.status_code == 200, response.text
@@ -92,24 +92,24 @@ class Network(NamedTuple):
 
 
 @contextmanager
-def running() -> Iterator[Network]:
+def run_network() -> Iterator[Network]:
     """Run a network of its own for the block, or until this process ends.
 
     Raise UnavailableError if it cannot run here.
     """
-    with node_server.running("bsky_network", str(_find_postgres()), *_unprivileged_ids()) as server:
-        yield Network(Pds(**server.said), server)
+    with node_server.run_node_server("bsky_network", str(_find_postgres()), *_unprivileged_ids()) as server:
+        yield Network(Pds(**server.info), server)
 
 
 def _find_postgres() -> Path:
     """Return the folder with PostgreSQL's programs: the one on the PATH, else Debian's newest."""
     on_path = shutil.which("postgres")
-    candidates = DEBIAN.glob("*/bin") if DEBIAN.is_dir() else ()
+    candidates = DEBIAN_POSTGRES.glob("*/bin") if DEBIAN_POSTGRES.is_dir() else ()
     newest_first = sorted(candidates, key=lambda folder: float(folder.parent.name), reverse=True)
     for folder in [*([Path(on_path).resolve().parent] if on_path else []), *newest_first]:
         if all(os.access(folder / name, os.X_OK) for name in PROGRAMS):
             return folder
-    raise UnavailableError(f"there is no PostgreSQL: {', '.join(PROGRAMS)} on the PATH or in {DEBIAN}/*/bin")
+    raise UnavailableError(f"there is no PostgreSQL: {', '.join(PROGRAMS)} on the PATH or in {DEBIAN_POSTGRES}/*/bin")
 
 
 def _unprivileged_ids() -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 
-def certificate_in(folder: Path) -> Path:
+def create_certificate(folder: Path) -> Path:
     """Create a self-signed certificate for 127.0.0.1 with its key in the same file; return its path."""
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl to make a certificate with")

@@ -9,21 +9,21 @@ FIRST, LAST = datetime(2026, 1, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
 
-class Change(NamedTuple):
+class Transition(NamedTuple):
     """The first instant of the new offset, and by how much the wall clock moves forward."""
 
     at: datetime
-    forward: timedelta
+    shift: timedelta
 
 
-def changes(zone: ZoneInfo, first: datetime = FIRST, last: datetime = LAST) -> Iterator[Change]:
+def find_transitions(zone: ZoneInfo, first: datetime = FIRST, last: datetime = LAST) -> Iterator[Transition]:
     """Yield every clock change between `first` and `last`, in order."""
     at, offset = first, first.astimezone(zone).utcoffset()
     while at < last:
         next_at = at + 6 * HOUR
         new_offset = next_at.astimezone(zone).utcoffset()
         if new_offset != offset:
-            yield Change(_bisect(at, next_at, offset, zone), new_offset - offset)
+            yield Transition(_bisect(at, next_at, offset, zone), new_offset - offset)
         at, offset = next_at, new_offset
 
 
@@ -34,7 +34,7 @@ def _bisect(before, after, offset, zone):
     return after
 
 
-def shown_by_clock(zone: ZoneInfo, first: datetime, last: datetime) -> dict[datetime, datetime]:
+def first_instants(zone: ZoneInfo, first: datetime, last: datetime) -> dict[datetime, datetime]:
     """Map each wall-clock minute from `first` to `last` to the first instant at which clocks show it."""
     instants: dict[datetime, datetime] = {}
     at = first
@@ -44,7 +44,7 @@ def shown_by_clock(zone: ZoneInfo, first: datetime, last: datetime) -> dict[date
     return instants
 
 
-def is_shown(wall: datetime, zone: ZoneInfo) -> bool:
+def wall_time_exists(wall: datetime, zone: ZoneInfo) -> bool:
     """Return whether the wall time occurs at all, judged by the offsets of the day before and the day after."""
     naive_utc = wall.replace(tzinfo=UTC)
     offsets = {(naive_utc + shift).astimezone(zone).utcoffset() for shift in (-24 * HOUR, 24 * HOUR)}

@@ -15,7 +15,7 @@ from copydesk.cli import main
 COMMAND = (sys.executable, "-m", "copydesk")
 
 
-class Said(NamedTuple):
+class CommandResult(NamedTuple):
     """Exit code and output of a call."""
 
     code: int
@@ -23,18 +23,18 @@ class Said(NamedTuple):
     err: str
 
 
-def environment(home: Path, **named: str) -> dict[str, str]:
+def make_environment(home: Path, **variables: str) -> dict[str, str]:
     """Return the environment for a call. Sources may be on this machine; `variables` are added in upper case."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("COPYDESK", "COV"))}
     defaults = {"COPYDESK_HOME": str(home), "COPYDESK_NETWORK__ALLOW_PRIVATE": "true"}
-    return inherited | defaults | {name.upper(): value for name, value in named.items()}
+    return inherited | defaults | {name.upper(): value for name, value in variables.items()}
 
 
-def call(home: Path, *args: str, stdin: str = "", limit: Callable[[], object] | None = None, **named: str) -> Said:
+def run_command(home: Path, *args: str, stdin: str = "", limit: Callable[[], object] | None = None, **variables: str) -> CommandResult:
     """Run `copydesk` in a process of its own. `limit` is called in it before the program starts."""
     completed = subprocess.run(
         [*COMMAND, *args],
-        env=environment(home, **named),
+        env=make_environment(home, **variables),
         input=stdin,
         capture_output=True,
         encoding="utf-8",
@@ -43,17 +43,17 @@ def call(home: Path, *args: str, stdin: str = "", limit: Callable[[], object] | 
         check=False,
         preexec_fn=limit,
     )
-    return Said(completed.returncode, completed.stdout, completed.stderr)
+    return CommandResult(completed.returncode, completed.stdout, completed.stderr)
 
 
-def call_here(home: Path, *args: str, stdin: str = "", **named: str) -> Said:
+def run_in_process(home: Path, *args: str, stdin: str = "", **variables: str) -> CommandResult:
     """Run `copydesk` in this process, which is much faster. Not from within an event loop."""
     out, err = StringIO(), StringIO()
     code: object = 0
     with (
         patch.object(sys, "argv", ["copydesk", *args]),
         patch.object(sys, "stdin", TextIOWrapper(BytesIO(stdin.encode()))),
-        patch.dict(os.environ, environment(home, **named), clear=True),
+        patch.dict(os.environ, make_environment(home, **variables), clear=True),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
@@ -61,11 +61,11 @@ def call_here(home: Path, *args: str, stdin: str = "", **named: str) -> Said:
             main()
         except SystemExit as exit_error:
             code = exit_error.code
-    return Said(code if isinstance(code, int) else 0 if code is None else 1, out.getvalue(), err.getvalue())
+    return CommandResult(code if isinstance(code, int) else 0 if code is None else 1, out.getvalue(), err.getvalue())
 
 
-def assert_one_line(said: Said, code: int) -> None:
+def assert_one_line_error(result: CommandResult, code: int) -> None:
     """Assert that the call failed with `code` and one line on stderr."""
-    assert (said.code, said.out) == (code, ""), said
-    assert said.err.startswith("Error: "), said
-    assert said.err.count("\n") == 1, said
+    assert (result.code, result.out) == (code, ""), result
+    assert result.err.startswith("Error: "), result
+    assert result.err.count("\n") == 1, result

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-MOST_HEAD = 64 * 1024
+MAX_HEAD_SIZE = 64 * 1024
 _CONNECTION_ERRORS = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 
 
@@ -38,15 +38,15 @@ class Cut(Enum):
 
 
 @dataclass(frozen=True)
-class Instead:
+class ReplacedResponse:
     """A response in place of the server's, which is called only if `forwarded`."""
 
     status: int
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
-    asked: bool = False
+    forwarded: bool = False
 
-    def raw(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """Return the response as sent over the wire."""
         lines = [f"HTTP/1.1 {self.status} Instead", *(f"{name}: {value}" for name, value in self.headers)]
         lines += [f"content-length: {len(self.body)}", "connection: close", "", ""]
@@ -54,7 +54,7 @@ class Instead:
 
 
 GARBAGE = b"\x16\x03\x01 this is not HTTP\r\n\r\n"
-Fault = Cut | Instead | bytes
+Fault = Cut | ReplacedResponse | bytes
 """Bytes are sent as they are, without calling the server."""
 
 
@@ -73,11 +73,11 @@ class Request:
         """Return the value of a header, "" if absent."""
         return next((value for header_name, value in self.headers if header_name == name), "")
 
-    def without(self, name: str) -> "Request":
+    def without_header(self, name: str) -> "Request":
         """Return the request without a header."""
         return replace(self, headers=tuple(header for header in self.headers if header[0] != name.lower()))
 
-    def raw(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """Return the request as sent to the server."""
         headers = [
             header for header in self.headers if header[0] not in ("connection", "content-length", "transfer-encoding")
@@ -87,7 +87,7 @@ class Request:
         return "\r\n".join(lines).encode("latin-1") + self.body
 
 
-class CuttingProxy:
+class FaultProxy:
     """Forwards requests to `target`, apart from those with a fault.
 
     `faults` apply to the next requests whose "METHOD /path?query" starts with a match of the regular expression
@@ -95,16 +95,16 @@ class CuttingProxy:
     `proxy.rewrite = lambda request: request.without_header("idempotency-key")`.
     """
 
-    def __init__(self, target: str, *, aim: str = "") -> None:
+    def __init__(self, target: str, *, pattern: str = "") -> None:
         parts = urlsplit(target)
         assert parts.hostname is not None
         self._target = (parts.hostname, parts.port or 80)
-        self.aim = aim
+        self.pattern = pattern
         self.faults: deque[Fault | None] = deque()
         self.rewrite: Callable[[Request], Request] = lambda request: request
-        self.seen: list[Request] = []
-        self.arrived: list[Request] = []
-        self.silent = asyncio.Event()
+        self.requests: list[Request] = []
+        self.forwarded: list[Request] = []
+        self.response_held = asyncio.Event()
         """Set once a response is held back by SILENT."""
         self._late: list[Request] = []
         self._port = 0
@@ -129,7 +129,7 @@ class CuttingProxy:
         return f"http://127.0.0.1:{self._port}"
 
     @asynccontextmanager
-    async def refusing(self) -> AsyncIterator[None]:
+    async def refuse_connections(self) -> AsyncIterator[None]:
         """Refuse connections during the block."""
         self._close()
         try:
@@ -137,13 +137,13 @@ class CuttingProxy:
         finally:
             await self._listen()
 
-    async def arrive(self) -> list[bytes]:
+    async def forward_late(self) -> list[bytes]:
         """Send the requests held back by LATE to the server; return its responses."""
         requests, self._late = self._late, []
-        return [await self._ask(request) for request in requests]
+        return [await self._forward(request) for request in requests]
 
     async def _listen(self) -> None:
-        self._server = await asyncio.start_server(self._handle_connection, "127.0.0.1", self._port, limit=MOST_HEAD)
+        self._server = await asyncio.start_server(self._handle_connection, "127.0.0.1", self._port, limit=MAX_HEAD_SIZE)
         self._port = self._server.sockets[0].getsockname()[1]
 
     def _close(self) -> None:
@@ -167,7 +167,7 @@ class CuttingProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = self.rewrite(await _read_request(reader))
-        self.seen.append(request)
+        self.requests.append(request)
         response = await self._respond(request, self._next_fault(request))
         writer.write(response)
         await writer.drain()
@@ -177,7 +177,7 @@ class CuttingProxy:
                 await reader.read()
 
     def _next_fault(self, request: Request) -> Fault | None:
-        matches = re.match(self.aim, f"{request.method} {request.path}")
+        matches = re.match(self.pattern, f"{request.method} {request.path}")
         return self.faults.popleft() if matches and self.faults else None
 
     async def _respond(self, request: Request, fault: Fault | None) -> bytes:
@@ -188,20 +188,20 @@ class CuttingProxy:
             return b""
         if isinstance(fault, bytes):
             return fault
-        response = b"" if isinstance(fault, Instead) and not fault.asked else await self._ask(request)
-        if isinstance(fault, Instead):
-            return fault.raw()
+        response = b"" if isinstance(fault, ReplacedResponse) and not fault.forwarded else await self._forward(request)
+        if isinstance(fault, ReplacedResponse):
+            return fault.to_bytes()
         if fault is Cut.SILENT:
-            self.silent.set()
+            self.response_held.set()
             await asyncio.Event().wait()
         length = {Cut.AFTER: 0, Cut.HALF: len(response) // 2}.get(fault, len(response)) if fault else len(response)
         return response[:length]
 
-    async def _ask(self, request: Request) -> bytes:
-        self.arrived.append(request)
+    async def _forward(self, request: Request) -> bytes:
+        self.forwarded.append(request)
         reader, writer = await asyncio.open_connection(*self._target)
         try:
-            writer.write(request.raw())
+            writer.write(request.to_bytes())
             await writer.drain()
             return await reader.read()
         finally:

@@ -10,12 +10,12 @@ from textual.pilot import Pilot
 from copydesk.desk import Desk
 from copydesk.model.draft import ListedDraft, Status
 from copydesk.tui.app import Console
-from copydesk.tui.chosen import Chosen, these
-from copydesk.tui.screens.deciding import Decides
-from copydesk.tui.widgets.queue import Queue
-from desk_fixtures import NOW, open_at
-from held_answers import so
-from tui_fixtures import Seen, settled
+from copydesk.tui.chosen import Selection, select_ids
+from copydesk.tui.screens.deciding import DraftActionsScreen
+from copydesk.tui.widgets.queue import DraftQueue
+from desk_fixtures import NOW, open_desk_at
+from held_answers import wait_until
+from tui_fixtures import ConsoleDriver, wait_until_idle
 
 TEXTS = (
     "Feeds outlive the apps that are built on them.",
@@ -26,12 +26,12 @@ TEXTS = (
 )
 
 
-class Review(Seen):
+class ReviewDriver(ConsoleDriver):
     """Drives the review screen; `desk` is the console's own desk."""
 
     def __init__(self, app: Console, pilot: Pilot[int]) -> None:
         super().__init__(app, pilot)
-        assert isinstance(app.screen, Decides)
+        assert isinstance(app.screen, DraftActionsScreen)
         self.screen = app.screen
         assert app.desk is not None
         self.desk: Desk = app.desk
@@ -43,38 +43,38 @@ class Review(Seen):
         assert draft is not None
         return draft
 
-    def row(self, draft_id: str) -> ListedDraft:
+    def find_row(self, draft_id: str) -> ListedDraft:
         """Return the row of the queue that shows this draft."""
-        return next(row for row in self.screen.query_one(Queue).window.rows if row.id == draft_id)
+        return next(row for row in self.screen.query_one(DraftQueue).window.rows if row.id == draft_id)
 
-    def choose(self, *ids: str) -> None:
+    def select(self, *ids: str) -> None:
         """Make the next action apply to these drafts."""
-        selection: Callable[[], Chosen] = lambda: these(ids)  # noqa: E731
-        self.screen.chosen = selection  # type: ignore[method-assign]
+        selection: Callable[[], Selection] = lambda: select_ids(ids)  # noqa: E731
+        self.screen.draft_selection = selection  # type: ignore[method-assign]
 
-    async def status(self, draft_id: str) -> Status:
+    async def get_status(self, draft_id: str) -> Status:
         """Return the draft's status in the desk."""
         return (await self.desk.drafts.get(draft_id)).status
 
-    async def until(self, ready: Callable[[], object]) -> None:
+    async def wait_for(self, condition: Callable[[], object]) -> None:
         """Wait until `condition` is true without a key press; fail with the screen's text."""
         try:
-            await so(ready, lambda: asyncio.sleep(0.005))
+            await wait_until(condition, lambda: asyncio.sleep(0.005))
         except TimeoutError:
             raise AssertionError(self.text) from None
 
 
 @asynccontextmanager
-async def reviewing(
-    home: Path, *, texts: tuple[str, ...] = TEXTS, size: tuple[int, int] = (120, 32), **named: str
-) -> AsyncIterator[Review]:
+async def open_review(
+    home: Path, *, texts: tuple[str, ...] = TEXTS, size: tuple[int, int] = (120, 32), **overrides: str
+) -> AsyncIterator[ReviewDriver]:
     """Open the console on drafts with these texts."""
-    async with open_at(home, **named) as desk:
+    async with open_desk_at(home, **overrides) as desk:
         existing = {draft.text for draft in (await desk.drafts.list(limit=100)).items}
         for text in texts:
             if text not in existing:
                 await desk.drafts.create({"text": text})
-    app = Console(lambda: open_at(home, **named), clock=lambda: NOW)
+    app = Console(lambda: open_desk_at(home, **overrides), clock=lambda: NOW)
     async with app.run_test(size=size, notifications=True) as pilot:
-        await settled(pilot)
-        yield Review(app, pilot)
+        await wait_until_idle(pilot)
+        yield ReviewDriver(app, pilot)

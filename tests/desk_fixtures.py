@@ -23,7 +23,7 @@ import httpx
 
 from copydesk.desk import Desk, open_desk
 from copydesk.desk.ground import Clock
-from copydesk.drafting.writer import Brief, Written
+from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import WriterError
 from copydesk.model.draft import ListedDraft
 from copydesk.model.item import ItemState
@@ -31,42 +31,42 @@ from copydesk.model.run import Progress, Stage
 from copydesk.model.source import Source
 from copydesk.settings import Settings, load
 from fetching import NOW
-from fetching import Clock as Watch
+from fetching import FakeClock as Watch
 
 __all__ = ["NOW", "Watch"]
 
-ONE, TWO, THREE = (f"https://{name}.example/feed" for name in ("one", "two", "three"))
+URL_ONE, URL_TWO, URL_THREE = (f"https://{name}.example/feed" for name in ("one", "two", "three"))
 RSS = "application/rss+xml"
 _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
 
 
-def word(number: int) -> str:
+def made_up_word(number: int) -> str:
     """Return a made-up word, a different one for each number below 343,000."""
     first, quotient = number % 70, number // 70
     return (_SYLLABLES[first] + _SYLLABLES[(first * 3 + quotient) % 70] + _SYLLABLES[quotient % 70] + "rn").capitalize()
 
 
-def title(number: int) -> str:
+def story_title(number: int) -> str:
     """Return a headline that shares at most one rare word with any other number's."""
-    return f"{word(4 * number)} opens a {word(4 * number + 1)} ferry to {word(4 * number + 2)}"
+    return f"{made_up_word(4 * number)} opens a {made_up_word(4 * number + 1)} ferry to {made_up_word(4 * number + 2)}"
 
 
 def entry(
     number: int,
     *,
     hours: float = 1,
-    named: str | None = None,
+    title: str | None = None,
     link: str | None = None,
     guid: str | None = None,
     text: str | None = None,
-    dated: bool = True,
-    more: str = "",
+    with_date: bool = True,
+    extra_xml: str = "",
     now: datetime = NOW,
 ) -> str:
     """Return the inside of an RSS item: story `number`, published `hours` before `now`."""
-    headline = title(number) if named is None else named
+    headline = story_title(number) if title is None else title
     default_text = (
-        f"The new line of {word(4 * number + 3)} carries {number + 40} passengers each day. It began on Monday."
+        f"The new line of {made_up_word(4 * number + 3)} carries {number + 40} passengers each day. It began on Monday."
     )
     fields = {
         "title": headline,
@@ -74,9 +74,9 @@ def entry(
         "guid": guid or f"story-{number}",
         "description": default_text if text is None else text,
     }
-    if dated:
+    if with_date:
         fields["pubDate"] = format_datetime(now - timedelta(hours=hours))
-    return "".join(f"<{name}>{escape(value)}</{name}>" for name, value in fields.items()) + more
+    return "".join(f"<{name}>{escape(value)}</{name}>" for name, value in fields.items()) + extra_xml
 
 
 def feed(*entries: str, title: str = "Site") -> bytes:
@@ -86,26 +86,26 @@ def feed(*entries: str, title: str = "Site") -> bytes:
     return f'<?xml version="1.0" encoding="utf-8"?><rss version="2.0"><channel>{head}{items}</channel></rss>'.encode()
 
 
-class Held:
+class HeldResponse:
     """A response that is held back: `requested` is set by the request, setting `released` lets it finish."""
 
     def __init__(self) -> None:
-        self.came = asyncio.Event()
-        self.go = asyncio.Event()
+        self.requested = asyncio.Event()
+        self.released = asyncio.Event()
 
 
-class Web(httpx.AsyncBaseTransport):
+class FakeWeb(httpx.AsyncBaseTransport):
     """Pages by URL, in place of the network. Unknown URLs get 404."""
 
     def __init__(self) -> None:
-        self.asked: list[httpx.Request] = []
+        self.requests: list[httpx.Request] = []
         self._pages: dict[str, tuple[int, bytes, dict[str, str]] | Exception] = {}
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, HeldResponse] = {}
 
     @property
-    def urls(self) -> list[str]:
+    def requested_urls(self) -> list[str]:
         """The requested URLs, in order."""
-        return [str(request.url) for request in self.asked]
+        return [str(request.url) for request in self.requests]
 
     def put(self, url: str, body: bytes | str, *, etag: bool = True, status: int = 200, **headers: str) -> None:
         """Serve `body` at `url`. With an ETag, conditional requests get 304."""
@@ -119,23 +119,23 @@ class Web(httpx.AsyncBaseTransport):
         """Respond with an error status."""
         self.put(url, b"no", etag=False, status=status, **headers)
 
-    def cut(self, url: str) -> None:
+    def disconnect(self, url: str) -> None:
         """Let connections to `url` fail."""
         self._pages[url] = httpx.ConnectError("no route to host")
 
-    def hold(self, url: str) -> Held:
+    def hold(self, url: str) -> HeldResponse:
         """Hold back the next response for `url`."""
-        held = self._held[url] = Held()
+        held = self._held[url] = HeldResponse()
         return held
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the page at the requested URL."""
-        self.asked.append(request)
+        self.requests.append(request)
         page = self._pages.get(str(request.url), (404, b"", {}))
         held = self._held.pop(str(request.url), None)
         if held is not None:
-            held.came.set()
-            await held.go.wait()
+            held.requested.set()
+            await held.released.wait()
         if isinstance(page, Exception):
             raise page
         status, body, headers = page
@@ -144,26 +144,26 @@ class Web(httpx.AsyncBaseTransport):
         return httpx.Response(status, headers=headers, stream=httpx.ByteStream(body))
 
 
-def settings_at(home: Path, **named: str) -> Settings:
+def settings_at(home: Path, **overrides: str) -> Settings:
     """Return settings of a desk in `home`; `overrides` are named as in the environment: `pipeline__max_drafts="3"`."""
-    return load({f"COPYDESK_{name.upper()}": value for name, value in named.items()}, home)
+    return load({f"COPYDESK_{name.upper()}": value for name, value in overrides.items()}, home)
 
 
 @asynccontextmanager
-async def open_at(
-    home: Path, web: httpx.AsyncBaseTransport | None = None, clock: Clock | None = None, **named: str
+async def open_desk_at(
+    home: Path, web: httpx.AsyncBaseTransport | None = None, clock: Clock | None = None, **overrides: str
 ) -> AsyncIterator[Desk]:
     """Open the desk in `home`. Its clock stands still at NOW unless another is given."""
-    async with open_desk(settings_at(home, **named), clock=clock or Watch(), transport=web) as desk:
+    async with open_desk(settings_at(home, **overrides), clock=clock or Watch(), transport=web) as desk:
         yield desk
 
 
-async def add(desk: Desk, url: str = ONE, *, name: str | None = None, type: str = "rss", **config: object) -> Source:
+async def create_source(desk: Desk, url: str = URL_ONE, *, name: str | None = None, type: str = "rss", **config: object) -> Source:
     """Create a source without a test fetch. `config` has the shape of the HTTP interface."""
     return await desk.sources.create(type, url, name=name, config=config or None, test=False)
 
 
-async def drafts_of(desk: Desk) -> list[ListedDraft]:
+async def list_drafts(desk: Desk) -> list[ListedDraft]:
     """Return all drafts, oldest first."""
     drafts: list[ListedDraft] = []
     cursor = None
@@ -175,55 +175,55 @@ async def drafts_of(desk: Desk) -> list[ListedDraft]:
             return drafts[::-1]
 
 
-async def titles(desk: Desk) -> list[str]:
+async def draft_titles(desk: Desk) -> list[str]:
     """Return the story titles of all drafts, oldest draft first."""
-    return [draft.item.title for draft in await drafts_of(desk)]
+    return [draft.item.title for draft in await list_drafts(desk)]
 
 
-def rows(home: Path, query: str, *values: object) -> list[tuple[object, ...]]:
+def query_db(home: Path, query: str, *values: object) -> list[tuple[object, ...]]:
     """Query the desk's database with a connection of its own."""
     with closing(sqlite3.connect(home / "copydesk.db")) as connection:
         return connection.execute(query, values).fetchall()
 
 
-def change(home: Path, statement: str, *values: object) -> None:
+def execute_sql(home: Path, statement: str, *values: object) -> None:
     """Write to the desk's database with a connection of its own."""
     with closing(sqlite3.connect(home / "copydesk.db")) as connection, connection:
         connection.execute(statement, values)
 
 
-def states(home: Path) -> dict[str, str]:
+def item_states(home: Path) -> dict[str, str]:
     """Return the state of each item by title."""
-    return {str(item_title): str(state) for item_title, state in rows(home, "SELECT title, state FROM item")}
+    return {str(item_title): str(state) for item_title, state in query_db(home, "SELECT title, state FROM item")}
 
 
-def reasons(home: Path) -> dict[str, str]:
+def filter_reasons(home: Path) -> dict[str, str]:
     """Return why each filtered item was left out, by title."""
-    filtered = rows(home, "SELECT title, reason FROM item WHERE state = ?", ItemState.FILTERED.value)
+    filtered = query_db(home, "SELECT title, reason FROM item WHERE state = ?", ItemState.FILTERED.value)
     return {str(item_title): str(reason) for item_title, reason in filtered}
 
 
-def damage(home: Path) -> list[tuple[object, ...]]:
+def integrity_errors(home: Path) -> list[tuple[object, ...]]:
     """Return what SQLite's integrity and foreign key checks report; empty if the database is intact."""
-    findings = rows(home, "PRAGMA integrity_check") + rows(home, "PRAGMA foreign_key_check")
+    findings = query_db(home, "PRAGMA integrity_check") + query_db(home, "PRAGMA foreign_key_check")
     return [row for row in findings if row != ("ok",)]
 
 
-class Steps:
+class ProgressRecorder:
     """A progress callback that records the events of runs."""
 
     def __init__(self) -> None:
-        self.seen: list[Progress] = []
+        self.events: list[Progress] = []
 
     def __call__(self, progress: Progress) -> None:
-        self.seen.append(progress)
+        self.events.append(progress)
 
-    def of(self, stage: Stage) -> list[Progress]:
+    def for_stage(self, stage: Stage) -> list[Progress]:
         """Return the events of one stage."""
-        return [progress for progress in self.seen if progress.stage is stage]
+        return [progress for progress in self.events if progress.stage is stage]
 
 
-class StubbornWriter:
+class FailingWriter:
     """Writes the story's title and link.
 
     Raises the error given for a title in `errors`; never returns for those in `hang_on`.
@@ -231,28 +231,28 @@ class StubbornWriter:
 
     name = "stubborn"
 
-    def __init__(self, fails: Mapping[str, Exception] | None = None, waits: tuple[str, ...] = ()) -> None:
-        self.fails = dict(fails or {})
-        self.waits = waits
-        self.began = asyncio.Event()
-        self.written: list[str] = []
+    def __init__(self, errors: Mapping[str, Exception] | None = None, hang_on: tuple[str, ...] = ()) -> None:
+        self.errors = dict(errors or {})
+        self.hang_on = hang_on
+        self.started = asyncio.Event()
+        self.written_titles: list[str] = []
 
-    async def write(self, brief: Brief) -> Written:
+    async def write(self, brief: Brief) -> WriterResult:
         """Return the title and the link."""
-        if brief.title in self.fails:
-            raise self.fails[brief.title]
-        if brief.title in self.waits:
-            self.began.set()
+        if brief.title in self.errors:
+            raise self.errors[brief.title]
+        if brief.title in self.hang_on:
+            self.started.set()
             await asyncio.Event().wait()
-        self.written.append(brief.title)
-        return Written(text=f"{brief.title} {brief.url}")
+        self.written_titles.append(brief.title)
+        return WriterResult(text=f"{brief.title} {brief.url}")
 
 
-def cannot_write(*named: str) -> dict[str, Exception]:
+def writer_errors(*titles: str) -> dict[str, Exception]:
     """Return the errors for a `FailingWriter` that cannot write about these titles."""
-    return {title: WriterError("There is nothing to say.") for title in named}
+    return {title: WriterError("There is nothing to say.") for title in titles}
 
 
-def at(hours: float) -> datetime:
+def hours_ago(hours: float) -> datetime:
     """Return the instant this many hours before NOW."""
     return NOW - timedelta(hours=hours)

@@ -21,42 +21,42 @@ from copydesk.desk import Desk, open_desk
 from copydesk.model.change import BulkChange
 from copydesk.model.draft import Action
 from desk_fixtures import Watch, settings_at
-from proof_desk import drafts_in
+from proof_desk import load_drafts
 
 __all__ = ["copydesk"]
 AUTO = "auto"
 ARCHIVE, APPROVE, REJECT, SCHEDULE = Action.ARCHIVE, Action.APPROVE, Action.REJECT, Action.SCHEDULE
-WORKS = (APPROVE, REJECT, ARCHIVE, SCHEDULE, AUTO)
-STARTS_AS = {APPROVE: "pending_review", REJECT: "pending_review"}
+OPERATIONS = (APPROVE, REJECT, ARCHIVE, SCHEDULE, AUTO)
+INITIAL_STATUS = {APPROVE: "pending_review", REJECT: "pending_review"}
 """Initial status of the drafts each operation is applied to; "approved" for the others."""
 NEVER = 60.0
 
 
-def concerned(home: Path, work: str) -> list[str]:
+def affected_drafts(home: Path, operation: str) -> list[str]:
     """Return the ids of the drafts that `operation` applies to."""
-    status = STARTS_AS.get(Action(work) if work != AUTO else AUTO, "approved")
-    return [draft_id for draft_id, row in drafts_in(home).items() if row["status"] == status]
+    status = INITIAL_STATUS.get(Action(operation) if operation != AUTO else AUTO, "approved")
+    return [draft_id for draft_id, row in load_drafts(home).items() if row["status"] == status]
 
 
-async def do(desk: Desk, work: str, ids: list[str]) -> None:
+async def run_operation(desk: Desk, operation: str, ids: list[str]) -> None:
     """Run one of OPERATIONS."""
-    if work == AUTO:
-        await desk.schedule.auto()
+    if operation == AUTO:
+        await desk.schedule.auto_schedule()
     else:
-        await desk.drafts.bulk(BulkChange(action=Action(work), ids=tuple(ids)))
+        await desk.drafts.bulk(BulkChange(action=Action(operation), ids=tuple(ids)))
 
 
-def work_until_killed(home: Path, work: str, says: int) -> None:
+def run_until_killed(home: Path, operation: str, status_fd: int) -> None:
     """Run the operation; write "go" to `status_fd` when it begins and "done" when it is complete."""
-    ids = concerned(home, work)
+    ids = affected_drafts(home, operation)
 
     async def run() -> None:
         async with open_desk(settings_at(home), clock=Watch()) as desk:
             await desk.drafts.counts()
-            await desk.ground.write(lambda *_: None)
-            os.write(says, b"go")
-            await do(desk, work, ids)
-            os.write(says, b"done")
+            await desk.ctx.write(lambda *_: None)
+            os.write(status_fd, b"go")
+            await run_operation(desk, operation, ids)
+            os.write(status_fd, b"done")
 
     asyncio.run(run())
 
@@ -68,7 +68,7 @@ def serve() -> None:
         read_fd, write_fd = os.pipe()
         child = os.fork()
         if not child:
-            work_until_killed(Path(home), operation, write_fd)
+            run_until_killed(Path(home), operation, write_fd)
             os._exit(0)
         os.close(write_fd)
         completed, seconds = _kill_after(child, read_fd, float(delay))
@@ -90,38 +90,38 @@ def _kill_after(child: int, read_fd: int, delay: float) -> tuple[bool, float]:
         return pipe.read() == b"done", seconds
 
 
-class Ended(NamedTuple):
+class ProcessResult(NamedTuple):
     """The end of a process."""
 
     code: int
     """-9 if it was killed."""
-    done: bool
+    completed: bool
     """The process reported completion before it ended."""
-    took: float
+    seconds: float
 
 
-class Doom:
+class KillRunner:
     """The test's side of the script."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
-    def work(self, home: Path, work: str, delay: float) -> Ended:
+    def run(self, home: Path, operation: str, delay: float) -> ProcessResult:
         """Run the operation on the desk in `home` and kill it `delay` seconds after it began."""
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.write(f"{home} {work} {delay}\n")
+        self._process.stdin.write(f"{home} {operation} {delay}\n")
         self._process.stdin.flush()
         code, completed, seconds = self._process.stdout.readline().split()
-        return Ended(int(code), completed == "1", float(seconds))
+        return ProcessResult(int(code), completed == "1", float(seconds))
 
 
 @contextmanager
-def doom() -> Iterator[Doom]:
+def kill_runner() -> Iterator[KillRunner]:
     """Run the script for the block."""
     command = [sys.executable, __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Doom(process)
+        yield KillRunner(process)
 
 
 if __name__ == "__main__":

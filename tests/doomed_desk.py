@@ -25,10 +25,10 @@ from copydesk.model.run import RunRequest
 from desk_fixtures import Watch, settings_at
 
 __all__ = ["copydesk"]
-ALL = RunRequest(max_drafts=1000)
+FULL_RUN = RunRequest(max_drafts=1000)
 
 
-def run_until_killed(home: str, moment: int, delay: float) -> None:
+def run_until_killed(home: str, step: int, delay: float) -> None:
     """Run the pipeline in `home`.
 
     SIGKILL the process `delay` seconds after progress event or SQL statement number `step`.
@@ -38,7 +38,7 @@ def run_until_killed(home: str, moment: int, delay: float) -> None:
     def count_step(*_: object, **__: object) -> None:
         nonlocal count
         count += 1
-        if count == moment:
+        if count == step:
             threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
     event.listen(Engine, "before_cursor_execute", count_step)
@@ -47,7 +47,7 @@ def run_until_killed(home: str, moment: int, delay: float) -> None:
     async def run_pipeline() -> None:
         settings = settings_at(Path(home), network__allow_private="true")
         async with open_desk(settings, clock=Watch()) as desk:
-            await desk.pipeline.run(ALL, count_step)
+            await desk.pipeline.run(FULL_RUN, count_step)
 
     asyncio.run(run_pipeline())
 
@@ -64,27 +64,27 @@ def serve() -> None:
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-class Doom:
+class KillRunner:
     """The test's side of the script."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
-    def run(self, home: Path, moment: int, delay: float = 0) -> int:
+    def run(self, home: Path, step: int, delay: float = 0) -> int:
         """Run the pipeline and kill it; return the exit code, -9 if it was killed."""
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.write(f"{home} {moment} {delay}\n")
+        self._process.stdin.write(f"{home} {step} {delay}\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
 
 
 @contextmanager
-def doom() -> Iterator[Doom]:
+def kill_runner() -> Iterator[KillRunner]:
     """Run the script for the block."""
     command = [sys.executable, __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Doom(process)
+        yield KillRunner(process)
 
 
 if __name__ == "__main__":

@@ -26,43 +26,43 @@ from copydesk.desk import Desk, open_desk
 from copydesk.errors import StoreError
 from copydesk.posting.bluesky import Bluesky
 from copydesk.posting.fake import Fault
-from copydesk.posting.http import Caller
+from copydesk.posting.http import PlatformClient
 from copydesk.posting.mastodon import Mastodon
-from copydesk.posting.platform import Platform, Trust
+from copydesk.posting.platform import Platform, DeliveryGuarantees
 from desk_fixtures import settings_at
-from sending_boundaries import DUE, Boundaries, FileSecrets, LateServer, Order, WatchedFake, WatchedTransport
+from sending_boundaries import DUE, CrashPoints, FileSecrets, LateServer, Order, CrashPointPlatform, CrashPointTransport
 from wrong_senders import MUTANTS
 
 __all__ = ["copydesk"]
-KILLED, NO_STORE, UNEXPECTED = -signal.SIGKILL, 3, 70
+KILLED, STORE_FAILED, UNEXPECTED = -signal.SIGKILL, 3, 70
 
 
-class Ended(msgspec.Struct, frozen=True):
+class SenderResult(msgspec.Struct, frozen=True):
     """The end of a sender."""
 
     code: int
     """KILLED, STORE_FAILED if the disk was full, else 0."""
-    passed: tuple[str, ...]
+    crash_points: tuple[str, ...]
     """The crash points reached, in order."""
-    took: float = 0.0
+    seconds: float = 0.0
     """Seconds from start to end; 0 if it did not finish."""
 
 
-def platform_of(order: Order, boundaries: Boundaries, transport: httpx.AsyncBaseTransport) -> Platform:
+def make_platform(order: Order, crash_points: CrashPoints, transport: httpx.AsyncBaseTransport) -> Platform:
     """Return the platform that is sent to."""
 
     def clock() -> datetime:
         return _now(order)
 
-    secrets = FileSecrets(Path(order.home) / "secrets.json", boundaries)
+    secrets = FileSecrets(Path(order.home) / "secrets.json", crash_points)
     if order.platform == "bluesky":
-        return Bluesky(Caller(transport), secrets, clock=clock)
+        return Bluesky(PlatformClient(transport), secrets, clock=clock)
     if order.platform == "mastodon":
-        return Mastodon(Caller(transport), secrets, clock=clock)
+        return Mastodon(PlatformClient(transport), secrets, clock=clock)
     server = LateServer(Path(order.server), knows_keys=order.keyed)
     server.faults.extend(Fault(fault) if fault else None for fault in order.faults)
-    fake = WatchedFake(server, trust=Trust(keyed=order.keyed))
-    fake.boundaries = boundaries
+    fake = CrashPointPlatform(server, guarantees=DeliveryGuarantees(idempotent=order.keyed))
+    fake.crash_points = crash_points
     return fake
 
 
@@ -70,13 +70,13 @@ def _now(order: Order) -> datetime:
     return DUE + timedelta(seconds=order.ahead)
 
 
-def send(order: Order, says: int) -> None:
+def run_sender(order: Order, status_fd: int) -> None:
     """Dispatch what is due and send it."""
-    boundaries = Boundaries(says, order)
+    boundaries = CrashPoints(status_fd, order)
 
     async def run() -> None:
-        transport = WatchedTransport(boundaries)
-        platform = platform_of(order, boundaries, transport)
+        transport = CrashPointTransport(boundaries)
+        platform = make_platform(order, boundaries, transport)
         if order.wrong:
             MUTANTS[order.wrong](platform)
         settings, platforms = settings_at(Path(order.home)), {order.platform: platform}
@@ -84,23 +84,23 @@ def send(order: Order, says: int) -> None:
             try:
                 await _send_due(desk, boundaries, order)
             finally:
-                boundaries.on = False
+                boundaries.enabled = False
         await transport.aclose()
 
     asyncio.run(run())
 
 
-async def _send_due(desk: Desk, boundaries: Boundaries, order: Order) -> None:
-    engines = desk.ground.engines
+async def _send_due(desk: Desk, boundaries: CrashPoints, order: Order) -> None:
+    engines = desk.ctx.database
     for method_name in ("write", "write_through", "write_each"):
-        setattr(engines, method_name, boundaries.committing(getattr(engines, method_name)))
-    boundaries.on = True
+        setattr(engines, method_name, boundaries.wrap_write(getattr(engines, method_name)))
+    boundaries.enabled = True
     if order.kill_after:
         threading.Timer(order.kill_after, os.kill, (os.getpid(), signal.SIGKILL)).start()
     started = time.monotonic()
-    await desk.schedule.picking_up.pick_up()
+    await desk.schedule.due_drafts.dispatch_due()
     await desk.posting.send_due()
-    os.write(boundaries._says, f"took {time.monotonic() - started}\n".encode())
+    os.write(boundaries._status_fd, f"took {time.monotonic() - started}\n".encode())
 
 
 def serve() -> None:
@@ -121,48 +121,48 @@ def _fork(order: Order) -> tuple[int, int]:
         return child, read_fd
     code = 0
     try:
-        send(order, write_fd)
+        run_sender(order, write_fd)
     except StoreError:
-        code = NO_STORE
+        code = STORE_FAILED
     except BaseException:
         traceback.print_exc()
         code = UNEXPECTED
     os._exit(code)
 
 
-def _wait_for(child: int, read_fd: int) -> Ended:
+def _wait_for(child: int, read_fd: int) -> SenderResult:
     with os.fdopen(read_fd, encoding="utf-8") as file:
         lines = file.read().splitlines()
     _, status = os.waitpid(child, 0)
     seconds = [float(line.removeprefix("took ")) for line in lines if line.startswith("took ")]
     crash_points = tuple(line for line in lines if not line.startswith("took "))
-    return Ended(os.waitstatus_to_exitcode(status), crash_points, seconds[0] if seconds else 0.0)
+    return SenderResult(os.waitstatus_to_exitcode(status), crash_points, seconds[0] if seconds else 0.0)
 
 
-class Doom:
+class KillRunner:
     """The test's side of the script."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
-    async def send(self, order: Order) -> list[Ended]:
+    async def send(self, order: Order) -> list[SenderResult]:
         """Run the order's senders; return how they ended."""
         return await asyncio.to_thread(self._send, order)
 
-    def _send(self, order: Order) -> list[Ended]:
+    def _send(self, order: Order) -> list[SenderResult]:
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(msgspec.json.encode(order).decode() + "\n")
         self._process.stdin.flush()
-        return msgspec.json.decode(self._process.stdout.readline(), type=list[Ended])
+        return msgspec.json.decode(self._process.stdout.readline(), type=list[SenderResult])
 
 
 @contextmanager
-def doom() -> Iterator[Doom]:
+def kill_runner() -> Iterator[KillRunner]:
     """Run the script for the block."""
     command = [sys.executable, __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Doom(process)
+        yield KillRunner(process)
         assert process.stdin
         process.stdin.close()
 

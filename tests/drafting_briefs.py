@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from copydesk.drafting.writer import Brief, Field, Written
+from copydesk.drafting.writer import Brief, Field, WriterResult
 from copydesk.model.draft import Format
 from copydesk.model.source import SourceType
 from copydesk.model.voice import FormatVoice, Voice
@@ -34,7 +34,7 @@ The post A library where you borrow drills appeared first on River News.
 """
 
 
-def brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **changes: Any) -> Brief:
+def make_brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **changes: Any) -> Brief:
     """Return a brief for an ordinary news item with `changes` applied."""
     defaults: dict[str, Any] = {
         "item_id": "0199-library",
@@ -52,29 +52,29 @@ def brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **change
     return Brief(format=format, voice=voice or Voice(), **(defaults | changes))
 
 
-def voice(format: Format = Format.SHORT, *, avoid: tuple[str, ...] = (), **settings: Any) -> Voice:
+def make_voice(format: Format = Format.SHORT, *, avoid: tuple[str, ...] = (), **settings: Any) -> Voice:
     """Return a voice with these settings for one format."""
     return Voice(avoid=avoid, formats={format: FormatVoice(**settings)})
 
 
-def bare(text: str) -> str:
+def letters_and_digits(text: str) -> str:
     """Return `text` without punctuation, whitespace and underscores."""
     return re.sub(r"[\W_]", "", text)
 
 
-def assert_traced(written: Written, given: Brief) -> None:
+def assert_traced(written: WriterResult, brief: Brief) -> None:
     """Assert that every word is traced and that words outside templates come from the source, in its order."""
-    assert "".join(bare(trace.text) for trace in written.sentences) == bare(written.text.replace("\n---\n", "\n"))
+    assert "".join(letters_and_digits(trace.text) for trace in written.sentences) == letters_and_digits(written.text.replace("\n---\n", "\n"))
     for trace in written.sentences:
         if trace.field is Field.TEMPLATE:
             assert trace.start is None
             continue
         assert trace.start is not None
-        passage = getattr(given, trace.field)[trace.start : trace.end]
-        assert is_subsequence(bare(trace.text), bare(passage)), (trace.text, passage)
+        passage = getattr(brief, trace.field)[trace.start : trace.end]
+        assert is_subsequence(letters_and_digits(trace.text), letters_and_digits(passage)), (trace.text, passage)
 
 
-def is_subsequence(some: str, whole: str) -> bool:
+def is_subsequence(part: str, whole: str) -> bool:
     """Return whether `part` is `whole` with characters left out."""
     remaining = iter(whole)
-    return all(character in remaining for character in some)
+    return all(character in remaining for character in part)

@@ -13,26 +13,26 @@ from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
 from copydesk.posting.delivery import (
-    ENDED,
+    FINAL_STATES,
     Delivery,
-    Move,
-    State,
-    absent,
-    broken_off,
-    lost,
-    made_step,
-    next_move,
-    not_found_out,
-    not_sent,
-    refused,
-    sent_now,
+    NextAction,
+    DeliveryState,
+    not_found,
+    interrupted,
+    outcome_unknown,
+    step_succeeded,
+    next_action,
+    lookup_failed,
+    retry_later,
+    rejected,
+    send_started,
 )
 from copydesk.posting.platform import (
     Account,
     Intent,
     LoginError,
     NotSentError,
-    Picture,
+    PostImage,
     Platform,
     Post,
     RefusedPostError,
@@ -42,17 +42,17 @@ from copydesk.posting.platform import (
 SECOND = timedelta(seconds=1)
 SEED = "019c465e-6f00-7000-8000-000000000000"
 TEXT = "# Tea & *steam*\n\nFirst, `boil` it.\n\n<script>alert(1)</script>\n"
-PICTURE = Picture(content=b"\x89PNG\r\n\x00--picture", media_type="image/png", width=2, height=1, alt='A "cup"')
+IMAGE = PostImage(content=b"\x89PNG\r\n\x00--picture", media_type="image/png", width=2, height=1, alt='A "cup"')
 
 Json = dict[str, Any]
 
 
-def blog_post(at: datetime, text: str = TEXT, *, title: str = "", tags: tuple[str, ...] = ()) -> Post:
+def make_post(at: datetime, text: str = TEXT, *, title: str = "", tags: tuple[str, ...] = ()) -> Post:
     """Return an article as approved."""
     return Post(format=Format.BLOG, parts=(text,), at=at, title=title, tags=tags)
 
 
-class Clock:
+class FakeClock:
     """A clock that stands still until it is set."""
 
     def __init__(self, now: datetime) -> None:
@@ -62,7 +62,7 @@ class Clock:
         return self.now
 
 
-class Kept:
+class InMemorySecrets:
     """Secrets in memory."""
 
     def __init__(self, **secrets: str) -> None:
@@ -71,7 +71,7 @@ class Kept:
     async def read(self, account: Account) -> Mapping[str, str]:
         return self.secrets
 
-    async def keep(self, account: Account, secrets: Mapping[str, str]) -> None:
+    async def save(self, account: Account, secrets: Mapping[str, str]) -> None:
         self.secrets = secrets
 
 
@@ -96,7 +96,7 @@ class KilledError(Exception):
 class FakeBlog(httpx.AsyncBaseTransport):
     """Applies faults and delays to requests; subclasses implement the platform's rules in `respond`."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
         self.posts: list[Json] = []
         self.faults: deque[Fault | None] = deque()
@@ -104,16 +104,16 @@ class FakeBlog(httpx.AsyncBaseTransport):
         self._late: list[tuple[datetime, httpx.Request]] = []
 
     @property
-    def seen(self) -> list[Json]:
+    def published(self) -> list[Json]:
         """The posts that are public."""
         return [post for post in self.posts if post["status"] == "publish"]
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def respond(self, request: httpx.Request) -> httpx.Response:
         """Apply the platform's rules to a request and return the response."""
         raise NotImplementedError
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self.arrive()
+        self.deliver_late()
         self.requests.append(request)
         fault = self.faults.popleft() if self.faults else None
         if fault is Fault.NO_CONNECTION:
@@ -121,46 +121,46 @@ class FakeBlog(httpx.AsyncBaseTransport):
         if fault is Fault.THROTTLED:
             return httpx.Response(429, headers={"retry-after": "60"})
         if fault is Fault.REFUSED:
-            return said(422, "It does not please.")
+            return error_response(422, "It does not please.")
         if fault is Fault.LATE:
             self._late.append((self.clock.now + 70 * SECOND, request))
         if fault in (Fault.LATE, Fault.CUT_BEFORE):
             raise httpx.ReadTimeout("no answer")
-        response = self.answer(request)
+        response = self.respond(request)
         if fault is Fault.CUT_AFTER:
             raise httpx.ReadError("cut")
         if fault is Fault.KILLED_AFTER:
             raise KilledError
         if fault is Fault.BROKEN_AFTER:
-            return said(500, "Something broke.")
+            return error_response(500, "Something broke.")
         return httpx.Response(200, text="<html>") if fault is Fault.GARBAGE_AFTER else response
 
-    def arrive(self) -> None:
+    def deliver_late(self) -> None:
         """Process the late requests that are due."""
         for due, request in list(self._late):
             if due <= self.clock.now:
                 self._late.remove((due, request))
-                self.answer(request)
+                self.respond(request)
 
-    def with_free_slug(self, wanted: str) -> str:
+    def unique_slug(self, requested: str) -> str:
         """Return the requested slug, with the next free number if it is taken."""
-        taken, number, slug = {post["slug"] for post in self.posts}, 2, wanted
+        taken, number, slug = {post["slug"] for post in self.posts}, 2, requested
         while slug in taken:
-            slug, number = f"{wanted}-{number}", number + 1
+            slug, number = f"{requested}-{number}", number + 1
         return slug
 
 
-def said(status: int, message: str, **more: object) -> httpx.Response:
+def error_response(status: int, message: str, **more: object) -> httpx.Response:
     """Return an error response that holds the message in every platform's field."""
     return httpx.Response(status, json={"message": message, "error": message, **more})
 
 
-def asked(request: httpx.Request) -> dict[str, str]:
+def query_params(request: httpx.Request) -> dict[str, str]:
     """Return the query parameters of a request."""
     return {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
 
 
-def form(request: httpx.Request) -> Json:
+def form_fields(request: httpx.Request) -> Json:
     """Return the fields of a multipart form, parsed with the standard library."""
     headers = f"content-type: {request.headers['content-type']}\r\n\r\n".encode()
     parts = BytesParser().parsebytes(headers + request.content).get_payload()
@@ -175,23 +175,23 @@ def form(request: httpx.Request) -> Json:
     return fields
 
 
-courses = st.lists(st.sampled_from([None, None, *Fault]), max_size=14)
+fault_sequences = st.lists(st.sampled_from([None, None, *Fault]), max_size=14)
 """The faults of a delivery's requests, in order; None is a request without one."""
 
 
 async def deliver(
-    platform: Platform, account: Account, intent: Intent, clock: Clock, check: Callable[[], None]
+    platform: Platform, account: Account, intent: Intent, clock: FakeClock, check: Callable[[], None]
 ) -> Delivery:
     """Take a delivery to its end as a sender would. `check` is called after each action."""
     delivery = Delivery(steps=len(intent.steps))
     for _ in range(80):
-        action = next_move(delivery, platform.trust(account), clock.now)
-        if action is Move.SEND:
-            delivery = await _send(platform, account, intent, sent_now(delivery, clock.now), clock.now)
-        elif action is Move.LOOK:
+        action = next_action(delivery, platform.guarantees(account), clock.now)
+        if action is NextAction.SEND:
+            delivery = await _send(platform, account, intent, send_started(delivery, clock.now), clock.now)
+        elif action is NextAction.FIND:
             delivery = await _look_up(platform, account, intent, delivery, clock.now)
         check()
-        if delivery.state in ENDED or delivery.state is State.NEEDS_USER:
+        if delivery.state in FINAL_STATES or delivery.state is DeliveryState.NEEDS_USER:
             return delivery
         clock.now = max(clock.now + SECOND, delivery.not_before or clock.now)
     raise AssertionError(delivery)
@@ -199,25 +199,25 @@ async def deliver(
 
 async def _send(platform: Platform, account: Account, intent: Intent, delivery: Delivery, now: datetime) -> Delivery:
     try:
-        return made_step(delivery, await platform.send(account, intent, delivery.made))
+        return step_succeeded(delivery, await platform.send(account, intent, delivery.made))
     except KilledError:
-        return broken_off(delivery)
+        return interrupted(delivery)
     except RefusedPostError as error:
-        return refused(delivery, error.message)
+        return rejected(delivery, error.message)
     except (NotSentError, LoginError) as error:
         retry_after = error.retry_after if isinstance(error, NotSentError) else None
-        return not_sent(delivery, error.message, now, jitter=0.5, retry_after=retry_after)
+        return retry_later(delivery, error.message, now, jitter=0.5, retry_after=retry_after)
     except UnknownOutcomeError as error:
-        return lost(delivery, error.message)
+        return outcome_unknown(delivery, error.message)
 
 
 async def _look_up(platform: Platform, account: Account, intent: Intent, delivery: Delivery, now: datetime) -> Delivery:
-    trust = platform.trust(account)
+    trust = platform.guarantees(account)
     assert delivery.first_sent_at is not None
     try:
-        found = await platform.look_up(account, intent, delivery.made, delivery.first_sent_at)
+        found = await platform.find_post(account, intent, delivery.made, delivery.first_sent_at)
     except KilledError:
         return delivery
     except (NotSentError, LoginError, UnknownOutcomeError) as error:
-        return not_found_out(delivery, trust, error.message, now, jitter=0.5)
-    return made_step(delivery, found) if found else absent(delivery, trust, now, jitter=0.5)
+        return lookup_failed(delivery, trust, error.message, now, jitter=0.5)
+    return step_succeeded(delivery, found) if found else not_found(delivery, trust, now, jitter=0.5)

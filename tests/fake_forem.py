@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import httpx
 
-from fake_blogs import FakeBlog, Json, asked, said
+from fake_blogs import FakeBlog, Json, query_params, error_response
 
 
 class FakeForem(FakeBlog):
@@ -13,19 +13,19 @@ class FakeForem(FakeBlog):
 
     url = "https://dev.to/me/"
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def respond(self, request: httpx.Request) -> httpx.Response:
         if request.headers.get("api-key") != "k3y":
-            return said(401, "unauthorized")
+            return error_response(401, "unauthorized")
         path = request.url.path.removeprefix("/api")
         if path == "/users/me":
             return httpx.Response(200, json={"id": 7, "username": "me"})
         if path == "/articles/me/all":
-            return self._list_page(int(asked(request)["page"]), int(asked(request)["per_page"]))
+            return self._list_page(int(query_params(request)["page"]), int(query_params(request)["per_page"]))
         fields = json.loads(request.content)["article"]
         if path == "/articles":
             return self._create(fields)
         matches = [post for post in self.posts if path == f"/articles/{post['id']}"]
-        return self._update(matches[0], fields) if matches else said(404, "not found")
+        return self._update(matches[0], fields) if matches else error_response(404, "not found")
 
     def _list_page(self, page: int, size: int) -> httpx.Response:
         far_future = self.clock.now + timedelta(days=999)
@@ -42,10 +42,10 @@ class FakeForem(FakeBlog):
 
     def _create(self, fields: Json) -> httpx.Response:
         if not fields.get("ai_disclosure_level"):
-            return said(422, "ai_disclosure_level is required when creating an article.")
+            return error_response(422, "ai_disclosure_level is required when creating an article.")
         same_text = [post for post in self.posts if post["body_markdown"] == fields["body_markdown"]]
         if any(post["title"] == fields["title"].replace("☕", " ").strip() for post in same_text):
-            return said(422, "Body markdown has already been taken")
+            return error_response(422, "Body markdown has already been taken")
         number, title = len(self.posts) + 1, fields["title"].replace("☕", " ").strip()
         generated = {
             "id": number,

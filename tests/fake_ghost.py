@@ -6,7 +6,7 @@ from base64 import urlsafe_b64decode
 
 import httpx
 
-from fake_blogs import Clock, FakeBlog, Json, asked, form
+from fake_blogs import FakeClock, FakeBlog, Json, query_params, form_fields
 
 
 class FakeGhost(FakeBlog):
@@ -14,17 +14,17 @@ class FakeGhost(FakeBlog):
 
     name, secret = "6489a", "0123456789abcdef" * 4
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: FakeClock) -> None:
         super().__init__(clock)
         self.images: list[Json] = []
-        self.changed_meanwhile = 0
+        self.conflicts_left = 0
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def respond(self, request: httpx.Request) -> httpx.Response:
         if not self._is_authorized(request.headers.get("authorization", "")):
             return _error_response(401, "Invalid token")
         path = request.url.path.removeprefix("/ghost/api/admin")
         if path == "/images/upload/":
-            self.images.append(form(request))
+            self.images.append(form_fields(request))
             return httpx.Response(201, json={"images": [{"url": f"https://blog.example/{len(self.images)}.png"}]})
         if path == "/posts/":
             return self._list(request) if request.method == "GET" else self._create(request)
@@ -50,21 +50,21 @@ class FakeGhost(FakeBlog):
         )
 
     def _list(self, request: httpx.Request) -> httpx.Response:
-        id_filter = asked(request).get("filter", "")
+        id_filter = query_params(request).get("filter", "")
         return _posts_response([post for post in self.posts if not id_filter or f"'{post['id']}'" in id_filter])
 
     def _create(self, request: httpx.Request) -> httpx.Response:
-        assert asked(request) == {"source": "html"}
+        assert query_params(request) == {"source": "html"}
         (fields,) = json.loads(request.content)["posts"]
-        slug, number = self.with_free_slug(fields["slug"]), len(self.posts)
+        slug, number = self.unique_slug(fields["slug"]), len(self.posts)
         generated = {"id": f"65f{number}", "slug": slug, "url": f"https://blog.example/p/{number}", "updated_at": "1"}
         self.posts.append({**fields, **generated})
         return _posts_response(self.posts[-1:], 201)
 
     def _update(self, request: httpx.Request, post: Json) -> httpx.Response:
         (fields,) = json.loads(request.content)["posts"]
-        if self.changed_meanwhile:
-            self.changed_meanwhile -= 1
+        if self.conflicts_left:
+            self.conflicts_left -= 1
             post["updated_at"] += "1"
         if fields["updated_at"] != post["updated_at"] and fields["status"] != _to_json(post)["status"]:
             return _error_response(409, "Saving failed! Someone else is editing this post.")

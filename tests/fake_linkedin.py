@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, unquote
 
 import httpx
 
-from faulty_server import Clock, FaultyServer
+from faulty_server import FakeClock, FaultyServer
 
 _RESERVED = re.compile(r"[|{}@\[\]()<>#*_~]")
 _HASHTAG = re.compile(r"\{hashtag\|\\#\|(\w+)\}")
@@ -25,7 +25,7 @@ FIELDS = {
 }
 
 
-def read_little(text: str) -> str:
+def parse_little_text(text: str) -> str:
     """Return the text that readers see."""
     result, position = "", 0
     while position < len(text):
@@ -43,57 +43,57 @@ def read_little(text: str) -> str:
 class FakeLinkedIn(FaultyServer):
     """One member with the id `abc-1`, and their posts."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: FakeClock) -> None:
         super().__init__(clock)
         self.posts: list[dict] = []
-        self.known: dict[str, str] = {}
+        self.first_urns: dict[str, str] = {}
         """Text -> URN of the first post with it. Deleted posts stay."""
-        self.pictures: dict[str, bytes] = {}
-        self.upload = "https://www.linkedin.com/dms-uploads/1"
+        self.images: dict[str, bytes] = {}
+        self.upload_url = "https://www.linkedin.com/dms-uploads/1"
         self.token = "token"
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def respond(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path
         if path == "/oauth/v2/accessToken":
             form = parse_qs(request.content.decode())
             valid = form["grant_type"] == ["authorization_code"] and form["client_secret"] == ["hush"]
             granted = {"access_token": self.token, "expires_in": 5_184_000, "scope": "w_member_social"}
-            return httpx.Response(200, json=granted) if valid else problem(401, "invalid_client", "No.")
+            return httpx.Response(200, json=granted) if valid else error_response(401, "invalid_client", "No.")
         if request.headers.get("authorization") != f"Bearer {self.token}":
-            return problem(401, "INVALID_ACCESS_TOKEN", "Invalid access token")
+            return error_response(401, "INVALID_ACCESS_TOKEN", "Invalid access token")
         if path == "/v2/userinfo":
             return httpx.Response(200, json={"sub": "abc-1", "name": "Jo Doe"})
-        return self.take_picture(request) if "dms-uploads" in path else self.versioned(request, path)
+        return self.upload_image(request) if "dms-uploads" in path else self.handle_rest(request, path)
 
-    def versioned(self, request: httpx.Request, path: str) -> httpx.Response:
+    def handle_rest(self, request: httpx.Request, path: str) -> httpx.Response:
         assert re.fullmatch(r"20\d{4}", request.headers["linkedin-version"])
         assert request.headers["x-restli-protocol-version"] == "2.0.0"
         if path == "/rest/images":
-            image = f"urn:li:image:{len(self.pictures)}"
-            self.pictures[image] = b""
-            return httpx.Response(200, json={"value": {"uploadUrl": self.upload, "image": image}})
+            image = f"urn:li:image:{len(self.images)}"
+            self.images[image] = b""
+            return httpx.Response(200, json={"value": {"uploadUrl": self.upload_url, "image": image}})
         if request.method == "DELETE":
             urn = unquote(request.url.raw_path.decode().rsplit("/", 1)[1])
             self.posts = [post for post in self.posts if post["urn"] != urn]
             return httpx.Response(204)
         return self.create(json.loads(request.content)) if path == "/rest/posts" else httpx.Response(404)
 
-    def take_picture(self, request: httpx.Request) -> httpx.Response:
-        self.pictures[list(self.pictures)[-1]] = request.content
+    def upload_image(self, request: httpx.Request) -> httpx.Response:
+        self.images[list(self.images)[-1]] = request.content
         return httpx.Response(201)
 
     def create(self, body: dict) -> httpx.Response:
         if set(body) - FIELDS or body["author"] != "urn:li:person:abc-1":
-            return problem(422, "INVALID", "A field is wrong.")
-        existing = self.known.get(body["commentary"])
+            return error_response(422, "INVALID", "A field is wrong.")
+        existing = self.first_urns.get(body["commentary"])
         if existing:
-            return problem(422, "DUPLICATE_POST", f"Content is a duplicate of {existing}")
+            return error_response(422, "DUPLICATE_POST", f"Content is a duplicate of {existing}")
         milliseconds = int(self.clock.now.timestamp() * 1000)
         urn = f"urn:li:share:{(milliseconds << 22) + len(self.posts)}"
-        self.known[body["commentary"]] = urn
-        self.posts.append({"urn": urn, "text": read_little(body["commentary"]), "content": body.get("content")})
+        self.first_urns[body["commentary"]] = urn
+        self.posts.append({"urn": urn, "text": parse_little_text(body["commentary"]), "content": body.get("content")})
         return httpx.Response(201, headers={"x-restli-id": urn})
 
 
-def problem(status: int, code: str, message: str) -> httpx.Response:
+def error_response(status: int, code: str, message: str) -> httpx.Response:
     return httpx.Response(status, json={"message": message, "code": code, "status": status})

@@ -23,7 +23,7 @@ import msgspec
 
 TOKEN = "cd-planted-token"
 ME = "1090"
-SOMEBODY = "2000"
+OTHER_ACCOUNT = "2000"
 HOUR = timedelta(hours=1)
 
 
@@ -57,20 +57,20 @@ class Software:
 
     name: str
     version: str
-    keys: bool = True
-    says_text: bool = False
+    supports_keys: bool = True
+    includes_text: bool = False
     has_source: bool = True
-    by_ids: bool = True
-    replays_break: bool = False
+    supports_ids: bool = True
+    replay_fails: bool = False
     """As 4.6 before mastodon#40399 was fixed: a repeated key gets 500."""
-    refusal: int = 422
+    refusal_status: int = 422
 
 
 MASTODON = Software("mastodon", "4.6.3")
-MASTODON_46 = Software("mastodon", "4.6.0", replays_break=True)
-MASTODON_4 = Software("Mastodon", "4.2.10", by_ids=False)
-GOTOSOCIAL = Software("gotosocial", "0.20.1", keys=False, says_text=True, by_ids=False, refusal=400)
-PLEROMA = Software("pleroma", "2.7.0", keys=False, has_source=False, by_ids=False)
+MASTODON_46 = Software("mastodon", "4.6.0", replay_fails=True)
+MASTODON_4 = Software("Mastodon", "4.2.10", supports_ids=False)
+GOTOSOCIAL = Software("gotosocial", "0.20.1", supports_keys=False, includes_text=True, supports_ids=False, refusal_status=400)
+PLEROMA = Software("pleroma", "2.7.0", supports_keys=False, has_source=False, supports_ids=False)
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Upload:
 
     description: str
     content: bytes
-    busy: int
+    polls_left: int
     used: bool = False
 
 
@@ -109,12 +109,12 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         self.tokens = {TOKEN: ME}
         self.apps: dict[str, str] = {}
         self.challenges: dict[str, str] = {}
-        self.pkce = True
-        self.busy = 0
+        self.supports_pkce = True
+        self.media_polls = 0
         """Requests for an image's state before it is ready."""
-        self.longest = 500
+        self.max_length = 500
         self.faults: dict[str, deque[Fault | int | None]] = defaultdict(deque)
-        self.asked: list[httpx.Request] = []
+        self.received: list[httpx.Request] = []
         self._keys: dict[tuple[str, str], tuple[str, datetime]] = {}
         self._late: list[httpx.Request] = []
         self._count = 100
@@ -122,23 +122,23 @@ class FakeMastodon(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Respond normally, or with the next fault for this path."""
         await request.aread()
-        self.asked.append(request)
+        self.received.append(request)
         path_faults = self.faults[f"{request.method} {request.url.path}"]
         fault = path_faults.popleft() if path_faults else None
-        return self._answer(request) if fault is None else self._respond_with_fault(request, fault)
+        return self._respond(request) if fault is None else self._respond_with_fault(request, fault)
 
-    def arrive(self) -> None:
+    def deliver_late(self) -> None:
         """Process the late requests."""
         while self._late:
-            self._answer(self._late.pop(0))
+            self._respond(self._late.pop(0))
 
-    def said(self, account: str = ME) -> list[tuple[str, str | None]]:
+    def posted_texts(self, account: str = ME) -> list[tuple[str, str | None]]:
         """Return the account's texts in order, each with the text it replies to."""
         texts = {status.id: status.text for status in self.statuses}
         statuses = [status for status in self.statuses if status.account == account]
         return [(status.text, texts.get(status.parent or "")) for status in statuses]
 
-    def write(self, text: str, *, at: datetime | None = None, account: str = ME, **more: object) -> Status:
+    def add_status(self, text: str, *, at: datetime | None = None, account: str = ME, **more: object) -> Status:
         """Add a post as if made with another program."""
         status = Status(self._new_id(), account, text, None, at or self.clock(), "public", [])
         for name, value in more.items():
@@ -146,9 +146,9 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         self.statuses.append(status)
         return status
 
-    def requests(self, method: str, path: str) -> list[httpx.Request]:
+    def requests_to(self, method: str, path: str) -> list[httpx.Request]:
         """Return the requests received for a path."""
-        return [request for request in self.asked if (request.method, request.url.path) == (method, path)]
+        return [request for request in self.received if (request.method, request.url.path) == (method, path)]
 
     def _respond_with_fault(self, request: httpx.Request, fault: Fault | int) -> httpx.Response:
         if isinstance(fault, int):
@@ -165,13 +165,13 @@ class FakeMastodon(httpx.AsyncBaseTransport):
             self._late.append(request)
         if fault in (Fault.CUT_BEFORE, Fault.LATE):
             raise httpx.ReadError("cut")
-        self._answer(request)
+        self._respond(request)
         if fault not in _RESPONSE_AFTER:
             raise httpx.ReadError("cut")
         status, content = _RESPONSE_AFTER[fault]
         return httpx.Response(status, content=content)
 
-    def _answer(self, request: httpx.Request) -> httpx.Response:
+    def _respond(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path
         for method, pattern, answer in _ROUTES:
             if request.method == method and (match := re.fullmatch(pattern, path)):
@@ -194,16 +194,16 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         if account is None:
             return _error(401, "The access token is invalid")
         key = request.headers.get("idempotency-key", "")
-        if self.software.keys and (existing_id := self._find_by_key(account, key)):
-            if self.software.replays_break:
+        if self.software.supports_keys and (existing_id := self._find_by_key(account, key)):
+            if self.software.replay_fails:
                 return _error(500, "Something went wrong")
             status = self._find(existing_id)
-            return _ok(self._shown(status)) if status else _error(404, "Record not found")
+            return _ok(self._to_json(status)) if status else _error(404, "Record not found")
         body = msgspec.json.decode(request.content)
         error = self._validate(body)
         if error is not None:
             return error
-        status = self.write(
+        status = self.add_status(
             body["status"].strip(),
             account=account,
             parent=body.get("in_reply_to_id"),
@@ -214,7 +214,7 @@ class FakeMastodon(httpx.AsyncBaseTransport):
             self.uploads[media].used = True
         if key:
             self._keys[account, key] = (status.id, self.clock())
-        return _ok(self._shown(status))
+        return _ok(self._to_json(status))
 
     def _find_by_key(self, account: str, key: str) -> str | None:
         status_id, created_at = self._keys.get((account, key), ("", self.clock() - 2 * HOUR))
@@ -224,13 +224,13 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         parent, media = body.get("in_reply_to_id"), body.get("media_ids", [])
         if parent is not None and self._find(str(parent)) is None:
             return _error(404, "Record not found")
-        if len(str(body["status"])) > self.longest:
-            return _error(self.software.refusal, "Validation failed: Text character limit of 500 exceeded")
+        if len(str(body["status"])) > self.max_length:
+            return _error(self.software.refusal_status, "Validation failed: Text character limit of 500 exceeded")
         uploads = [self.uploads.get(media_id) for media_id in media]
         if any(upload is None or upload.used for upload in uploads):
-            return _error(self.software.refusal, "Validation failed: media not found")
-        if any(upload and upload.busy for upload in uploads):
-            return _error(self.software.refusal, "Cannot attach files that have not finished processing")
+            return _error(self.software.refusal_status, "Validation failed: media not found")
+        if any(upload and upload.polls_left for upload in uploads):
+            return _error(self.software.refusal_status, "Cannot attach files that have not finished processing")
         return None
 
     def post_media(self, request: httpx.Request) -> httpx.Response:
@@ -241,16 +241,16 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         parts = email.message_from_bytes(headers + request.content).get_payload()
         fields = {part.get_param("name", header="content-disposition"): part.get_payload(decode=True) for part in parts}
         media = self._new_id()
-        self.uploads[media] = Upload(fields["description"].decode(), fields["file"], self.busy)
-        return httpx.Response(202 if self.busy else 200, json={"id": media})
+        self.uploads[media] = Upload(fields["description"].decode(), fields["file"], self.media_polls)
+        return httpx.Response(202 if self.media_polls else 200, json={"id": media})
 
     def get_media(self, request: httpx.Request, media: str) -> httpx.Response:
         """Return whether an image has been processed."""
         upload = self.uploads.get(media)
         if upload is None or upload.used:
             return _error(404, "Record not found")
-        upload.busy = max(upload.busy - 1, 0)
-        return httpx.Response(206 if upload.busy else 200, json={"id": media})
+        upload.polls_left = max(upload.polls_left - 1, 0)
+        return httpx.Response(206 if upload.polls_left else 200, json={"id": media})
 
     def get_statuses(self, request: httpx.Request, account: str) -> httpx.Response:
         """Return an account's posts, newest first."""
@@ -261,21 +261,21 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         statuses = [status for status in reversed(self.statuses) if status.account == account and status.id < max_id]
         if "exclude_reblogs" in query:
             statuses = [status for status in statuses if status.reblog_of is None]
-        return _ok([self._shown(status) for status in statuses[:limit]])
+        return _ok([self._to_json(status) for status in statuses[:limit]])
 
     def get_by_ids(self, request: httpx.Request) -> httpx.Response:
         """Return several posts, leaving out those deleted."""
-        if not self.software.by_ids:
+        if not self.software.supports_ids:
             return _error(404, "Record not found")
         ids = parse_qs(request.url.query.decode())["id[]"]
         if len(ids) > 20:
             return _error(422, "Validation failed")
-        return _ok([self._shown(status) for status_id in ids if (status := self._find(status_id))])
+        return _ok([self._to_json(status) for status_id in ids if (status := self._find(status_id))])
 
     def get_status(self, request: httpx.Request, status_id: str) -> httpx.Response:
         """Return one post."""
         status = self._find(status_id)
-        return _ok(self._shown(status)) if status else _error(404, "Record not found")
+        return _ok(self._to_json(status)) if status else _error(404, "Record not found")
 
     def get_source(self, request: httpx.Request, status_id: str) -> httpx.Response:
         """Return a post's source text."""
@@ -290,15 +290,15 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         if status is None:
             return _error(404, "Record not found")
         self.statuses.remove(status)
-        return _ok(self._shown(status))
+        return _ok(self._to_json(status))
 
-    def _shown(self, status: Status) -> dict[str, object]:
+    def _to_json(self, status: Status) -> dict[str, object]:
         result: dict[str, object] = {
             "id": status.id,
             "created_at": status.at.isoformat().replace("+00:00", "Z"),
             "in_reply_to_id": status.parent,
             "visibility": status.visibility,
-            "content": as_html(status.text),
+            "content": render_html(status.text),
             "url": f"https://social.example/@me/{status.id}",
             "account": {"id": status.account},
             "reblog": {"id": status.reblog_of} if status.reblog_of else None,
@@ -306,9 +306,9 @@ class FakeMastodon(httpx.AsyncBaseTransport):
             "replies_count": sum(other.parent == status.id for other in self.statuses),
             "reblogs_count": sum(other.reblog_of == status.id for other in self.statuses),
         }
-        return result | {"text": status.text} if self.software.says_text else result
+        return result | {"text": status.text} if self.software.includes_text else result
 
-    def verify(self, request: httpx.Request) -> httpx.Response:
+    def verify_credentials(self, request: httpx.Request) -> httpx.Response:
         """Return the account of the token."""
         account = self._account_of(request)
         if account is None:
@@ -317,7 +317,7 @@ class FakeMastodon(httpx.AsyncBaseTransport):
 
     def instance(self, request: httpx.Request, version: str) -> httpx.Response:
         """Return the server's configuration."""
-        configuration = {"statuses": {"max_characters": self.longest, "characters_reserved_per_url": 23}}
+        configuration = {"statuses": {"max_characters": self.max_length, "characters_reserved_per_url": 23}}
         return _ok({"domain": "social.example", "configuration": configuration})
 
     def nodeinfo_links(self, request: httpx.Request) -> httpx.Response:
@@ -335,9 +335,9 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         self.apps["an-app"] = form["redirect_uris"]
         return _ok({"client_id": "an-app", "client_secret": "cd-planted-app-secret", "redirect_uri": "x"})
 
-    def means(self, request: httpx.Request) -> httpx.Response:
+    def oauth_metadata(self, request: httpx.Request) -> httpx.Response:
         """Return the OAuth metadata."""
-        return _ok({"code_challenge_methods_supported": ["S256"]}) if self.pkce else _error(404, "Record not found")
+        return _ok({"code_challenge_methods_supported": ["S256"]}) if self.supports_pkce else _error(404, "Record not found")
 
     def token(self, request: httpx.Request) -> httpx.Response:
         """Exchange a code for a token. A code is valid once, and only with the verifier of its challenge."""
@@ -363,19 +363,19 @@ class FakeMastodon(httpx.AsyncBaseTransport):
 
 
 @dataclass
-class Keys:
+class InMemorySecrets:
     """Secrets in memory."""
 
-    held: dict[str, str] = field(default_factory=lambda: {"token": TOKEN})
+    secrets: dict[str, str] = field(default_factory=lambda: {"token": TOKEN})
 
     async def read(self, account: object) -> dict[str, str]:
-        return self.held
+        return self.secrets
 
-    async def keep(self, account: object, secrets: dict[str, str]) -> None:
-        self.held = dict(secrets)
+    async def save(self, account: object, secrets: dict[str, str]) -> None:
+        self.secrets = dict(secrets)
 
 
-def as_html(text: str) -> str:
+def render_html(text: str) -> str:
     """Return the text as Mastodon's HTML: links in pieces, mentions without their server."""
     content = html.escape(text, quote=False)
     content = re.sub(
@@ -411,13 +411,13 @@ _ROUTES = (
     ("GET", r"/api/v1/statuses/(\w+)/source", FakeMastodon.get_source),
     ("POST", "/api/v2/media", FakeMastodon.post_media),
     ("GET", r"/api/v1/media/(\w+)", FakeMastodon.get_media),
-    ("GET", "/api/v1/accounts/verify_credentials", FakeMastodon.verify),
+    ("GET", "/api/v1/accounts/verify_credentials", FakeMastodon.verify_credentials),
     ("GET", r"/api/v1/accounts/(\w+)/statuses", FakeMastodon.get_statuses),
     ("GET", r"/api/(v[12])/instance", FakeMastodon.instance),
     ("GET", "/.well-known/nodeinfo", FakeMastodon.nodeinfo_links),
     ("GET", "/nodeinfo/2.0", FakeMastodon.nodeinfo),
     ("POST", "/api/v1/apps", FakeMastodon.register),
-    ("GET", "/.well-known/oauth-authorization-server", FakeMastodon.means),
+    ("GET", "/.well-known/oauth-authorization-server", FakeMastodon.oauth_metadata),
     ("POST", "/oauth/token", FakeMastodon.token),
     ("POST", "/oauth/revoke", FakeMastodon.revoke),
 )

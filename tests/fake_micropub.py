@@ -5,34 +5,34 @@ from collections.abc import Mapping
 
 import httpx
 
-from fake_blogs import Clock, FakeBlog, Json, asked, form
+from fake_blogs import FakeClock, FakeBlog, Json, query_params, form_fields
 
 
 class FakeMicropub(FakeBlog):
     """A Micropub site. Posts are public at once; the requested slug is used if `honors_slugs`."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: FakeClock) -> None:
         super().__init__(clock)
-        self.takes_slugs = self.has_list = self.has_media = True
+        self.honors_slugs = self.has_list = self.has_media = True
         self.files: list[Json] = []
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def respond(self, request: httpx.Request) -> httpx.Response:
         if request.headers.get("authorization") != "Bearer t0ken":
             return httpx.Response(401, json={"error": "unauthorized", "error_description": "The token is not known."})
         if request.url.path == "/media":
-            self.files.append(form(request))
+            self.files.append(form_fields(request))
             return httpx.Response(201, headers={"location": f"/files/{len(self.files)}.png"})
         if request.method == "GET":
-            return self._query(asked(request))
+            return self._query(query_params(request))
         fields = json.loads(request.content)
         if fields.get("action") == "delete":
             self.posts = [post for post in self.posts if post["url"] != fields["url"]]
             return httpx.Response(204)
-        self.keep(fields["properties"])
+        self.add_post(fields["properties"])
         return httpx.Response(201, headers={"location": self.posts[-1]["url"]})
 
-    def keep(self, properties: Json) -> None:
-        slug = self.with_free_slug(properties["mp-slug"][0]) if self.takes_slugs else str(len(self.posts) + 1)
+    def add_post(self, properties: Json) -> None:
+        slug = self.unique_slug(properties["mp-slug"][0]) if self.honors_slugs else str(len(self.posts) + 1)
         stored = {**properties, "published": [self.clock.now.isoformat()]}
         del stored["mp-slug"]
         self.posts.append(

@@ -15,7 +15,7 @@ DID = "did:plc:me"
 PASSWORD = "abcd-efgh-ijkl-mnop"
 
 
-class Lost(Enum):
+class RequestLoss(Enum):
     """A request whose response is lost."""
 
     BEFORE = "before"
@@ -24,7 +24,7 @@ class Lost(Enum):
     """Processed by `deliver_late`."""
 
 
-Fault = Lost | httpx.Response | Exception
+Fault = RequestLoss | httpx.Response | Exception
 
 
 class FakePds:
@@ -34,11 +34,11 @@ class FakePds:
         self.records: dict[str, dict[str, object]] = {}
         self.blobs: dict[str, int] = {}
         self.faults: deque[Fault | None] = deque()
-        self.answers: dict[str, httpx.Response] = {}
+        self.canned_responses: dict[str, httpx.Response] = {}
         """Method name -> response in place of the normal one."""
-        self.asked: list[str] = []
-        self.bearers: list[str] = []
-        self.figures: dict[str, dict[str, object]] = {}
+        self.calls: list[str] = []
+        self.tokens: list[str] = []
+        self.metrics: dict[str, dict[str, object]] = {}
         self.session: dict[str, object] = {"did": DID, "handle": "me.example"}
         self.access, self.refresh = "access-1", "refresh-1"
         self._late: list[httpx.Request] = []
@@ -46,25 +46,25 @@ class FakePds:
     @property
     def transport(self) -> httpx.MockTransport:
         """An httpx transport to this server."""
-        return httpx.MockTransport(self.answer)
+        return httpx.MockTransport(self.respond)
 
-    def expire(self) -> None:
+    def expire_access(self) -> None:
         """Let the access token expire."""
         self.access = "access-none"
 
-    def arrive(self) -> None:
+    def deliver_late(self) -> None:
         """Process the late requests."""
         late, self._late = self._late, []
         for request in late:
             self._store_writes(request)
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def respond(self, request: httpx.Request) -> httpx.Response:
         """Return the response; raise if the connection breaks."""
         name = request.url.path.removeprefix("/xrpc/").rsplit(".", 1)[1]
-        self.asked.append(name)
-        self.bearers.append(request.headers.get("authorization", "").removeprefix("Bearer "))
-        if name in self.answers:
-            return self.answers[name]
+        self.calls.append(name)
+        self.tokens.append(request.headers.get("authorization", "").removeprefix("Bearer "))
+        if name in self.canned_responses:
+            return self.canned_responses[name]
         public_methods = {
             "createSession": self._create_session,
             "getRecord": self._get_record,
@@ -72,8 +72,8 @@ class FakePds:
         }
         if name in public_methods:
             return public_methods[name](request)
-        if self.bearers[-1] != self.access:
-            return fault(400, "ExpiredToken", "Token has expired")
+        if self.tokens[-1] != self.access:
+            return error_response(400, "ExpiredToken", "Token has expired")
         return {
             "getSession": lambda _: httpx.Response(200, json=self.session),
             "applyWrites": self._apply_writes,
@@ -85,28 +85,28 @@ class FakePds:
     def _create_session(self, request: httpx.Request) -> httpx.Response:
         credentials = msgspec.json.decode(request.content)
         if credentials["identifier"] not in ("me.example", DID) or credentials["password"] != PASSWORD:
-            return fault(401, "AuthenticationRequired", "Invalid identifier or password")
+            return error_response(401, "AuthenticationRequired", "Invalid identifier or password")
         return self._start_session()
 
     def _refresh_session(self, request: httpx.Request) -> httpx.Response:
         return (
             self._start_session()
-            if self.bearers[-1] == self.refresh
-            else fault(400, "ExpiredToken", "Token has expired")
+            if self.tokens[-1] == self.refresh
+            else error_response(400, "ExpiredToken", "Token has expired")
         )
 
     def _start_session(self) -> httpx.Response:
-        count = len(self.asked)
+        count = len(self.calls)
         self.access, self.refresh = f"access-{count}", f"refresh-{count}"
         return httpx.Response(200, json={**self.session, "accessJwt": self.access, "refreshJwt": self.refresh})
 
     def _apply_writes(self, request: httpx.Request) -> httpx.Response:
         fault = self.faults.popleft() if self.faults else None
-        if fault is Lost.AFTER:
+        if fault is RequestLoss.AFTER:
             self._store_writes(request)
-        if fault is Lost.LATE:
+        if fault is RequestLoss.LATE:
             self._late.append(request)
-        if isinstance(fault, Lost):
+        if isinstance(fault, RequestLoss):
             raise httpx.ReadError("cut")
         if isinstance(fault, Exception):
             raise fault
@@ -116,19 +116,19 @@ class FakePds:
         writes = msgspec.json.decode(request.content)["writes"]
         uris = [f"at://{DID}/{write['collection']}/{write['rkey']}" for write in writes]
         if any(uri in self.records for uri in uris):
-            return fault(500, "InternalServerError", "Internal Server Error")
-        for link in links(writes):
+            return error_response(500, "InternalServerError", "Internal Server Error")
+        for link in find_links(writes):
             if link not in self.blobs:
-                return fault(400, "BlobNotFound", f"Could not find blob: {link}")
+                return error_response(400, "BlobNotFound", f"Could not find blob: {link}")
         for uri, write in zip(uris, writes, strict=True):
-            self.records[uri] = {"uri": uri, "cid": cid(write["value"]), "value": write["value"]}
+            self.records[uri] = {"uri": uri, "cid": compute_cid(write["value"]), "value": write["value"]}
         results = [{name: self.records[uri][name] for name in ("uri", "cid")} for uri in uris]
         return httpx.Response(200, json={"results": results})
 
     def _get_record(self, request: httpx.Request) -> httpx.Response:
         params = request.url.params
         record = self.records.get(f"at://{params['repo']}/{params['collection']}/{params['rkey']}")
-        return httpx.Response(200, json=record) if record else fault(400, "RecordNotFound", "Could not locate record")
+        return httpx.Response(200, json=record) if record else error_response(400, "RecordNotFound", "Could not locate record")
 
     def _upload_blob(self, request: httpx.Request) -> httpx.Response:
         link = _encode_cid(b"\x55", request.content)
@@ -149,26 +149,26 @@ class FakePds:
     def _get_posts(self, request: httpx.Request) -> httpx.Response:
         uris = parse_qs(request.url.query.decode())["uris"]
         if len(uris) > 25:
-            return fault(400, "InvalidRequest", "uris must not have more than 25 elements")
-        return httpx.Response(200, json={"posts": [{"uri": u, **self.figures[u]} for u in uris if u in self.figures]})
+            return error_response(400, "InvalidRequest", "uris must not have more than 25 elements")
+        return httpx.Response(200, json={"posts": [{"uri": u, **self.metrics[u]} for u in uris if u in self.metrics]})
 
 
-def fault(status: int, error: str, message: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
+def error_response(status: int, error: str, message: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
     """Return an error in the form of a PDS."""
     return httpx.Response(status, json={"error": error, "message": message}, headers=headers)
 
 
-def cid(value: object) -> str:
+def compute_cid(value: object) -> str:
     """Return the content id of a record."""
     return _encode_cid(b"\x71", encode_dag_cbor(_with_bytes(value)))
 
 
-def links(value: object) -> list[str]:
+def find_links(value: object) -> list[str]:
     """Return the CIDs of all blobs that `value` refers to."""
     if isinstance(value, dict):
         children = value.values()
-        return [str(value["$link"])] if "$link" in value else [link for child in children for link in links(child)]
-    return [link for child in value for link in links(child)] if isinstance(value, list) else []
+        return [str(value["$link"])] if "$link" in value else [link for child in children for link in find_links(child)]
+    return [link for child in value for link in find_links(child)] if isinstance(value, list) else []
 
 
 def _with_bytes(value: object) -> object:

@@ -6,7 +6,7 @@ from base64 import b64decode
 
 import httpx
 
-from fake_blogs import FakeBlog, said
+from fake_blogs import FakeBlog, error_response
 
 
 class FakeReceiver(FakeBlog):
@@ -14,12 +14,12 @@ class FakeReceiver(FakeBlog):
 
     secret = "s" * 20
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def respond(self, request: httpx.Request) -> httpx.Response:
         signature_fields = dict(field.split("=", 1) for field in request.headers["copydesk-signature"].split(","))
         payload = f"{signature_fields['t']}.".encode() + request.content
         fresh = abs(int(signature_fields["t"]) - self.clock.now.timestamp()) <= 300
         if not fresh or signature_fields["v1"] != hmac.new(self.secret.encode(), payload, "sha256").hexdigest():
-            return said(401, "The signature is wrong.")
+            return error_response(401, "The signature is wrong.")
         fields = json.loads(request.content)
         if fields["event"] == "delete":
             self.posts = [post for post in self.posts if post["id"] != fields["id"]]

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 import httpx
 
 from copydesk.text.links import all_spans
-from faulty_server import Clock, FaultyServer
+from faulty_server import FakeClock, FaultyServer
 
 ID = re.compile(r"[0-9]{1,19}")
 _EPOCH = 1_288_834_974_657
@@ -24,9 +24,9 @@ def is_id(value: object) -> bool:
     return isinstance(value, str) and ID.fullmatch(value) is not None
 
 
-def ids(least: int, most: int):
+def id_list(min_length: int, max_length: int):
     def check(value: object) -> bool:
-        return isinstance(value, list) and least <= len(value) <= most and all(map(is_id, value))
+        return isinstance(value, list) and min_length <= len(value) <= max_length and all(map(is_id, value))
 
     return check
 
@@ -48,8 +48,8 @@ def shape(required: tuple[str, ...] = (), **fields):
 
 CREATE_POST = shape(
     text=text,
-    reply=shape(("in_reply_to_tweet_id",), in_reply_to_tweet_id=is_id, exclude_reply_user_ids=ids(0, 10)),
-    media=shape(("media_ids",), media_ids=ids(1, 4), tagged_user_ids=ids(0, 10)),
+    reply=shape(("in_reply_to_tweet_id",), in_reply_to_tweet_id=is_id, exclude_reply_user_ids=id_list(0, 10)),
+    media=shape(("media_ids",), media_ids=id_list(1, 4), tagged_user_ids=id_list(0, 10)),
 )
 MEDIA_UPLOAD = shape(
     ("media", "media_category"), media=text, media_category=lambda value: value == "tweet_image", additional_owners=text
@@ -65,41 +65,41 @@ SHAPES = {
 class FakeX(FaultyServer):
     """One account, `me` with the id 12, and its posts."""
 
-    def __init__(self, clock: Clock, *, refuses_duplicates: bool = True, takes_replies: bool = True) -> None:
+    def __init__(self, clock: FakeClock, *, refuses_duplicates: bool = True, allows_replies: bool = True) -> None:
         super().__init__(clock)
         self.refuses_duplicates = refuses_duplicates
-        self.takes_replies = takes_replies
-        self.page = 100
+        self.allows_replies = allows_replies
+        self.page_size = 100
         self.posts: list[dict] = []
-        self.alts: dict[str, str] = {}
+        self.alt_texts: dict[str, str] = {}
         self.uploads = 0
-        self.access, self.refresh, self.family = "access-0", "refresh-0", True
-        self.clicks = True
+        self.access, self.refresh, self.token_family_valid = "access-0", "refresh-0", True
+        self.has_clicks = True
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def respond(self, request: httpx.Request) -> httpx.Response:
         if request.url.path == "/2/oauth2/token":
-            return self.grant(request)
+            return self.grant_token(request)
         if request.headers.get("authorization") != f"Bearer {self.access}":
-            return problem(401, "Unauthorized")
-        return self.known(request, request.url.path)
+            return error_response(401, "Unauthorized")
+        return self.route(request, request.url.path)
 
-    def known(self, request: httpx.Request, path: str) -> httpx.Response:
+    def route(self, request: httpx.Request, path: str) -> httpx.Response:
         if request.method == "POST":
             body = json.loads(request.content)
             if not SHAPES[path](body):
-                return problem(400, "One or more parameters to your request was invalid.")
-            return {"/2/tweets": self.create, "/2/media/upload": self.upload}.get(path, self.describe)(body)
+                return error_response(400, "One or more parameters to your request was invalid.")
+            return {"/2/tweets": self.create, "/2/media/upload": self.upload}.get(path, self.set_alt_text)(body)
         if request.method == "DELETE":
             return self.delete(path.rsplit("/", 1)[1])
         if path == "/2/users/me":
             return httpx.Response(200, json={"data": {"id": "12", "username": "me", "name": "Me"}})
         query = {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
-        return self.measure(query) if path == "/2/tweets" else self.timeline(query)
+        return self.get_metrics(query) if path == "/2/tweets" else self.timeline(query)
 
-    def grant(self, request: httpx.Request) -> httpx.Response:
+    def grant_token(self, request: httpx.Request) -> httpx.Response:
         form = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
-        if form["grant_type"] == "refresh_token" and (form["refresh_token"] != self.refresh or not self.family):
-            self.family = False  # a refresh token used twice may be stolen: X revokes all of its family
+        if form["grant_type"] == "refresh_token" and (form["refresh_token"] != self.refresh or not self.token_family_valid):
+            self.token_family_valid = False  # a refresh token used twice may be stolen: X revokes all of its family
             self.access = ""
             return httpx.Response(400, json={"error": "invalid_request", "error_description": "Token was invalid."})
         number = int(self.refresh.rsplit("-", 1)[1]) + 1
@@ -114,9 +114,9 @@ class FakeX(FaultyServer):
     def create(self, body: dict) -> httpx.Response:
         parent = body.get("reply", {}).get("in_reply_to_tweet_id")
         if self.refuses_duplicates and any(post["source"] == body["text"] for post in self.posts):
-            return problem(403, "You are not allowed to create a Tweet with duplicate content.")
-        if parent and not self.takes_replies:
-            return problem(403, "Reply to this conversation is not allowed because you have not been mentioned.")
+            return error_response(403, "You are not allowed to create a Tweet with duplicate content.")
+        if parent and not self.allows_replies:
+            return error_response(403, "Reply to this conversation is not allowed because you have not been mentioned.")
         post = {"id": self.new_id(), "source": body["text"], "parent": parent, "at": self.clock.now}
         self.posts.append({**post, "media": body.get("media", {}).get("media_ids", [])})
         return httpx.Response(201, json={"data": {"id": post["id"], "text": body["text"]}})
@@ -125,26 +125,26 @@ class FakeX(FaultyServer):
         self.uploads += 1
         return httpx.Response(200, json={"data": {"id": self.new_id(), "media_key": "3_1"}})
 
-    def describe(self, body: dict) -> httpx.Response:
-        self.alts[body["id"]] = body["metadata"]["alt_text"]["text"]
+    def set_alt_text(self, body: dict) -> httpx.Response:
+        self.alt_texts[body["id"]] = body["metadata"]["alt_text"]["text"]
         return httpx.Response(200, json={"data": {"id": body["id"]}})
 
     def delete(self, post_id: str) -> httpx.Response:
         existing = [post for post in self.posts if post["id"] == post_id]
         self.posts = [post for post in self.posts if post["id"] != post_id]
-        return httpx.Response(200, json={"data": {"deleted": True}}) if existing else problem(404, "Not found.")
+        return httpx.Response(200, json={"data": {"deleted": True}}) if existing else error_response(404, "Not found.")
 
     def timeline(self, query: dict) -> httpx.Response:
         start = datetime.fromisoformat(query["start_time"])
         newest_first = [post for post in reversed(self.posts) if post["at"] >= start]
         offset = int(query.get("pagination_token", "0"))
-        page = [self.shown(post) for post in newest_first[offset : offset + self.page]]
+        page = [self.to_json(post) for post in newest_first[offset : offset + self.page_size]]
         meta: dict[str, object] = {"result_count": len(page)}
-        if offset + self.page < len(newest_first):
-            meta["next_token"] = str(offset + self.page)
+        if offset + self.page_size < len(newest_first):
+            meta["next_token"] = str(offset + self.page_size)
         return httpx.Response(200, json={"meta": meta, **({"data": page} if page else {})})
 
-    def shown(self, post: dict) -> dict:
+    def to_json(self, post: dict) -> dict:
         """Return the post as X does: links shortened, a link to the images appended, HTML-escaped."""
         pieces, urls, position = [], [], 0
         source = post["source"].strip()
@@ -170,7 +170,7 @@ class FakeX(FaultyServer):
             result["referenced_tweets"] = [{"type": "replied_to", "id": post["parent"]}]
         return result
 
-    def measure(self, query: dict) -> httpx.Response:
+    def get_metrics(self, query: dict) -> httpx.Response:
         ids, with_private = query["ids"].split(","), "non_public_metrics" in query["tweet.fields"]
         data, errors = [], []
         for post_id in ids:
@@ -180,7 +180,7 @@ class FakeX(FaultyServer):
                 errors.append(
                     {"title": "Not Found Error", "type": problem_type, "resource_id": post_id, "value": post_id}
                 )
-            elif with_private and (not self.clicks or self.clock.now - post["at"] > timedelta(days=30)):
+            elif with_private and (not self.has_clicks or self.clock.now - post["at"] > timedelta(days=30)):
                 problem_type = "https://api.twitter.com/2/problems/not-authorized-for-field"
                 errors.append({"title": "Field Authorization Error", "type": problem_type, "resource_id": post_id})
             else:
@@ -191,5 +191,5 @@ class FakeX(FaultyServer):
         return httpx.Response(200, json={**({"data": data} if data else {}), **({"errors": errors} if errors else {})})
 
 
-def problem(status: int, detail: str) -> httpx.Response:
+def error_response(status: int, detail: str) -> httpx.Response:
     return httpx.Response(status, json={"title": "Problem", "detail": detail, "type": "about:blank", "status": status})

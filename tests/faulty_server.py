@@ -8,17 +8,17 @@ import httpx
 
 from copydesk.posting.delivery import (
     Delivery,
-    Move,
-    absent,
-    lost,
-    made_step,
-    next_move,
-    not_found_out,
-    not_sent,
-    refused,
-    sent_now,
+    NextAction,
+    not_found,
+    outcome_unknown,
+    step_succeeded,
+    next_action,
+    lookup_failed,
+    retry_later,
+    rejected,
+    send_started,
 )
-from copydesk.posting.http import Caller
+from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import Account, LoginError, NotSentError, RefusedPostError, UnknownOutcomeError
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
@@ -26,7 +26,7 @@ SEED = "019c465e-6f00-7000-8000-000000000000"
 FAULTS = ("refused", "cut_before", "cut_after", "late", "500", "500_after", "429", "garbage", "none", "none")
 
 
-class Clock:
+class FakeClock:
     """A clock that stands still until it is moved."""
 
     def __init__(self) -> None:
@@ -35,91 +35,91 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
-    def move(self, **by: float) -> None:
+    def advance(self, **by: float) -> None:
         self.now += timedelta(**by)
 
 
-class KeptSecrets:
+class RecordingSecrets:
     """Secrets in memory; `saved` has every saved version."""
 
     def __init__(self, **held: str) -> None:
-        self.held = dict(held)
-        self.kept: list[dict[str, str]] = []
+        self.secrets = dict(held)
+        self.saved: list[dict[str, str]] = []
 
     async def read(self, account: Account) -> Mapping[str, str]:
-        if not self.held:
+        if not self.secrets:
             raise LoginError("There is no key.")
-        return dict(self.held)
+        return dict(self.secrets)
 
-    async def keep(self, account: Account, secrets: Mapping[str, str]) -> None:
-        self.held = dict(secrets)
-        self.kept.append(dict(secrets))
+    async def save(self, account: Account, secrets: Mapping[str, str]) -> None:
+        self.secrets = dict(secrets)
+        self.saved.append(dict(secrets))
 
 
 class FaultyServer:
     """Applies `faults` to the next requests, one each. `respond` implements the platform's rules."""
 
-    LATEST = 80
+    LATE_DELAY = 80
     """Seconds until a late request arrives."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
         self.faults: deque[str] = deque()
         self.requests: list[httpx.Request] = []
-        self.late: list[tuple[datetime, httpx.Request]] = []
+        self.late_requests: list[tuple[datetime, httpx.Request]] = []
 
     @property
-    def caller(self) -> Caller:
-        return Caller(httpx.MockTransport(self.take), asking=5)
+    def client(self) -> PlatformClient:
+        return PlatformClient(httpx.MockTransport(self.handle), timeout=5)
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def respond(self, request: httpx.Request) -> httpx.Response:
         raise NotImplementedError
 
-    def take(self, request: httpx.Request) -> httpx.Response:
-        self.arrive()
+    def handle(self, request: httpx.Request) -> httpx.Response:
+        self.deliver_late()
         self.requests.append(request)
         fault = self.faults.popleft() if self.faults else "none"
         if fault == "refused":
             raise httpx.ConnectError("refused")
         if fault == "late" and request.method == "POST":
-            self.late.append((self.clock.now + timedelta(seconds=self.LATEST), request))
+            self.late_requests.append((self.clock.now + timedelta(seconds=self.LATE_DELAY), request))
         if fault in ("late", "cut_before"):
             raise httpx.ReadError("cut")
         if fault == "429":
             return httpx.Response(429, headers={"retry-after": "60"})
         if fault == "500":
             return httpx.Response(500)
-        response = self.answer(request)
+        response = self.respond(request)
         if fault == "cut_after":
             raise httpx.ReadError("cut")
         if fault == "500_after":
             return httpx.Response(502, content=b"<html>")
         return httpx.Response(200, content=b"<html>") if fault == "garbage" else response
 
-    def arrive(self, *, everything: bool = False) -> None:
+    def deliver_late(self, *, everything: bool = False) -> None:
         """Process the late requests that are due, or all of them."""
-        for due, request in list(self.late):
+        for due, request in list(self.late_requests):
             if everything or due <= self.clock.now:
-                self.late.remove((due, request))
-                self.answer(request)
+                self.late_requests.remove((due, request))
+                self.respond(request)
 
 
-async def delivered(platform, account, intent, clock, *, moves=60, jitter=0.5, fresh=None) -> Delivery:
+async def run_delivery(platform, account, intent, clock, *, max_actions=60, jitter=0.5, make_platform=None) -> Delivery:
     """Take a delivery to its end, or until it waits for the user, as the desk does.
 
     `make_platform` creates the platform anew for each action, as after a crash.
     """
     delivery = Delivery(steps=len(intent.steps))
-    for _ in range(moves):
-        platform = fresh() if fresh else platform
+    for _ in range(max_actions):
+        platform = make_platform() if make_platform else platform
         guarantees = platform.trust(account)
-        action = next_move(delivery, guarantees, clock.now)
-        if action is Move.WAIT:
+        action = next_action(delivery, guarantees, clock.now)
+        if action is NextAction.WAIT:
             if delivery.not_before is None:
                 break
             clock.now = delivery.not_before
-        elif action is Move.SEND:
-            delivery = await _send(platform, account, intent, sent_now(delivery, clock.now), clock, jitter)
+        elif action is NextAction.SEND:
+            delivery = await _send(platform, account, intent, send_started(delivery, clock.now), clock, jitter)
         else:
             delivery = await _look_up(platform, account, intent, delivery, guarantees, clock, jitter)
     return delivery
@@ -129,13 +129,13 @@ async def _send(platform, account, intent, delivery, clock, jitter) -> Delivery:
     try:
         result = await platform.send(account, intent, delivery.made)
     except RefusedPostError as error:
-        return refused(delivery, error.message)
+        return rejected(delivery, error.message)
     except (LoginError, NotSentError) as error:
         retry_after = getattr(error, "retry_after", None)
-        return not_sent(delivery, error.message, clock.now, jitter=jitter, retry_after=retry_after)
+        return retry_later(delivery, error.message, clock.now, jitter=jitter, retry_after=retry_after)
     except UnknownOutcomeError as error:
-        return lost(delivery, error.message)
-    return made_step(delivery, result)
+        return outcome_unknown(delivery, error.message)
+    return step_succeeded(delivery, result)
 
 
 async def _look_up(platform, account, intent, delivery, guarantees, clock, jitter) -> Delivery:
@@ -143,5 +143,5 @@ async def _look_up(platform, account, intent, delivery, guarantees, clock, jitte
         found = await platform.look_up(account, intent, delivery.made, delivery.first_sent_at)
     except (LoginError, NotSentError, UnknownOutcomeError) as error:
         retry_after = getattr(error, "retry_after", None)
-        return not_found_out(delivery, guarantees, error.message, clock.now, jitter=jitter, retry_after=retry_after)
-    return made_step(delivery, found) if found else absent(delivery, guarantees, clock.now, jitter=jitter)
+        return lookup_failed(delivery, guarantees, error.message, clock.now, jitter=jitter, retry_after=retry_after)
+    return step_succeeded(delivery, found) if found else not_found(delivery, guarantees, clock.now, jitter=jitter)

@@ -64,7 +64,7 @@ class Page:
     content_type: str = RSS
     etag: str | None = None
     last_modified: str | None = None
-    gzip: bool = True
+    compress: bool = True
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
     chunked: bool = False
@@ -73,16 +73,16 @@ class Page:
         """Write the page, or 304."""
         await asyncio.sleep(self.delay)
         if self._is_unchanged(request):
-            writer.write(head(304, self._validators() | dict(self.headers)))
+            writer.write(response_head(304, self._validators() | dict(self.headers)))
             return True
-        compressed = self.gzip and "gzip" in request.headers.get("accept-encoding", "")
+        compressed = self.compress and "gzip" in request.headers.get("accept-encoding", "")
         body = gzip.compress(self.body, 5) if compressed else self.body
         headers = {"Content-Type": self.content_type} | self._validators()
         headers |= {"Content-Encoding": "gzip"} if compressed else {}
         headers |= {"Transfer-Encoding": "chunked"} if self.chunked else {"Content-Length": str(len(body))}
         if self.chunked:
             body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
-        writer.write(head(self.status, headers | dict(self.headers)) + body)
+        writer.write(response_head(self.status, headers | dict(self.headers)) + body)
         return True
 
     def _validators(self) -> dict[str, str]:
@@ -97,14 +97,14 @@ class Page:
         return since is not None and since == self.last_modified
 
 
-def head(status: int, headers: Mapping[str, str]) -> bytes:
+def response_head(status: int, headers: Mapping[str, str]) -> bytes:
     """Return the status line and headers, with a Date unless given."""
     lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
     lines += [f"{name}: {value}" for name, value in ({"Date": formatdate(usegmt=True)} | dict(headers)).items()]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-def bomb(size: int) -> bytes:
+def gzip_bomb(size: int) -> bytes:
     """Return a gzip stream of `size` zeros. A compressed megabyte is repeated, so that this takes no time."""
     compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
     first, repeated = (compressor.compress(bytes(2**20)) + compressor.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
@@ -117,7 +117,7 @@ class FeedServer:
     def __init__(self, host: str = "127.0.0.1", *, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
         self.connections = 0
-        self.most_at_once: Counter[str] = Counter()
+        self.max_concurrent: Counter[str] = Counter()
         """Host -> maximum of its concurrent requests."""
         self.port = 0
         self._bind = host
@@ -140,7 +140,7 @@ class FeedServer:
         """Return the host as in a request's Host header."""
         return f"{host}:{self.port}"
 
-    def asked(self, path: str) -> list[Request]:
+    def requests_for(self, path: str) -> list[Request]:
         """Return the requests for `path`, in order."""
         return [request for request in self.requests if request.path == path]
 
@@ -169,13 +169,13 @@ class FeedServer:
         page = Page(data, status, content_type, tag, last_modified, gzip, headers or {}, delay, chunked)
         self.route(path, page)
 
-    def redirect(self, path: str, to: str, *, status: int = 302) -> None:
+    def redirect(self, path: str, location: str, *, status: int = 302) -> None:
         """Redirect to `location`, which need not be valid."""
-        self.route(path, Page(status=status, headers={"Location": to}))
+        self.route(path, Page(status=status, headers={"Location": location}))
 
     def fail(self, path: str, status: int, *, headers: Mapping[str, str] | None = None) -> None:
         """Respond with an error status."""
-        self.route(path, Page(b"no", status, "text/plain", gzip=False, headers=headers or {}))
+        self.route(path, Page(b"no", status, "text/plain", compress=False, headers=headers or {}))
 
     def throttle(self, path: str, *, retry_after: str | None = None, status: int = 429) -> None:
         """Respond with a status that asks the client to retry later."""
@@ -190,28 +190,28 @@ class FeedServer:
 
         self.route(path, write)
 
-    def packed(self, path: str, data: bytes, *, encoding: str = "gzip") -> None:
+    def serve_encoded(self, path: str, data: bytes, *, encoding: str = "gzip") -> None:
         """Serve `data` unchanged, labelled with a content encoding."""
-        self.route(path, Page(data, gzip=False, headers={"Content-Encoding": encoding}))
+        self.route(path, Page(data, compress=False, headers={"Content-Encoding": encoding}))
 
-    def bomb(self, path: str, *, size: int = 2**31) -> None:
+    def serve_bomb(self, path: str, *, size: int = 2**31) -> None:
         """Serve a gzip body, a thousandth of `size`, that decompresses to `size`."""
-        self.packed(path, bomb(size))
+        self.serve_encoded(path, gzip_bomb(size))
 
-    def drip(self, path: str, *, every: float = 1.0) -> None:
+    def drip(self, path: str, *, interval: float = 1.0) -> None:
         """Send a body of 100,000 bytes, one byte every `interval` seconds."""
-        self.endless(path, b"x", every=every, length=100_000)
+        self.endless(path, b"x", interval=interval, length=100_000)
 
-    def endless(self, path: str, chunk: bytes = b" " * 65536, *, every: float = 0.0, length: int | None = None) -> None:
+    def endless(self, path: str, chunk: bytes = b" " * 65536, *, interval: float = 0.0, length: int | None = None) -> None:
         """Send `chunk` repeatedly, in a body without end or with a declared `length`."""
         framing = {"Connection": "close"} if length is None else {"Content-Length": str(length)}
 
         async def write(request: Request, writer: asyncio.StreamWriter) -> bool:
-            writer.write(head(200, {"Content-Type": RSS} | framing))
+            writer.write(response_head(200, {"Content-Type": RSS} | framing))
             while True:
                 writer.write(chunk)
                 await writer.drain()
-                await asyncio.sleep(every)
+                await asyncio.sleep(interval)
 
         self.route(path, write)
 
@@ -219,7 +219,7 @@ class FeedServer:
         """Send a body of `size` bytes, declared in Content-Length, without holding it in memory."""
 
         async def write(request: Request, writer: asyncio.StreamWriter) -> bool:
-            writer.write(head(200, {"Content-Type": RSS, "Content-Length": str(size)}))
+            writer.write(response_head(200, {"Content-Type": RSS, "Content-Length": str(size)}))
             for start in range(0, size, 65536):
                 writer.write(b" " * min(65536, size - start))
                 await writer.drain()
@@ -227,7 +227,7 @@ class FeedServer:
 
         self.route(path, write)
 
-    def silent(self, path: str) -> None:
+    def hang(self, path: str) -> None:
         """Accept the request and never respond."""
 
         async def wait(request: Request, writer: asyncio.StreamWriter) -> bool:
@@ -297,8 +297,8 @@ class FeedServer:
     async def _respond(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         self.requests.append(request)
         self._active[request.host] += 1
-        self.most_at_once[request.host] = max(self.most_at_once[request.host], self._active[request.host])
-        route = self._routes.get(request.target) or self._routes.get(request.path) or Page(status=404, gzip=False)
+        self.max_concurrent[request.host] = max(self.max_concurrent[request.host], self._active[request.host])
+        route = self._routes.get(request.target) or self._routes.get(request.path) or Page(status=404, compress=False)
         try:
             keep_alive = await route(request, writer)
             # Counted as finished before it is flushed: the client may send its next request as soon as it has read

@@ -8,7 +8,7 @@ import pytest
 from copydesk.ingest.feed import Feed, parse_feed
 
 REAL_FEEDS = Path(__file__).resolve().parents[1] / ".." / "shared" / "feeds"
-BASE = "https://site.example/feed"
+BASE_URL = "https://site.example/feed"
 
 ATOM = """<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://lab.example/" xml:lang="en-GB"><title>Lab</title>
@@ -30,7 +30,7 @@ RDF = """<?xml version="1.0"?>
 <description>One.</description><dc:date>2026-11-18T10:00:00+01:00</dc:date><dc:language>de</dc:language>
 <dc:subject>World</dc:subject></item></rdf:RDF>"""
 
-JSON = """{"version":"https://jsonfeed.org/version/1.1","title":"JSON blog","home_page_url":"https://j.example/",
+JSON_FEED = """{"version":"https://jsonfeed.org/version/1.1","title":"JSON blog","home_page_url":"https://j.example/",
 "language":"en","items":[{"id":7,"url":"/1","title":"Fish & <chips>","content_html":"<p>Hello,<br>world.</p>",
 "summary":"Hello","date_published":"2026-11-18T08:00:00-05:00","authors":[{"name":"Kim"}],"tags":["intro"],
 "image":"/1.png"},{"id":"b","content_text":"a < b\\n\\nsecond"}]}"""
@@ -47,13 +47,13 @@ def rss(*items: str, head: str = "", declaration: str = '<?xml version="1.0" enc
     )
 
 
-def parse(feed: str | bytes, *, charset: str | None = None, most: int = 10_000) -> Feed:
+def parse_sample(feed: str | bytes, *, charset: str | None = None, max_entries: int = 10_000) -> Feed:
     """Return the feed parsed as in the product."""
     body = feed.encode() if isinstance(feed, str) else feed
-    return asyncio.run(parse_feed(body, charset=charset, base_url=BASE, max_entries=most))
+    return asyncio.run(parse_feed(body, charset=charset, base_url=BASE_URL, max_entries=max_entries))
 
 
-def real_feeds() -> dict[str, bytes]:
+def load_real_feeds() -> dict[str, bytes]:
     """Return the captured feeds by name; skip the test if there are none."""
     feeds = {path.stem: path.read_bytes() for path in sorted(REAL_FEEDS.glob("*.xml"))}
     if not feeds:

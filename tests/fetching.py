@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
-from copydesk.ingest.fetch import Fetcher, Limits
+from copydesk.ingest.fetch import Fetcher, FetchLimits
 
 NOW = datetime(2026, 2, 10, 12, 0, tzinfo=UTC)
-ANY = "*/*"
+ANY_TYPE = "*/*"
 
 
-class Clock:
+class FakeClock:
     """A clock that stands still until it is moved."""
 
     def __init__(self, now: datetime = NOW) -> None:
@@ -19,13 +19,13 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
-    def forward(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         """Move the clock by `seconds`."""
         self.now += timedelta(seconds=seconds)
 
 
-def client(
-    clock: Clock | None = None, *, transport: httpx.AsyncBaseTransport | None = None, **limits: object
+def make_fetcher(
+    clock: FakeClock | None = None, *, transport: httpx.AsyncBaseTransport | None = None, **limits: object
 ) -> Fetcher:
     """Return a fetcher that may reach this machine, with `limits` in place of the defaults."""
-    return Fetcher(Limits(**{"allow_private": True, **limits}), clock=clock or Clock(), transport=transport)
+    return Fetcher(FetchLimits(**{"allow_private": True, **limits}), clock=clock or FakeClock(), transport=transport)

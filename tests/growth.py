@@ -21,26 +21,26 @@ _MIN_DURATION = 0.004
 """Seconds. Shorter runs are repeated until they take this long."""
 
 
-def assert_in_proportion(make: Callable[[int], T], do: Callable[[T], object], size: int) -> None:
+def assert_linear(make_input: Callable[[int], T], run: Callable[[T], object], size: int) -> None:
     """Assert that `run(make_input(size))` costs at most TOLERANCE times its linear share of `size // FACTOR`.
 
     `make_input` returns an input of about that size and is not measured.
     """
-    _assert_at_most(FACTOR * TOLERANCE, _Work(make, do, size // FACTOR), _Work(make, do, size))
+    _assert_at_most(FACTOR * TOLERANCE, _Work(make_input, run, size // FACTOR), _Work(make_input, run, size))
 
 
-def assert_no_dearer(make: Callable[[int], T], do: Callable[[T], object], size: int) -> None:
+def assert_bounded(make_input: Callable[[int], T], run: Callable[[T], object], size: int) -> None:
     """Assert that `run(make_input(size))` costs at most TOLERANCE times as much as for `size // FACTOR`."""
-    _assert_at_most(TOLERANCE, _Work(make, do, size // FACTOR), _Work(make, do, size))
+    _assert_at_most(TOLERANCE, _Work(make_input, run, size // FACTOR), _Work(make_input, run, size))
 
 
 def _assert_at_most(ratio: float, small: "_Work[T]", large: "_Work[T]") -> None:
     """Measure both sizes alternately and compare the best times: one undisturbed round is enough."""
     best_small = best_large = math.inf
-    repeats = small.measurable()
+    repeats = small.count_repeats()
     for _ in range(_ROUNDS):
-        best_small = min(best_small, small.taken(repeats))
-        best_large = min(best_large, large.taken(max(1, repeats // FACTOR)))
+        best_small = min(best_small, small.measure(repeats))
+        best_large = min(best_large, large.measure(max(1, repeats // FACTOR)))
         if best_large <= ratio * best_small:
             return
     factor, seconds = best_large / best_small, f"{best_large:.2g} s instead of {best_small:.2g}"
@@ -53,20 +53,20 @@ class _Work(Generic[T]):
     def __init__(self, make: Callable[[int], T], do: Callable[[T], object], size: int) -> None:
         self._make, self._do, self._size = make, do, size
 
-    def measurable(self) -> int:
+    def count_repeats(self) -> int:
         """Return the repetitions needed for a measurable time. Runs once beforehand, for what is loaded only once."""
         self._do(self._make(self._size))
         repeats = 1
-        while (seconds := self.taken(repeats) * repeats) < _MIN_DURATION:
+        while (seconds := self.measure(repeats) * repeats) < _MIN_DURATION:
             repeats *= 2 if seconds > _MIN_DURATION / 10 else 8
         return repeats
 
-    def taken(self, times: int) -> float:
+    def measure(self, repeats: int) -> float:
         """Return the seconds of process time per run.
 
         The garbage collector is off: it would visit other tests' objects.
         """
-        inputs = [self._make(self._size) for _ in range(times)]
+        inputs = [self._make(self._size) for _ in range(repeats)]
         caches = _find_caches()
         gc_enabled = gc.isenabled()
         gc.disable()
@@ -76,7 +76,7 @@ class _Work(Generic[T]):
                 for cache in caches:
                     cache.cache_clear()
                 self._do(value)
-            return (process_time() - started) / times
+            return (process_time() - started) / repeats
         finally:
             if gc_enabled:
                 gc.enable()

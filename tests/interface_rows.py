@@ -9,7 +9,7 @@ from typing import NamedTuple
 class Row(NamedTuple):
     """A row of the interface table."""
 
-    says: str
+    description: str
     operation: str
     """Attribute path from the desk, like `drafts.list`."""
     command: str

@@ -3,41 +3,41 @@
 from datetime import UTC, datetime
 
 from copydesk.model.draft import Format
-from copydesk.posting.http import Caller
+from copydesk.posting.http import PlatformClient
 from copydesk.posting.mastodon import Mastodon
-from copydesk.posting.platform import Account, Intent, Picture, Post
-from fake_mastodon import MASTODON, ME, FakeMastodon, Keys, Software
-from mastodon_runs import Clock
+from copydesk.posting.platform import Account, Intent, PostImage, Post
+from fake_mastodon import MASTODON, ME, FakeMastodon, InMemorySecrets, Software
+from mastodon_runs import ShiftedClock
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 SEED = "019c465e-6f00-7000-8000-000000000000"
 URL = "https://social.example"
 
 
-class Here:
+class MastodonSetup:
     """A platform, its fake server, its account and its secrets."""
 
     def __init__(self, software: Software = MASTODON) -> None:
-        self.clock = Clock(NOW)
+        self.clock = ShiftedClock(NOW)
         self.server = FakeMastodon(self.clock, software)
-        self.keys = Keys()
-        self.paused: list[float] = []
-        self.platform = Mastodon(Caller(self.server), self.keys, clock=self.clock, pause=self._pause)
+        self.secrets = InMemorySecrets()
+        self.pauses: list[float] = []
+        self.platform = Mastodon(PlatformClient(self.server), self.secrets, clock=self.clock, sleep=self._pause)
         software_name = f"{software.name.lower()} {software.version}"
-        self.me = Account(
+        self.account = Account(
             platform="mastodon", server=URL, id=ME, name="me@social.example", software=software_name, longest=500
         )
 
     async def _pause(self, seconds: float) -> None:
-        self.paused.append(seconds)
+        self.pauses.append(seconds)
 
-    def intent(self, *parts: str) -> Intent:
-        return self.platform.render(thread(*parts), self.me, SEED)
+    def render(self, *parts: str) -> Intent:
+        return self.platform.render(make_thread(*parts), self.account, SEED)
 
 
-def thread(*parts: str, alts: tuple[str, ...] = ()) -> Post:
+def make_thread(*parts: str, alts: tuple[str, ...] = ()) -> Post:
     return Post(format=Format.THREAD, parts=parts, at=NOW, alts=alts)
 
 
-def picture(alt: str = "A cat") -> Picture:
-    return Picture(content=b"\x89PNG\r\n\x00bytes", media_type="image/png", width=1, height=1, alt=alt)
+def make_image(alt: str = "A cat") -> PostImage:
+    return PostImage(content=b"\x89PNG\r\n\x00bytes", media_type="image/png", width=1, height=1, alt=alt)

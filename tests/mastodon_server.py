@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import httpx
 
-LONGEST_START = 60.0
+START_TIMEOUT = 60.0
 
 
 class MockMastodon(NamedTuple):
@@ -27,34 +27,34 @@ class MockMastodon(NamedTuple):
         """Return the access token of an account."""
         return f"token-of-{name}"
 
-    def ask(self, method: str, path: str, name: str, **more: object) -> httpx.Response:
+    def request(self, method: str, path: str, name: str, **more: object) -> httpx.Response:
         """Send a request as an account."""
         headers = {"authorization": f"Bearer {self.token(name)}"}
         return httpx.request(method, self.url + path, headers=headers, timeout=30, **more)  # type: ignore[arg-type]
 
-    def agree(self, question: dict[str, str], name: str) -> str:
+    def authorize(self, query: dict[str, str], name: str) -> str:
         """Consent to an authorization as an account; return the URL the browser is redirected to."""
-        response = httpx.post(f"{self.url}/oauth/authorize", data={**question, "username": name}, timeout=30)
+        response = httpx.post(f"{self.url}/oauth/authorize", data={**query, "username": name}, timeout=30)
         return response.headers["location"]
 
-    def posts(self, name: str) -> list[dict[str, object]]:
+    def list_posts(self, name: str) -> list[dict[str, object]]:
         """Return the account's posts, oldest first."""
-        account_id = self.ask("GET", "/api/v1/accounts/verify_credentials", name).json()["id"]
-        statuses = self.ask("GET", f"/api/v1/accounts/{account_id}/statuses?limit=40", name).json()
+        account_id = self.request("GET", "/api/v1/accounts/verify_credentials", name).json()["id"]
+        statuses = self.request("GET", f"/api/v1/accounts/{account_id}/statuses?limit=40", name).json()
         return sorted(statuses, key=lambda post: int(post["id"]))
 
-    def said(self, name: str) -> list[tuple[str, str | None]]:
+    def posted_texts(self, name: str) -> list[tuple[str, str | None]]:
         """Return the account's texts in order, each with the text it replies to."""
-        posts = self.posts(name)
+        posts = self.list_posts(name)
         texts = {post["id"]: self._source_text(str(post["id"]), name) for post in posts}
         return [(texts[post["id"]], texts.get(post["in_reply_to_id"])) for post in posts]
 
     def _source_text(self, post_id: str, name: str) -> str:
-        return str(self.ask("GET", f"/api/v1/statuses/{post_id}/source", name).json()["text"])
+        return str(self.request("GET", f"/api/v1/statuses/{post_id}/source", name).json()["text"])
 
 
 @contextmanager
-def running(folder: Path, names: list[str]) -> Iterator[MockMastodon]:
+def run_mastodon_mock(folder: Path, names: list[str]) -> Iterator[MockMastodon]:
     """Run a server with these accounts. `folder` holds its settings and media."""
     settings = folder / "mastodon.toml"
     settings.write_text(_settings_toml(folder, names), encoding="utf-8")
@@ -90,7 +90,7 @@ def _free_port() -> int:
 
 
 def _wait_for(server: MockMastodon, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + LONGEST_START
+    deadline = time.monotonic() + START_TIMEOUT
     while time.monotonic() < deadline:
         assert process.poll() is None, f"mastodon-mock did not start: {log.read_text(errors='replace')[-2000:]}"
         try:

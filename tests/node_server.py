@@ -17,8 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-LONGEST_INSTALL = 900
-PACKAGES = ("package.json", "package-lock.json")
+INSTALL_TIMEOUT = 900
+PACKAGE_FILES = ("package.json", "package-lock.json")
 _PROOFS = Path(__file__).resolve().parent / "proof"
 _VENV = Path(__file__).resolve().parents[1] / ".venv"
 
@@ -30,11 +30,11 @@ class UnavailableError(Exception):
 class NodeServer(NamedTuple):
     """A running server."""
 
-    said: dict[str, Any]
+    info: dict[str, Any]
     """The JSON object it printed when ready."""
     process: subprocess.Popen[str]
 
-    def ask(self) -> str:
+    def send_line(self) -> str:
         """Send an empty line, and return the line it responds with."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -44,12 +44,12 @@ class NodeServer(NamedTuple):
 
 
 @contextmanager
-def running(name: str, *options: str) -> Iterator[NodeServer]:
+def run_node_server(name: str, *options: str) -> Iterator[NodeServer]:
     """Run `serve.mjs` of tests/proof/`name` for the block, or until this process ends.
 
     Raise UnavailableError if impossible.
     """
-    folder = installed(name)
+    folder = install(name)
     command = [str(_node_folder() / "bin" / "node"), "serve.mjs", *options]
     environment = {**os.environ, "LOG_ENABLED": "false", "NODE_NO_WARNINGS": "1"}
     with (folder / "serve.log").open("ab") as log:
@@ -72,13 +72,13 @@ def running(name: str, *options: str) -> Iterator[NodeServer]:
         process.stdout.close()
 
 
-def installed(name: str) -> Path:
+def install(name: str) -> Path:
     """Install the server unless it is, which takes minutes; return its folder.
 
     A lock makes other test processes wait for the first one.
     """
     wheel, source, parent = _node_folder(), _PROOFS / name, _VENV / name
-    inputs = [(source / package_file).read_bytes() for package_file in PACKAGES] + [str(wheel).encode()]
+    inputs = [(source / package_file).read_bytes() for package_file in PACKAGE_FILES] + [str(wheel).encode()]
     folder = parent / hashlib.sha256(b"".join(inputs)).hexdigest()[:12]
     parent.mkdir(parents=True, exist_ok=True)
     with (parent / "lock").open("w") as lock:
@@ -97,7 +97,7 @@ def _install(source: Path, folder: Path, wheel: Path) -> None:
         if previous.is_dir():
             shutil.rmtree(previous)
     folder.mkdir()
-    for name in PACKAGES:
+    for name in PACKAGE_FILES:
         shutil.copy(source / name, folder)
     npm = wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     build_environment = {
@@ -117,7 +117,7 @@ def _install(source: Path, folder: Path, wheel: Path) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                timeout=LONGEST_INSTALL,
+                timeout=INSTALL_TIMEOUT,
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise UnavailableError(f"npm could not install it; see {folder / 'install.log'}") from error

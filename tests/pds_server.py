@@ -12,10 +12,10 @@ import httpx
 import node_server
 from node_server import UnavailableError
 
-__all__ = ["Pds", "UnavailableError", "Writer", "running"]
+__all__ = ["Pds", "UnavailableError", "PdsAccount", "run_pds"]
 
 
-class Writer(NamedTuple):
+class PdsAccount(NamedTuple):
     """An account on the server, with its credentials."""
 
     did: str
@@ -32,30 +32,30 @@ class Pds(NamedTuple):
     secret: str
     """Key of its token signatures."""
 
-    def writer(self, name: str) -> Writer:
+    def create_account(self, name: str) -> PdsAccount:
         """Create the account `name`.test with an app password."""
         body = {"handle": f"{name}.test", "email": f"{name}@example.com", "password": "a password for everything"}
         account = self._post("server.createAccount", body, "")
         app_password = self._post("server.createAppPassword", {"name": "copydesk"}, str(account["accessJwt"]))
-        return Writer(str(account["did"]), f"{name}.test", str(app_password["password"]), str(account["accessJwt"]))
+        return PdsAccount(str(account["did"]), f"{name}.test", str(app_password["password"]), str(account["accessJwt"]))
 
-    def posts(self, did: str) -> list[dict[str, Any]]:
+    def list_posts(self, did: str) -> list[dict[str, Any]]:
         """Return the account's records with `uri`, `cid` and `value`, in the order of their keys."""
         params = {"repo": did, "collection": "app.bsky.feed.post", "limit": 100, "reverse": True}
         records: list[dict[str, Any]] = self._get("repo.listRecords", params).json()["records"]
         return records
 
-    def blob(self, did: str, cid: str) -> bytes:
+    def get_blob(self, did: str, cid: str) -> bytes:
         """Return the content of an uploaded blob."""
         return self._get("sync.getBlob", {"did": did, "cid": cid}).content
 
-    def edit(self, writer: Writer, key: str, text: str) -> None:
+    def replace_post(self, account: PdsAccount, key: str, text: str) -> None:
         """Replace a post's text, which no app does."""
         value = {"$type": "app.bsky.feed.post", "text": text, "createdAt": "2026-02-10T09:00:00.000Z"}
-        body = {"repo": writer.did, "collection": "app.bsky.feed.post", "rkey": key, "record": value}
-        self._post("repo.putRecord", body, writer.token)
+        body = {"repo": account.did, "collection": "app.bsky.feed.post", "rkey": key, "record": value}
+        self._post("repo.putRecord", body, account.token)
 
-    def expired(self, token: str) -> str:
+    def expire_token(self, token: str) -> str:
         """Return the token with an expiry in the past, validly signed."""
         header, payload, _ = token.split(".")
         claims = json.loads(urlsafe_b64decode(payload + "=="))
@@ -80,12 +80,12 @@ def _base64(raw: bytes) -> str:
 
 
 @contextmanager
-def running(*options: str) -> Iterator[Pds]:
+def run_pds(*options: str) -> Iterator[Pds]:
     """Run a server of its own for the block, or until this process ends.
 
     Raise UnavailableError if it cannot run here.
     """
-    with node_server.running("pds", *options) as server:
-        pds = Pds(**server.said)
+    with node_server.run_node_server("pds", *options) as server:
+        pds = Pds(**server.info)
         assert httpx.get(f"{pds.url}/xrpc/_health", timeout=30).status_code == 200
         yield pds

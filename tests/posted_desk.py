@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, insert
 
 from copydesk.desk import Desk, open_desk
-from copydesk.model.delivery import Delivery, Made, State
+from copydesk.model.delivery import Delivery, StepResult, DeliveryState
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.settings import load
 from copydesk.store import tables
@@ -36,10 +36,10 @@ POSTS: tuple[tuple[Any, ...], ...] = (
     ("x", 76, 6, "THREAD", 5100, 160, 21, 33, 88),
     ("x", 200, 1, "SHORT", 800, 9, 1, 0, 2),
 )
-FIGURES = ("impressions", "likes", "replies", "reposts", "clicks")
+METRICS = ("impressions", "likes", "replies", "reposts", "clicks")
 
 
-def put_post(conn: Connection, user: str, post: tuple[Any, ...], text: str = TEXTS[0]) -> str:
+def insert_post(conn: Connection, user: str, post: tuple[Any, ...], text: str = TEXTS[0]) -> str:
     """Insert a published post; return the id of its record."""
     platform, days, hours, draft_format, *values = post
     at = NOW - timedelta(days=days, hours=hours)
@@ -47,7 +47,7 @@ def put_post(conn: Connection, user: str, post: tuple[Any, ...], text: str = TEX
         conn, user, add_item(conn, user, None), format=draft_format, status="posted", posted_at=at, text=text
     )
     record_id = new_id(at)
-    metrics = dict(zip(FIGURES, values, strict=True))
+    metrics = dict(zip(METRICS, values, strict=True))
     record = {
         "id": record_id,
         "user_id": user,
@@ -60,9 +60,9 @@ def put_post(conn: Connection, user: str, post: tuple[Any, ...], text: str = TEX
     conn.execute(
         insert(tables.engagement).values(**record, **metrics, **measured, status="posted", retry_count=0, created_at=at)
     )
-    progress = Delivery(state=State.SENT, made=(Made(ids=("1",), urls=(f"https://{platform}.example/{days}",)),))
+    progress = Delivery(state=DeliveryState.SENT, made=(StepResult(ids=("1",), urls=(f"https://{platform}.example/{days}",)),))
     delivery = {
-        "state": State.SENT,
+        "state": DeliveryState.SENT,
         "due_at": at,
         "sent_at": at,
         "seed": record_id,
@@ -73,16 +73,16 @@ def put_post(conn: Connection, user: str, post: tuple[Any, ...], text: str = TEX
     return record_id
 
 
-def posts(conn: Connection, user: str) -> None:
+def insert_posts(conn: Connection, user: str) -> None:
     """Insert all of POSTS."""
     for index, post in enumerate(POSTS):
-        put_post(conn, user, post, TEXTS[index % len(TEXTS)])
+        insert_post(conn, user, post, TEXTS[index % len(TEXTS)])
 
 
 @asynccontextmanager
-async def posted_desk(
+async def open_posted_desk(
     home: Path,
-    fill: Callable[[Connection, str], object] | None = posts,
+    fill: Callable[[Connection, str], object] | None = insert_posts,
     *,
     clock: Callable[[], datetime] = lambda: NOW,
     server: FakeServer | None = None,
@@ -93,10 +93,10 @@ async def posted_desk(
         if not await desk.engagement.posts():
             await desk.schedule.set_zone(ZONE)
             if fill is not None:
-                await desk.ground.write(lambda conn, user: (fill(conn, user), 0)[1])
+                await desk.ctx.write(lambda conn, user: (fill(conn, user), 0)[1])
         yield desk
 
 
-def posted_console(home: Path, **options: Any) -> Console:
+def make_posted_console(home: Path, **options: Any) -> Console:
     """Return the console of that desk."""
-    return Console(lambda: posted_desk(home, **options), clock=lambda: NOW)
+    return Console(lambda: open_posted_desk(home, **options), clock=lambda: NOW)

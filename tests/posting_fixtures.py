@@ -19,27 +19,27 @@ from desk_fixtures import NOW
 ME, YOU = "fake:me", "fake:you"
 
 
-def open_posting(
+def open_posting_desk(
     folder: Path, platforms: Mapping[str, Platform], *, clock: Clock = lambda: NOW, **settings: str
 ) -> AbstractAsyncContextManager[Desk]:
     """Open the desk in `folder` with these platforms and no network."""
     return open_desk(load(settings, folder), clock=clock, platforms=platforms)
 
 
-def fake(server: FakeServer | None = None, **options: object) -> dict[str, FakePlatform]:
+def fake_platforms(server: FakeServer | None = None, **options: object) -> dict[str, FakePlatform]:
     """Return the platforms of a desk with one, named `fake`."""
     return {"fake": FakePlatform(server or FakeServer(), **options)}
 
 
-async def connect(
-    desk: Desk, name: str = "me", platform: str = "fake", now: datetime = NOW, *, called: str = ""
+async def connect_account(
+    desk: Desk, name: str = "me", platform: str = "fake", now: datetime = NOW, *, display_name: str = ""
 ) -> str:
     """Store a connected account; return its id."""
-    details = Account(platform=platform, server=f"https://{platform}.example", id=name, name=called or name)
-    return await desk.ground.write(accounts.connect, new_id(now), details, now)
+    details = Account(platform=platform, server=f"https://{platform}.example", id=name, name=display_name or name)
+    return await desk.ctx.write(accounts.save, new_id(now), details, now)
 
 
-async def approved(desk: Desk, text: str = "One thing worth saying.", format: str = "SHORT", **more: object) -> str:
+async def create_approved_draft(desk: Desk, text: str = "One thing worth saying.", format: str = "SHORT", **more: object) -> str:
     """Create and approve a draft; return its id."""
     created = await desk.drafts.create({"text": text, "format": format, **more})
     draft_id = created.drafts[0].id
@@ -47,6 +47,6 @@ async def approved(desk: Desk, text: str = "One thing worth saying.", format: st
     return draft_id
 
 
-async def status_of(desk: Desk, draft_id: str) -> Status:
+async def draft_status(desk: Desk, draft_id: str) -> Status:
     """Return the draft's status."""
     return (await desk.drafts.get(draft_id)).status

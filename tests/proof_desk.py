@@ -17,16 +17,16 @@ from copydesk.model.schedule import Slot
 from copydesk.store import drafts
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
-from copydesk.store.tables import Origin
-from desk_fixtures import damage, rows, word
+from copydesk.store.tables import DraftOrigin
+from desk_fixtures import integrity_errors, query_db, made_up_word
 from store_fixtures import add_item
 
-PROVE = os.environ.get("COPYDESK_PROVE", "") not in {"", "0"}
+EXHAUSTIVE = os.environ.get("COPYDESK_PROVE", "") not in {"", "0"}
 """Run all cases instead of a sample."""
-HOURLY = tuple(Slot(day_of_week=day, hour=hour, minute=0) for day in range(7) for hour in range(24))
-COUNTED_ON = ("version", "updated_at", "undo_rid", "redo_rid")
+HOURLY_SLOTS = tuple(Slot(day_of_week=day, hour=hour, minute=0) for day in range(7) for hour in range(24))
+UNRESTORED_COLUMNS = ("version", "updated_at", "undo_rid", "redo_rid")
 """Columns of a draft that undo does not restore."""
-CHANGEABLE = (
+CHANGEABLE_COLUMNS = (
     *("status", "confidence", "feedback", "rejection_feedback", "scheduled_at", "scheduled_wall", "scheduled_zone"),
     *("posted_at", "post_id", "archived_at", "last_error", "text", "checks", "sentences"),
 )
@@ -34,21 +34,21 @@ CHANGEABLE = (
 
 Listed independently of the code, so that an event without one is noticed.
 """
-EVENTS = ("draft_event", "alembic_version")
+EVENT_TABLES = ("draft_event", "alembic_version")
 Row = dict[str, Any]
 
 
-async def furnish(desk: Desk, statuses: Sequence[str], formats: Sequence[str] = ("SHORT",)) -> list[str]:
+async def insert_drafts(desk: Desk, statuses: Sequence[str], formats: Sequence[str] = ("SHORT",)) -> list[str]:
     """Insert a draft in each of these states, as if created so; return their ids in order."""
-    now = desk.ground.clock()
+    now = desk.ctx.clock()
 
     def add(conn: Connection, user_id: str) -> list[str]:
         draft_ids = []
         for number, status in enumerate(statuses):
-            item_id = add_item(conn, user_id, None, title=f"On {word(number)}")
+            item_id = add_item(conn, user_id, None, title=f"On {made_up_word(number)}")
             draft = Draft(
                 id=new_id(now),
-                text=text(number, "first"),
+                text=draft_text(number, "first"),
                 format=Format(formats[number % len(formats)]),
                 status=Status(status),
                 confidence=(number * 37 % 100) / 100,
@@ -62,25 +62,25 @@ async def furnish(desk: Desk, statuses: Sequence[str], formats: Sequence[str] = 
                 created_at=now,
                 updated_at=now,
             )
-            new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=item_id, origin=Origin.DIRECT)
+            new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=item_id, origin=DraftOrigin.DIRECT)
             assert drafts.add(conn, user_id, new)
             draft_ids.append(draft.id)
         return draft_ids
 
-    return await desk.ground.write(add)
+    return await desk.ctx.write(add)
 
 
-def text(number: int, edition: object) -> str:
+def draft_text(number: int, edition: object) -> str:
     """Return a draft's text, a different one for each number and edition."""
-    return f"The ferry to {word(number)} sails at dawn. This is the {edition} word on it."
+    return f"The ferry to {made_up_word(number)} sails at dawn. This is the {edition} word on it."
 
 
-def drafts_in(home: Path) -> dict[str, Row]:
+def load_drafts(home: Path) -> dict[str, Row]:
     """Return all drafts by id, with all columns as stored."""
     return {row["id"]: row for row in _query(home, "SELECT * FROM draft ORDER BY id")}
 
 
-def events_in(home: Path) -> dict[str, list[Row]]:
+def load_events(home: Path) -> dict[str, list[Row]]:
     """Return the events of each draft in the order of its versions."""
     events: dict[str, list[Row]] = {}
     for row in _query(home, "SELECT * FROM draft_event ORDER BY draft_id, version"):
@@ -89,16 +89,16 @@ def events_in(home: Path) -> dict[str, list[Row]]:
     return events
 
 
-def everything(home: Path) -> dict[str, list[Row]]:
+def dump_tables(home: Path) -> dict[str, list[Row]]:
     """Return all tables, including the full-text index, without events and the columns that undo does not restore."""
     with _connect(home) as connection:
         names = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        tables = [name for name in names if name not in EVENTS and not name.startswith(("sqlite_", "draft_words"))]
+        tables = [name for name in names if name not in EVENT_TABLES and not name.startswith(("sqlite_", "draft_words"))]
         queries = {name: f'SELECT * FROM "{name}" ORDER BY 1, 2' for name in tables}
         queries["words"] = "SELECT rowid, text, about FROM draft_words ORDER BY rowid"
         dump = {name: [dict(row) for row in connection.execute(query)] for name, query in queries.items()}
     for row in dump["draft"]:
-        for name in COUNTED_ON:
+        for name in UNRESTORED_COLUMNS:
             del row[name]
     return dump
 
@@ -115,7 +115,7 @@ def _connect(home: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-class Told(NamedTuple):
+class ReplayedDraft(NamedTuple):
     """The state a draft's events lead to."""
 
     row: Row
@@ -125,14 +125,14 @@ class Told(NamedTuple):
     """The ids of the events that can be reverted, the next one last."""
 
 
-def told(first: Row, events: Sequence[Row]) -> Told:
+def replay(first: Row, events: Sequence[Row]) -> ReplayedDraft:
     """Replay the events of a draft that began as `first`.
 
     AssertionError if one does not follow from its predecessor.
     """
-    row = {name: first[name] for name in CHANGEABLE}
+    row = {name: first[name] for name in CHANGEABLE_COLUMNS}
     created, *later = events
-    assert (created["action"], created["kind"], created["version"]) == ("create", EventKind.FIXED, 1)
+    assert (created["action"], created["kind"], created["version"]) == ("create", EventKind.PERMANENT, 1)
     by_rid = {event["rid"]: event for event in events}
     undo: list[int] = []
     redo: list[int] = []
@@ -144,7 +144,7 @@ def told(first: Row, events: Sequence[Row]) -> Told:
         match event["kind"]:
             case EventKind.CHANGE:
                 undo, redo = [*undo, event["rid"]], []
-            case EventKind.FIXED:
+            case EventKind.PERMANENT:
                 undo, redo = [], []
             case EventKind.UNDO:
                 assert event["of_rid"] == undo[-1], event
@@ -156,39 +156,39 @@ def told(first: Row, events: Sequence[Row]) -> Told:
                 undo = [*undo, event["rid"]]
                 redo.pop()
                 assert event["after"] == by_rid[event["of_rid"]]["before"], event
-    return Told(row, len(events), undo, redo)
+    return ReplayedDraft(row, len(events), undo, redo)
 
 
-def assert_agrees(home: Path, first: Mapping[str, Row]) -> None:
+def assert_consistent(home: Path, first: Mapping[str, Row]) -> None:
     """Assert that the file is intact, drafts match their events, and counts and search index match the drafts."""
-    assert damage(home) == []
-    events = events_in(home)
-    drafts = drafts_in(home)
+    assert integrity_errors(home) == []
+    events = load_events(home)
+    drafts = load_drafts(home)
     assert drafts.keys() == first.keys() == events.keys()
     for draft_id, row in drafts.items():
-        replayed = told(first[draft_id], events[draft_id])
-        assert {name: row[name] for name in CHANGEABLE} == replayed.row
+        replayed = replay(first[draft_id], events[draft_id])
+        assert {name: row[name] for name in CHANGEABLE_COLUMNS} == replayed.row
         assert row["version"] == replayed.version
         assert (row["undo_rid"], row["redo_rid"]) == tuple(stack[-1] if stack else None for stack in replayed[2:])
-        untouched = row.keys() - {*CHANGEABLE, *COUNTED_ON}
+        untouched = row.keys() - {*CHANGEABLE_COLUMNS, *UNRESTORED_COLUMNS}
         assert {name: row[name] for name in untouched} == {name: first[draft_id][name] for name in untouched}
-    assert_counted(home)
+    assert_counts_and_index(home)
 
 
-def assert_counted(home: Path) -> None:
+def assert_counts_and_index(home: Path) -> None:
     """Assert that counts and search index match the drafts."""
     counts_query = "SELECT status, archived, sum(drafts) FROM draft_count GROUP BY 1, 2 ORDER BY 1, 2"
     scan_query = "SELECT status, archived_at IS NOT NULL, count(*) FROM draft GROUP BY 1, 2 ORDER BY 1, 2"
-    assert rows(home, counts_query) == rows(home, scan_query)
+    assert query_db(home, counts_query) == query_db(home, scan_query)
     with closing(sqlite3.connect(home / "copydesk.db")) as connection:
         # With rank 1 it compares the index with the content table, and raises if they differ.
         connection.execute("INSERT INTO draft_words (draft_words, rank) VALUES ('integrity-check', 1)")
         connection.rollback()
 
 
-def shared_minutes(home: Path) -> list[tuple[object, ...]]:
+def shared_slots(home: Path) -> list[tuple[object, ...]]:
     """Return the minutes with more than one scheduled or posting draft, with their number."""
-    return rows(
+    return query_db(
         home,
         "SELECT scheduled_at / 60000000, count(*) FROM draft WHERE status IN ('scheduled', 'posting')"
         " GROUP BY 1 HAVING count(*) > 1",

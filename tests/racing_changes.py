@@ -19,7 +19,7 @@ from copydesk.errors import ConflictError
 from copydesk.model.change import BulkChange, ChangeDraft
 from copydesk.model.draft import BULK_ACTIONS, Action
 from desk_fixtures import Watch, settings_at
-from proof_desk import drafts_in
+from proof_desk import load_drafts
 
 __all__ = ["copydesk"]
 LATER = Watch().now.replace(year=2027)
@@ -41,7 +41,7 @@ class Racer:
         self.wrong: list[str] = []
         """Errors other than conflicts."""
 
-    async def one(self) -> None:
+    async def step(self) -> None:
         """Apply one random operation."""
         operations: list[Callable[[], Awaitable[int]]] = [
             self._change,
@@ -90,23 +90,23 @@ class Racer:
         return len(result.succeeded)
 
     async def _auto_schedule(self) -> int:
-        return len((await self.desk.schedule.auto(self.rng.sample(self.ids, 5))).scheduled)
+        return len((await self.desk.schedule.auto_schedule(self.rng.sample(self.ids, 5))).scheduled)
 
 
-async def race(home: Path, seed: int, seconds: float) -> None:
+async def run_racer(home: Path, seed: int, seconds: float) -> None:
     """Take part in one race."""
     async with open_desk(settings_at(home), clock=Watch()) as desk:
-        racer = Racer(desk, list(drafts_in(home)), seed)
+        racer = Racer(desk, list(load_drafts(home)), seed)
         print("ready", flush=True)
         sys.stdin.readline()
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            await racer.one()
+            await racer.step()
     results = {name: getattr(racer, name) for name in ("changed", "done", "refused", "wrong")}
     print(json.dumps(results), flush=True)
 
 
-def races(home: Path, seeds: list[int], seconds: float) -> list[dict[str, Any]]:
+def run_racers(home: Path, seeds: list[int], seconds: float) -> list[dict[str, Any]]:
     """Let one process per seed race; return their results."""
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     processes = [
@@ -122,4 +122,4 @@ def races(home: Path, seeds: list[int], seconds: float) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    asyncio.run(race(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))
+    asyncio.run(run_racer(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))

@@ -10,14 +10,14 @@ from copydesk.ranking.canonical import canonical_url
 NOW = datetime(2026, 2, 17, 12, tzinfo=UTC)
 
 
-def entry(title: str = "A title", **fields: object) -> Entry:
+def make_entry(title: str = "A title", **fields: object) -> Entry:
     """Return an entry, with a URL derived from its title."""
     url = f"https://example.com/{crc32(title.encode())}"
     values = {"ident": title, "alias": title, "url": url, **fields}
     return Entry(title=title, **values)  # type: ignore[arg-type]
 
 
-def item(
+def make_item(
     title: str = "A title",
     *,
     id: str = "i1",
@@ -28,7 +28,7 @@ def item(
     **fields: object,
 ) -> Item:
     """Return an item of `source`, published `hours` ago."""
-    item_entry = entry(title, **fields)
+    item_entry = make_entry(title, **fields)
     return Item(
         id=id,
         source_id=source,

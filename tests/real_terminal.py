@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds. A start takes less than one on an idle machine."""
-GONE = ("COLUMNS", "LINES", "NO_COLOR", "COLORTERM", "TEXTUAL_THEME", "COLORFGBG", "COPYDESK_HOME", "TMUX")
+HIDDEN_VARIABLES = ("COLUMNS", "LINES", "NO_COLOR", "COLORTERM", "TEXTUAL_THEME", "COLORFGBG", "COPYDESK_HOME", "TMUX")
 """Variables that describe the machine's own terminal."""
 
 
@@ -25,7 +25,7 @@ class Terminal:
 
     def __init__(self, socket: Path, size: tuple[int, int], term: str, environment: Mapping[str, str]) -> None:
         self._socket = socket
-        self._environment = {name: value for name, value in os.environ.items() if name not in GONE} | dict(environment)
+        self._environment = {name: value for name, value in os.environ.items() if name not in HIDDEN_VARIABLES} | dict(environment)
         width, height = map(str, size)
         session = ("new-session", "-d", "-x", width, "-y", height, "sh")
         # Without -u tmux reads back underscores in a locale that is not UTF-8.
@@ -42,11 +42,11 @@ class Terminal:
         self.tmux("send-keys", "-l", f"clear; {shlex.join(command)}; echo ended=$?")
         self.tmux("send-keys", "Enter")
 
-    def console(self, home: Path) -> None:
+    def start_console(self, home: Path) -> None:
         """Start the console on the sample desk in `home`."""
-        self.copydesk("--home", str(home), "--sample")
+        self.start_copydesk("--home", str(home), "--sample")
 
-    def copydesk(self, *arguments: str) -> None:
+    def start_copydesk(self, *arguments: str) -> None:
         """Start Copydesk with these arguments."""
         self.start(sys.executable, "-m", "copydesk", *arguments)
 
@@ -54,7 +54,7 @@ class Terminal:
         """Press keys, by their tmux names."""
         self.tmux("send-keys", *keys)
 
-    def write(self, text: str) -> None:
+    def type_text(self, text: str) -> None:
         """Type a text."""
         self.tmux("send-keys", "-l", text)
 
@@ -68,7 +68,7 @@ class Terminal:
         return self.tmux("capture-pane", "-p")
 
     @property
-    def colours(self) -> list[str]:
+    def styles(self) -> list[str]:
         """The escape sequences for colours and styles on the screen."""
         return re.findall(r"\x1b\[[\d;]*m", self.tmux("capture-pane", "-p", "-e"))
 
@@ -79,17 +79,17 @@ class Terminal:
         return int(column), int(row)
 
     @property
-    def process(self) -> int:
+    def process_id(self) -> int:
         """The id of the process running in the window."""
         shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
         children = Path(f"/proc/{shell}/task/{shell}/children").read_text(encoding="ascii").split()
         return int(children[0])
 
-    def renew(self) -> None:
+    def respawn_shell(self) -> None:
         """Start a new shell in the window, as after a program that left the terminal in a bad state."""
         self.tmux("respawn-pane", "-k", "sh")
 
-    def leave(self) -> str:
+    def quit_console(self) -> str:
         """Quit the console from any pane; return the scrollback and screen left behind."""
         self.press("q")
         # On a narrow terminal the first q returns to the list.
@@ -100,7 +100,7 @@ class Terminal:
 
     def wait_for(self, pattern: str) -> str:
         """Wait until `pattern` matches the screen; return the screen."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not re.search(pattern, screen := self.screen):
             assert time.monotonic() < deadline, f"{pattern} never came:\n{screen}"
             time.sleep(0.03)
@@ -108,7 +108,7 @@ class Terminal:
 
 
 @contextmanager
-def real_terminal(
+def open_terminal(
     size: tuple[int, int] = (120, 40), *, term: str = "screen-256color", **environment: str
 ) -> Iterator[Terminal]:
     """Open a terminal of `size` columns and lines. Without tmux the test is skipped, and fails in CI."""

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from copydesk.sample.templates import render
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-NAMES = {
+FILES_BY_SOURCE = {
     "The Lighthouse": "lighthouse.xml",
     "Small Hours": "smallhours.xml",
     "Harbour Notes": "harbour-notes.json",
@@ -26,7 +26,7 @@ _ATOM = "{http://www.w3.org/2005/Atom}"
 _CONTENT = "{http://purl.org/rss/1.0/modules/content/}encoded"
 
 
-class Told(NamedTuple):
+class FeedEntry(NamedTuple):
     """An entry as in the file; `published` is None if undated."""
 
     source: str
@@ -37,14 +37,14 @@ class Told(NamedTuple):
     published: datetime | None
 
 
-def everything() -> list[Told]:
+def load_all_entries() -> list[FeedEntry]:
     """Return the entries of all sources."""
-    return [entry for name in NAMES for entry in entries(name)]
+    return [entry for name in FILES_BY_SOURCE for entry in load_entries(name)]
 
 
-def entries(source: str) -> list[Told]:
+def load_entries(source: str) -> list[FeedEntry]:
     """Return the entries of one source in file order."""
-    name = NAMES[source]
+    name = FILES_BY_SOURCE[source]
     text = render(name, NOW)
     if name.endswith(".json"):
         return [_parse_json(source, entry) for entry in _json_entries(json.loads(text))]
@@ -58,10 +58,10 @@ def _json_entries(answer: Any) -> list[dict[str, Any]]:
     return answer if isinstance(answer, list) else answer.get("items") or answer["posts"]
 
 
-def _parse_json(source: str, row: dict[str, Any]) -> Told:
+def _parse_json(source: str, row: dict[str, Any]) -> FeedEntry:
     text = row.get("content_html") or row.get("summary") or row.get("story_text") or row.get("text") or ""
     links = row.get("entities", {}).get("urls", [{}])
-    return Told(
+    return FeedEntry(
         source,
         row.get("id") or row["objectID"],
         row.get("title") or unescape(row["text"]),
@@ -71,9 +71,9 @@ def _parse_json(source: str, row: dict[str, Any]) -> Told:
     )
 
 
-def _parse_rss(source: str, item: ET.Element) -> Told:
+def _parse_rss(source: str, item: ET.Element) -> FeedEntry:
     published = item.findtext("pubDate")
-    return Told(
+    return FeedEntry(
         source,
         item.findtext("guid", ""),
         item.findtext("title", ""),
@@ -83,7 +83,7 @@ def _parse_rss(source: str, item: ET.Element) -> Told:
     )
 
 
-def _parse_atom(source: str, entry: ET.Element) -> Told:
+def _parse_atom(source: str, entry: ET.Element) -> FeedEntry:
     content = entry.find(f"{_ATOM}content")
     if content is None:
         content = entry.find(f"{_ATOM}summary")
@@ -91,7 +91,7 @@ def _parse_atom(source: str, entry: ET.Element) -> Told:
     assert content is not None
     assert link is not None
     text = "".join(content.itertext())
-    return Told(
+    return FeedEntry(
         source,
         entry.findtext(f"{_ATOM}id", ""),
         unescape(entry.findtext(f"{_ATOM}title", "")),

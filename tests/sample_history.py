@@ -9,8 +9,8 @@ from copydesk.model.draft import Status
 from copydesk.model.run import RunRequest
 from copydesk.sample.desk import open_sample
 from copydesk.settings import Settings
-from posted_desk import ZONE, posts
-from tried_desk import HASHTAGS, HOOK, take_part
+from posted_desk import ZONE, insert_posts
+from tried_desk import HASHTAGS, HOOK, insert_participants
 from tui_fixtures import NOW
 
 __all__ = ["NOW"]
@@ -20,20 +20,20 @@ SLOTS = (
     *("mon 17:30", "wed 17:30", "thu 13:00", "fri 17:30", "sat 11:00", "sun 11:00"),
 )
 DRAFTS, APPROVED, SCHEDULED = 22, 7, 6
-EARLIER = timedelta(days=20)
+EXPERIMENT_AGE = timedelta(days=20)
 
 
-async def new(settings: Settings) -> None:
+async def leave_empty(settings: Settings) -> None:
     """Leave the desk empty."""
 
 
-async def ran(settings: Settings) -> None:
+async def run_pipeline(settings: Settings) -> None:
     """Run the pipeline."""
     async with open_sample(settings, clock=lambda: NOW) as desk:
         await desk.pipeline.run()
 
 
-async def used(settings: Settings) -> None:
+async def build_history(settings: Settings) -> None:
     """Approve, schedule and publish drafts, run an experiment, and prepare another one."""
     times = [NOW]
 
@@ -42,19 +42,19 @@ async def used(settings: Settings) -> None:
 
     async with open_sample(settings, clock=clock) as desk:
         await desk.schedule.set_zone(ZONE)
-        await desk.schedule.set_slots([desk.schedule.read_slot(slot) for slot in SLOTS])
+        await desk.schedule.set_slots([desk.schedule.parse_slot(slot) for slot in SLOTS])
         # Feed dates are relative to the desk's creation, so the clock goes back only after that.
-        times.append(NOW - EARLIER)
+        times.append(NOW - EXPERIMENT_AGE)
         experiment = await desk.experiments.create(HASHTAGS)
         await desk.experiments.create(HOOK)
         times.append(NOW)
 
         def add(conn: Connection, user: str) -> int:
-            posts(conn, user)
-            take_part(conn, user, experiment.id)
+            insert_posts(conn, user)
+            insert_participants(conn, user, experiment.id)
             return 0
 
-        await desk.ground.write(add)
+        await desk.ctx.write(add)
         await desk.pipeline.run(RunRequest(max_drafts=DRAFTS))
         await _schedule(desk)
 
@@ -64,4 +64,4 @@ async def _schedule(desk: Desk) -> None:
     ids = [draft.id for draft in page.items]
     for draft_id in ids:
         await desk.drafts.approve(draft_id)
-    await desk.schedule.auto(ids[:SCHEDULED])
+    await desk.schedule.auto_schedule(ids[:SCHEDULED])

@@ -13,12 +13,12 @@ from store_fixtures import add_draft, add_item
 MON, TUE, WED, THU, FRI, SAT, SUN = 1, 2, 3, 4, 5, 6, 0
 
 
-def slot(day: int, hour: int, minute: int = 0) -> Slot:
+def make_slot(day: int, hour: int, minute: int = 0) -> Slot:
     """Return a weekly slot."""
     return Slot(day_of_week=day, hour=hour, minute=minute)
 
 
-async def put(desk: Desk, count: int = 1, **values: Any) -> list[str]:
+async def insert_drafts(desk: Desk, count: int = 1, **values: Any) -> list[str]:
     """Insert drafts, approved unless `values` say otherwise; return their ids."""
 
     def add(conn: Connection, user_id: str) -> list[str]:
@@ -27,26 +27,26 @@ async def put(desk: Desk, count: int = 1, **values: Any) -> list[str]:
             "status": "approved",
             "origin": "direct",
             "source_type": "rss",
-            "created_at": desk.ground.clock(),
+            "created_at": desk.ctx.clock(),
             **values,
         }
         return [add_draft(conn, user_id, item, **row) for _ in range(count)]
 
-    return await desk.ground.write(add)
+    return await desk.ctx.write(add)
 
 
-async def put_one(desk: Desk, **values: Any) -> str:
+async def insert_draft(desk: Desk, **values: Any) -> str:
     """Insert a draft; return its id."""
-    (draft_id,) = await put(desk, **values)
+    (draft_id,) = await insert_drafts(desk, **values)
     return draft_id
 
 
-async def put_at(desk: Desk, at: datetime, **values: Any) -> str:
+async def insert_scheduled(desk: Desk, at: datetime, **values: Any) -> str:
     """Insert a draft scheduled for `at`; return its id."""
-    return await put_one(desk, status="scheduled", scheduled_at=at, **values)
+    return await insert_draft(desk, status="scheduled", scheduled_at=at, **values)
 
 
-async def times(desk: Desk) -> dict[str, datetime]:
+async def scheduled_times(desk: Desk) -> dict[str, datetime]:
     """Return the scheduled time of each draft that has one, by draft id."""
     draft = tables.draft.c
 
@@ -54,9 +54,9 @@ async def times(desk: Desk) -> dict[str, datetime]:
         rows = conn.execute(select(draft.id, draft.scheduled_at).where(draft.scheduled_at.is_not(None)))
         return {row.id: row.scheduled_at for row in rows}
 
-    return await desk.ground.read(read)
+    return await desk.ctx.read(read)
 
 
-async def status_of(desk: Desk, draft_id: str) -> str:
+async def draft_status(desk: Desk, draft_id: str) -> str:
     """Return the draft's status."""
     return (await desk.drafts.get(draft_id)).status

@@ -17,8 +17,8 @@ from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import Settings, load
 from copydesk.tui.app import Console
 from copydesk.tui.themes import DARK, LIGHT
-from sample_history import NOW, new, ran, used
-from tui_fixtures import settled
+from sample_history import NOW, leave_empty, run_pipeline, build_history
+from tui_fixtures import wait_until_idle
 
 WIDE = (132, 38)
 FOLDER = Path(__file__).resolve().parents[1] / "screenshots"
@@ -27,41 +27,41 @@ _FONT_FACE = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 _FAMILY = re.compile(r"font-family: (?:Fira Code|arial)[^;]*;")
 
 
-class Picture(NamedTuple):
+class Screenshot(NamedTuple):
     """One screenshot: file name, terminal size, keys to press, theme and desk."""
 
     name: str
     size: tuple[int, int]
     keys: tuple[str, ...] = ()
     theme: str = DARK.name
-    desk: Callable[[Settings], Awaitable[None]] = ran
+    setup: Callable[[Settings], Awaitable[None]] = run_pipeline
     """Prepares the desk."""
 
 
-PICTURES = (
-    Picture("review", WIDE, ("j", "j"), desk=used),
-    Picture("review-light", WIDE, ("j", "j"), theme=LIGHT.name, desk=used),
-    Picture("review-narrow", (80, 24), ("j", "enter")),
-    Picture("review-run", WIDE, ("P",), desk=new),
-    Picture("schedule", WIDE, ("2", "j", "l", "k", "k"), desk=used),
-    Picture("sources", WIDE, ("3",), desk=used),
-    Picture("experiments", WIDE, ("4",), desk=used),
-    Picture("engagement", WIDE, ("5", "tab"), desk=used),
+SCREENSHOTS = (
+    Screenshot("review", WIDE, ("j", "j"), setup=build_history),
+    Screenshot("review-light", WIDE, ("j", "j"), theme=LIGHT.name, setup=build_history),
+    Screenshot("review-narrow", (80, 24), ("j", "enter")),
+    Screenshot("review-run", WIDE, ("P",), setup=leave_empty),
+    Screenshot("schedule", WIDE, ("2", "j", "l", "k", "k"), setup=build_history),
+    Screenshot("sources", WIDE, ("3",), setup=build_history),
+    Screenshot("experiments", WIDE, ("4",), setup=build_history),
+    Screenshot("engagement", WIDE, ("5", "tab"), setup=build_history),
 )
 
 
-async def take(picture: Picture) -> str:
+async def render(screenshot: Screenshot) -> str:
     """Return the screenshot as SVG."""
     with TemporaryDirectory() as home:
         settings = sample_settings(load({}, Path(home)))
-        await picture.desk(settings)
+        await screenshot.setup(settings)
         app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW)
-        app.theme = picture.theme
-        async with app.run_test(size=picture.size) as pilot:
-            await settled(pilot)
-            for key in picture.keys:
+        app.theme = screenshot.theme
+        async with app.run_test(size=screenshot.size) as pilot:
+            await wait_until_idle(pilot)
+            for key in screenshot.keys:
                 await pilot.press(key)
-                await settled(pilot)
+                await wait_until_idle(pilot)
             return _use_local_fonts(app.export_screenshot(title=" ", simplify=True))
 
 
@@ -83,9 +83,9 @@ def to_png(svg: str) -> bytes | None:
 def main() -> None:
     """Create all screenshots, or those named as arguments."""
     FOLDER.mkdir(exist_ok=True)
-    selected = [picture for picture in PICTURES if not sys.argv[1:] or picture.name in sys.argv[1:]]
+    selected = [picture for picture in SCREENSHOTS if not sys.argv[1:] or picture.name in sys.argv[1:]]
     for picture in selected:
-        svg = asyncio.run(take(picture))
+        svg = asyncio.run(render(picture))
         (FOLDER / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
         png = to_png(svg)
         if png is not None:

@@ -24,7 +24,7 @@ BLOCKS = {
     "Emoji": (0x1F300, 0x1F6FF),
     "Faces": (0x1F900, 0x1F9FF),
 }
-JOINED = (
+JOINED_CLUSTERS = (
     "👩\u200d👩\u200d👧\u200d👦",
     "🏳\ufe0f\u200d🌈",
     "🧑🏻\u200d🤝\u200d🧑🏾",
@@ -43,11 +43,11 @@ JOINED = (
 """Grapheme clusters of several code points."""
 
 
-def words(each: int, seed: int = 1) -> list[str]:
+def sample_words(count: int, seed: int = 1) -> list[str]:
     """Return `count` words of each script, and the clusters."""
     rng = random.Random(seed)
-    samples = list(JOINED)
+    samples = list(JOINED_CLUSTERS)
     for start, end in BLOCKS.values():
         characters = [chr(code) for code in range(start, end + 1) if unicodedata.category(chr(code))[0] not in "CZ"]
-        samples += ["".join(rng.choices(characters, k=rng.randrange(1, 12))) for _ in range(each)]
+        samples += ["".join(rng.choices(characters, k=rng.randrange(1, 12))) for _ in range(count)]
     return samples

@@ -17,11 +17,11 @@ from typing import Any
 import httpx
 import msgspec
 
-from copydesk.model.delivery import Account, Intent, Made
+from copydesk.model.delivery import Account, Intent, StepResult
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.fake import FakePlatform, FakePost, FakeServer
-from copydesk.posting.platform import Picture
-from copydesk.store.delivery_changes import Happened
+from copydesk.posting.platform import PostImage
+from copydesk.store.delivery_changes import DeliveryUpdate
 from desk_fixtures import NOW
 
 DUE = NOW + timedelta(minutes=1)
@@ -54,22 +54,22 @@ class Order(msgspec.Struct, frozen=True):
     senders: int = 1
 
 
-class Boundaries:
+class CrashPoints:
     """Counts crash points, writes their names to `status_fd`, and dies at the ordered one."""
 
-    def __init__(self, says: int, order: Order) -> None:
-        self.on = False
-        self._says = says
+    def __init__(self, status_fd: int, order: Order) -> None:
+        self.enabled = False
+        self._status_fd = status_fd
         self._order = order
         self._count = 0
         self._commits = 0
 
     def reach(self, name: str) -> None:
         """Pass a crash point."""
-        if not self.on:
+        if not self.enabled:
             return
         self._count += 1
-        os.write(self._says, f"{name}\n".encode())
+        os.write(self._status_fd, f"{name}\n".encode())
         if self._count == self._order.kill_at or name == self._order.kill_on:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -80,12 +80,12 @@ class Boundaries:
         yield
         self.reach(f"after {name}")
 
-    def committing(self, write: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    def wrap_write(self, write: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         """Wrap a write method of the store with crash points."""
 
         async def wrapped(work: Callable[..., Any], *args: object, **kwargs: object) -> Any:
-            self._commits += self.on
-            disk_full = self.on and 0 < self._order.full_from <= self._commits
+            self._commits += self.enabled
+            disk_full = self.enabled and 0 < self._order.full_from <= self._commits
             async with self.around(_commit_name(work, args)):
                 if not disk_full:
                     return await write(work, *args, **kwargs)
@@ -97,7 +97,7 @@ class Boundaries:
 
 def _commit_name(work: Callable[..., Any], args: Sequence[object]) -> str:
     """Return a commit's name, from its function and the delivery event."""
-    events = [argument.what for argument in args if isinstance(argument, Happened)]
+    events = [argument.event for argument in args if isinstance(argument, DeliveryUpdate)]
     name = {"mine": "pick up"}.get(work.__name__, work.__name__.strip("_").replace("_", " "))
     return " ".join([name, *events])
 
@@ -115,11 +115,11 @@ def full_disk(home: Path) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard_limit, hard_limit))
 
 
-class WatchedTransport(httpx.AsyncBaseTransport):
+class CrashPointTransport(httpx.AsyncBaseTransport):
     """The network, with crash points around each request."""
 
-    def __init__(self, boundaries: Boundaries) -> None:
-        self._boundaries = boundaries
+    def __init__(self, crash_points: CrashPoints) -> None:
+        self._boundaries = crash_points
         self._inner = GuardedTransport(allow_private=True, concurrency=4)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -132,26 +132,26 @@ class WatchedTransport(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-class WatchedFake(FakePlatform):
+class CrashPointPlatform(FakePlatform):
     """A fake platform with crash points around each request."""
 
-    boundaries: Boundaries
+    crash_points: CrashPoints
 
     async def send(
-        self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
-    ) -> Made:
-        async with self.boundaries.around("send"):
-            return await super().send(account, intent, made, pictures)
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], images: Sequence[PostImage] = ()
+    ) -> StepResult:
+        async with self.crash_points.around("send"):
+            return await super().send(account, intent, completed, images)
 
-    async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: Any) -> Made | None:
-        async with self.boundaries.around("look up"):
-            return await super().look_up(account, intent, made, since)
+    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: Any) -> StepResult | None:
+        async with self.crash_points.around("look up"):
+            return await super().find_post(account, intent, completed, since)
 
 
 class LateServer(FakeServer):
     """Stores late requests in a file, so that they outlive the sender."""
 
-    def hold_back(self, account: str, key: str, text: str, parent: str | None) -> None:
+    def delay(self, account: str, key: str, text: str, parent: str | None) -> None:
         """Store a request that arrives with `deliver_late`."""
         assert self._path is not None
         late = FakePost(id="", account=account, key=key, text=text, parent=parent)
@@ -164,28 +164,28 @@ def late_file(path: Path) -> Path:
     return path.with_suffix(".late")
 
 
-def arrive_late(path: Path, *, keyed: bool) -> None:
+def deliver_late(path: Path, *, keyed: bool) -> None:
     """Process the late requests of the FakeServer in `path`."""
     file = late_file(path)
     server = FakeServer(path, knows_keys=keyed)
     for line in file.read_bytes().splitlines() if file.exists() else ():
         post = msgspec.json.decode(line, type=FakePost)
-        server.take(post.account, post.key, post.text, post.parent)
+        server.accept(post.account, post.key, post.text, post.parent)
     file.unlink(missing_ok=True)
 
 
 class FileSecrets:
     """Secrets in a file that is replaced atomically."""
 
-    def __init__(self, path: Path, boundaries: Boundaries | None = None) -> None:
+    def __init__(self, path: Path, crash_points: CrashPoints | None = None) -> None:
         self._path = path
-        self._boundaries = boundaries
+        self._boundaries = crash_points
 
     async def read(self, account: Account) -> Mapping[str, str]:
         """Return the secrets of the only account."""
         return dict(json.loads(self._path.read_bytes()))
 
-    async def keep(self, account: Account, secrets: Mapping[str, str]) -> None:
+    async def save(self, account: Account, secrets: Mapping[str, str]) -> None:
         """Replace the secrets."""
         assert self._boundaries is not None
         async with self._boundaries.around("keep secrets"):

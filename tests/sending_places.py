@@ -11,18 +11,18 @@ import httpx
 from copydesk.model.delivery import Account
 from copydesk.posting.fake import FakeServer
 from mastodon_server import MockMastodon
-from pds_server import Pds, Writer
-from sending_boundaries import Order, arrive_late
+from pds_server import Pds, PdsAccount
+from sending_boundaries import Order, deliver_late
 
-PER_PDS = 25
+DRAFTS_PER_ACCOUNT = 25
 """Drafts per account: a PDS lists 100 records at once. A lookup on Mastodon reads all statuses since DUE, so there each
 draft has an account of its own.
 """
-TAG = re.compile(r"<[^>]+>")
+HTML_TAG = re.compile(r"<[^>]+>")
 _numbers = itertools.count(1)
 
 
-class Held(NamedTuple):
+class StoredPost(NamedTuple):
     """A post as stored on the server."""
 
     id: str
@@ -31,11 +31,11 @@ class Held(NamedTuple):
     """The id of the post it replies to."""
 
 
-class Place(Protocol):
+class SendTarget(Protocol):
     """A server with accounts."""
 
     name: str
-    real: bool
+    over_network: bool
     """Requests go over the network and may arrive after their sender died."""
 
     def account(self) -> Account:
@@ -46,32 +46,32 @@ class Place(Protocol):
         """Return the secrets of the last account."""
         ...
 
-    def order(self, home: Path) -> Order:
+    def make_order(self, home: Path) -> Order:
         """Return the order for a sender to this server."""
         ...
 
-    def held(self, case: "Case") -> list[Held]:
+    def stored_posts(self, case: "SendCase") -> list[StoredPost]:
         """Return the account's posts, oldest first."""
         ...
 
-    async def arrive(self, case: "Case") -> None:
+    async def deliver_late(self, case: "SendCase") -> None:
         """Process late requests."""
         ...
 
 
-class Case(NamedTuple):
+class SendCase(NamedTuple):
     """A desk with a draft that is due."""
 
     home: Path
     account: Account
     texts: tuple[str, ...]
-    place: Place
+    target: SendTarget
 
 
-class FakePlace:
+class FakeTarget:
     """FakeServers, each in a file in its desk's folder."""
 
-    real = False
+    over_network = False
 
     def __init__(self, *, keyed: bool) -> None:
         self.name = "fake with keys" if keyed else "fake without keys"
@@ -83,20 +83,20 @@ class FakePlace:
     def secrets(self) -> dict[str, str]:
         return {}
 
-    def order(self, home: Path) -> Order:
+    def make_order(self, home: Path) -> Order:
         return Order(home=str(home), platform="fake", server=str(home / "server.jsonl"), keyed=self._keyed)
 
-    def held(self, case: Case) -> list[Held]:
-        return [Held(post.id, post.text, post.parent) for post in FakeServer(case.home / "server.jsonl").posts]
+    def stored_posts(self, case: SendCase) -> list[StoredPost]:
+        return [StoredPost(post.id, post.text, post.parent) for post in FakeServer(case.home / "server.jsonl").posts]
 
-    async def arrive(self, case: Case) -> None:
-        arrive_late(case.home / "server.jsonl", keyed=self._keyed)
+    async def deliver_late(self, case: SendCase) -> None:
+        deliver_late(case.home / "server.jsonl", keyed=self._keyed)
 
 
-class MastodonPlace:
+class MastodonTarget:
     """Accounts on mastodon-mock at `url`: its own, or that of a proxy before it."""
 
-    real = True
+    over_network = True
 
     def __init__(self, server: MockMastodon, names: Iterator[str], url: str, *, keyed: bool) -> None:
         self.name = "mastodon with keys" if keyed else "mastodon without keys"
@@ -106,7 +106,7 @@ class MastodonPlace:
         self._software = "mastodon 4.6.0" if keyed else "gotosocial 0.20.1"
         self._client = httpx.Client(timeout=30)
         self._current_name = ""
-        self.late: Callable[[], Awaitable[object]] | None = None
+        self.release_late: Callable[[], Awaitable[object]] | None = None
 
     def account(self) -> Account:
         self._current_name = name = next(self._names)
@@ -123,18 +123,18 @@ class MastodonPlace:
     def secrets(self) -> dict[str, str]:
         return {"token": MockMastodon.token(self._current_name)}
 
-    def order(self, home: Path) -> Order:
+    def make_order(self, home: Path) -> Order:
         return Order(home=str(home), platform="mastodon")
 
-    def held(self, case: Case) -> list[Held]:
+    def stored_posts(self, case: SendCase) -> list[StoredPost]:
         name = case.account.name.partition("@")[0]
         statuses = self._get(name, f"/api/v1/accounts/{case.account.id}/statuses?limit=40").json()
         posts = sorted(statuses, key=lambda post: int(post["id"]))
-        return [Held(post["id"], TAG.sub("", post["content"]), post["in_reply_to_id"]) for post in posts]
+        return [StoredPost(post["id"], HTML_TAG.sub("", post["content"]), post["in_reply_to_id"]) for post in posts]
 
-    async def arrive(self, case: Case) -> None:
-        if self.late is not None:
-            await self.late()
+    async def deliver_late(self, case: SendCase) -> None:
+        if self.release_late is not None:
+            await self.release_late()
 
     def close(self) -> None:
         self._client.close()
@@ -144,24 +144,24 @@ class MastodonPlace:
         return self._client.get(self._server.url + path, headers=headers).raise_for_status()
 
 
-class PdsPlace:
+class PdsTarget:
     """Accounts on a PDS at `url`: its own, or that of a proxy before it."""
 
     name = "pds"
-    real = True
+    over_network = True
 
     def __init__(self, pds: Pds, url: str) -> None:
         self._pds = pds
         self._url = url
         self._client = httpx.Client(timeout=30)
         self._account_count = 0
-        self._account: Writer | None = None
+        self._account: PdsAccount | None = None
         self._refresh = ""
-        self.late: Callable[[], Awaitable[object]] | None = None
+        self.release_late: Callable[[], Awaitable[object]] | None = None
 
     def account(self) -> Account:
-        if self._account is None or self._account_count % PER_PDS == 0:
-            self._account = self._pds.writer(f"sender{next(_numbers)}")
+        if self._account is None or self._account_count % DRAFTS_PER_ACCOUNT == 0:
+            self._account = self._pds.create_account(f"sender{next(_numbers)}")
             credentials = {"identifier": self._account.handle, "password": self._account.app_password}
             session = self._client.post(f"{self._pds.url}/xrpc/com.atproto.server.createSession", json=credentials)
             self._refresh = session.raise_for_status().json()["refreshJwt"]
@@ -172,22 +172,22 @@ class PdsPlace:
         assert self._account is not None
         return {"password": self._account.app_password, "refresh": self._refresh}
 
-    def order(self, home: Path) -> Order:
+    def make_order(self, home: Path) -> Order:
         return Order(home=str(home), platform="bluesky")
 
-    def held(self, case: Case) -> list[Held]:
+    def stored_posts(self, case: SendCase) -> list[StoredPost]:
         params = {"repo": case.account.id, "collection": "app.bsky.feed.post", "limit": 100, "reverse": "true"}
         response = self._client.get(f"{self._pds.url}/xrpc/com.atproto.repo.listRecords", params=params)
         records = response.raise_for_status().json()["records"]
         parents = [record["value"].get("reply", {}).get("parent", {}).get("uri") for record in records]
         return [
-            Held(record["uri"], record["value"]["text"], parent)
+            StoredPost(record["uri"], record["value"]["text"], parent)
             for record, parent in zip(records, parents, strict=True)
         ]
 
-    async def arrive(self, case: Case) -> None:
-        if self.late is not None:
-            await self.late()
+    async def deliver_late(self, case: SendCase) -> None:
+        if self.release_late is not None:
+            await self.release_late()
 
     def close(self) -> None:
         self._client.close()

@@ -22,17 +22,17 @@ from copydesk.desk import open_desk
 from copydesk.model.delivery import Delivery
 from copydesk.store import accounts
 from copydesk.store.ids import new_id
-from copydesk.store.types import microseconds
+from copydesk.store.types import to_microseconds
 from copydesk.text.thread import join_parts
 from desk_fixtures import NOW, settings_at
-from doomed_sender import KILLED, NO_STORE, Doom, Ended
+from doomed_sender import KILLED, STORE_FAILED, KillRunner, SenderResult
 from sending_boundaries import DUE
-from sending_places import Case, Place
+from sending_places import SendCase, SendTarget
 
-MOST_RUNS = 60
-ON_ITS_WAY = 0.2
+MAX_RUNS = 60
+ARRIVAL_DELAY = 0.2
 """Seconds of real time for a killed sender's request to arrive."""
-LATE = 70.0
+LATE_ARRIVAL = 70.0
 """Seconds of the senders' clock after which a late request arrives; the quiet period is 90."""
 _RECORDS = """
 SELECT draft.status, draft.post_id, engagement.status, engagement.post_id, delivery.progress
@@ -41,55 +41,55 @@ FROM draft JOIN delivery ON delivery.draft_id = draft.id JOIN engagement ON enga
 _numbers = itertools.count(1)
 
 
-class Story(NamedTuple):
+class SendResult(NamedTuple):
     """The result of a case."""
 
-    runs: tuple[Ended, ...]
-    wrong: tuple[str, ...]
+    runs: tuple[SenderResult, ...]
+    problems: tuple[str, ...]
     """Descriptions of wrong results; empty if all is well."""
 
     @property
-    def passed(self) -> list[str]:
+    def crash_points(self) -> list[str]:
         """The crash points reached, in order, without those of the final check."""
-        return [name for run in self.runs[:-1] for name in run.passed]
+        return [name for run in self.runs[:-1] for name in run.crash_points]
 
     @property
-    def after_kill(self) -> int:
+    def count_after_kill(self) -> int:
         """The number of crash points after the first process was killed."""
-        return len(self.passed) - len(self.runs[0].passed)
+        return len(self.crash_points) - len(self.runs[0].crash_points)
 
     @property
-    def kills(self) -> int:
+    def kill_count(self) -> int:
         """The number of killed senders."""
         return sum(run.code == KILLED for run in self.runs)
 
 
-class Desks:
+class CaseRunner:
     """Creates cases in a folder and runs them to their end."""
 
-    def __init__(self, folder: Path, doomed: Doom) -> None:
+    def __init__(self, folder: Path, killer: KillRunner) -> None:
         self._folder = folder
-        self._killer = doomed
+        self._killer = killer
         self._template: Path | None = None
 
-    async def case(self, place: Place, parts: int, now: datetime = NOW) -> Case:
+    async def create_case(self, target: SendTarget, parts: int, now: datetime = NOW) -> SendCase:
         """Create a desk at `now` with a draft of `parts` posts, due a minute later (at DUE by default)."""
         number = next(_numbers)
         home = await self._create_home(number)
         texts = tuple(f"Story {number}, post {part} of {parts}." for part in range(1, parts + 1))
-        account = place.account()
-        (home / "secrets.json").write_text(json.dumps(place.secrets()), encoding="utf-8")
+        account = target.account()
+        (home / "secrets.json").write_text(json.dumps(target.secrets()), encoding="utf-8")
         fields = {"text": join_parts(list(texts)), "format": "THREAD" if parts > 1 else "SHORT"}
         async with open_desk(settings_at(home), clock=lambda: now) as desk:
-            await desk.ground.write(accounts.connect, new_id(now), account, now)
+            await desk.ctx.write(accounts.save, new_id(now), account, now)
             created = await desk.drafts.create(fields)
             await desk.drafts.approve(created.drafts[0].id)
             await desk.drafts.schedule(created.drafts[0].id, now + (DUE - NOW))
-        return Case(home, account, texts, place)
+        return SendCase(home, account, texts, target)
 
-    async def send_once(self, case: Case, **how: object) -> list[Ended]:
+    async def send_once(self, case: SendCase, **how: object) -> list[SenderResult]:
         """Send once, at DUE."""
-        return await self._killer.send(replace(case.place.order(case.home), **how))
+        return await self._killer.send(replace(case.target.make_order(case.home), **how))
 
     async def _create_home(self, number: int) -> Path:
         if self._template is None:
@@ -98,74 +98,74 @@ class Desks:
                 pass
         return Path(shutil.copytree(self._template, self._folder / f"desk{number}"))
 
-    async def to_the_end(
+    async def run_to_end(
         self,
-        case: Case,
+        case: SendCase,
         *,
         kills: Sequence[int] = (),
         kill_after: Sequence[float] = (),
         wrong: str = "",
         **first: object,
-    ) -> Story:
+    ) -> SendResult:
         """Send until nothing is left to do; return what the server then holds. `first` applies to the first run only.
 
         `kills` are numbers of crash points: the first from the start, each other one from the kill before it.
         """
-        runs: list[Ended] = []
+        runs: list[SenderResult] = []
         kill_points, delays = list(kills), list(kill_after)
         kill_at, ahead = (kill_points.pop(0) if kill_points else 0), 0.0
-        order = replace(case.place.order(case.home), wrong=wrong)
-        while len(runs) < MOST_RUNS:
+        order = replace(case.target.make_order(case.home), wrong=wrong)
+        while len(runs) < MAX_RUNS:
             first_options = first if not runs else {}
             delay = delays.pop(0) if delays else 0.0
             run_order = replace(order, ahead=ahead, kill_at=kill_at, kill_after=delay, **first_options)
             results = await self._killer.send(run_order)
             runs += results
-            assert {result.code for result in results} <= {0, KILLED, NO_STORE}, results
+            assert {result.code for result in results} <= {0, KILLED, STORE_FAILED}, results
             if results[0].code == KILLED:
                 kill_at = kill_points.pop(0) if kill_points and not delay else 0
             elif kill_at:
-                kill_at -= len(results[0].passed)
-            if is_over(case.home):
+                kill_at -= len(results[0].crash_points)
+            if is_finished(case.home):
                 break
-            next_at = next_after(case.home, ahead)
-            if results[0].code == 0 and next_at is None and not results[0].passed:
+            next_at = next_action_at(case.home, ahead)
+            if results[0].code == 0 and next_at is None and not results[0].crash_points:
                 break
             if results[0].code == 0 and next_at is not None:
                 await self._pass_time(case, next_at, in_between=bool(kill_after))
                 ahead = next_at
-        await case.place.arrive(case)
+        await case.target.deliver_late(case)
         # Nothing may be sent again a day later.
         runs += await self._killer.send(replace(order, ahead=ahead + 86400))
-        problems = tuple(wrong_with(case))
+        problems = tuple(find_problems(case))
         shutil.rmtree(case.home)
-        return Story(tuple(runs), problems)
+        return SendResult(tuple(runs), problems)
 
-    async def _pass_time(self, case: Case, until: float, *, in_between: bool) -> None:
+    async def _pass_time(self, case: SendCase, until: float, *, in_between: bool) -> None:
         """Let late requests arrive as time passes. None are under way at a crash point."""
-        if case.place.real and in_between:
-            await asyncio.sleep(ON_ITS_WAY)
-        if until >= LATE:
-            await case.place.arrive(case)
+        if case.target.over_network and in_between:
+            await asyncio.sleep(ARRIVAL_DELAY)
+        if until >= LATE_ARRIVAL:
+            await case.target.deliver_late(case)
 
 
-def is_over(home: Path) -> bool:
+def is_finished(home: Path) -> bool:
     """Return whether the draft has reached a final status."""
     return _query(home, "SELECT status FROM draft") in ([("posted",)], [("approved",)], [("missed",)])
 
 
-def next_after(home: Path, ahead: float) -> float | None:
+def next_action_at(home: Path, ahead: float) -> float | None:
     """Return the next time something can be done, in seconds after DUE; None if that is now or never."""
     [(not_before,)] = _query(home, "SELECT min(not_before) FROM delivery WHERE state IN ('planned', 'unknown')")
     if not_before is None:
         return None
-    seconds = (int(str(not_before)) - microseconds(DUE)) / 1e6
+    seconds = (int(str(not_before)) - to_microseconds(DUE)) / 1e6
     return seconds if seconds > ahead else None
 
 
-def wrong_with(case: Case) -> Iterator[str]:
+def find_problems(case: SendCase) -> Iterator[str]:
     """Yield wrong results on the server, which counts most, and in the database."""
-    posts = case.place.held(case)
+    posts = case.target.stored_posts(case)
     ours = [post for post in posts if post.text in case.texts]
     for text in case.texts:
         count = [post.text for post in ours].count(text)

@@ -8,46 +8,46 @@ import httpx
 
 from copydesk.model.delivery import Account
 from copydesk.posting.fake import FakePlatform, FakeServer
-from copydesk.posting.platform import Connected, LoginError, SignIn, Wanted
+from copydesk.posting.platform import ConnectResult, LoginError, SignIn, CredentialField
 
 STATE, CODE = "some-state", "the-code"
 
 
-class BrowserFake(FakePlatform):
+class FakeBrowserPlatform(FakePlatform):
     """Returns a consent page, and accepts one code."""
 
     name = "browser"
-    home = "https://browser.example"
-    wants = (Wanted(name="token", question="Token", secret=True, optional=True),)
+    default_server = "https://browser.example"
+    credential_fields = (CredentialField(name="token", question="Token", secret=True, optional=True),)
     fixed_port: ClassVar[int | None] = None
     by_hand: ClassVar[str] = ""
 
     async def begin(self, server: str, given: Mapping[str, str], redirect: str) -> SignIn:
         page = f"{server}/yes?{urlencode({'redirect': redirect})}"
-        return SignIn(url=page, redirect=redirect, state=STATE, kept={})
+        return SignIn(url=page, redirect_uri=redirect, state=STATE, context={})
 
-    async def finish(self, server: str, sign_in: SignIn, code: str) -> Connected:
+    async def finish(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         if code != CODE:
             raise LoginError("That code is not good.")
-        return Connected(account=Account(platform="browser", server=server, id="b", name="b"), secrets={"token": "t"})
+        return ConnectResult(account=Account(platform="browser", server=server, id="b", name="b"), credentials={"token": "t"})
 
 
-class KeyFake(FakePlatform):
+class FakePasswordPlatform(FakePlatform):
     """Asks for a handle and a password, which must be `open`."""
 
     name = "keyed"
-    home = "https://keyed.example"
-    wants = (
-        Wanted(name="handle", question="Handle"),
-        Wanted(name="password", question="Password", secret=True),
+    default_server = "https://keyed.example"
+    credential_fields = (
+        CredentialField(name="handle", question="Handle"),
+        CredentialField(name="password", question="Password", secret=True),
     )
 
-    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
-        if given["password"] != "open":
+    async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
+        if credentials["password"] != "open":
             raise LoginError("The password is not right.", hint="Look for it there.")
-        name = given["handle"]
+        name = credentials["handle"]
         account = Account(platform="keyed", server=server, id=name, name=name)
-        return Connected(account=account, secrets={"password": given["password"]})
+        return ConnectResult(account=account, credentials={"password": credentials["password"]})
 
     async def check(self, account: Account) -> Account:
         if account.name == "locked":
@@ -55,12 +55,12 @@ class KeyFake(FakePlatform):
         return account
 
 
-def both() -> dict[str, FakePlatform]:
+def sign_in_platforms() -> dict[str, FakePlatform]:
     """Return both platforms by name."""
-    return {"browser": BrowserFake(FakeServer()), "keyed": KeyFake(FakeServer())}
+    return {"browser": FakeBrowserPlatform(FakeServer()), "keyed": FakePasswordPlatform(FakeServer())}
 
 
-async def say_yes(page: str) -> None:
+async def authorize(page: str) -> None:
     """Consent on the page, as the user's browser does."""
     redirect = httpx.URL(page).params["redirect"]
     async with httpx.AsyncClient(trust_env=False) as browser:

@@ -12,25 +12,25 @@ from small_tables import (
     APPROVED,
     AWAITING,
     CHANGES,
-    EDIT,
-    FROM,
-    GRACE,
-    HOURS,
-    PACE,
+    STATUS_AFTER_EDIT,
+    ALLOWED_FROM,
+    GRACE_PERIODS,
+    SLOT_HOURS,
+    POST_INTERVAL,
     POSTING,
     SCHEDULED,
-    STANDING,
+    SLOT_STATES,
     STATES,
-    SYSTEM,
-    TO,
+    STATUS_AFTER_EVENT,
+    STATUS_AFTER_ACTION,
     UNKNOWN,
-    WITH_TIME,
+    TIMED_STATES,
     Values,
-    tidied,
+    clear_stale_fields,
 )
 
 
-class Refused(NamedTuple):
+class Refusal(NamedTuple):
     """A refusal: the draft's status, UNKNOWN for no draft, and the actions allowed instead."""
 
     status: str
@@ -48,19 +48,19 @@ class Event:
     """The draft's values before the event."""
     version: int
     """The draft's version after the event."""
-    number: int
+    sequence: int
     """Position among the events of all drafts."""
     bulk: int | None = None
-    of: "Event | None" = None
+    reverted: "Event | None" = None
     """The event that an undo or redo reverted."""
 
 
 @dataclass
-class Small:
+class ModelDraft:
     values: Values
     format: str
     confidence: float
-    place: int
+    position: int
     version: int = 1
     events: list[Event] = field(default_factory=list)
     undo: list[Event] = field(default_factory=list)
@@ -70,39 +70,39 @@ class Small:
     @property
     def allowed(self) -> frozenset[str]:
         """The actions the draft accepts."""
-        actions = {action for action, states in FROM.items() if self.values.status in states}
+        actions = {action for action, states in ALLOWED_FROM.items() if self.values.status in states}
         return frozenset() if self.values.archived else frozenset(actions)
 
     def stack(self, kind: str) -> list[Event]:
         """Return the events that an undo or redo reverts, the next one last."""
         return self.undo if kind == "undo" else self.redo
 
-    def taken_back(self, event: Event) -> frozenset[str]:
+    def reverted_ids(self, event: Event) -> frozenset[str]:
         """Return the draft's id if the event is currently reverted, else nothing."""
         reverted: set[int] = set()
         for later in reversed(self.events):
-            if later.of is not None and later.number not in reverted:
-                reverted.add(later.of.number)
-        return frozenset({event.draft_id} if event.number in reverted else ())
+            if later.reverted is not None and later.sequence not in reverted:
+                reverted.add(later.reverted.sequence)
+        return frozenset({event.draft_id} if event.sequence in reverted else ())
 
-    def refused(self) -> Refused:
+    def refusal(self) -> Refusal:
         """Return a refusal with the draft's status."""
-        return Refused(self.values.status, self.allowed)
+        return Refusal(self.values.status, self.allowed)
 
 
-class Back(NamedTuple):
+class UndoResult(NamedTuple):
     """The draft ids of an undo or redo."""
 
     succeeded: frozenset[str]
     failed: frozenset[str] = frozenset()
 
 
-class SmallDesk:
+class ModelDesk:
     """All drafts of a user by id."""
 
-    def __init__(self, drafts: dict[str, Small]) -> None:
+    def __init__(self, drafts: dict[str, ModelDraft]) -> None:
         self.drafts = drafts
-        self.number = 0
+        self.sequence = 0
 
     def counts(self) -> dict[str, int]:
         """Return the number of drafts in each state, archived ones separately."""
@@ -122,23 +122,23 @@ class SmallDesk:
         at: datetime | None = None,
         smart: bool = False,
         bulk: int | None = None,
-    ) -> Refused | None:
+    ) -> Refusal | None:
         """Apply an edit, an action, or both."""
         draft = self.drafts.get(draft_id)
         if draft is None:
-            return Refused(UNKNOWN)
+            return Refusal(UNKNOWN)
         after = draft.values
         if text is not None:
-            if after.archived or after.status not in EDIT:
-                return draft.refused()
-            after = replace(after, text=text, status=EDIT[after.status])
+            if after.archived or after.status not in STATUS_AFTER_EDIT:
+                return draft.refusal()
+            after = replace(after, text=text, status=STATUS_AFTER_EDIT[after.status])
         if action is not None:
-            if after.archived or after.status not in FROM[action]:
-                return draft.refused()
+            if after.archived or after.status not in ALLOWED_FROM[action]:
+                return draft.refusal()
             if action == "post":
-                return Refused(draft.values.status, draft.allowed - {"post"})
+                return Refusal(draft.values.status, draft.allowed - {"post"})
             after = self._apply_action(after, action, now, feedback, at, smart=smart)
-        event = self._record(draft_id, "change", tidied(after), bulk)
+        event = self._record(draft_id, "change", clear_stale_fields(after), bulk)
         draft.undo.append(event)
         draft.redo.clear()
         return None
@@ -160,21 +160,21 @@ class SmallDesk:
         if action in {"schedule", "reschedule"}:
             at = self.next_slot(now, at) if smart or at is None else at
             after = replace(after, scheduled_at=at)
-        return replace(after, status=TO[action])
+        return replace(after, status=STATUS_AFTER_ACTION[action])
 
-    def bulk(self, ids: Iterable[str], now: datetime, **asked: object) -> dict[str, Refused]:
+    def bulk(self, ids: Iterable[str], now: datetime, **arguments: object) -> dict[str, Refusal]:
         """Apply one action to many drafts in order; return the refusals by draft id."""
-        self.number += 1
-        bulk = self.number
-        results = {draft_id: self.change(draft_id, now, bulk=bulk, **asked) for draft_id in dict.fromkeys(ids)}  # type: ignore[arg-type]
+        self.sequence += 1
+        bulk = self.sequence
+        results = {draft_id: self.change(draft_id, now, bulk=bulk, **arguments) for draft_id in dict.fromkeys(ids)}  # type: ignore[arg-type]
         return {draft_id: refusal for draft_id, refusal in results.items() if refusal}
 
-    def auto(self, now: datetime) -> dict[str, datetime]:
+    def auto_schedule(self, now: datetime) -> dict[str, datetime]:
         """Schedule every approved draft in the next slot, the most confident first, then the oldest."""
-        self.number += 1
-        bulk = self.number
+        self.sequence += 1
+        bulk = self.sequence
         ranked = [
-            (-draft.confidence, draft.place, draft_id)
+            (-draft.confidence, draft.position, draft_id)
             for draft_id, draft in self.drafts.items()
             if draft.values.status == APPROVED and not draft.values.archived
         ]
@@ -187,39 +187,39 @@ class SmallDesk:
         taken = {
             draft.values.scheduled_at.replace(second=0, microsecond=0)
             for draft in self.drafts.values()
-            if draft.values.status in STANDING and draft.values.scheduled_at
+            if draft.values.status in SLOT_STATES and draft.values.scheduled_at
         }
         hour = now.replace(minute=0, second=0, microsecond=0)
-        while hour <= now or (not_before and hour < not_before) or hour.hour not in HOURS or hour in taken:
+        while hour <= now or (not_before and hour < not_before) or hour.hour not in SLOT_HOURS or hour in taken:
             hour += timedelta(hours=1)
         return hour
 
-    def happen(self, draft_id: str, what: str) -> None:
+    def apply_system_event(self, draft_id: str, event: str) -> None:
         """Apply a system event. Earlier changes can no longer be undone."""
         draft = self.drafts[draft_id]
-        after = replace(draft.values, status=SYSTEM[what][draft.values.status])
-        after = after if after.status in WITH_TIME else replace(after, scheduled_at=None)
+        after = replace(draft.values, status=STATUS_AFTER_EVENT[event][draft.values.status])
+        after = after if after.status in TIMED_STATES else replace(after, scheduled_at=None)
         self._record(draft_id, "fixed", after)
         draft.undo.clear()
         draft.redo.clear()
 
-    def take_back(self, kind: str, now: datetime, draft_id: str | None = None) -> Refused | Back:
+    def revert(self, kind: str, now: datetime, draft_id: str | None = None) -> Refusal | UndoResult:
         """Undo or redo the last change of a draft, or of the user; a bulk change counts as one."""
         if draft_id is not None:
             return self._revert_one(kind, now, draft_id)
         candidates = [draft.stack(kind)[-1] for draft in self.drafts.values() if draft.stack(kind)]
-        top = max(candidates, key=lambda event: event.number, default=None)
+        top = max(candidates, key=lambda event: event.sequence, default=None)
         changes = [event for draft in self.drafts.values() for event in draft.events if event.kind == "change"]
-        newest = max(changes, key=lambda event: event.number, default=None)
+        newest = max(changes, key=lambda event: event.sequence, default=None)
         if (
             newest
             and kind == "undo"
-            and (top is None or newest.number > top.number)
+            and (top is None or newest.sequence > top.sequence)
             and self._is_unreachable(newest, top)
         ):
-            return Refused(UNKNOWN)
-        if top is None or (kind == "redo" and newest and newest.number > top.number):
-            return Refused(UNKNOWN)
+            return Refusal(UNKNOWN)
+        if top is None or (kind == "redo" and newest and newest.sequence > top.sequence):
+            return Refusal(UNKNOWN)
         if top.bulk is None:
             return self._revert_one(kind, now, top.draft_id)
         return self._revert_bulk(kind, now, top.bulk)
@@ -229,31 +229,31 @@ class SmallDesk:
         if top is not None and newest.bulk is not None and newest.bulk == top.bulk:
             return False
         later = self.drafts[newest.draft_id].events
-        return any(event.kind == "fixed" and event.number > newest.number for event in later)
+        return any(event.kind == "fixed" and event.sequence > newest.sequence for event in later)
 
-    def _revert_one(self, kind: str, now: datetime, draft_id: str) -> Refused | Back:
+    def _revert_one(self, kind: str, now: datetime, draft_id: str) -> Refusal | UndoResult:
         draft = self.drafts.get(draft_id)
         if draft is None:
-            return Refused(UNKNOWN)
+            return Refusal(UNKNOWN)
         if not draft.stack(kind) or _restores_past_time(draft.values, draft.stack(kind)[-1].before, now):
-            return draft.refused()
+            return draft.refusal()
         self._restore(kind, draft.stack(kind)[-1], None)
-        return Back(frozenset({draft_id}))
+        return UndoResult(frozenset({draft_id}))
 
-    def _revert_bulk(self, kind: str, now: datetime, bulk: int) -> Back:
-        self.number += 1
-        new_bulk, succeeded, failed = self.number, set(), set()
+    def _revert_bulk(self, kind: str, now: datetime, bulk: int) -> UndoResult:
+        self.sequence += 1
+        new_bulk, succeeded, failed = self.sequence, set(), set()
         for draft_id, draft in self.drafts.items():
             for event in [event for event in draft.events if event.bulk == bulk]:
                 top = draft.stack(kind)[-1] if draft.stack(kind) else None
                 if top is not event:
-                    failed |= {draft_id} - draft.taken_back(event)
+                    failed |= {draft_id} - draft.reverted_ids(event)
                 elif _restores_past_time(draft.values, event.before, now):
                     failed.add(draft_id)
                 else:
                     self._restore(kind, event, new_bulk)
                     succeeded.add(draft_id)
-        return Back(frozenset(succeeded), frozenset(failed))
+        return UndoResult(frozenset(succeeded), frozenset(failed))
 
     def _restore(self, kind: str, event: Event, bulk: int | None) -> None:
         draft = self.drafts[event.draft_id]
@@ -261,25 +261,25 @@ class SmallDesk:
         target = draft.redo if kind == "undo" else draft.undo
         target.append(self._record(event.draft_id, kind, event.before, bulk, event))
 
-    def pick_up(self, draft_id: str, now: datetime) -> None:
+    def start_posting(self, draft_id: str, now: datetime) -> None:
         """Set a due draft to posting."""
-        self.happen(draft_id, "picked_up")
+        self.apply_system_event(draft_id, "picked_up")
         self.drafts[draft_id].picked_up_at = now
 
-    def rests(self, now: datetime) -> bool:
+    def is_paced(self, now: datetime) -> bool:
         """Return whether the account's last post is too recent for another one."""
         posting = [draft for draft in self.drafts.values() if draft.values.status == POSTING]
-        return any(draft.picked_up_at and now - draft.picked_up_at < PACE for draft in posting)
+        return any(draft.picked_up_at and now - draft.picked_up_at < POST_INTERVAL for draft in posting)
 
-    def late(self, now: datetime) -> set[str]:
+    def late_drafts(self, now: datetime) -> set[str]:
         """Return the scheduled drafts past their grace period."""
         return {
             draft_id
-            for draft_id in self.due(now)
-            if now - self._scheduled_at(draft_id) > GRACE[self.drafts[draft_id].format]
+            for draft_id in self.due_drafts(now)
+            if now - self._scheduled_at(draft_id) > GRACE_PERIODS[self.drafts[draft_id].format]
         }
 
-    def due(self, now: datetime) -> set[str]:
+    def due_drafts(self, now: datetime) -> set[str]:
         """Return the scheduled drafts whose time has come."""
         scheduled = [draft_id for draft_id, draft in self.drafts.items() if draft.values.status == SCHEDULED]
         return {draft_id for draft_id in scheduled if self._scheduled_at(draft_id) <= now}
@@ -293,9 +293,9 @@ class SmallDesk:
         self, draft_id: str, kind: str, after: Values, bulk: int | None = None, of: Event | None = None
     ) -> Event:
         draft = self.drafts[draft_id]
-        self.number += 1
+        self.sequence += 1
         draft.version += 1
-        event = Event(draft_id, kind, draft.values, draft.version, self.number, bulk, of)
+        event = Event(draft_id, kind, draft.values, draft.version, self.sequence, bulk, of)
         draft.events.append(event)
         draft.values = after
         return event

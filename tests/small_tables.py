@@ -11,7 +11,7 @@ STATES = (
     *(APPROVED, REJECTED, SCHEDULED, POSTING, MISSED, POSTED),
 )
 
-FROM = {
+ALLOWED_FROM = {
     "approve": {PENDING, AWAITING, CHANGES, REJECTED},
     "reject": {FAILED, PENDING, AWAITING, CHANGES, APPROVED, MISSED},
     "regenerate": {FAILED, PENDING, AWAITING, CHANGES, REJECTED},
@@ -22,7 +22,7 @@ FROM = {
     "post": {APPROVED, SCHEDULED, MISSED, POSTED},
     "archive": {FAILED, PENDING, AWAITING, CHANGES, APPROVED, REJECTED, MISSED, POSTED},
 }
-TO = {
+STATUS_AFTER_ACTION = {
     "approve": APPROVED,
     "reject": REJECTED,
     "regenerate": REGENERATING,
@@ -31,7 +31,7 @@ TO = {
     "reschedule": SCHEDULED,
     "cancel_schedule": APPROVED,
 }
-EDIT = {
+STATUS_AFTER_EDIT = {
     FAILED: AWAITING,
     PENDING: PENDING,
     AWAITING: AWAITING,
@@ -40,7 +40,7 @@ EDIT = {
     SCHEDULED: SCHEDULED,
     MISSED: MISSED,
 }
-SYSTEM = {
+STATUS_AFTER_EVENT = {
     "text_written": {GENERATING: PENDING},
     "writing_failed": {GENERATING: FAILED, REGENERATING: FAILED},
     "picked_up": {SCHEDULED: POSTING},
@@ -48,12 +48,12 @@ SYSTEM = {
     "ended_live": {POSTING: POSTED},
     "ended_not_live": {POSTING: APPROVED},
 }
-WITH_TIME = {SCHEDULED, POSTING, MISSED}
-STANDING = {SCHEDULED, POSTING}
-GRACE = {"SHORT": timedelta(minutes=30), "THREAD": timedelta(minutes=30), "BLOG": timedelta(hours=24)}
-PACE = timedelta(minutes=5)
+TIMED_STATES = {SCHEDULED, POSTING, MISSED}
+SLOT_STATES = {SCHEDULED, POSTING}
+GRACE_PERIODS = {"SHORT": timedelta(minutes=30), "THREAD": timedelta(minutes=30), "BLOG": timedelta(hours=24)}
+POST_INTERVAL = timedelta(minutes=5)
 """Minimum interval between two posts of one account."""
-HOURS = (9, 17)
+SLOT_HOURS = (9, 17)
 """Hours of each day (UTC) with a slot."""
 UNKNOWN = "unknown"
 
@@ -70,8 +70,8 @@ class Values:
     rejection_feedback: str | None = None
 
 
-def tidied(after: Values) -> Values:
+def clear_stale_fields(values: Values) -> Values:
     """Return the values without the fields of states that the draft has left."""
-    if after.status != REJECTED:
-        after = replace(after, rejection_feedback=None)
-    return after if after.status in WITH_TIME else replace(after, scheduled_at=None)
+    if values.status != REJECTED:
+        values = replace(values, rejection_feedback=None)
+    return values if values.status in TIMED_STATES else replace(values, scheduled_at=None)

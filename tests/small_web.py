@@ -16,37 +16,37 @@ from typing import Any
 import httpx
 import msgspec
 
-from copydesk.ingest.answer import Answer
+from copydesk.ingest.answer import Response
 from copydesk.ingest.fetch import Fetcher
-from copydesk.ingest.reading import Credentials, Reading, read_source
+from copydesk.ingest.reading import Credentials, FetchResult, fetch_source
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-NASTY = "\x1b[31m[red]Bold\u202e claim\x07[/red]"
+HOSTILE_TITLE = "\x1b[31m[red]Bold\u202e claim\x07[/red]"
 """A title with terminal commands and markup."""
 
 
-def spec(type: SourceType, url: str, **config: Any) -> SourceSpec:
+def make_spec(type: SourceType, url: str, **config: Any) -> SourceSpec:
     """Return a source specification. `config` has the shape of the HTTP interface."""
     return SourceSpec(type=type, url=url, config=msgspec.convert(config, SourceConfig))
 
 
-def after(reading: Reading) -> FetchState:
+def next_state(result: FetchResult) -> FetchState:
     """Return the fetch state stored after a fetch."""
     return FetchState(
-        etag=reading.etag,
-        last_modified=reading.last_modified,
-        body_hash=reading.body_hash,
-        cursor=reading.cursor,
+        etag=result.etag,
+        last_modified=result.last_modified,
+        body_hash=result.body_hash,
+        cursor=result.cursor,
     )
 
 
-class SmallWeb:
+class FakeFetcher:
     """Pages by complete URL. Unknown URLs get 404."""
 
     def __init__(self) -> None:
-        self.asked: list[httpx.Request] = []
-        self.gaps: list[float] = []
+        self.requests: list[httpx.Request] = []
+        self.host_gaps: list[float] = []
         self._pages: dict[str, list[tuple[int, bytes, dict[str, str]]]] = {}
         self._fetcher = Fetcher(clock=lambda: NOW, transport=httpx.MockTransport(self._respond))
 
@@ -58,16 +58,16 @@ class SmallWeb:
         self._pages.setdefault(url, []).append((status, raw, response_headers))
 
     @property
-    def urls(self) -> list[str]:
+    def requested_urls(self) -> list[str]:
         """The requested URLs, in order."""
-        return [str(request.url) for request in self.asked]
+        return [str(request.url) for request in self.requests]
 
     async def read(
         self, spec: SourceSpec, state: FetchState | None = None, *, now: datetime = NOW, **credentials: Any
-    ) -> Reading:
+    ) -> FetchResult:
         """Fetch a source once."""
         source_credentials = Credentials(**credentials)
-        return await read_source(spec, state or FetchState(), self, credentials=source_credentials, now=now)
+        return await fetch_source(spec, state or FetchState(), self, credentials=source_credentials, now=now)
 
     async def get(
         self,
@@ -78,17 +78,17 @@ class SmallWeb:
         last_modified: str | None = None,
         headers: Mapping[str, str] = {},
         host_gap: float = 0,
-    ) -> Answer:
+    ) -> Response:
         """Return the client's response, without its pause between requests to one host."""
-        self.gaps.append(host_gap)
+        self.host_gaps.append(host_gap)
         return await self._fetcher.get(url, accept=accept, etag=etag, last_modified=last_modified, headers=headers)
 
-    async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Answer:
+    async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Response:
         """Return the client's response."""
         return await self._fetcher.post_form(url, data, headers)
 
     def _respond(self, request: httpx.Request) -> httpx.Response:
-        self.asked.append(request)
+        self.requests.append(request)
         pages = self._pages.get(str(request.url))
         if not pages:
             return httpx.Response(404)

@@ -10,14 +10,14 @@ from copydesk.desk import Desk
 from copydesk.model.source import Health, Source, SourceConfig, SourceType
 from copydesk.tui.app import Console
 from copydesk.tui.screens.sources import SourcesScreen
-from desk_fixtures import NOW, ONE, THREE, TWO, Watch, Web, add, entry, feed, open_at
-from held_answers import so
-from tui_fixtures import Seen, settled
+from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, Watch, FakeWeb, create_source, entry, feed, open_desk_at
+from held_answers import wait_until
+from tui_fixtures import ConsoleDriver, wait_until_idle
 
-Furnish = Callable[[Desk], Awaitable[None]]
+DeskSetup = Callable[[Desk], Awaitable[None]]
 
 
-def source(**values: Any) -> Source:
+def make_source(**values: Any) -> Source:
     """Return a source with `values` in place of the defaults."""
     fields: dict[str, Any] = {
         "id": "s",
@@ -37,65 +37,65 @@ def source(**values: Any) -> Source:
     return Source(**fields | values)
 
 
-def small_web() -> Web:
+def sample_web() -> FakeWeb:
     """Return two feeds, and one URL that does not exist."""
-    web = Web()
-    web.put(ONE, feed(*(entry(number, hours=number * number) for number in range(1, 13)), title="The Ferry Gazette"))
-    web.put(TWO, feed(entry(20, hours=3), entry(21, hours=70), title="Second Site"))
+    web = FakeWeb()
+    web.put(URL_ONE, feed(*(entry(number, hours=number * number) for number in range(1, 13)), title="The Ferry Gazette"))
+    web.put(URL_TWO, feed(entry(20, hours=3), entry(21, hours=70), title="Second Site"))
     return web
 
 
-def console_at(home: Path, web: Web) -> Console:
+def make_sources_console(home: Path, web: FakeWeb) -> Console:
     """Return the console of the desk in `home`, two hours after NOW."""
-    return Console(lambda: open_at(home, web), clock=lambda: NOW + timedelta(hours=2))
+    return Console(lambda: open_desk_at(home, web), clock=lambda: NOW + timedelta(hours=2))
 
 
-async def three_sources(desk: Desk) -> None:
+async def add_three_sources(desk: Desk) -> None:
     """Create a healthy, a failing and a disabled source, and run the pipeline twice."""
-    await add(desk, ONE, name="The Ferry Gazette", weight=1.5, tags=["sea", "land"])
-    await add(desk, THREE, name="Gone Quiet")
-    disabled = await add(desk, TWO, name="Second Site")
+    await create_source(desk, URL_ONE, name="The Ferry Gazette", weight=1.5, tags=["sea", "land"])
+    await create_source(desk, URL_THREE, name="Gone Quiet")
+    disabled = await create_source(desk, URL_TWO, name="Second Site")
     await desk.sources.update(disabled.id, {"enabled": False})
     await desk.pipeline.run()
     await desk.pipeline.run()
 
 
 @asynccontextmanager
-async def on_sources(
-    home: Path, furnish: Furnish | None = None, *, web: Web | None = None, size: tuple[int, int] = (120, 36)
-) -> AsyncIterator[Seen]:
+async def open_sources(
+    home: Path, setup: DeskSetup | None = None, *, web: FakeWeb | None = None, size: tuple[int, int] = (120, 36)
+) -> AsyncIterator[ConsoleDriver]:
     """Open the Sources screen of a desk prepared by `setup`."""
-    web = web or small_web()
-    if furnish is not None:
-        async with open_at(home, web, Watch()) as desk:
-            await furnish(desk)
-    app = console_at(home, web)
+    web = web or sample_web()
+    if setup is not None:
+        async with open_desk_at(home, web, Watch()) as desk:
+            await setup(desk)
+    app = make_sources_console(home, web)
     async with app.run_test(size=size, notifications=True) as pilot:
-        await settled(pilot)
-        ui = Seen(app, pilot)
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
         await ui.press("3")
         assert isinstance(app.screen, SourcesScreen)
         yield ui
 
 
-async def write(seen: Seen, text: str) -> None:
+async def type_text(ui: ConsoleDriver, text: str) -> None:
     """Type `text` into the focused widget."""
     key_names = {" ": "space"}
     for character in text:
-        seen.app.simulate_key(key_names.get(character, character))
-    await seen.wait()
+        ui.app.simulate_key(key_names.get(character, character))
+    await ui.wait()
 
 
-def sources_screen(seen: Seen) -> SourcesScreen:
+def sources_screen(ui: ConsoleDriver) -> SourcesScreen:
     """Return the Sources screen, also from below a dialog."""
-    (screen,) = (candidate for candidate in seen.app.screen_stack if isinstance(candidate, SourcesScreen))
+    (screen,) = (candidate for candidate in ui.app.screen_stack if isinstance(candidate, SourcesScreen))
     return screen
 
 
-async def until(seen: Seen, words: str) -> None:
+async def wait_for_text(ui: ConsoleDriver, text: str) -> None:
     """Wait until `text` is on the screen or in a toast."""
     try:
-        await so(lambda: words in seen.text or any(words in message for message in seen.toasts), seen.wait)
-        await seen.wait()  # a toast may precede the read that updates the screen
+        await wait_until(lambda: text in ui.text or any(text in message for message in ui.toasts), ui.wait)
+        await ui.wait()  # a toast may precede the read that updates the screen
     except TimeoutError:
-        raise AssertionError(f"{words!r} never came:\n{seen.text}\n{seen.toasts}") from None
+        raise AssertionError(f"{text!r} never came:\n{ui.text}\n{ui.toasts}") from None

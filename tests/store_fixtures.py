@@ -9,21 +9,21 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from copydesk.store import tables
-from copydesk.store.engine import Engines, open_engines
+from copydesk.store.engine import Database, open_database
 from copydesk.store.ids import new_id
-from copydesk.store.migrate import prepare
+from copydesk.store.migrate import prepare_database
 
 NOW = datetime(2026, 2, 11, 9, 30, 0, 123456, tzinfo=UTC)
 
 
-async def open_store(folder: Path, *, busy_timeout: float = 5.0) -> Engines:
+async def open_store(folder: Path, *, busy_timeout: float = 5.0) -> Database:
     """Open the store in `folder` with its tables. The caller closes it."""
-    engines = open_engines(folder / "desk.db", busy_timeout=busy_timeout)
-    await prepare(engines.path, engines, NOW)
+    engines = open_database(folder / "desk.db", busy_timeout=busy_timeout)
+    await prepare_database(engines.path, engines, NOW)
     return engines
 
 
-def files(folder: Path) -> list[str]:
+def list_files(folder: Path) -> list[str]:
     """Return the sorted names of the entries of `folder`."""
     return sorted(file.name for file in folder.iterdir())
 
@@ -85,7 +85,7 @@ def add_draft(connection: Connection, user: str, item: str, **values: Any) -> st
     return str(row["id"])
 
 
-def want_statistics(connection: Connection) -> None:
+def run_ambiguous_query(connection: Connection) -> None:
     """Insert rows and run a query with several usable indexes, so that SQLite's optimizer asks for statistics."""
     user = add_user(connection)
     for _ in range(50):

@@ -48,7 +48,7 @@ OLD["variants"] = [
 ]
 
 
-def part(conn: Connection, user: str, experiment_id: str, variant: str, figures: Any, **values: Any) -> str:
+def insert_participant(conn: Connection, user: str, experiment_id: str, variant: str, figures: Any, **values: Any) -> str:
     """Insert a draft that took part, published if there are metrics; return its id."""
     status = "posted" if figures is not None else values.pop("status", "rejected")
     item_id = add_item(conn, user, None)
@@ -62,7 +62,7 @@ def part(conn: Connection, user: str, experiment_id: str, variant: str, figures:
     return draft_id
 
 
-def take_part(conn: Connection, user: str, experiment_id: str) -> None:
+def insert_participants(conn: Connection, user: str, experiment_id: str) -> None:
     """Insert twelve drafts of three variants, half of them published, one of these without metrics."""
     stratum = {"user_id": user, "experiment_id": experiment_id, "stratum": "SHORT:"}
     conn.execute(insert(tables.experiment_turn).values(**stratum, next=12))
@@ -71,13 +71,13 @@ def take_part(conn: Connection, user: str, experiment_id: str) -> None:
         *(("b", (1400, 52)), ("b", (910, 33)), ("c", (None, None))),
     )
     for variant, figures in published:
-        part(conn, user, experiment_id, variant, figures)
+        insert_participant(conn, user, experiment_id, variant, figures)
     for variant in "abbc":
-        part(conn, user, experiment_id, variant, None)
+        insert_participant(conn, user, experiment_id, variant, None)
 
 
 @asynccontextmanager
-async def tried_desk(home: Path, *, full: bool = True) -> AsyncIterator[Desk]:
+async def open_experiments_desk(home: Path, *, full: bool = True) -> AsyncIterator[Desk]:
     """Open the desk in `home`; a new one is filled if `full`."""
     time = {"now": NOW - timedelta(days=40)}
     is_new = full and not (home / "copydesk.db").exists()
@@ -104,12 +104,12 @@ async def _fill(desk: Desk, time: dict[str, datetime]) -> None:
     await desk.experiments.create(HOOK)
 
     def add_participants(conn: Connection, user: str) -> int:
-        take_part(conn, user, hashtags.id)
+        insert_participants(conn, user, hashtags.id)
         return conn.execute(update(tables.user).values(time_zone="Europe/Prague")).rowcount
 
-    await desk.ground.write(add_participants)
+    await desk.ctx.write(add_participants)
 
 
-def tried_console(home: Path, **options: Any) -> Console:
+def make_experiments_console(home: Path, **options: Any) -> Console:
     """Return the console of that desk."""
-    return Console(lambda: tried_desk(home, **options), clock=lambda: NOW)
+    return Console(lambda: open_experiments_desk(home, **options), clock=lambda: NOW)

@@ -23,16 +23,16 @@ from copydesk.model.draft import (
     Status,
     StorySource,
 )
-from copydesk.model.filters import Counts
+from copydesk.model.filters import DraftCounts
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.run import Progress, Run, RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import SourceType
-from copydesk.model.window import Around, Place, Slice, Tab, View, belongs
+from copydesk.model.window import SliceAround, DraftPosition, DraftSlice, Tab, DraftView, tab_contains
 from copydesk.settings import Settings
 from copydesk.tui.app import Console
 
 NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
-LONGEST_UNREST = 60.0
+SETTLE_TIMEOUT = 60.0
 """Seconds for the console to become idle on the slowest machine."""
 TEXTS = (
     "A missing index made the docs search slow for a year. Measuring first would have found it in an afternoon.",
@@ -53,7 +53,7 @@ SOURCES = (
 )
 
 
-def draft(number: int = 0, **values: Any) -> ListedDraft:
+def make_draft(number: int = 0, **values: Any) -> ListedDraft:
     """Return a draft, the same for the same number, with `values` in place of its fields."""
     name, source_type = SOURCES[number % len(SOURCES)]
     text = TEXTS[number % len(TEXTS)]
@@ -74,15 +74,15 @@ def draft(number: int = 0, **values: Any) -> ListedDraft:
         "created_at": created_at,
         "updated_at": created_at,
         "tags": ("open-source",),
-        "checks": checks(number),
-        "score": score(name, source_type, number),
+        "checks": make_checks(number),
+        "score": make_score(name, source_type, number),
         "writer": "offline",
         "item": DraftItem(id=f"item-{number}", title=text.split(".")[0], source_type=source_type),
     }
     return ListedDraft(**fields | values)
 
 
-def checks(number: int) -> Checks:
+def make_checks(number: int) -> Checks:
     """Return checks: a warning in every third draft, an error in every seventh."""
     findings = []
     if number % 3 == 1:
@@ -96,7 +96,7 @@ def checks(number: int) -> Checks:
     return Checks(ran=12, findings=tuple(findings))
 
 
-def score(name: str, kind: SourceType, number: int) -> Score:
+def make_score(name: str, kind: SourceType, number: int) -> Score:
     """Return a score with its parts and reasons."""
     parts = (
         ("recency", 0.91, 0.22, "published 2 hours ago"),
@@ -119,7 +119,7 @@ def score(name: str, kind: SourceType, number: int) -> Score:
     )
 
 
-def item(number: int = 0, **values: Any) -> Item:
+def make_item(number: int = 0, **values: Any) -> Item:
     """Return the source item of the draft of the same number; `values` replace fields of its entry."""
     name, source_type = SOURCES[number % len(SOURCES)]
     text = TEXTS[number % len(TEXTS)]
@@ -157,20 +157,20 @@ class FakeDrafts:
     def __init__(self, drafts: Sequence[ListedDraft], items: Sequence[Item]) -> None:
         self.all = tuple(drafts)
         self.items = {item.id: item for item in items}
-        self.asked: list[str] = []
+        self.requested_items: list[str] = []
         """Ids of the requested items, in order."""
 
     async def window(
         self,
-        view: View,
+        view: DraftView,
         *,
         limit: int = 200,
-        after: Place | None = None,
-        before: Place | None = None,
+        after: DraftPosition | None = None,
+        before: DraftPosition | None = None,
         end: bool = False,
         offset: int = 0,
-    ) -> Slice:
-        tab_drafts = [draft for draft in self.all if belongs(view.tab, draft)]
+    ) -> DraftSlice:
+        tab_drafts = [draft for draft in self.all if tab_contains(view.tab, draft)]
         ids = [draft.id for draft in tab_drafts]
         if before is not None or end:
             stop = ids.index(before.id) if before else len(ids)
@@ -181,42 +181,42 @@ class FakeDrafts:
             page = tab_drafts[start : start + limit]
             more = start + limit < len(ids)
         # In the order given by the test: their numbers, last one first.
-        return Slice(tuple(page), tuple(Place(None, draft.id) for draft in page), more)
+        return DraftSlice(tuple(page), tuple(DraftPosition(None, draft.id) for draft in page), more)
 
-    async def around(self, view: View, place: Place, *, limit: int = 200) -> Around:
+    async def around(self, view: DraftView, place: DraftPosition, *, limit: int = 200) -> SliceAround:
         above = await self.window(view, limit=limit // 2, before=place)
-        ids = [draft.id for draft in self.all if belongs(view.tab, draft)]
+        ids = [draft.id for draft in self.all if tab_contains(view.tab, draft)]
         start = ids.index(place.id) - len(above.drafts)
-        return Around(await self.window(view, limit=limit, offset=start), start)
+        return SliceAround(await self.window(view, limit=limit, offset=start), start)
 
-    async def counts(self) -> Counts:
+    async def counts(self) -> DraftCounts:
         by_status = {status: sum(draft.status is status for draft in self.all) for status in Status}
-        return Counts(by_status=by_status, archived=0)
+        return DraftCounts(by_status=by_status, archived=0)
 
     async def newest(self) -> str:
         self._known = {draft.id for draft in self.all}
         return "newest"
 
-    async def moment(self) -> int:
+    async def event_number(self) -> int:
         return 0
 
-    async def came_since(self, moment: int, tab: Tab, ids: Sequence[str]) -> frozenset[str]:
+    async def entered_since(self, moment: int, tab: Tab, ids: Sequence[str]) -> frozenset[str]:
         return frozenset(ids) - self._known
 
-    async def newer_than(self, draft_id: str, view: View) -> int:
-        return sum(draft.id not in self._known and belongs(view.tab, draft) for draft in self.all)
+    async def newer_than(self, draft_id: str, view: DraftView) -> int:
+        return sum(draft.id not in self._known and tab_contains(view.tab, draft) for draft in self.all)
 
-    async def these(self, ids: Sequence[str]) -> tuple[ListedDraft, ...]:
+    async def by_ids(self, ids: Sequence[str]) -> tuple[ListedDraft, ...]:
         return tuple(draft for draft in self.all if draft.id in ids)
 
     async def tags(self) -> tuple[str, ...]:
         return ("open-source",)
 
-    async def reasons(self, limit: int = 9) -> tuple[str, ...]:
+    async def rejection_reasons(self, limit: int = 9) -> tuple[str, ...]:
         return ()
 
     async def item(self, item_id: str) -> Item:
-        self.asked.append(item_id)
+        self.requested_items.append(item_id)
         await asyncio.sleep(0)
         if item_id not in self.items:
             raise NotFoundError(f"There is no item {item_id!r}.")
@@ -237,42 +237,42 @@ class FakePipeline:
     """A pipeline whose run advances as far as the test lets it."""
 
     def __init__(self) -> None:
-        self.steps: list[Progress] = []
+        self.progress: list[Progress] = []
         """Progress reported before the run waits for `resume`."""
-        self.go_on = asyncio.Event()
-        self.then: Callable[[], Awaitable[None]] | None = None
+        self.resume = asyncio.Event()
+        self.before_end: Callable[[], Awaitable[None]] | None = None
         """Called before the run ends."""
-        self.result = finished()
+        self.result = successful_run()
         self.cancelled: list[str] = []
-        self.let_go = False
+        self.task_cancelled = False
 
-    async def failing(self) -> tuple[()]:
+    async def list_failing_sources(self) -> tuple[()]:
         """Return no source."""
         return ()
 
     async def queue(self, request: RunRequest | None = None) -> Run:
-        return run(RunStatus.QUEUED)
+        return make_run(RunStatus.QUEUED)
 
     async def execute(self, run_id: str, on_progress: Callable[[Progress], None]) -> Run:
-        for step in self.steps:
+        for step in self.progress:
             on_progress(step)
         try:
-            await self.go_on.wait()
+            await self.resume.wait()
         except asyncio.CancelledError:
-            self.let_go = True
+            self.task_cancelled = True
             raise
-        if self.then:
-            await self.then()
+        if self.before_end:
+            await self.before_end()
         return self.result
 
     async def cancel(self, run_id: str) -> Run:
         self.cancelled.append(run_id)
-        self.result = run(RunStatus.CANCELLED, error="The run was cancelled.")
-        self.go_on.set()
+        self.result = make_run(RunStatus.CANCELLED, error="The run was cancelled.")
+        self.resume.set()
         return self.result
 
 
-def run(status: RunStatus, *, error: str | None = None, **stats: Any) -> Run:
+def make_run(status: RunStatus, *, error: str | None = None, **stats: Any) -> Run:
     """Return a run of the pipeline."""
     ended_at = None if status in {RunStatus.QUEUED, RunStatus.RUNNING} else NOW
     return Run(
@@ -287,14 +287,14 @@ def run(status: RunStatus, *, error: str | None = None, **stats: Any) -> Run:
     )
 
 
-def finished() -> Run:
+def successful_run() -> Run:
     """Return a successful run in which one source failed."""
     stage_timing = {Stage.INGEST: 1.4, Stage.FILTER: 0.1, Stage.RANK: 0.2, Stage.DRAFT: 0.4}
     counts = {"items_ingested": 54, "items_filtered": 41, "items_ranked": 41, "drafts_created": 7}
-    return run(RunStatus.SUCCEEDED, stage_timing=stage_timing, sources_fetched=9, sources_failed=1, **counts)
+    return make_run(RunStatus.SUCCEEDED, stage_timing=stage_timing, sources_fetched=9, sources_failed=1, **counts)
 
 
-def under_way() -> list[Progress]:
+def partial_progress() -> list[Progress]:
     """Return the progress of a run up to its third stage."""
     reports = [(Stage.INGEST, 10, 10, ""), (Stage.FILTER, 54, 54, ""), (Stage.RANK, 14, 41, "Quarrystone 4.2 replays")]
     return [
@@ -313,59 +313,59 @@ class FakeDesk:
     """The part of a desk that the console uses."""
 
     def __init__(self, count: int = 0, *, sources: int = 5, drafts: Sequence[ListedDraft] | None = None) -> None:
-        drafts_or_generated = [draft(number) for number in range(count)] if drafts is None else drafts
+        drafts_or_generated = [make_draft(number) for number in range(count)] if drafts is None else drafts
         self.drafts = FakeDrafts(
-            drafts_or_generated, [item(number) for number in range(max(count, len(drafts_or_generated)))]
+            drafts_or_generated, [make_item(number) for number in range(max(count, len(drafts_or_generated)))]
         )
         self.sources = FakeSources(sources)
         self.pipeline = FakePipeline()
         self.posting = FakePosting()
         self.ground = SimpleNamespace(ask=None)
         self.settings = Settings(data_home=Path("/nowhere"))
-        self.trouble: CopydeskError | None = None
-        self.opened = 0
-        self.closed = 0
+        self.open_error: CopydeskError | None = None
+        self.open_count = 0
+        self.close_count = 0
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["FakeDesk"]:
         """Open the desk, or raise `open_error`."""
-        if self.trouble is not None:
-            raise self.trouble
-        self.opened += 1
+        if self.open_error is not None:
+            raise self.open_error
+        self.open_count += 1
         try:
             yield self
         finally:
-            self.closed += 1
+            self.close_count += 1
 
-    async def rest(self) -> bool:
+    async def release_memory(self) -> bool:
         """There is no memory to release."""
         return False
 
-    async def changes(self) -> int:
+    async def change_counter(self) -> int:
         """No other process writes to the desk."""
         return 0
 
 
-def console(desk: FakeDesk) -> Console:
+def make_console(desk: FakeDesk) -> Console:
     """Return the console of this desk, on a fixed clock."""
     return Console(desk.open, clock=lambda: NOW)  # type: ignore[arg-type]
 
 
-async def settled(pilot: Pilot[int]) -> None:
+async def wait_until_idle(pilot: Pilot[int]) -> None:
     """Wait until no request to the desk is running and the screen shows the results."""
     app = pilot.app
     assert isinstance(app, Console)
     idle_rounds, loop = 0, asyncio.get_running_loop()
-    deadline = loop.time() + LONGEST_UNREST
+    deadline = loop.time() + SETTLE_TIMEOUT
     while idle_rounds < 3 and not app._exit:
         assert loop.time() < deadline, "the console does not come to rest"
         # Without a delay the pilot waits until the whole process is idle, at least 20 ms each time.
         await pilot.pause(0)
-        running = [task for task in app.asking if not _is_paused_run(app, task)]
-        is_open = app.desk is not None or app.trouble is not None
+        running = [task for task in app.pending_tasks if not _is_paused_run(app, task)]
+        is_open = app.desk is not None or app.open_error is not None
         needs_drawing = app.screen._layout_required or app.screen._dirty_widgets
         idle_rounds = (
-            idle_rounds + 1 if is_open and not running and not app.type_ahead.busy and not needs_drawing else 0
+            idle_rounds + 1 if is_open and not running and not app.type_ahead.is_busy and not needs_drawing else 0
         )
         await asyncio.sleep(0.001)
 
@@ -373,7 +373,7 @@ async def settled(pilot: Pilot[int]) -> None:
 def _is_paused_run(app: Console, task: asyncio.Task[None]) -> bool:
     """Return whether the task is the run, which continues only when the test lets it."""
     pipeline = getattr(app.desk, "pipeline", None)
-    return task.get_name() == "run" and isinstance(pipeline, FakePipeline) and not pipeline.go_on.is_set()
+    return task.get_name() == "run" and isinstance(pipeline, FakePipeline) and not pipeline.resume.is_set()
 
 
 def screen_text(app: Console) -> str:
@@ -382,27 +382,27 @@ def screen_text(app: Console) -> str:
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 
 
-class Seen:
+class ConsoleDriver:
     """Drives the console on a screen and reads what it shows."""
 
     def __init__(self, app: Console, pilot: Pilot[int]) -> None:
         self.app = app
-        self._pilot = pilot
+        self.pilot = pilot
 
     async def press(self, *keys: str) -> None:
         """Press keys, waiting after each until the console is idle."""
         for key in keys:
             self.app.simulate_key(key)
-            await settled(self._pilot)
+            await wait_until_idle(self.pilot)
 
     async def resize(self, width: int, height: int) -> None:
         """Set the terminal's size."""
-        await self._pilot.resize_terminal(width, height)
-        await settled(self._pilot)
+        await self.pilot.resize_terminal(width, height)
+        await wait_until_idle(self.pilot)
 
     async def wait(self) -> None:
         """Wait until the console is idle."""
-        await settled(self._pilot)
+        await wait_until_idle(self.pilot)
 
     @property
     def text(self) -> str:
@@ -421,9 +421,9 @@ class Seen:
 
 
 @asynccontextmanager
-async def on_screen(desk: FakeDesk, size: tuple[int, int] = (120, 32)) -> AsyncIterator[Seen]:
+async def open_console(desk: FakeDesk, size: tuple[int, int] = (120, 32)) -> AsyncIterator[ConsoleDriver]:
     """Open the console of this desk with its first rows loaded."""
-    app = console(desk)
+    app = make_console(desk)
     async with app.run_test(size=size, notifications=True) as pilot:
-        await settled(pilot)
-        yield Seen(app, pilot)
+        await wait_until_idle(pilot)
+        yield ConsoleDriver(app, pilot)

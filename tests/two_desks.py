@@ -15,14 +15,14 @@ from copydesk.model.change import BulkChange
 from copydesk.model.draft import Action
 from copydesk.posting.fake import FakePlatform, FakeServer
 from desk_fixtures import Watch, settings_at
-from posting_fixtures import connect
-from proof_desk import assert_agrees, drafts_in
-from small_desk import Back, Refused, Small, SmallDesk
+from posting_fixtures import connect_account
+from proof_desk import assert_consistent, load_drafts
+from small_desk import UndoResult, Refusal, ModelDraft, ModelDesk
 from small_tables import UNKNOWN, Values
-from steps_fixtures import an_action, answered, change_of, check, furnished, tops, values_of, what_goes_with
+from steps_fixtures import draw_action, result_or_error, build_change, assert_matches, template_home, undo_redo_versions, model_values, draw_arguments
 
 
-class TwoDesks(RuleBasedStateMachine):
+class TwoDeskMachine(RuleBasedStateMachine):
     """Runs operations on both desks and the model, on one clock."""
 
     def __init__(self) -> None:
@@ -34,16 +34,16 @@ class TwoDesks(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        shutil.copytree(furnished(), self.home)
-        self.first = drafts_in(self.home)
+        shutil.copytree(template_home(), self.home)
+        self.first = load_drafts(self.home)
         self.ids = list(self.first)
         self.desks = [self.runner.run(self._open()) for _ in range(2)]
-        self.runner.run(connect(self.desks[0], platform="somewhere"))
+        self.runner.run(connect_account(self.desks[0], platform="somewhere"))
         drafts = {}
         for position, (draft_id, row) in enumerate(self.first.items()):
             values = Values(row["status"], row["text"], rejection_feedback=row["rejection_feedback"])
-            drafts[draft_id] = Small(values, row["format"], row["confidence"], position)
-        self.model = SmallDesk(drafts)
+            drafts[draft_id] = ModelDraft(values, row["format"], row["confidence"], position)
+        self.model = ModelDesk(drafts)
 
     async def _open(self):
         platforms = {"somewhere": FakePlatform(FakeServer())}
@@ -53,7 +53,7 @@ class TwoDesks(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             if hasattr(self, "first"):
-                assert_agrees(self.home, self.first)
+                assert_consistent(self.home, self.first)
         finally:
             self.runner.run(self.stack.aclose())
             self.runner.close()
@@ -62,35 +62,35 @@ class TwoDesks(RuleBasedStateMachine):
     # Invariants and queries of the model.
 
     @invariant()
-    def both_see_what_the_model_says(self) -> None:
+    def desks_match_model(self) -> None:
         predicted = {draft_id: (draft.values, draft.version) for draft_id, draft in self.model.drafts.items()}
         for desk in self.desks:
             listed = self.runner.run(desk.drafts.list(limit=100)).items
-            assert {draft.id: (values_of(draft), draft.version) for draft in listed} == predicted
+            assert {draft.id: (model_values(draft), draft.version) for draft in listed} == predicted
             counts = self.runner.run(desk.drafts.counts())
             assert {**counts.by_status, "archived": counts.archived} == self.model.counts()
-        assert tops(self.home) == {
+        assert undo_redo_versions(self.home) == {
             draft_id: tuple(stack[-1].version if stack else None for stack in (draft.undo, draft.redo))
             for draft_id, draft in self.model.drafts.items()
         }
 
-    def taking(self, action):
+    def drafts_accepting(self, action):
         return [draft_id for draft_id, draft in self.model.drafts.items() if action in draft.allowed]
 
-    def times(self):
+    def scheduled_times(self):
         stacks = [stack for draft in self.model.drafts.values() for stack in (draft.undo, draft.redo)]
         restorable = [stack[-1].before for stack in stacks if stack]
         values = [draft.values for draft in self.model.drafts.values()]
         return sorted({state.scheduled_at for state in [*restorable, *values] if state.scheduled_at})
 
-    def those_in(self, *statuses):
+    def drafts_in(self, *statuses):
         return [draft_id for draft_id, draft in self.model.drafts.items() if draft.values.status in statuses]
 
-    def action(self, draft_id, how):
-        return an_action(self.model.drafts[draft_id].allowed, how)
+    def draw_action(self, draft_id, data):
+        return draw_action(self.model.drafts[draft_id].allowed, data)
 
-    def asking(self, action, feedback, later, how):
-        return what_goes_with(action, feedback, self.clock() + timedelta(hours=later), how)
+    def draw_arguments(self, action, feedback, later, data):
+        return draw_arguments(action, feedback, self.clock() + timedelta(hours=later), data)
 
     def _state_text(self, draft_id, refusal):
         """Return the text by which a refusal names the draft's state."""
@@ -98,26 +98,26 @@ class TwoDesks(RuleBasedStateMachine):
             return "no draft"
         return "archived" if self.model.drafts[draft_id].values.archived else refusal.status
 
-    def change_one(self, which, draft_id, predicted, asked, **options) -> None:
-        result = self.answer(self.desks[which].drafts.change(draft_id, asked, **options))
-        check(result, predicted)
+    def change_and_check(self, desk, draft_id, predicted, request, **options) -> None:
+        result = self.run(self.desks[desk].drafts.change(draft_id, request, **options))
+        assert_matches(result, predicted)
         if predicted is None:
             draft = self.model.drafts[draft_id]
-            assert (values_of(result), result.version) == (draft.values, draft.version)
+            assert (model_values(result), result.version) == (draft.values, draft.version)
 
-    def answer(self, asked):
-        return self.runner.run(answered(asked))
+    def run(self, call):
+        return self.runner.run(result_or_error(call))
 
-    def do_bulk(self, which, ids, action, asked) -> None:
-        predicted = self.model.bulk(ids, self.clock(), action=action, **asked)
-        request = change_of(action, None, asked)
+    def bulk_and_check(self, desk, ids, action, arguments) -> None:
+        predicted = self.model.bulk(ids, self.clock(), action=action, **arguments)
+        request = build_change(action, None, arguments)
         options = {
             "feedback": request.feedback,
             "scheduled_at": request.scheduled_at,
             "smart_schedule": request.smart_schedule,
         }
         change = BulkChange(action=Action(action), ids=tuple(ids), **options)
-        outcome = self.runner.run(self.desks[which].drafts.bulk(change))
+        outcome = self.runner.run(self.desks[desk].drafts.bulk(change))
         unique_ids = list(dict.fromkeys(ids))
         assert list(outcome.results.succeeded) == [draft_id for draft_id in unique_ids if draft_id not in predicted]
         assert [failure.id for failure in outcome.results.failed] == [
@@ -126,15 +126,15 @@ class TwoDesks(RuleBasedStateMachine):
         for failure in outcome.results.failed:
             assert self._state_text(failure.id, predicted[failure.id]) in failure.error
 
-    def take_back(self, which, kind, place) -> None:
-        draft_id = None if place is None else self.ids[place]
-        predicted = self.model.take_back(kind, self.clock(), draft_id)
-        result = self.answer(getattr(self.desks[which].drafts, kind)(draft_id))
-        if isinstance(predicted, Refused):
+    def revert_and_check(self, desk, kind, position) -> None:
+        draft_id = None if position is None else self.ids[position]
+        predicted = self.model.revert(kind, self.clock(), draft_id)
+        result = self.run(getattr(self.desks[desk].drafts, kind)(draft_id))
+        if isinstance(predicted, Refusal):
             assert isinstance(result, ConflictError), result
             if predicted.status != UNKNOWN:
-                check(result, predicted)
+                assert_matches(result, predicted)
         else:
             assert not isinstance(result, Exception), result
             failed = frozenset(failure.id for failure in result.failed)
-            assert Back(frozenset(result.succeeded), failed) == predicted
+            assert UndoResult(frozenset(result.succeeded), failed) == predicted

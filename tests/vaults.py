@@ -5,15 +5,15 @@ from pathlib import Path
 
 from copydesk.secrets.environment import Environment
 from copydesk.secrets.redaction import Redaction
-from copydesk.secrets.seal import Cost
+from copydesk.secrets.seal import ScryptParameters
 from copydesk.secrets.vault import Vault
 from copydesk.settings import Secrets
 
-CHEAP = Cost(n=2, r=8, p=1)
+CHEAP_SCRYPT = ScryptParameters(n=2, r=8, p=1)
 PASSPHRASE = "correct horse battery"
-NAME = "bluesky:did:plc:xyz@https://bsky.social"
-OTHER = "mastodon:42@https://social.example"
-PLANTED = {"password": "planted-pässword-1", "refresh": "planted/refresh+2=="}
+SECRET_NAME = "bluesky:did:plc:xyz@https://bsky.social"
+OTHER_NAME = "mastodon:42@https://social.example"
+PLANTED_SECRETS = {"password": "planted-pässword-1", "refresh": "planted/refresh+2=="}
 
 
 class MemoryKeyring:
@@ -22,27 +22,27 @@ class MemoryKeyring:
     name = "in memory"
 
     def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], str] = {}
-        self.failing: Exception | None = None
+        self.passwords: dict[tuple[str, str], str] = {}
+        self.error: Exception | None = None
 
     def get_password(self, service: str, name: str) -> str | None:
         self._raise_error()
-        return self.kept.get((service, name))
+        return self.passwords.get((service, name))
 
     def set_password(self, service: str, name: str, password: str) -> None:
         self._raise_error()
-        self.kept[service, name] = password
+        self.passwords[service, name] = password
 
     def delete_password(self, service: str, name: str) -> None:
         self._raise_error()
-        del self.kept[service, name]
+        del self.passwords[service, name]
 
     def _raise_error(self) -> None:
-        if self.failing is not None:
-            raise self.failing
+        if self.error is not None:
+            raise self.error
 
 
-class Asked:
+class PassphrasePrompt:
     """A passphrase prompt that returns prepared answers and records the questions."""
 
     def __init__(self, *answers: str) -> None:
@@ -54,33 +54,33 @@ class Asked:
         return self.answers.pop(0)
 
 
-def vault(home: Path, *, environ=None, keyring=None, ask=None, plain=False, known=None, single=None) -> Vault:
+def make_vault(home: Path, *, environ=None, keyring=None, ask=None, plain=False, known=None, single=None) -> Vault:
     """Return a vault, without a keyring unless given."""
     return Vault(
         home / "secrets",
         Environment(environ or {}, single or {}),
-        choice=Secrets(plain=plain),
-        ask=ask,
-        known=known or Redaction(),
-        keyring=lambda: keyring,
-        cost=CHEAP,
+        preferences=Secrets(plain=plain),
+        ask_passphrase=ask,
+        redaction=known or Redaction(),
+        find_keyring=lambda: keyring,
+        parameters=CHEAP_SCRYPT,
     )
 
 
-def sealed(home: Path, *, passphrase: str = PASSPHRASE, **more) -> Vault:
+def make_encrypted_vault(home: Path, *, passphrase: str = PASSPHRASE, **more) -> Vault:
     """Return a vault in an encrypted file."""
-    return vault(home, environ={"COPYDESK_PASSPHRASE": passphrase}, **more)
+    return make_vault(home, environ={"COPYDESK_PASSPHRASE": passphrase}, **more)
 
 
-def bytes_of(home: Path) -> dict[str, bytes]:
+def read_files(home: Path) -> dict[str, bytes]:
     """Return the content of all files in a folder by relative path."""
     return {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
 
-def traces(content: bytes) -> list[str]:
+def find_secrets(content: bytes) -> list[str]:
     """Return the planted secrets found in `content`, in any encoding."""
     found = []
-    for secret in PLANTED.values():
+    for secret in PLANTED_SECRETS.values():
         encodings = {secret, json.dumps(secret)[1:-1], secret.encode().hex()}
         found += [encoding for encoding in encodings if encoding.encode() in content]
     return found

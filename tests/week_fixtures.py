@@ -14,7 +14,7 @@ NOW = datetime(2026, 3, 25, 9, 30, tzinfo=UTC)
 _numbers = count(1)
 
 
-def week(monday: date = SPRING, zone: str = "UTC", *stands: WeekDraft | WeekSlot, more: bool = False) -> Week:
+def make_week(monday: date = SPRING, zone: str = "UTC", *stands: WeekDraft | WeekSlot, more: bool = False) -> Week:
     """Return a week with these drafts and slots."""
     drafts = tuple(sorted((entry for entry in stands if isinstance(entry, WeekDraft)), key=lambda entry: entry.at))
     slots = tuple(sorted((entry for entry in stands if isinstance(entry, WeekSlot)), key=lambda entry: entry.at))
@@ -22,12 +22,12 @@ def week(monday: date = SPRING, zone: str = "UTC", *stands: WeekDraft | WeekSlot
     return Week(zone=zone, monday=monday, every_slot=weekly_slots, slots=slots, drafts=drafts, more=more)
 
 
-def wall(text: str, zone: str = "UTC") -> datetime:
+def at_wall_time(text: str, zone: str = "UTC") -> datetime:
     """Return the first instant at which clocks of the zone show a time like `2026-03-25 14:30`."""
     return instant(datetime.fromisoformat(text), ZoneInfo(zone))
 
 
-def draft(at: datetime, text: str = "Words.", status: Status = Status.SCHEDULED) -> WeekDraft:
+def make_week_draft(at: datetime, text: str = "Words.", status: Status = Status.SCHEDULED) -> WeekDraft:
     """Return a draft with a scheduled time."""
     return WeekDraft(
         id=f"draft-{next(_numbers)}",
@@ -40,7 +40,7 @@ def draft(at: datetime, text: str = "Words.", status: Status = Status.SCHEDULED)
     )
 
 
-def free(at: datetime, zone: str = "UTC") -> WeekSlot:
+def make_free_slot(at: datetime, zone: str = "UTC") -> WeekSlot:
     """Return the occurrence of a weekly slot at this instant."""
     local = at.astimezone(ZoneInfo(zone))
     return WeekSlot(slot=Slot(day_of_week=local.isoweekday() % 7, hour=local.hour, minute=local.minute), at=at)

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from copydesk.desk import sending as desk_sending
-from copydesk.model.delivery import Made
+from copydesk.model.delivery import StepResult
 from copydesk.posting import delivery as may
 from copydesk.posting.platform import Platform
 from copydesk.store.ids import new_id
@@ -20,13 +20,13 @@ def _use_new_keys(platform: Platform) -> None:
 
     def with_new_key(original: Any) -> Any:
         async def attempt(errand: Any, row: Any) -> Any:
-            payload = await desk_sending.material_of(errand._ground, row, platform.limits)
+            payload = await desk_sending.load_payload(errand._ground, row, platform.limits)
             intent = platform.render(payload.post, errand._account.details, new_id(NOW))
             return await original(errand, replace(row, intent=intent))
 
         return attempt
 
-    errand: Any = desk_sending._Errand
+    errand: Any = desk_sending._DeliveryAttempt
     errand._send, errand._look = with_new_key(errand._send), with_new_key(errand._look)
 
 
@@ -43,23 +43,23 @@ def _skip_quiet_period(platform: Any) -> None:
     """Take a post that is not visible yet as absent."""
     guarantees = platform.trust
     platform.trust = lambda account: replace(guarantees(account), quiet=timedelta(0))
-    may.BETWEEN_LOOKS = timedelta(0)
+    may.LOOKUP_INTERVAL = timedelta(0)
 
 
 def _record_before_sending(platform: Any) -> None:
     """Record the post as sent before the request, and ignore the request's outcome."""
 
     async def send_later(errand: Any, row: Any) -> Any:
-        payload = await desk_sending.material_of(errand._ground, row, platform.limits)
+        payload = await desk_sending.load_payload(errand._ground, row, platform.limits)
         intent = row.intent or await errand._settled(row, payload)
-        sending = may.sent_now(row.progress, errand._ground.clock(), steps=len(intent.steps))
-        result = Made(ids=intent.steps[len(sending.made)].expects or ("?",), urls=("https://fake.example/?",))
-        saved = await errand._keep(row, may.made_step(sending, result), "made")
+        sending = may.send_started(row.progress, errand._ground.clock(), steps=len(intent.steps))
+        result = StepResult(ids=intent.steps[len(sending.made)].expects or ("?",), urls=("https://fake.example/?",))
+        saved = await errand._keep(row, may.step_succeeded(sending, result), "made")
         with suppress(Exception):
-            await platform.send(errand._account.details, intent, sending.made, payload.pictures)
+            await platform.send(errand._account.details, intent, sending.made, payload.images)
         return saved
 
-    attempt_class: Any = desk_sending._Errand
+    attempt_class: Any = desk_sending._DeliveryAttempt
     attempt_class._send = send_later
 
 

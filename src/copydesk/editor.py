@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 from copydesk.errors import ConflictError
 
-EDITORS = ("sensible-editor", "vim", "nano", "vi")
+FALLBACK_EDITORS = ("sensible-editor", "vim", "nano", "vi")
 """Fallbacks, in order, where neither VISUAL nor EDITOR is set."""
-MOST_READ = 400_000
+MAX_READ_BYTES = 400_000
 """Bytes read back from an edited file: the longest text allowed is 50,000 characters of at most 4 bytes, times two."""
 _NAME = re.compile(r"(?P<draft>[0-9a-zA-Z-]{1,100})\.v(?P<version>\d{1,9})\.md")
 
 
-def command(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+def get_editor_command(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Return the editor and its arguments; the caller appends the file name.
 
     VISUAL takes precedence over EDITOR, then FALLBACK_EDITORS. Raise ConflictError if none is found.
@@ -33,13 +33,13 @@ def command(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
         with suppress(ValueError):  # shlex rejects an unclosed quotation mark
             if parts := shlex.split(environ.get(variable, "")):
                 return tuple(parts)
-    fallback = next((name for name in EDITORS if shutil.which(name)), None)
+    fallback = next((name for name in FALLBACK_EDITORS if shutil.which(name)), None)
     if fallback is None:
         raise ConflictError("There is no editor.", hint="Set EDITOR.")
     return (fallback,)
 
 
-def kept(text: str) -> Path:
+def create_temporary_file(text: str) -> Path:
     """Write `text` to a new temporary file readable by the user only; return its path."""
     descriptor, name = tempfile.mkstemp(prefix="draft-", suffix=".md")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -47,13 +47,13 @@ def kept(text: str) -> Path:
     return Path(name)
 
 
-def read_back(path: Path) -> str:
+def read_edited_file(path: Path) -> str:
     """Return the file's text. Invalid UTF-8 is replaced, because the editor may have written anything."""
     with path.open("rb") as file:
-        return file.read(MOST_READ).decode("utf-8", errors="replace")
+        return file.read(MAX_READ_BYTES).decode("utf-8", errors="replace")
 
 
-class Typed(NamedTuple):
+class UnsavedText(NamedTuple):
     """A draft's unsaved text."""
 
     path: Path
@@ -61,16 +61,16 @@ class Typed(NamedTuple):
     version: int
     """The draft's version that the edit started from."""
     text: str
-    at: datetime
+    saved_at: datetime
 
 
-class TypedTexts:
+class Autosave:
     """Unsaved texts, one file per draft and version, each deleted when its draft is saved."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def keep(self, draft_id: str, version: int, text: str) -> Path:
+    def save(self, draft_id: str, version: int, text: str) -> Path:
         """Write the text atomically and return its path. Raise OSError if it cannot be written."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._folder / f"{draft_id}.v{version}.md"
@@ -82,27 +82,27 @@ class TypedTexts:
         temporary.replace(path)
         return path
 
-    def find(self, draft_id: str) -> Typed | None:
+    def find(self, draft_id: str) -> UnsavedText | None:
         """Return the draft's most recent unsaved text, or None."""
         return max(
-            (unsaved for unsaved in self.every() if unsaved.draft_id == draft_id),
-            key=lambda unsaved: unsaved.at,
+            (unsaved for unsaved in self.list_all() if unsaved.draft_id == draft_id),
+            key=lambda unsaved: unsaved.saved_at,
             default=None,
         )
 
-    def every(self) -> Sequence[Typed]:
+    def list_all(self) -> Sequence[UnsavedText]:
         """Return all unsaved texts, oldest first. Files that cannot be read are skipped, not deleted."""
         unsaved = []
         for path in self._folder.glob("*.md") if self._folder.is_dir() else ():
             with suppress(OSError):
                 if (match := _NAME.fullmatch(path.name)) and path.is_file():
                     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-                    unsaved.append(Typed(path, match["draft"], int(match["version"]), read_back(path), at))
-        return sorted(unsaved, key=lambda saved: saved.at)
+                    unsaved.append(UnsavedText(path, match["draft"], int(match["version"]), read_edited_file(path), at))
+        return sorted(unsaved, key=lambda saved: saved.saved_at)
 
-    def forget(self, draft_id: str) -> None:
+    def delete(self, draft_id: str) -> None:
         """Delete the draft's unsaved texts, because they were saved or discarded."""
-        for unsaved in self.every():
+        for unsaved in self.list_all():
             if unsaved.draft_id == draft_id:
                 with suppress(OSError):
                     unsaved.path.unlink()

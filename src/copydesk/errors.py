@@ -79,11 +79,11 @@ class InvalidError(CopydeskError):
         super().__init__(f"{problems}." if hint else problems, hint=hint)
 
 
-class NoZoneError(InvalidError):
+class UnknownTimeZoneError(InvalidError):
     """There is no time zone of this name."""
 
-    def __init__(self, error: FieldError, like: Sequence[str], *, hint: str) -> None:
-        self.like = tuple(like)  # similar names, to suggest
+    def __init__(self, error: FieldError, suggestions: Sequence[str], *, hint: str) -> None:
+        self.suggestions = tuple(suggestions)  # similar names, to suggest
         super().__init__(error, hint=hint)
 
 
@@ -93,7 +93,7 @@ class NotFoundError(CopydeskError):
     category = "not-found"
 
 
-class NoDraftError(NotFoundError):
+class DraftNotFoundError(NotFoundError):
     """There is no draft with this id, or no longer: drafts go with their source."""
 
 
@@ -115,12 +115,12 @@ class ConflictError(CopydeskError):
         super().__init__(message, hint=hint)
 
 
-class OutOfReachError(ConflictError):
+class UndoNotAllowedError(ConflictError):
     """The last change cannot be taken back; nothing was changed."""
 
-    def __init__(self, message: str, change: int, **rest: Any) -> None:
-        self.change = change  # its id, so that the caller can undo the changes before it
-        super().__init__(message, **rest)
+    def __init__(self, message: str, change_id: int, **kwargs: Any) -> None:
+        self.change_id = change_id  # its id, so that the caller can undo the changes before it
+        super().__init__(message, **kwargs)
 
 
 class StoreError(CopydeskError):
@@ -141,19 +141,19 @@ class StoreFullError(StoreError):
     category = "store-full"
 
 
-class StoreGoneError(StoreError):
+class StoreMissingError(StoreError):
     """The database was moved, deleted or replaced; nothing was changed. Put it back, or start Copydesk again."""
 
     category = "store-gone"
 
 
-class StoreNewerError(StoreError):
+class StoreTooNewError(StoreError):
     """A newer version of Copydesk wrote this database; it was left untouched. Install that version."""
 
     category = "store-newer"
 
 
-class StoreDamagedError(StoreError):
+class StoreCorruptError(StoreError):
     """The database file cannot be read as one. Restore the copy beside it, or move it away to start anew."""
 
     category = "store-damaged"
@@ -175,37 +175,37 @@ class UnreachableError(FetchError):
     category = "unreachable"
 
 
-class RefusedAddressError(FetchError):
+class PrivateAddressError(FetchError):
     """The address is not a public one."""
 
     category = "refused-address"
 
 
-class TooSlowError(FetchError):
+class FetchTimeoutError(FetchError):
     """The source did not answer in time."""
 
     category = "too-slow"
 
 
-class TooLargeError(FetchError):
+class ResponseTooLargeError(FetchError):
     """The answer is too large."""
 
     category = "too-large"
 
 
-class ThrottledError(FetchError):
+class RateLimitedError(FetchError):
     """The source asks us to come back later."""
 
     category = "throttled"
 
 
-class NeedsLoginError(FetchError):
+class LoginRequiredError(FetchError):
     """The source wants credentials."""
 
     category = "needs-login"
 
 
-class MissingError(FetchError):
+class PageNotFoundError(FetchError):
     """There is nothing at this address (404)."""
 
     category = "missing"
@@ -217,7 +217,7 @@ class GoneError(FetchError):
     category = "gone"
 
 
-class AnswerError(FetchError):
+class ResponseStatusError(FetchError):
     """The source answered with an error."""
 
     category = "answer"
@@ -235,13 +235,13 @@ class NotAnArticleError(FetchError):
     category = "not-an-article"
 
 
-class SecretsError(CopydeskError):
+class CredentialsError(CopydeskError):
     """The keys to accounts cannot be read or kept; nothing was overwritten."""
 
     category = "secrets"
 
 
-class WrongPassphraseError(SecretsError):
+class WrongPassphraseError(CredentialsError):
     """The passphrase is not the one of the file."""
 
     category = "wrong-passphrase"
@@ -259,7 +259,7 @@ class WriterError(CopydeskError):
     category = "writer"
 
 
-class CancelledRunError(CopydeskError):
+class RunCancelledError(CopydeskError):
     """The run was cancelled."""
 
     category = "cancelled"

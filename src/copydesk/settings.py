@@ -17,12 +17,12 @@ import msgspec
 
 from copydesk.errors import SettingsError
 
-PREFIX = "COPYDESK_"
-FILE = "settings.toml"
-KEYS = "keys"
+ENVIRONMENT_PREFIX = "COPYDESK_"
+FILE_NAME = "settings.toml"
+KEYS_SECTION = "keys"
 """The section with the console's key bindings. It has no fields of its own; its names are the ids in the key table."""
 Positive = Annotated[int, msgspec.Meta(ge=1)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+UnitFraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Secret(str):
@@ -70,7 +70,7 @@ class Pipeline(_Section, frozen=True, kw_only=True):
     """Words or /regular expressions/, one of which must occur in title or text."""
     exclude: tuple[str, ...] = ()
     """Words or /regular expressions/, none of which may occur in title or text."""
-    min_score: Share = 0.0
+    min_score: UnitFraction = 0.0
     """Do not draft stories with a lower score."""
 
 
@@ -81,19 +81,19 @@ class Ranking(_Section, frozen=True, kw_only=True):
     """Words and phrases that you write about. One that begins with `-` excludes a story."""
     half_life_hours: Annotated[float, msgspec.Meta(gt=0)] = 18.0
     """Hours after which a story's recency has halved."""
-    recency: Share = 0.22
+    recency: UnitFraction = 0.22
     """Weight of the story's recency."""
-    interest: Share = 0.28
+    interest: UnitFraction = 0.28
     """Weight of the match with your interests."""
-    source: Share = 0.12
+    source: UnitFraction = 0.12
     """Weight of the source: its own weight, and the share of its drafts that you approved."""
-    popularity: Share = 0.14
+    popularity: UnitFraction = 0.14
     """Weight of points and comments, relative to sources of the same type."""
-    corroboration: Share = 0.06
+    corroboration: UnitFraction = 0.06
     """Weight of the number of sources that report the story."""
-    novelty: Share = 0.10
+    novelty: UnitFraction = 0.10
     """Weight of the difference from drafts of the last 60 days."""
-    preference: Share = 0.30
+    preference: UnitFraction = 0.30
     """Weight of the preferences learned from your decisions; takes effect as their number grows."""
 
 
@@ -227,16 +227,16 @@ class Settings(_Section, frozen=True, kw_only=True):
     data_home: Path = Path()
 
     @property
-    def file(self) -> Path:
+    def settings_file(self) -> Path:
         """The settings file, which may not exist."""
-        return self.config_home / FILE
+        return self.config_home / FILE_NAME
 
     @property
     def database_file(self) -> Path:
         return self.data_home / "copydesk.db"
 
     @property
-    def pictures_folder(self) -> Path:
+    def images_folder(self) -> Path:
         """The directory of stored images, which may not exist."""
         return self.data_home / "pictures"
 
@@ -264,21 +264,21 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
 
     Raise SettingsError, naming the line or variable and the accepted values.
     """
-    config, data = homes(home, environ)
-    settings_file = _SettingsFile(config / FILE)
+    config, data = get_directories(home, environ)
+    settings_file = _SettingsFile(config / FILE_NAME)
     sections = settings_file.sections()
-    keys = settings_file.keys(sections.pop(KEYS, {}))
+    keys = settings_file.keys(sections.pop(KEYS_SECTION, {}))
     _add_environment(sections, environ)
     try:
         # Strict: a file has types, and "true" in quotes is a mistake. Variables were converted before.
-        settings = msgspec.convert(sections | {KEYS: keys}, Settings, strict=True, dec_hook=_decode_secret)
+        settings = msgspec.convert(sections | {KEYS_SECTION: keys}, Settings, strict=True, dec_hook=_decode_secret)
     except msgspec.ValidationError as error:
         raise settings_file.explain(str(error), environ) from None
     settings_file.check_expressions(settings.pipeline)
     return msgspec.structs.replace(settings, config_home=config, data_home=data)
 
 
-def homes(home: Path | None = None, environ: Mapping[str, str] = os.environ) -> tuple[Path, Path]:
+def get_directories(home: Path | None = None, environ: Mapping[str, str] = os.environ) -> tuple[Path, Path]:
     """Return the directories of settings and data."""
     directory = home or (Path(environ["COPYDESK_HOME"]) if environ.get("COPYDESK_HOME") else None)
     if directory is not None:
@@ -301,9 +301,9 @@ def _add_environment(sections: dict[str, dict[str, object]], environ: Mapping[st
     """Merge `COPYDESK_SECTION__NAME` variables into `sections`. Raise SettingsError for an unknown name."""
     for variable, text in environ.items():
         # COPYDESK_HOME and COPYDESK_PASSPHRASE are no settings; they have no double underscore.
-        if not variable.startswith(PREFIX) or "__" not in variable:
+        if not variable.startswith(ENVIRONMENT_PREFIX) or "__" not in variable:
             continue
-        section, name = variable.removeprefix(PREFIX).lower().split("__", 1)
+        section, name = variable.removeprefix(ENVIRONMENT_PREFIX).lower().split("__", 1)
         if section not in SECTIONS or name not in SECTIONS[section].__struct_fields__:
             raise SettingsError(
                 f"{variable} is set, but there is no setting {section}.{name}.", hint=_suggest(section, name)
@@ -380,7 +380,7 @@ class _SettingsFile:
             raise SettingsError(f"{self.path} is not TOML: {error}.", hint=hint) from None
         for section, values in tables.items():
             # Validated by the console, which knows the actions.
-            if section == KEYS and isinstance(values, dict):
+            if section == KEYS_SECTION and isinstance(values, dict):
                 continue
             if section not in SECTIONS or not isinstance(values, dict):
                 raise self._error(section, "", f"there is no section [{section}].", _suggest(section, ""))
@@ -398,14 +398,14 @@ class _SettingsFile:
             elif isinstance(value, str):
                 bindings[key] = value
             else:
-                raise self._error(KEYS, key, f"keys.{key} is no text.", 'Keys stand in quotes, such as "a" or "a,f2".')
+                raise self._error(KEYS_SECTION, key, f"keys.{key} is no text.", 'Keys stand in quotes, such as "a" or "a,f2".')
         return bindings
 
     def _check_name(self, section: str, name: str) -> None:
         if name not in SECTIONS[section].__struct_fields__:
             raise self._error(section, name, f"there is no setting {section}.{name}.", _suggest(section, name))
         if get_type_hints(SECTIONS[section])[name] is Secret:
-            variable = f"{PREFIX}{section}__{name}".upper()
+            variable = f"{ENVIRONMENT_PREFIX}{section}__{name}".upper()
             raise self._error(
                 section,
                 name,
@@ -435,7 +435,7 @@ class _SettingsFile:
         section, name = [*re.findall(r"[a-z_]+", path), "", ""][:2]
         message = problem_text[:1].lower() + problem_text[1:]
         hint = _setting_hint(section, name)
-        variable = f"{PREFIX}{section}__{name}".upper()
+        variable = f"{ENVIRONMENT_PREFIX}{section}__{name}".upper()
         if variable in environ:
             return SettingsError(f"{variable}: {message}.", hint=hint)
         return self._error(section, name, f"{section}.{name}: {message}.", hint)
@@ -462,10 +462,10 @@ class _SettingsFile:
 
 def _setting_hint(section: str, name: str) -> str:
     """Return a setting's docstring for a hint."""
-    return f"{section}.{name}: {documentation().get((section, name), '')}".rstrip(": ")
+    return f"{section}.{name}: {setting_descriptions().get((section, name), '')}".rstrip(": ")
 
 
-def documentation() -> dict[tuple[str, str], str]:
+def setting_descriptions() -> dict[tuple[str, str], str]:
     """Return the docstring of each setting. Parses this module's source, so call it for errors and the README only."""
     import ast  # noqa: PLC0415
     import inspect  # noqa: PLC0415

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-TURN = 0.0003
+SWITCH_INTERVAL = 0.0003
 """Seconds. CPython's default is 0.005."""
 
 
@@ -18,10 +18,10 @@ class _SwitchInterval:
     def shorten(self) -> None:
         if not self._users:
             self._previous = sys.getswitchinterval()
-            sys.setswitchinterval(TURN)
+            sys.setswitchinterval(SWITCH_INTERVAL)
         self._users += 1
 
-    def leave(self) -> None:
+    def restore(self) -> None:
         self._users -= 1
         if not self._users:
             sys.setswitchinterval(self._previous)
@@ -31,7 +31,7 @@ _switch_interval = _SwitchInterval()
 
 
 @contextmanager
-def short_turns() -> Iterator[None]:
+def short_switch_interval() -> Iterator[None]:
     """Shorten the switch interval of all threads for the duration of the block. Blocks may be nested and may overlap.
 
     A storing thread releases the GIL at each SQL statement, and the event loop releases it at each iteration. With the
@@ -41,4 +41,4 @@ def short_turns() -> Iterator[None]:
     try:
         yield
     finally:
-        _switch_interval.leave()
+        _switch_interval.restore()

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks_table import Row
-from many_drafts import build
+from many_drafts import build_database
 from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.strip import Strip
@@ -27,22 +27,22 @@ from copydesk.desk import open_desk
 from copydesk.settings import load
 from copydesk.tui.app import Console
 from copydesk.tui.screens.review import ReviewScreen
-from tui_fixtures import settled
+from tui_fixtures import wait_until_idle
 
 DRAFTS = 1_000_000
 MOVES, DECISIONS = 1_000, 1_000
-FRAME = 33.0
-WARM = 1_100
-SOME = 100
+FRAME_TIME = 33.0
+WARM_UP = 1_100
+SAMPLE_SIZE = 100
 """Decisions at either end of the series whose times are compared."""
-GROWTH, MEMORY = 1.5, 8.0
+MAX_SLOWDOWN, MAX_MEMORY_GROWTH = 1.5, 8.0
 """Ratio and megabytes by which the last decisions may exceed the first."""
-PATIENCE = 10.0
+TIMEOUT = 10.0
 KEYS = (*("j",) * 30, *("k",) * 10, *("ctrl+d",) * 5, *("ctrl+u",) * 3, "G", "g")
 """A realistic mix: mostly down, sometimes a page, to the end and back."""
 
 
-class Watched(Console):
+class InstrumentedConsole(Console):
     """A console that reports when its screen changed.
 
     Polling it instead would take part of the measured time.
@@ -61,15 +61,15 @@ class Watched(Console):
             self._awaited[1].set_result(time.perf_counter())
             self._awaited = None
 
-    async def changed(self, shown: Callable[[], bool]) -> float:
+    async def wait_for_change(self, condition: Callable[[], bool]) -> float:
         """Return the time of the first screen change after which `condition` is true."""
         changed_at = asyncio.get_running_loop().create_future()
-        self._awaited = (shown, changed_at)
-        return await asyncio.wait_for(changed_at, PATIENCE)
+        self._awaited = (condition, changed_at)
+        return await asyncio.wait_for(changed_at, TIMEOUT)
 
 
 @contextmanager
-def drawn(widget: Widget, state: Callable[[], object]) -> Iterator[list[object]]:
+def record_draws(widget: Widget, state: Callable[[], object]) -> Iterator[list[object]]:
     """Yield a growing list of the states in which the widget is drawn."""
     states: list[object] = []
     render_lines = widget.render_lines
@@ -89,52 +89,52 @@ def measure() -> list[Row]:
     """Return the rows of the table."""
     with TemporaryDirectory() as folder:
         # In a process of its own, so that its memory is not measured.
-        builder = Process(target=build, args=(Path(folder) / "copydesk.db", DRAFTS))
+        builder = Process(target=build_database, args=(Path(folder) / "copydesk.db", DRAFTS))
         builder.start()
         builder.join()
         return asyncio.run(_measure(Path(folder)))
 
 
 async def _measure(home: Path) -> list[Row]:
-    app = Watched(lambda: open_desk(load({}, home)))
+    app = InstrumentedConsole(lambda: open_desk(load({}, home)))
     async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+        await wait_until_idle(pilot)
         screen = app.screen
         assert isinstance(screen, ReviewScreen)
         moves = await _time_moves(app, screen)
         await _reset(app, screen, pilot)
         # The first decisions import modules and fill the row window and the line cache.
-        await _time_decisions(app, screen, WARM)
-        await settled(pilot)
+        await _time_decisions(app, screen, WARM_UP)
+        await wait_until_idle(pilot)
         before = _resident_memory()
         decisions = await _time_decisions(app, screen, DECISIONS)
-        await settled(pilot)
+        await wait_until_idle(pilot)
         growth = _resident_memory() - before
-    first_ms, last_ms = statistics.median(decisions[:SOME]), statistics.median(decisions[-SOME:])
+    first_ms, last_ms = statistics.median(decisions[:SAMPLE_SIZE]), statistics.median(decisions[-SAMPLE_SIZE:])
     ratio = last_ms / first_ms
     return [
-        frame(f"a key to the changed screen, {MOVES:,} moves among {DRAFTS:,} drafts", moves),
-        frame(f"approve to the next draft shown, {DECISIONS:,} of {DRAFTS:,} drafts", decisions),
+        percentile_row(f"a key to the changed screen, {MOVES:,} moves among {DRAFTS:,} drafts", moves),
+        percentile_row(f"approve to the next draft shown, {DECISIONS:,} of {DRAFTS:,} drafts", decisions),
         Row(
             f"the last of {DECISIONS:,} decisions in a row",
             f"{last_ms:.1f} ms",
             f"the first {first_ms:.1f} ms",
             f"{ratio:.2f}",
-            f"at most {GROWTH:g}",
-            ratio <= GROWTH,
+            f"at most {MAX_SLOWDOWN:g}",
+            ratio <= MAX_SLOWDOWN,
         ),
         Row(
             f"memory after {DECISIONS:,} decisions in a row",
             f"{growth:+.1f} MB",
             f"{before:.0f} MB before them",
             f"{(before + growth) / before:.2f}",
-            f"at most {MEMORY:g} MB more",
-            growth <= MEMORY,
+            f"at most {MAX_MEMORY_GROWTH:g} MB more",
+            growth <= MAX_MEMORY_GROWTH,
         ),
     ]
 
 
-async def _time_moves(app: Watched, screen: ReviewScreen) -> list[float]:
+async def _time_moves(app: InstrumentedConsole, screen: ReviewScreen) -> list[float]:
     rng = random.Random(1)
     times = []
     for _ in range(MOVES):
@@ -144,39 +144,39 @@ async def _time_moves(app: Watched, screen: ReviewScreen) -> list[float]:
             key = "j"
         if key in {"j", "ctrl+d", "G"} and before == len(screen.queue.window) - 1:
             key = "k"
-        times.append(await timed(app, screen, key))
+        times.append(await time_key(app, screen, key))
     return times
 
 
-async def _time_decisions(app: Watched, screen: ReviewScreen, count: int) -> list[float]:
-    return [await timed(app, screen, "a") for _ in range(count)]
+async def _time_decisions(app: InstrumentedConsole, screen: ReviewScreen, count: int) -> list[float]:
+    return [await time_key(app, screen, "a") for _ in range(count)]
 
 
-async def timed(app: Watched, screen: ReviewScreen, key: str) -> float:
+async def time_key(app: InstrumentedConsole, screen: ReviewScreen, key: str) -> float:
     """Return the milliseconds from the key until another draft's row and text are drawn."""
     queue, pane = screen.queue, screen.draft_pane
     row, text = queue.cursor, pane._blocks
     with (
-        drawn(queue, lambda: queue.current is not None and queue.cursor != row) as new_row,
-        drawn(pane, lambda: pane._blocks is not text) as new_text,
+        record_draws(queue, lambda: queue.current is not None and queue.cursor != row) as new_row,
+        record_draws(pane, lambda: pane._blocks is not text) as new_text,
     ):
         started = time.perf_counter()
         app.simulate_key(key)
-        return (await app.changed(lambda: any(new_row) and any(new_text)) - started) * 1000
+        return (await app.wait_for_change(lambda: any(new_row) and any(new_text)) - started) * 1000
 
 
-async def _reset(app: Watched, screen: ReviewScreen, pilot: Pilot[int]) -> None:
+async def _reset(app: InstrumentedConsole, screen: ReviewScreen, pilot: Pilot[int]) -> None:
     """Move to the first draft and wait until idle."""
     if screen.queue.cursor:
         app.simulate_key("g")
-    await settled(pilot)
+    await wait_until_idle(pilot)
 
 
-def frame(what: str, times: Sequence[float], target: float = FRAME) -> Row:
+def percentile_row(label: str, times: Sequence[float], target: float = FRAME_TIME) -> Row:
     """Return a row with the 99th percentile of these milliseconds against a target."""
     percentile, median = statistics.quantiles(times, n=100)[98], statistics.median(times)
     return Row(
-        what,
+        label,
         f"99th percentile {percentile:.1f} ms",
         f"median {median:.1f} ms",
         f"{percentile / median:.1f}",

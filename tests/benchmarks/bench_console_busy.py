@@ -7,16 +7,16 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench_console import Watched, frame, timed
+from bench_console import InstrumentedConsole, percentile_row, time_key
 from benchmarks_table import Row
-from many_drafts import NOW, build
+from many_drafts import NOW, build_database
 from textual.pilot import Pilot
 
 from copydesk.desk import Desk, open_desk
 from copydesk.settings import load
 from copydesk.tui.screens.review import ReviewScreen
-from desk_fixtures import Web, entry, feed
-from tui_fixtures import settled
+from desk_fixtures import FakeWeb, entry, feed
+from tui_fixtures import wait_until_idle
 
 DRAFTS, SOURCES, ENTRIES, RUNS = 20_000, 200, 20, 3
 TARGET = 50.0
@@ -26,34 +26,34 @@ def measure() -> list[Row]:
     """Return the row of the table."""
     with TemporaryDirectory() as folder:
         home = Path(folder)
-        build(home / "copydesk.db", DRAFTS)
+        build_database(home / "copydesk.db", DRAFTS)
         # The generated sources have no URL.
         with closing(sqlite3.connect(home / "copydesk.db", isolation_level=None)) as database:
             database.execute("UPDATE source SET enabled = 0")
         times = asyncio.run(_measure(home))
-    return [frame(f"a key to the changed screen while {SOURCES} sources are read, {len(times):,} moves", times, TARGET)]
+    return [percentile_row(f"a key to the changed screen while {SOURCES} sources are read, {len(times):,} moves", times, TARGET)]
 
 
 async def _measure(home: Path) -> list[float]:
-    web = Web()
+    web = FakeWeb()
     async with _open_desk(home, web) as desk:
         for number in range(SOURCES):
             await desk.sources.create("rss", _feed_url(number), name=f"Site {number}", test=False)
     times: list[float] = []
-    app = Watched(lambda: _open_desk(home, web), clock=lambda: NOW)
+    app = InstrumentedConsole(lambda: _open_desk(home, web), clock=lambda: NOW)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+        await wait_until_idle(pilot)
         for run in range(RUNS):
             _publish(web, run)
             times += await _time_moves_during_run(app, pilot)
-            await settled(pilot)
+            await wait_until_idle(pilot)
     return times
 
 
 @asynccontextmanager
-async def _open_desk(home: Path, web: Web) -> AsyncIterator[Desk]:
+async def _open_desk(home: Path, web: FakeWeb) -> AsyncIterator[Desk]:
     async with open_desk(load({}, home), clock=lambda: NOW) as desk:
-        desk.ground.transport = web
+        desk.ctx.transport = web
         yield desk
 
 
@@ -61,7 +61,7 @@ def _feed_url(number: int) -> str:
     return f"https://site-{number}.example/feed"
 
 
-def _publish(web: Web, run: int) -> None:
+def _publish(web: FakeWeb, run: int) -> None:
     """Publish new entries in every source."""
     for number in range(SOURCES):
         first = (run * SOURCES + number) * ENTRIES
@@ -69,7 +69,7 @@ def _publish(web: Web, run: int) -> None:
         web.put(_feed_url(number), feed(*entries, title=f"Site {number}"))
 
 
-async def _time_moves_during_run(app: Watched, pilot: Pilot[int]) -> list[float]:
+async def _time_moves_during_run(app: InstrumentedConsole, pilot: Pilot[int]) -> list[float]:
     """Return the milliseconds of each move during the run: up and down, sometimes a page."""
     screen = app.screen
     assert isinstance(screen, ReviewScreen)
@@ -80,12 +80,12 @@ async def _time_moves_during_run(app: Watched, pilot: Pilot[int]) -> list[float]
     while _is_fetching(app):
         number = len(times) % 20
         key = "ctrl+d" if number == 9 else "ctrl+u" if number == 19 else "j" if number < 10 else "k"
-        times.append(await timed(app, screen, key))
+        times.append(await time_key(app, screen, key))
     return times
 
 
-def _is_fetching(app: Watched) -> bool:
-    return app.run_view is not None and app.run_view.under_way and app.run_view.current is not None
+def _is_fetching(app: InstrumentedConsole) -> bool:
+    return app.run_view is not None and app.run_view.is_active and app.run_view.current is not None
 
 
 if __name__ == "__main__":

@@ -11,38 +11,38 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench_start import BARE, PATIENCE, end, in_turns, row, start
+from bench_start import BARE_APP, TIMEOUT, kill_program, run_alternately, make_row, start_program
 from benchmarks_table import Row
-from many_drafts import build
+from many_drafts import build_database
 
 DRAFTS = 1_000_000
 CURSOR = "▌".encode()
 """Marks the first row; not on the screen before there are rows."""
-CALM = 6.0
+IDLE_TIME = 6.0
 """Seconds without output after which a program counts as idle. The console imports what only keys need after the first
 rows, and releases memory after some idle seconds.
 """
 KEYS = b"j" * 30 + b"\x04" * 10 + b"G" + b"k" * 20 + b"\x15" * 10 + b"g"
 """Moves, half pages, to the end and back."""
-MEMORY = 40.0
+MAX_EXTRA_MEMORY = 40.0
 """Megabytes that the console may take beyond the bare app."""
 
 
 def measure() -> list[Row]:
     """Return the rows of the table."""
-    bare = (sys.executable, "-c", BARE)
+    bare = (sys.executable, "-c", BARE_APP)
     with TemporaryDirectory() as home:
-        build(Path(home) / "copydesk.db", DRAFTS)
+        build_database(Path(home) / "copydesk.db", DRAFTS)
         _cancel_regenerations(Path(home) / "copydesk.db")
         console = (sys.executable, "-m", "copydesk", "--home", home)
-        (paint, rows), (bare_paint,) = in_turns(console, bare, [b" Queue ", CURSOR], [b"bare-app"])
+        (paint, rows), (bare_paint,) = run_alternately(console, bare, [b" Queue ", CURSOR], [b"bare-app"])
         memory, bare_memory = _measure_memory(console, CURSOR, KEYS), _measure_memory(bare, b"bare-app")
     extra = memory - bare_memory
-    cells = (f"{memory:.0f} MB", f"{bare_memory:.0f} MB", f"{extra:+.0f} MB", f"at most {MEMORY:g} MB more")
+    cells = (f"{memory:.0f} MB", f"{bare_memory:.0f} MB", f"{extra:+.0f} MB", f"at most {MAX_EXTRA_MEMORY:g} MB more")
     return [
-        row(f"Console's first paint, {DRAFTS:,} drafts (against a bare Textual app's)", paint, bare_paint, 1.3),
-        row(f"Console's first rows, {DRAFTS:,} drafts (against a bare Textual app's paint)", rows, bare_paint, 1.8),
-        Row(f"Console's memory at rest, {DRAFTS:,} drafts, after {len(KEYS)} moves", *cells, extra <= MEMORY),
+        make_row(f"Console's first paint, {DRAFTS:,} drafts (against a bare Textual app's)", paint, bare_paint, 1.3),
+        make_row(f"Console's first rows, {DRAFTS:,} drafts (against a bare Textual app's paint)", rows, bare_paint, 1.8),
+        Row(f"Console's memory at rest, {DRAFTS:,} drafts, after {len(KEYS)} moves", *cells, extra <= MAX_EXTRA_MEMORY),
     ]
 
 
@@ -54,7 +54,7 @@ def _cancel_regenerations(database: Path) -> None:
 
 def _measure_memory(command: Sequence[str], mark: bytes, keys: bytes = b"") -> float:
     """Return the megabytes of a program that is idle after these keys."""
-    pid, terminal = start(command)
+    pid, terminal = start_program(command)
     try:
         _read_until(terminal, mark)
         _read_until(terminal)
@@ -65,7 +65,7 @@ def _measure_memory(command: Sequence[str], mark: bytes, keys: bytes = b"") -> f
         _read_until(terminal)
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     finally:
-        end(pid, terminal)
+        kill_program(pid, terminal)
     match = re.search(r"VmRSS:\s*(\d+) kB", status)
     assert match
     return int(match[1]) / 1000
@@ -73,9 +73,9 @@ def _measure_memory(command: Sequence[str], mark: bytes, keys: bytes = b"") -> f
 
 def _read_until(terminal: int, mark: bytes | None = None) -> None:
     """Read until `mark` was written, or until the program is idle."""
-    deadline, output = time.monotonic() + PATIENCE, b""
+    deadline, output = time.monotonic() + TIMEOUT, b""
     while mark is None or mark not in output:
-        if not select.select([terminal], [], [], CALM)[0]:
+        if not select.select([terminal], [], [], IDLE_TIME)[0]:
             if mark is None:
                 return
             assert time.monotonic() < deadline, output

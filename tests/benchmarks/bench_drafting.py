@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 from benchmarks_table import Row
 
-from copydesk.drafting.checks import Recent, check, subject_of
+from copydesk.drafting.checks import RecentTexts, check, build_check_context
 from copydesk.drafting.extractive import OfflineWriter
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import Format
 from copydesk.model.voice import Voice
 from copydesk.text.length import length
-from copydesk.text.thread import split
+from copydesk.text.thread import split_thread
 
 ITEMS = 100
-RECENT = 200
+RECENT_DRAFTS = 200
 WRITE_TARGET, CHECK_TARGET, SPLIT_TARGET = 10.0, 1.5, 20.0
 """Milliseconds of processor time."""
 
@@ -24,57 +24,57 @@ NOUNS = ("bridge", "library", "council", "river", "market", "tram", "school", "h
 VERBS = ("opened", "repaired", "closed", "moved", "painted", "measured", "rented", "sold")
 
 
-def sentence(n: int) -> str:
+def make_sentence(n: int) -> str:
     """Return the n-th generated sentence, with names and numbers in it."""
     noun, nearby, verb = NOUNS[n % 10], NOUNS[n // 7 % 10], VERBS[n // 3 % 8]
     return f"The {noun} near the {nearby} of Lyon was {verb} by {n + 2} people in {1900 + n % 120}, as they had hoped."
 
 
-def item(n: int, sentences: int = 30) -> Brief:
+def make_brief(n: int, sentences: int = 30) -> Brief:
     """Return a brief for a generated item of about 3,000 characters."""
-    body = [sentence(n * 31 + k) for k in range(sentences)]
+    body = [make_sentence(n * 31 + k) for k in range(sentences)]
     paragraphs = [" ".join(body[k : k + 3]) for k in range(0, sentences, 3)]
     return Brief(
         item_id=f"item-{n}",
         format=Format.SHORT,
         title=f"How Lyon got its {NOUNS[n % 10]} number {n}",
         url=f"https://news.example/lyon/{n}",
-        summary=sentence(n * 31),
+        summary=make_sentence(n * 31),
         text="\n\n".join(paragraphs),
         language="en",
         source_name="Lyon News",
-        voice=Voice(avoid=("game-changer", "leverage", "delve"), examples=tuple(sentence(k) for k in range(5))),
+        voice=Voice(avoid=("game-changer", "leverage", "delve"), examples=tuple(make_sentence(k) for k in range(5))),
     )
 
 
-def milliseconds(what: Callable[[], object]) -> float:
+def measure_call(call: Callable[[], object]) -> float:
     """Return the milliseconds of processor time of one call."""
     started = time.process_time()
-    what()
+    call()
     return 1000 * (time.process_time() - started)
 
 
 def measure() -> list[Row]:
     """Return the rows of the table."""
-    writer, recent = OfflineWriter(), Recent(sentence(n) for n in range(RECENT))
+    writer, recent = OfflineWriter(), RecentTexts(make_sentence(n) for n in range(RECENT_DRAFTS))
     write_times, check_times = [], []
-    for brief in map(item, range(ITEMS)):
+    for brief in map(make_brief, range(ITEMS)):
         started = time.process_time()
         draft = asyncio.run(writer.write(brief))
         write_times.append(1000 * (time.process_time() - started))
-        subject = subject_of(brief, recent=recent)
-        check_times.append(milliseconds(lambda: check(draft.text, subject)))  # noqa: B023  called at once
-    text = " ".join(sentence(n) for n in range(80))[:5000]
+        subject = build_check_context(brief, recent=recent)
+        check_times.append(measure_call(lambda: check(draft.text, subject)))  # noqa: B023  called at once
+    text = " ".join(make_sentence(n) for n in range(80))[:5000]
     split_times = [
-        milliseconds(lambda: split(text, lambda part: length(part, "x"), 280, numbered=True)) for _ in range(5)
+        measure_call(lambda: split_thread(text, lambda part: length(part, "x"), 280, numbered=True)) for _ in range(5)
     ]
     return [
-        row("A SHORT draft, written offline", statistics.median(write_times), WRITE_TARGET),
-        row(f"A SHORT draft, checked against {RECENT} others", statistics.median(check_times), CHECK_TARGET),
-        row("5,000 characters, split into a thread", min(split_times), SPLIT_TARGET),
+        make_row("A SHORT draft, written offline", statistics.median(write_times), WRITE_TARGET),
+        make_row(f"A SHORT draft, checked against {RECENT_DRAFTS} others", statistics.median(check_times), CHECK_TARGET),
+        make_row("5,000 characters, split into a thread", min(split_times), SPLIT_TARGET),
     ]
 
 
-def row(what: str, taken: float, target: float) -> Row:
+def make_row(label: str, milliseconds: float, target: float) -> Row:
     """Return a row with an absolute limit and no comparison."""
-    return Row(what, f"{taken:.2f} ms", "", "", f"at most {target:g} ms", taken <= target)
+    return Row(label, f"{milliseconds:.2f} ms", "", "", f"at most {target:g} ms", milliseconds <= target)

@@ -33,7 +33,7 @@ class Arrival(NamedTuple):
     kind: str
 
 
-def vocabulary(rng: random.Random, size: int = 20_000) -> list[str]:
+def make_vocabulary(rng: random.Random, size: int = 20_000) -> list[str]:
     """Return made-up words, every fifth one a capitalised name."""
     syllables = [a + b for a in "bcdfghjklmnprstvwz" for b in ("a", "e", "i", "o", "u", "an", "er", "in", "or", "al")]
     unique: dict[str, None] = {}
@@ -42,10 +42,10 @@ def vocabulary(rng: random.Random, size: int = 20_000) -> list[str]:
     return [word.capitalize() if n % 5 == 4 else word for n, word in enumerate(unique)]
 
 
-def stream(count: int, seed: int = 20260217) -> list[Arrival]:
+def make_stream(count: int, seed: int = 20260217) -> list[Arrival]:
     """Return `count` items over ten days, with word frequencies as in real text (Zipf's law)."""
     rng = random.Random(seed)
-    words = vocabulary(rng)
+    words = make_vocabulary(rng)
     weights = list(accumulate(1 / (rank + 10) for rank in range(len(words))))
     arrivals: list[Arrival] = []
     for n in range(count):
@@ -79,22 +79,22 @@ def _variant(rng: random.Random, first: Arrival, vocabulary: list[str], index: d
     return Arrival(source, " ".join(words), own_address, index, first.story, kind)
 
 
-class Found(NamedTuple):
+class PassResult(NamedTuple):
     """The result of a pass over a stream."""
 
     rate: float
     """Items per second of processor time."""
     recall: dict[str, float]
-    wrong: float
+    false_positives: float
     """Share of the new stories taken for an existing one."""
 
 
-def place_all(arrivals: list[Arrival]) -> Found:
+def index_stream(arrivals: list[Arrival]) -> PassResult:
     """Place every item of the stream, and measure time and accuracy."""
     index = StoryIndex()
     started = time.process_time()
     assigned = [
-        index.place(str(n), arrival.source, arrival.title, arrival.canonical, arrival.published)
+        index.assign(str(n), arrival.source, arrival.title, arrival.canonical, arrival.published)
         for n, arrival in enumerate(arrivals)
     ]
     rate = len(arrivals) / (time.process_time() - started)
@@ -105,10 +105,10 @@ def place_all(arrivals: list[Arrival]) -> Found:
         counts[arrival.kind] += 1
         hits[arrival.kind] += stories[n] == stories[arrival.story]
         false_positives += arrival.kind == NEW and story is not None
-    return Found(rate, {kind: hits[kind] / counts[kind] for kind in KINDS}, false_positives / counts[NEW])
+    return PassResult(rate, {kind: hits[kind] / counts[kind] for kind in KINDS}, false_positives / counts[NEW])
 
 
-def add_all(arrivals: list[Arrival]) -> float:
+def add_stored(arrivals: list[Arrival]) -> float:
     """Return the items per second for adding items of known stories, as at the start of a run."""
     index = StoryIndex()
     started = time.process_time()
@@ -117,7 +117,7 @@ def add_all(arrivals: list[Arrival]) -> float:
     return len(arrivals) / (time.process_time() - started)
 
 
-def memory(arrivals: list[Arrival]) -> tuple[float, float]:
+def measure_memory(arrivals: list[Arrival]) -> tuple[float, float]:
     """Return the peak memory of the index, and its memory once 1,000 items arrived a month later; both in MiB."""
     later = [arrival._replace(published=arrival.published + timedelta(days=30)) for arrival in arrivals[:1000]]
     tracemalloc.start()
@@ -133,11 +133,11 @@ def memory(arrivals: list[Arrival]) -> tuple[float, float]:
 
 def measure() -> list[Row]:
     """Return the rows of the table."""
-    streams = [stream(size) for size in SIZES]
-    small, large = (place_all(arrivals) for arrivals in streams)
-    stored_rate = add_all(streams[1])
+    streams = [make_stream(size) for size in SIZES]
+    small, large = (index_stream(arrivals) for arrivals in streams)
+    stored_rate = add_stored(streams[1])
     recall = ", ".join(f"{share:.1%} {kind}" for kind, share in large.recall.items())
-    peak, remaining = memory(streams[1])
+    peak, remaining = measure_memory(streams[1])
     return [
         Row(
             f"duplicates: {SIZES[1]:,} titles as they come",
@@ -148,7 +148,7 @@ def measure() -> list[Row]:
             large.rate >= TARGET,
         ),
         Row("duplicates: variants found", recall, "", "", "", None),
-        Row("duplicates: strangers taken for one", f"{large.wrong:.2%}", "", "", "none", large.wrong == 0),
+        Row("duplicates: strangers taken for one", f"{large.false_positives:.2%}", "", "", "none", large.false_positives == 0),
         Row(
             "duplicates: stored items put in",
             f"{stored_rate:,.0f} items/s",

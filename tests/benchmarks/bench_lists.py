@@ -20,28 +20,28 @@ from typing import Any, NamedTuple
 
 from benchmarks_table import Row
 from many_drafts import (
-    APART,
+    DRAFT_INTERVAL,
     COMMON_TAG,
     COMMON_WORD,
     NOW,
     OTHER_TAG,
     RARE_TAG,
     RARE_WORD,
-    Made,
-    build,
+    DeskIds,
+    build_database,
 )
 
 from copydesk.desk import Desk, cursor, open_desk
-from copydesk.model.filters import checked_filters
+from copydesk.model.filters import validate_filters
 from copydesk.settings import load
-from copydesk.store.listed import PLAIN
-from copydesk.store.types import microseconds
+from copydesk.store.listed import DRAFT_COLUMNS
+from copydesk.store.types import to_microseconds
 
 FEW, MANY = 1_000, 1_000_000
 PAGE, PASSES, ROUNDS = 25, 4, 50
 SEARCHES = {"a common word": COMMON_WORD, "a rare word": RARE_WORD, "both": f"{COMMON_WORD} {RARE_WORD}"}
-SQL_TARGET, LAST_TARGET, GROWTH_TARGET, SEARCH_TARGET, COUNT_TARGET = 3.0, 1.2, 1.5, 50.0, 5.0
-_COLUMNS = ", ".join(f"draft.{name}" for name in PLAIN) + ", item.title, draft.source_type"
+SQL_TARGET, LAST_PAGE_TARGET, GROWTH_TARGET, SEARCH_TARGET, COUNT_TARGET = 3.0, 1.2, 1.5, 50.0, 5.0
+_COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS) + ", item.title, draft.source_type"
 _TAGGED = "JOIN draft_tag {0} ON {0}.draft_id = draft.id AND {0}.tag_id = (SELECT id FROM tag WHERE name = ?)"
 
 
@@ -49,40 +49,40 @@ class Filter(NamedTuple):
     """A filter, and the same in SQL."""
 
     name: str
-    asked: dict[str, Any]
+    params: dict[str, Any]
     where: str
     values: tuple[object, ...]
     tags: tuple[str, ...] = ()
 
-    def sql(self, what: str = _COLUMNS, order: str = "DESC") -> str:
+    def sql(self, columns: str = _COLUMNS, order: str = "DESC") -> str:
         """Return the statement for the newest drafts, or for the oldest with `order` ASC."""
         joined = " ".join(_TAGGED.format(f"tag{index}") for index in range(len(self.tags)))
         order_column = "tag0.draft_id" if self.tags else "draft.id"
-        return f"""SELECT {what} FROM draft {joined} JOIN item ON item.id = draft.item_id
+        return f"""SELECT {columns} FROM draft {joined} JOIN item ON item.id = draft.item_id
             WHERE {self.where} ORDER BY {order_column} {order} LIMIT ?"""
 
 
-def filters(made: Made, drafts: int) -> list[Filter]:
+def make_filters(ids: DeskIds, drafts: int) -> list[Filter]:
     """Return the filters to measure."""
-    start = NOW - APART * (drafts // 2)
+    start = NOW - DRAFT_INTERVAL * (drafts // 2)
     schedule_window = {"scheduled_after": start, "scheduled_before": start + timedelta(days=2)}
-    window_values = (made.user, *(microseconds(bound) for bound in schedule_window.values()))
+    window_values = (ids.user, *(to_microseconds(bound) for bound in schedule_window.values()))
     of_user = "draft.user_id = ?"
     of_source = f"{of_user} AND draft.source_id = ?"
     return [
-        Filter("no filter", {}, of_user, (made.user,)),
-        Filter("status", {"status": "approved"}, f"{of_user} AND draft.status = ?", (made.user, "approved")),
-        Filter("format", {"format": "BLOG"}, f"{of_user} AND draft.format = ?", (made.user, "BLOG")),
-        Filter("a large source", {"source_id": made.common_source}, of_source, (made.user, made.common_source)),
-        Filter("a small source", {"source_id": made.rare_source}, of_source, (made.user, made.rare_source)),
+        Filter("no filter", {}, of_user, (ids.user,)),
+        Filter("status", {"status": "approved"}, f"{of_user} AND draft.status = ?", (ids.user, "approved")),
+        Filter("format", {"format": "BLOG"}, f"{of_user} AND draft.format = ?", (ids.user, "BLOG")),
+        Filter("a large source", {"source_id": ids.common_source}, of_source, (ids.user, ids.common_source)),
+        Filter("a small source", {"source_id": ids.rare_source}, of_source, (ids.user, ids.rare_source)),
         Filter(
-            "type of source", {"source_type": "reddit"}, f"{of_user} AND draft.source_type = ?", (made.user, "reddit")
+            "type of source", {"source_type": "reddit"}, f"{of_user} AND draft.source_type = ?", (ids.user, "reddit")
         ),
         Filter("a common tag", {"tags": COMMON_TAG}, "true", (), (COMMON_TAG,)),
         Filter("a rare tag", {"tags": RARE_TAG}, "true", (), (RARE_TAG,)),
         Filter("two tags", {"tags": (COMMON_TAG, OTHER_TAG)}, "true", (), (COMMON_TAG, OTHER_TAG)),
-        Filter("archived", {"archived": "only"}, f"{of_user} AND draft.archived_at IS NOT NULL", (made.user,)),
-        Filter("not archived", {"archived": "exclude"}, f"{of_user} AND draft.archived_at IS NULL", (made.user,)),
+        Filter("archived", {"archived": "only"}, f"{of_user} AND draft.archived_at IS NOT NULL", (ids.user,)),
+        Filter("not archived", {"archived": "exclude"}, f"{of_user} AND draft.archived_at IS NULL", (ids.user,)),
         Filter(
             "two days of the schedule",
             schedule_window,
@@ -93,12 +93,12 @@ def filters(made: Made, drafts: int) -> list[Filter]:
             "status and format",
             {"status": "posted", "format": "SHORT"},
             f"{of_user} AND draft.status = ? AND draft.format = ?",
-            (made.user, "posted", "SHORT"),
+            (ids.user, "posted", "SHORT"),
         ),
     ]
 
 
-class Page(NamedTuple):
+class PageTimes(NamedTuple):
     """Milliseconds for a filter's pages."""
 
     ours: float
@@ -114,59 +114,59 @@ def measure() -> list[Row]:
     return [_row(name, page, small[name]) for name, page in large.items()] + other_rows
 
 
-def _row(name: str, page: Page, small: Page) -> Row:
+def _row(name: str, page: PageTimes, small: PageTimes) -> Row:
     slowdown, last_page, growth = page.ours / page.by_hand, page.last / page.ours, page.ours / small.ours
     return Row(
         f"page of {PAGE} of {MANY:,} drafts: {name}",
         f"{page.ours:.2f} ms",
         f"SQL by hand {page.by_hand:.2f} ms",
         f"{slowdown:.1f} times; last page {last_page:.2f} of the first; {growth:.2f} of a page of {FEW:,}",
-        f"at most {SQL_TARGET:g}, {LAST_TARGET:g}, {GROWTH_TARGET:g}",
-        slowdown <= SQL_TARGET and last_page <= LAST_TARGET and growth <= GROWTH_TARGET,
+        f"at most {SQL_TARGET:g}, {LAST_PAGE_TARGET:g}, {GROWTH_TARGET:g}",
+        slowdown <= SQL_TARGET and last_page <= LAST_PAGE_TARGET and growth <= GROWTH_TARGET,
     )
 
 
-def _measure(home: Path, drafts: int) -> tuple[dict[str, Page], list[Row]]:
-    return asyncio.run(_measure_pages(home, build(home / "copydesk.db", drafts), drafts))
+def _measure(home: Path, drafts: int) -> tuple[dict[str, PageTimes], list[Row]]:
+    return asyncio.run(_measure_pages(home, build_database(home / "copydesk.db", drafts), drafts))
 
 
-async def _measure_pages(home: Path, made: Made, drafts: int) -> tuple[dict[str, Page], list[Row]]:
+async def _measure_pages(home: Path, made: DeskIds, drafts: int) -> tuple[dict[str, PageTimes], list[Row]]:
     async with open_desk(load({}, home)) as desk:
-        assert desk.ground.user_id == made.user
+        assert desk.ctx.user_id == made.user
         # The command line and the console do the same.
         gc.freeze()
         with closing(sqlite3.connect(home / "copydesk.db")) as connection:
-            cases = filters(made, drafts)
+            cases = make_filters(made, drafts)
             # Several passes over all filters, so that a momentary load on the machine does not hit only one of them.
             passes = [{case.name: await _time_page(desk, connection, case) for case in cases} for _ in range(PASSES)]
         pages = {case.name: _lower_quartiles(measured[case.name] for measured in passes) for case in cases}
         return pages, await _measure_other_queries(desk)
 
 
-async def _time_page(desk: Desk, connection: sqlite3.Connection, filter: Filter) -> list[Page]:
+async def _time_page(desk: Desk, connection: sqlite3.Connection, filter: Filter) -> list[PageTimes]:
     """Measure in turn our first and last page, and the first page by SQL."""
-    query = checked_filters(filter.asked)
+    query = validate_filters(filter.params)
     oldest = connection.execute(filter.sql("draft.id", "ASC"), (*filter.tags, *filter.values, PAGE + 1)).fetchall()
-    last_cursor = cursor.write(oldest[-1][0], "drafts", desk.ground.user_id, query)
-    first_page = await desk.drafts.list(**filter.asked)
-    last_page = await desk.drafts.list(cursor=last_cursor, **filter.asked)
+    last_cursor = cursor.encode(oldest[-1][0], "drafts", desk.ctx.user_id, query)
+    first_page = await desk.drafts.list(**filter.params)
+    last_page = await desk.drafts.list(cursor=last_cursor, **filter.params)
     assert [draft.id for draft in first_page.items] == [row[0] for row in _query_by_sql(connection, filter)[:PAGE]]
     assert (len(first_page.items), len(last_page.items), last_page.next_cursor) == (PAGE, PAGE, None)
     times = []
     for _ in range(ROUNDS):
-        ours = await _time(lambda: desk.drafts.list(**filter.asked))
+        ours = await _time(lambda: desk.drafts.list(**filter.params))
         started = time.perf_counter()
         _query_by_sql(connection, filter)
         by_hand = 1000 * (time.perf_counter() - started)
-        last_time = await _time(lambda: desk.drafts.list(cursor=last_cursor, **filter.asked))
-        times.append(Page(ours, by_hand, last_time))
+        last_time = await _time(lambda: desk.drafts.list(cursor=last_cursor, **filter.params))
+        times.append(PageTimes(ours, by_hand, last_time))
     return times
 
 
-def _lower_quartiles(passes: Iterable[list[Page]]) -> Page:
+def _lower_quartiles(passes: Iterable[list[PageTimes]]) -> PageTimes:
     """Return the lower quartiles: other load only ever makes a thread switch slower."""
     columns = zip(*chain.from_iterable(passes), strict=True)
-    return Page(*(statistics.quantiles(column, n=4)[0] for column in columns))
+    return PageTimes(*(statistics.quantiles(column, n=4)[0] for column in columns))
 
 
 def _query_by_sql(connection: sqlite3.Connection, filter: Filter) -> list[tuple[object, ...]]:

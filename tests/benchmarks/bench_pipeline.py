@@ -22,9 +22,9 @@ from benchmarks_table import Row
 FEEDS = Path(__file__).resolve().parents[3] / "shared" / "feeds"
 CAPTURED = datetime(2026, 2, 17, 18, 0, tzinfo=UTC)
 ROUNDS = 15
-QUIET = 5
+UNCHANGED_RUNS = 5
 """Runs without new entries per round, of which the median counts."""
-IMPORTED = (
+PRELOADED_MODULES = (
     "copydesk.desk.stages",
     "copydesk.drafting.checks",
     "copydesk.drafting.extractive",
@@ -63,14 +63,14 @@ def _build_responses(path: Path) -> tuple[bytes, tuple[bytes, bytes, bytes]]:
     return f"/{path.name}".encode(), (etag, template % (etag, len(body), body), not_modified)
 
 
-def addresses(port: int) -> list[str]:
+def feed_urls(port: int) -> list[str]:
     """Return the feeds' URLs, each on its own host as in reality."""
     return [f"http://127.0.0.{number}:{port}/{path.name}" for number, path in enumerate(sorted(FEEDS.glob("*.xml")), 2)]
 
 
-def ours(port: int) -> None:
+def measure_copydesk(port: int) -> None:
     """Run the pipeline once with everything new and then without news; print times and counts."""
-    for module in IMPORTED:
+    for module in PRELOADED_MODULES:
         import_module(module)
     from copydesk.desk import open_desk
     from copydesk.settings import load
@@ -79,14 +79,14 @@ def ours(port: int) -> None:
         settings = load({"COPYDESK_NETWORK__ALLOW_PRIVATE": "true"}, home)
         started = datetime.now(UTC)
         async with open_desk(settings, clock=lambda: CAPTURED + (datetime.now(UTC) - started)) as desk:
-            for url in addresses(port):
+            for url in feed_urls(port):
                 await desk.sources.create("rss", url, name=url, test=False)
             gc.freeze()
             first = await _timed(desk)
             # After ten days, entries left over from the first run have expired, so that nothing is new or waiting.
             started -= timedelta(days=10)
             await desk.pipeline.run()
-            quiet = [await _timed(desk) for _ in range(QUIET)]
+            quiet = [await _timed(desk) for _ in range(UNCHANGED_RUNS)]
         print(json.dumps([first, *quiet]))
 
     async def _timed(desk: object) -> dict[str, object]:
@@ -100,13 +100,13 @@ def ours(port: int) -> None:
         asyncio.run(work(Path(home)))
 
 
-def theirs(port: int) -> None:
+def measure_reader(port: int) -> None:
     """Update all feeds with `reader` and ten workers; print the time."""
     import reader
 
     with tempfile.TemporaryDirectory() as home:
         feeds = reader.make_reader(f"{home}/db.sqlite")
-        for url in addresses(port):
+        for url in feed_urls(port):
             feeds.add_feed(url)
         gc.freeze()
         started = time.perf_counter()
@@ -142,7 +142,7 @@ def measure() -> list[Row]:
     faster = statistics.median(reader_run["s"] / runs[0]["s"] for runs, (reader_run,) in rounds)
     second_share = statistics.median(_median_unchanged(runs) / runs[0]["s"] for runs, _ in rounds)
     first_run, *unchanged_runs = rounds[-1][0]
-    unparsed = all(run["same"] == len(addresses(0)) for run in unchanged_runs)
+    unparsed = all(run["same"] == len(feed_urls(0)) for run in unchanged_runs)
     return [
         Row(
             f"first run of 29 feeds: {first_run['new']:.0f} items stored, {first_run['drafts']:.0f} drafts",
@@ -168,8 +168,8 @@ if __name__ == "__main__":
         case ["serve"]:
             serve()
         case ["ours", port]:
-            ours(int(port))
+            measure_copydesk(int(port))
         case ["theirs", port]:
-            theirs(int(port))
+            measure_reader(int(port))
         case _:
             print(*measure(), sep="\n")

@@ -10,22 +10,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks_table import Row
-from many_drafts import NOW, build
+from many_drafts import NOW, build_database
 from sqlalchemy import Connection
 
 from copydesk.desk import Desk, open_desk
-from copydesk.desk.planning import plan
+from copydesk.desk.planning import create_deliveries
 from copydesk.model.change import ChangeDraft
 from copydesk.model.delivery import Account
 from copydesk.model.draft import Action
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.settings import load
 from copydesk.store import accounts, deliveries
-from copydesk.store.accounts import Sending
+from copydesk.store.accounts import AccountLease
 from copydesk.store.ids import new_id
 
 DRAFTS, ACCOUNTS, LATENCY = 1_000, 10, 0.05
-FEW, MANY, ROUNDS = 1_000, 1_000_000, 200
+SMALL_DESK, LARGE_DESK, ROUNDS = 1_000, 1_000_000, 200
 SEND_TARGET, CLAIM_TARGET = 1.3, 5.0
 _POSTED = """
 INSERT INTO engagement (id, user_id, draft_id, platform, account, format, status, retry_count, created_at)
@@ -41,7 +41,7 @@ def measure() -> list[Row]:
     """Return the rows of the table."""
     with TemporaryDirectory() as folder:
         sent = asyncio.run(_time_sending(Path(folder) / "sent"))
-        small, large = (_time_claim(Path(folder) / str(drafts), drafts) for drafts in (FEW, MANY))
+        small, large = (_time_claim(Path(folder) / str(drafts), drafts) for drafts in (SMALL_DESK, LARGE_DESK))
     ideal = DRAFTS / ACCOUNTS * LATENCY
     return [
         Row(
@@ -53,9 +53,9 @@ def measure() -> list[Row]:
             sent / ideal <= SEND_TARGET,
         ),
         Row(
-            f"claim an account and what is due there, among {MANY:,} posts",
+            f"claim an account and what is due there, among {LARGE_DESK:,} posts",
             f"{large:.2f} ms",
-            f"among {FEW:,} {small:.2f} ms",
+            f"among {SMALL_DESK:,} {small:.2f} ms",
             f"{large / small:.2f}",
             f"under {CLAIM_TARGET:g} ms",
             large < CLAIM_TARGET,
@@ -70,7 +70,7 @@ async def _time_sending(home: Path) -> float:
         account_ids = [await _connect_account(desk, number) for number in range(ACCOUNTS)]
         ids = [await _create_approved(desk, number) for number in range(DRAFTS)]
         for number, draft_id in enumerate(ids):
-            await desk.ground.write(_create_delivery, draft_id, account_ids[number % ACCOUNTS])
+            await desk.ctx.write(_create_delivery, draft_id, account_ids[number % ACCOUNTS])
         started = time.perf_counter()
         assert len(await desk.posting.send_due()) == DRAFTS
         seconds = time.perf_counter() - started
@@ -88,20 +88,20 @@ async def _create_approved(desk: Desk, number: int) -> str:
 async def _connect_account(desk: Desk, number: int) -> str:
     name = f"me{number}"
     details = Account(platform="fake", server="https://fake.example", id=name, name=name)
-    return await desk.ground.write(accounts.connect, new_id(datetime.now(UTC)), details, datetime.now(UTC))
+    return await desk.ctx.write(accounts.save, new_id(datetime.now(UTC)), details, datetime.now(UTC))
 
 
 def _create_delivery(conn: Connection, user_id: str, draft_id: str, account_id: str) -> None:
     """Set the draft to posting and create its delivery, as the scheduler does."""
     conn.exec_driver_sql("UPDATE draft SET status = 'posting' WHERE id = ?", (draft_id,))
-    account = accounts.one(conn, user_id, account_id)
+    account = accounts.get(conn, user_id, account_id)
     assert account is not None
     now = datetime.now(UTC)
-    plan(conn, user_id, draft_id, [account], now, now)
+    create_deliveries(conn, user_id, draft_id, [account], now, now)
 
 
 def _time_claim(home: Path, drafts: int) -> float:
-    build(home / "copydesk.db", drafts)
+    build_database(home / "copydesk.db", drafts)
     return asyncio.run(_measure_claims(home))
 
 
@@ -119,14 +119,14 @@ async def _measure_claims(home: Path) -> float:
 
 async def _claim_once(desk: Desk, account_id: str, due: str) -> float:
     """Claim the account and load its due delivery, then release it; return the milliseconds."""
-    ctx, now = desk.ground, NOW + timedelta(days=1)
-    lease = Sending(owner="a/1/1", claim_id=new_id(now), lease_until=now + timedelta(minutes=5))
+    ctx, now = desk.ctx, NOW + timedelta(days=1)
+    lease = AccountLease(owner="a/1/1", claim_id=new_id(now), lease_until=now + timedelta(minutes=5))
     started = time.perf_counter()
-    assert await ctx.read(deliveries.accounts_ready, now) == (account_id,)
-    await ctx.read(accounts.sending, account_id)
-    assert await ctx.write(accounts.claim, account_id, lease, now, instead_of=None)
-    assert [row.id for row in await ctx.read(deliveries.ready, account_id, now)] == [due]
+    assert await ctx.read(deliveries.list_ready_accounts, now) == (account_id,)
+    await ctx.read(accounts.get_lease, account_id)
+    assert await ctx.write(accounts.acquire_lease, account_id, lease, now, instead_of=None)
+    assert [row.id for row in await ctx.read(deliveries.list_ready, account_id, now)] == [due]
     milliseconds = 1000 * (time.perf_counter() - started)
     assert lease.claim_id
-    await ctx.write(accounts.release, account_id, lease.claim_id)
+    await ctx.write(accounts.release_lease, account_id, lease.claim_id)
     return milliseconds

@@ -6,9 +6,9 @@ from typing import NamedTuple
 class Row(NamedTuple):
     """A measurement and its baseline from the same run; `ok` is None if there is no target."""
 
-    what: str
+    label: str
     ours: str
-    theirs: str
+    baseline: str
     ratio: str
     target: str
     ok: bool | None

@@ -17,17 +17,17 @@ import msgspec
 
 from copydesk.model.draft import Checks, Field, Finding, Score, ScorePart, Severity, Status, StorySource, Trace
 from copydesk.model.source import SourceType
-from copydesk.store.engine import open_engines
-from copydesk.store.migrate import prepare
-from copydesk.store.types import microseconds
+from copydesk.store.engine import open_database
+from copydesk.store.migrate import prepare_database
+from copydesk.store.types import to_microseconds
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-TO_COME = datetime(2090, 1, 1, tzinfo=UTC)
+FUTURE = datetime(2090, 1, 1, tzinfo=UTC)
 """Start of scheduled times, so late that no job takes a draft for missed."""
-APART = timedelta(minutes=5)
+DRAFT_INTERVAL = timedelta(minutes=5)
 """Interval between drafts: a million cover nine and a half years."""
 PER_ITEM = 10
-RARE = 100
+RARE_COUNT = 100
 """Number of drafts with a rare property, whatever the total."""
 COMMON_WORD, RARE_WORD, MIDDLE_WORD = "harbour", "quagga", "lantern"
 COMMON_TAG, OTHER_TAG, RARE_TAG = "sea", "land", "odd"
@@ -46,7 +46,7 @@ _COLUMNS = (
 )
 
 
-class Made(NamedTuple):
+class DeskIds(NamedTuple):
     """Ids in the new desk."""
 
     user: str
@@ -54,27 +54,27 @@ class Made(NamedTuple):
     rare_source: str
 
 
-def id_of(kind: int, number: int, at: datetime = NOW) -> str:
+def make_id(kind: int, number: int, time: datetime = NOW) -> str:
     """Return the id of row `number` of a kind, created at `time`."""
-    milliseconds = round(at.timestamp() * 1000)
+    milliseconds = round(time.timestamp() * 1000)
     digits = f"{milliseconds << 80 | 0x7 << 76 | kind << 64 | 0b10 << 62 | number:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def draft_id(number: int, drafts: int) -> str:
+def make_draft_id(number: int, drafts: int) -> str:
     """Return the id of a draft; there is one every five minutes up to NOW."""
-    return id_of(0, number, NOW - APART * (drafts - number))
+    return make_id(0, number, NOW - DRAFT_INTERVAL * (drafts - number))
 
 
-def item_id(number: int, drafts: int) -> str:
+def make_item_id(number: int, drafts: int) -> str:
     """Return the id of an item, created with its first draft."""
-    return id_of(1, number, NOW - APART * (drafts - number * PER_ITEM))
+    return make_id(1, number, NOW - DRAFT_INTERVAL * (drafts - number * PER_ITEM))
 
 
-def build(path: Path, drafts: int) -> Made:
+def build_database(path: Path, drafts: int) -> DeskIds:
     """Create the desk's database at `path`."""
     asyncio.run(_prepare(path))
-    ids = Made(user=id_of(2, 0), common_source=id_of(3, 0), rare_source=id_of(3, 1))
+    ids = DeskIds(user=make_id(2, 0), common_source=make_id(3, 0), rare_source=make_id(3, 1))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript(_FAST)
         dropped = connection.execute(
@@ -98,23 +98,23 @@ def build(path: Path, drafts: int) -> Made:
 
 
 async def _prepare(path: Path) -> None:
-    engines = open_engines(path)
-    await prepare(path, engines, NOW)
+    engines = open_database(path)
+    await prepare_database(path, engines, NOW)
     await engines.close()
 
 
-def _insert_rows(connection: sqlite3.Connection, ids: Made, drafts: int) -> None:
-    at = microseconds(NOW)
+def _insert_rows(connection: sqlite3.Connection, ids: DeskIds, drafts: int) -> None:
+    at = to_microseconds(NOW)
     rng = random.Random(1)
     types = list(SourceType)
     connection.execute("INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'Ada', 'UTC', ?)", (ids.user, at))
     connection.executemany(
         "INSERT INTO source (id, user_id, type, name, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-        [(id_of(3, n), ids.user, types[n % len(types)], f"Source {n}", at, at) for n in range(SOURCES)],
+        [(make_id(3, n), ids.user, types[n % len(types)], f"Source {n}", at, at) for n in range(SOURCES)],
     )
     connection.executemany(
         "INSERT INTO tag (id, user_id, name) VALUES (?, ?, ?)",
-        [(id_of(4, n), ids.user, name) for n, name in enumerate(TAGS)],
+        [(make_id(4, n), ids.user, name) for n, name in enumerate(TAGS)],
     )
     items = max(1, drafts // PER_ITEM)
     connection.executemany(
@@ -132,22 +132,22 @@ def _insert_rows(connection: sqlite3.Connection, ids: Made, drafts: int) -> None
     connection.executemany(
         "INSERT INTO draft_image (id, user_id, draft_id, url, position, source)"
         " VALUES (?, ?, ?, 'https://x.example/a.png', 0, 'OG')",
-        ((id_of(5, n), ids.user, draft_id(n, drafts)) for n in range(0, drafts, 3)),
+        ((make_id(5, n), ids.user, make_draft_id(n, drafts)) for n in range(0, drafts, 3)),
     )
 
 
 def _source_number(number: int, drafts: int) -> int:
-    if number % max(1, drafts // PER_ITEM // (RARE // PER_ITEM)) == 0:
+    if number % max(1, drafts // PER_ITEM // (RARE_COUNT // PER_ITEM)) == 0:
         return 1
     return 0 if number % 6 == 0 else 2 + number % (SOURCES - 2)
 
 
-def _items(rng: random.Random, ids: Made, items: int, drafts: int) -> Iterator[tuple[object, ...]]:
+def _items(rng: random.Random, ids: DeskIds, items: int, drafts: int) -> Iterator[tuple[object, ...]]:
     for number in range(items):
-        at = microseconds(NOW - APART * (drafts - number * PER_ITEM))
+        at = to_microseconds(NOW - DRAFT_INTERVAL * (drafts - number * PER_ITEM))
         key, title = f"entry-{number}", f"Title of the {number}th story on {rng.choice(_PHRASES)}"
-        source = id_of(3, _source_number(number, drafts))
-        story = item_id(number, drafts)
+        source = make_id(3, _source_number(number, drafts))
+        story = make_item_id(number, drafts)
         yield (
             story,
             ids.user,
@@ -164,24 +164,24 @@ def _items(rng: random.Random, ids: Made, items: int, drafts: int) -> Iterator[t
         )
 
 
-def _drafts(rng: random.Random, ids: Made, drafts: int) -> Iterator[tuple[object, ...]]:
+def _drafts(rng: random.Random, ids: DeskIds, drafts: int) -> Iterator[tuple[object, ...]]:
     states = [status.value for status, share in STATES for _ in range(share)]
-    rare = max(1, drafts // RARE)
+    rare = max(1, drafts // RARE_COUNT)
     types = [kind.value for kind in SourceType]
     for number in range(drafts):
-        created = NOW - APART * (drafts - number)
-        at, status = microseconds(created), states[rng.randrange(100)]
+        created = NOW - DRAFT_INTERVAL * (drafts - number)
+        at, status = to_microseconds(created), states[rng.randrange(100)]
         has_time = status in ("posted", "scheduled", "missed")
-        earliest = microseconds(TO_COME) if status == "scheduled" else at
+        earliest = to_microseconds(FUTURE) if status == "scheduled" else at
         scheduled = earliest + rng.randrange(1, 14 * 86_400) * 1_000_000 if has_time else None
         item = number // PER_ITEM
-        source, story = _source_number(item, drafts), item_id(item, drafts)
+        source, story = _source_number(item, drafts), make_item_id(item, drafts)
         kind = ("SHORT", "THREAD", "BLOG")[number % PER_ITEM % 3]
         phrases = " ".join(rng.choices(_PHRASES, k=3))
         word = RARE_WORD if number % rare == rare // 2 else ""
         tags = "\n".join(TAGS[tag] for tag in _tag_indexes(number, drafts))
         yield (
-            *(draft_id(number, drafts), ids.user, story, id_of(3, source), types[source % len(types)]),
+            *(make_draft_id(number, drafts), ids.user, story, make_id(3, source), types[source % len(types)]),
             *(story, kind, status, "pipeline" if number % PER_ITEM < 3 else "regenerate", 0.7),
             *(rng.random(), at, at, scheduled, scheduled if status == "posted" else None),
             *(at if rng.random() < 0.1 else None, "offline", f"Title of the {item}th story\n{tags}\n"),
@@ -189,15 +189,15 @@ def _drafts(rng: random.Random, ids: Made, drafts: int) -> Iterator[tuple[object
         )
 
 
-def _tags(ids: Made, drafts: int) -> Iterator[tuple[str, str, str]]:
+def _tags(ids: DeskIds, drafts: int) -> Iterator[tuple[str, str, str]]:
     for number in range(drafts):
         for tag in _tag_indexes(number, drafts):
-            yield id_of(4, tag), draft_id(number, drafts), ids.user
+            yield make_id(4, tag), make_draft_id(number, drafts), ids.user
 
 
 def _tag_indexes(number: int, drafts: int) -> list[int]:
     """Return the indexes of the draft's tags in TAGS."""
-    steps = {0: 5, 1: 7, 2: max(1, drafts // RARE)}
+    steps = {0: 5, 1: 7, 2: max(1, drafts // RARE_COUNT)}
     return [tag for tag, step in steps.items() if number % step == 0] + [3 + number * 7919 % (len(TAGS) - 3)]
 
 
@@ -223,8 +223,8 @@ _PHRASES = _make_phrases()
 _NAMES = ("recency", "interest", "source", "popularity", "corroboration", "novelty", "preference")
 _PARTS = tuple(ScorePart(name=name, value=0.89, weight=0.22, points=0.195, why="matches databases") for name in _NAMES)
 _STORY_SOURCE = StorySource(
-    item_id=id_of(1, 1),
-    source_id=id_of(3, 1),
+    item_id=make_id(1, 1),
+    source_id=make_id(3, 1),
     name="The Lighthouse",
     type=SourceType.RSS,
     title="Quarrystone 3.0 is out: branches, time travel and half the memory",

@@ -32,7 +32,7 @@ MODULES = (
     "bench_console_busy",
 )
 README = Path(__file__).resolve().parents[2] / "README.md"
-MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
+README_MARKERS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
 
 
 def main() -> int:
@@ -59,7 +59,7 @@ def _measure(name: str) -> list[Row]:
 
 def _format_row(row: Row) -> str:
     verdict = {True: "yes", False: "NO", None: ""}[row.ok]
-    return f"| {row.what} | {row.ours} | {row.theirs} | {row.ratio} | {row.target} | {verdict} |"
+    return f"| {row.label} | {row.ours} | {row.baseline} | {row.ratio} | {row.target} | {verdict} |"
 
 
 def _write_readme(rows: list[Row]) -> None:
@@ -67,9 +67,9 @@ def _write_readme(rows: list[Row]) -> None:
     caption = (
         f"Measured on {datetime.now(UTC):%Y-%m-%d} with Python {platform.python_version()} on {_describe_machine()}."
     )
-    table = "\n".join([MARKS[0], caption, "", *header, *map(_format_row, rows), MARKS[1]])
+    table = "\n".join([README_MARKERS[0], caption, "", *header, *map(_format_row, rows), README_MARKERS[1]])
     text = README.read_text(encoding="utf-8")
-    README.write_text(re.sub(f"{MARKS[0]}.*{MARKS[1]}", lambda _: table, text, flags=re.DOTALL), encoding="utf-8")
+    README.write_text(re.sub(f"{README_MARKERS[0]}.*{README_MARKERS[1]}", lambda _: table, text, flags=re.DOTALL), encoding="utf-8")
 
 
 def _describe_machine() -> str:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-PATIENCE = 60
+TIMEOUT = 60
 """Seconds."""
-ASKING = """
+PROMPT_PROGRAM = """
 import asyncio, sys
 from copydesk.cli.context import _ask_passphrase
 try:
@@ -34,7 +34,7 @@ fcntl.ioctl({slave}, termios.TIOCSCTTY, 0)
 for number in range(3):
     os.dup2({slave}, number)
 """
-    process = subprocess.Popen([sys.executable, "-c", attach_terminal + ASKING], pass_fds=[slave])
+    process = subprocess.Popen([sys.executable, "-c", attach_terminal + PROMPT_PROGRAM], pass_fds=[slave])
     yield master, process
     process.kill()
     process.wait()
@@ -42,41 +42,41 @@ for number in range(3):
     os.close(slave)
 
 
-def heard(terminal: int, until: bytes) -> bytes:
+def read_until(terminal: int, until: bytes) -> bytes:
     output = b""
     while until not in output:
-        assert select.select([terminal], [], [], PATIENCE)[0], output
+        assert select.select([terminal], [], [], TIMEOUT)[0], output
         output += os.read(terminal, 1024)
     return output
 
 
-def asked(terminal: int) -> None:
+def wait_for_prompt(terminal: int) -> None:
     """Wait for the prompt. Input typed before the terminal stops echoing is discarded."""
-    heard(terminal, b"accounts:")
-    deadline = time.monotonic() + PATIENCE
-    while echoes(terminal):
+    read_until(terminal, b"accounts:")
+    deadline = time.monotonic() + TIMEOUT
+    while is_echo_on(terminal):
         assert time.monotonic() < deadline
         time.sleep(0.001)
 
 
-def echoes(terminal: int) -> bool:
+def is_echo_on(terminal: int) -> bool:
     return bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
 
 
 def test_passphrase_is_read_without_echo(terminal: "tuple[int, subprocess.Popen[bytes]]") -> None:
     master, process = terminal
-    asked(master)
+    wait_for_prompt(master)
     os.write(master, b"four words are good\n")
-    assert heard(master, b"heard: four words are good").count(b"four words") == 1
-    assert process.wait(PATIENCE) == 0
+    assert read_until(master, b"heard: four words are good").count(b"four words") == 1
+    assert process.wait(TIMEOUT) == 0
 
 
 def test_ctrl_c_leaves_prompt_and_restores_terminal(
     terminal: "tuple[int, subprocess.Popen[bytes]]",
 ) -> None:
     master, process = terminal
-    asked(master)
+    wait_for_prompt(master)
     os.write(master, b"\x03")
-    assert b"Traceback" not in heard(master, b"left")
-    assert process.wait(PATIENCE) == 0
-    assert echoes(master)
+    assert b"Traceback" not in read_until(master, b"left")
+    assert process.wait(TIMEOUT) == 0
+    assert is_echo_on(master)

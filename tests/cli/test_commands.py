@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from command_line import assert_one_line, call_here
-from desk_fixtures import entry, feed, title
+from command_line import assert_one_line_error, run_in_process
+from desk_fixtures import entry, feed, story_title
 from feed_server import FeedServer
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-SOURCE = [
+SOURCE_FIELDS = [
     *("id", "type", "name", "url", "config", "enabled", "lastFetch", "health", "failCount", "lastError"),
     *("createdAt", "updatedAt", "itemCount"),
 ]
-DRAFT = {
+DRAFT_FIELDS = {
     *("id", "text", "format", "status", "confidence", "feedback", "rejectionFeedback", "scheduledAt", "postedAt"),
     *("postId", "itemId", "regeneratedFromId", "createdAt", "updatedAt", "item"),
 }
-RUN = ["id", "status", "stage", "startedAt", "endedAt", "duration", "stats", "error"]
-FUNNEL = ["itemsIngested", "itemsFiltered", "itemsRanked", "draftsCreated", "stageTiming"]
+RUN_FIELDS = ["id", "status", "stage", "startedAt", "endedAt", "duration", "stats", "error"]
+FUNNEL_FIELDS = ["itemsIngested", "itemsFiltered", "itemsRanked", "draftsCreated", "stageTiming"]
 
 
 @pytest.fixture
@@ -33,47 +33,47 @@ def server():
         yield server
 
 
-def done(home: Path, *args: str, **named: str) -> str:
+def run_ok(home: Path, *args: str, **env: str) -> str:
     """Return the command's output; it must succeed and print nothing on stderr."""
-    result = call_here(home, *args, **named)
+    result = run_in_process(home, *args, **env)
     assert (result.code, result.err) == (0, ""), result
     assert "\x1b" not in result.out
     return result.out
 
 
-def answer(home: Path, *args: str):
+def run_json(home: Path, *args: str):
     """Return the command's JSON output, which must be one line."""
-    out = done(home, *args, "--json")
+    out = run_ok(home, *args, "--json")
     assert out.count("\n") == 1
     return json.loads(out)
 
 
-def add(home: Path, server: FeedServer, *args: str) -> dict[str, object]:
-    return answer(home, "source", "add", "rss", server.url("/feed"), *args)
+def add_source(home: Path, server: FeedServer, *args: str) -> dict[str, object]:
+    return run_json(home, "source", "add", "rss", server.url("/feed"), *args)
 
 
 def test_added_source_is_printed_as_json(tmp_path, server):
-    source = add(tmp_path, server, "--name", "Mine", "--config", '{"weight": 2, "tags": ["é"]}')
+    source = add_source(tmp_path, server, "--name", "Mine", "--config", '{"weight": 2, "tags": ["é"]}')
 
-    assert list(source) == SOURCE
+    assert list(source) == SOURCE_FIELDS
     assert (source["type"], source["name"], source["url"]) == ("rss", "Mine", server.url("/feed"))
     assert source["config"] == {"weight": 2.0, "tags": ["é"]}
     assert UUID.fullmatch(str(source["id"]))
     assert TIME.fullmatch(str(source["createdAt"]))
     assert (source["lastFetch"], source["health"], source["itemCount"]) == (None, "unknown", 0)
-    assert answer(tmp_path, "source", "list") == [source]
-    assert answer(tmp_path, "source", "show", str(source["id"])) == source
+    assert run_json(tmp_path, "source", "list") == [source]
+    assert run_json(tmp_path, "source", "show", str(source["id"])) == source
 
 
 def test_source_is_printed_as_text(tmp_path, server):
-    out = done(tmp_path, "source", "add", "rss", server.url("/feed"))
-    (source,) = answer(tmp_path, "source", "list")
+    out = run_ok(tmp_path, "source", "add", "rss", server.url("/feed"))
+    (source,) = run_json(tmp_path, "source", "list")
 
     assert out == f"Added The Ferry Gazette (rss, {server.url('/feed')}) as {source['id']}.\n"
-    assert done(tmp_path, "source", "list") == (
+    assert run_ok(tmp_path, "source", "list") == (
         f"{source['id']}  unknown  rss      0 items  never  The Ferry Gazette\n"
     )
-    assert done(tmp_path, "source", "show", source["id"]).splitlines() == [
+    assert run_ok(tmp_path, "source", "show", source["id"]).splitlines() == [
         f"id          {source['id']}",
         "name        The Ferry Gazette",
         "type        rss",
@@ -88,49 +88,49 @@ def test_source_is_printed_as_text(tmp_path, server):
 
 
 def test_source_show_prints_config(tmp_path, server):
-    source = add(tmp_path, server, "--config", '{"weight": 2, "exclude": ["hiring"]}')
+    source = add_source(tmp_path, server, "--config", '{"weight": 2, "exclude": ["hiring"]}')
 
-    assert 'config      {"weight":2.0,"exclude":["hiring"]}' in done(tmp_path, "source", "show", str(source["id"]))
+    assert 'config      {"weight":2.0,"exclude":["hiring"]}' in run_ok(tmp_path, "source", "show", str(source["id"]))
 
 
 def test_source_test_prints_entries(tmp_path, server):
-    source = add(tmp_path, server)
+    source = add_source(tmp_path, server)
 
-    tested = answer(tmp_path, "source", "test", str(source["id"]))
+    tested = run_json(tmp_path, "source", "test", str(source["id"]))
     assert tested["ok"] is True
-    assert tested["items"][0] == {"title": title(0), "url": "https://stories.example/0"}
-    assert len(done(tmp_path, "source", "test", str(source["id"])).splitlines()) == 4
+    assert tested["items"][0] == {"title": story_title(0), "url": "https://stories.example/0"}
+    assert len(run_ok(tmp_path, "source", "test", str(source["id"])).splitlines()) == 4
 
     server.fail("/feed", 404)
-    result = call_here(tmp_path, "source", "test", str(source["id"]))
-    assert_one_line(result, 1)
+    result = run_in_process(tmp_path, "source", "test", str(source["id"]))
+    assert_one_line_error(result, 1)
     assert "There is nothing at this address" in result.err
-    result = call_here(tmp_path, "source", "test", str(source["id"]), "--json")
+    result = run_in_process(tmp_path, "source", "test", str(source["id"]), "--json")
     assert (result.code, result.err) == (1, "")
     assert json.loads(result.out)["ok"] is False
 
 
 def test_source_edit_changes_only_given_fields(tmp_path, server):
-    source = add(tmp_path, server, "--config", '{"weight": 2}')
+    source = add_source(tmp_path, server, "--config", '{"weight": 2}')
     edit = ("source", "edit", str(source["id"]))
 
-    changed = answer(tmp_path, *edit, "--name", "Other", "--disable")
+    changed = run_json(tmp_path, *edit, "--name", "Other", "--disable")
     assert (changed["name"], changed["enabled"], changed["config"]) == ("Other", False, {"weight": 2.0})
-    assert answer(tmp_path, *edit, "--enable")["enabled"] is True
-    assert answer(tmp_path, *edit, "--config", "{}")["config"] is None
+    assert run_json(tmp_path, *edit, "--enable")["enabled"] is True
+    assert run_json(tmp_path, *edit, "--config", "{}")["config"] is None
     server.serve("/other", feed(entry(9)))
-    assert answer(tmp_path, *edit, "--url", server.url("/other"))["url"] == server.url("/other")
-    assert_one_line(call_here(tmp_path, *edit, "--url", server.url("/nothing")), 1)
-    edited = answer(tmp_path, *edit, "--url", "https://other.example/feed", "--no-test")
+    assert run_json(tmp_path, *edit, "--url", server.url("/other"))["url"] == server.url("/other")
+    assert_one_line_error(run_in_process(tmp_path, *edit, "--url", server.url("/nothing")), 1)
+    edited = run_json(tmp_path, *edit, "--url", "https://other.example/feed", "--no-test")
     assert edited["url"] == "https://other.example/feed"
-    assert "Other" in done(tmp_path, *edit, "--name", "Other")
-    result = call_here(tmp_path, *edit)
-    assert_one_line(result, 2)
+    assert "Other" in run_ok(tmp_path, *edit, "--name", "Other")
+    result = run_in_process(tmp_path, *edit)
+    assert_one_line_error(result, 2)
     assert "Say what to change" in result.err
 
 
 @pytest.mark.parametrize(
-    ("args", "says"),
+    ("args", "message"),
     [
         (["--name", "x" * 201], "name: takes 1 to 200 characters, not 201"),
         (["--config", '{"wieght": 2}'], "config: object contains unknown field `wieght`"),
@@ -142,44 +142,44 @@ def test_source_edit_changes_only_given_fields(tmp_path, server):
         (["--type", "gopher"], "'gopher' is not one of"),
     ],
 )
-def test_invalid_source_field_is_usage_error(tmp_path, server, args, says):
-    source = add(tmp_path, server)
+def test_invalid_source_field_is_usage_error(tmp_path, server, args, message):
+    source = add_source(tmp_path, server)
 
-    result = call_here(tmp_path, "source", "edit", str(source["id"]), *args)
+    result = run_in_process(tmp_path, "source", "edit", str(source["id"]), *args)
 
-    assert_one_line(result, 2)
-    assert says in result.err
-    assert answer(tmp_path, "source", "list") == [source]
+    assert_one_line_error(result, 2)
+    assert message in result.err
+    assert run_json(tmp_path, "source", "list") == [source]
 
 
 def test_source_remove_needs_confirmation(tmp_path, server):
-    source = add(tmp_path, server)
+    source = add_source(tmp_path, server)
     remove = ("source", "remove", str(source["id"]))
 
-    result = call_here(tmp_path, *remove, stdin="n\n")
+    result = run_in_process(tmp_path, *remove, stdin="n\n")
     assert (result.code, result.out) == (1, "")
     assert "Delete The Ferry Gazette, with its 0 items and 0 drafts? This cannot be undone." in result.err
     assert result.err.endswith("Error: Nothing was deleted.\n")
-    result = call_here(tmp_path, *remove, stdin="")
+    result = run_in_process(tmp_path, *remove, stdin="")
     assert (result.code, result.out) == (1, "")
     assert result.err.endswith("Error: Nothing was deleted. With --yes it is done without asking.\n")
-    assert len(answer(tmp_path, "source", "list")) == 1
+    assert len(run_json(tmp_path, "source", "list")) == 1
 
-    assert call_here(tmp_path, *remove, stdin="y\n").out == "Deleted The Ferry Gazette.\n"
-    second_id = str(add(tmp_path, server)["id"])
-    assert answer(tmp_path, "source", "remove", second_id, "--yes") == {"ok": True}
-    assert answer(tmp_path, "source", "list") == []
+    assert run_in_process(tmp_path, *remove, stdin="y\n").out == "Deleted The Ferry Gazette.\n"
+    second_id = str(add_source(tmp_path, server)["id"])
+    assert run_json(tmp_path, "source", "remove", second_id, "--yes") == {"ok": True}
+    assert run_json(tmp_path, "source", "list") == []
 
 
 def test_sources_round_trip_as_opml(tmp_path, server):
-    add(tmp_path / "here", server, "--config", '{"weight": 3}')
+    add_source(tmp_path / "here", server, "--config", '{"weight": 3}')
     opml = tmp_path / "sources.opml"
-    assert done(tmp_path / "here", "source", "export", str(opml)) == ""
-    assert done(tmp_path / "here", "source", "export") == opml.read_text()
+    assert run_ok(tmp_path / "here", "source", "export", str(opml)) == ""
+    assert run_ok(tmp_path / "here", "source", "export") == opml.read_text()
 
-    assert done(tmp_path / "there", "source", "import", str(opml)) == "1 added, 0 known already, 0 refused.\n"
-    assert done(tmp_path / "there", "source", "import", str(opml)) == "0 added, 1 known already, 0 refused.\n"
-    (source,) = answer(tmp_path / "there", "source", "list")
+    assert run_ok(tmp_path / "there", "source", "import", str(opml)) == "1 added, 0 known already, 0 refused.\n"
+    assert run_ok(tmp_path / "there", "source", "import", str(opml)) == "0 added, 1 known already, 0 refused.\n"
+    (source,) = run_json(tmp_path / "there", "source", "list")
     assert (source["name"], source["config"]) == ("The Ferry Gazette", {"weight": 3.0})
 
 
@@ -188,32 +188,32 @@ def test_opml_import_lists_refused_feeds(tmp_path):
         '<opml><body><outline xmlUrl="https://one.example/feed"/><outline xmlUrl="file:///a"/></body></opml>'
     )
 
-    result = call_here(tmp_path, "source", "import", str(tmp_path / "list.opml"))
+    result = run_in_process(tmp_path, "source", "import", str(tmp_path / "list.opml"))
 
     assert (result.code, result.out) == (1, "1 added, 0 known already, 1 refused.\n")
     assert result.err.startswith("Refused file:///a: url: ")
     (tmp_path / "list.opml").write_text("no list")
-    result = call_here(tmp_path, "source", "import", str(tmp_path / "list.opml"))
-    assert_one_line(result, 2)
+    result = run_in_process(tmp_path, "source", "import", str(tmp_path / "list.opml"))
+    assert_one_line_error(result, 2)
 
 
 def test_drafts_are_paged(tmp_path, server):
-    add(tmp_path, server, "--config", '{"tags": ["sea"]}')
-    assert call_here(tmp_path, "--run-pipeline").code == 0
+    add_source(tmp_path, server, "--config", '{"tags": ["sea"]}')
+    assert run_in_process(tmp_path, "--run-pipeline").code == 0
 
-    page = answer(tmp_path, "draft", "list", "--limit", "3")
+    page = run_json(tmp_path, "draft", "list", "--limit", "3")
     assert list(page) == ["drafts", "nextCursor"]
     assert len(page["drafts"]) == 3
-    second_page = answer(tmp_path, "draft", "list", "--limit", "3", "--cursor", page["nextCursor"])
+    second_page = run_json(tmp_path, "draft", "list", "--limit", "3", "--cursor", page["nextCursor"])
     assert (len(second_page["drafts"]), second_page["nextCursor"]) == (1, None)
     draft = page["drafts"][0]
-    assert set(draft) >= DRAFT
+    assert set(draft) >= DRAFT_FIELDS
     assert set(draft["item"]) == {"id", "title", "sourceType"}
     assert (draft["format"], draft["status"], draft["tags"]) == ("SHORT", "pending_review", ["sea"])
     assert TIME.fullmatch(draft["createdAt"])
-    assert answer(tmp_path, "draft", "show", draft["id"]) == draft
+    assert run_json(tmp_path, "draft", "show", draft["id"]) == draft
 
-    output = done(tmp_path, "draft", "show", draft["id"])
+    output = run_ok(tmp_path, "draft", "show", draft["id"])
     assert draft["text"] in output
     assert f"{draft['checks']['ran']} pass" in output
     for part in draft["score"]["parts"]:
@@ -222,31 +222,31 @@ def test_drafts_are_paged(tmp_path, server):
 
 
 def test_draft_list_prints_next_cursor(tmp_path, server):
-    add(tmp_path, server)
-    call_here(tmp_path, "--run-pipeline")
+    add_source(tmp_path, server)
+    run_in_process(tmp_path, "--run-pipeline")
 
-    result = call_here(tmp_path, "draft", "list", "--limit", "1")
+    result = run_in_process(tmp_path, "draft", "list", "--limit", "1")
     assert result.code == 0
     assert UUID.match(result.out)
     assert re.fullmatch(r"More: --cursor \S+\n", result.err)
-    assert done(tmp_path, "draft", "list", "--status", "pending_review", "--format", "SHORT").count("\n") == 4
+    assert run_ok(tmp_path, "draft", "list", "--status", "pending_review", "--format", "SHORT").count("\n") == 4
     for options in (["--status", "approved"], ["--format", "BLOG"], ["--source", "x"], ["--source-type", "reddit"]):
-        assert answer(tmp_path, "draft", "list", *options) == {"drafts": [], "nextCursor": None}
+        assert run_json(tmp_path, "draft", "list", *options) == {"drafts": [], "nextCursor": None}
 
 
 def test_runs_are_listed_newest_first(tmp_path, server):
-    add(tmp_path, server)
-    first = json.loads(call_here(tmp_path, "--run-pipeline", "--json").out)
-    second = json.loads(call_here(tmp_path, "--run-pipeline", "--json").out)
+    add_source(tmp_path, server)
+    first = json.loads(run_in_process(tmp_path, "--run-pipeline", "--json").out)
+    second = json.loads(run_in_process(tmp_path, "--run-pipeline", "--json").out)
 
-    page = answer(tmp_path, "run", "list")
+    page = run_json(tmp_path, "run", "list")
     assert page == {"runs": [second, first], "nextCursor": None}
-    assert list(first) == RUN
-    assert list(first["stats"])[:5] == FUNNEL
+    assert list(first) == RUN_FIELDS
+    assert list(first["stats"])[:5] == FUNNEL_FIELDS
     assert set(first["stats"]["stageTiming"]) == {"ingest", "filter", "rank", "draft"}
-    first_page = answer(tmp_path, "run", "list", "--limit", "1")
-    assert answer(tmp_path, "run", "list", "--cursor", first_page["nextCursor"])["runs"] == [first]
-    lines = done(tmp_path, "run", "list").splitlines()
+    first_page = run_json(tmp_path, "run", "list", "--limit", "1")
+    assert run_json(tmp_path, "run", "list", "--cursor", first_page["nextCursor"])["runs"] == [first]
+    lines = run_ok(tmp_path, "run", "list").splitlines()
     assert [re.sub(r"^\S+ \S+ \S+  |\d+\.\d s", "", line) for line in lines] == [
         "succeeded    0 items  0 drafts",
         "succeeded    4 items  4 drafts",
@@ -254,32 +254,32 @@ def test_runs_are_listed_newest_first(tmp_path, server):
 
 
 def test_doctor_reports_problems(tmp_path, server):
-    checks = answer(tmp_path, "doctor")
+    checks = run_json(tmp_path, "doctor")
     assert [(check["what"], check["verdict"]) for check in checks] == [
         *(("settings", "ok"), ("disk", "ok"), ("database", "ok"), ("sources", "warning"), ("pipeline", "ok")),
         *(("accounts", "ok"), ("pictures", "ok")),
     ]
-    add(tmp_path, server)
+    add_source(tmp_path, server)
     server.fail("/feed", 410)
-    call_here(tmp_path, "--run-pipeline")
-    output = done(tmp_path, "doctor")
+    run_in_process(tmp_path, "--run-pipeline")
+    output = run_ok(tmp_path, "doctor")
     assert "look  sources   1 of 1 failing: The Ferry Gazette. `copydesk source show ID` says why." in output
     assert "look  pipeline  The last run failed: Every source failed (1)" in output
 
     for path in tmp_path.glob("copydesk.db*"):
         path.unlink()
     (tmp_path / "copydesk.db").write_bytes(b"no database" * 999)
-    result = call_here(tmp_path, "doctor")
+    result = run_in_process(tmp_path, "doctor")
     assert result.code == 1
     assert "WRONG  database" in result.out
     assert "Restore the copy beside it" in result.out
 
 
 def test_home_flag_overrides_environment(tmp_path, server):
-    add(tmp_path / "environment", server)
+    add_source(tmp_path / "environment", server)
 
-    assert answer(tmp_path / "environment", "--home", str(tmp_path / "flag"), "source", "list") == []
-    assert len(answer(tmp_path / "environment", "source", "list")) == 1
+    assert run_json(tmp_path / "environment", "--home", str(tmp_path / "flag"), "source", "list") == []
+    assert len(run_json(tmp_path / "environment", "source", "list")) == 1
     assert (tmp_path / "flag" / "copydesk.db").exists()
 
 
@@ -287,13 +287,13 @@ def test_source_titles_cannot_control_terminal(tmp_path, server):
     hostile = "\x1b[2J\x1b]0;owned\x07[red]Gazette\u202e\x9b31m"
     body = '{"version": "https://jsonfeed.org/version/1.1", "title": %s, "items": [{"id": "1", "title": %s}]}'
     server.serve("/feed", body % (json.dumps(hostile), json.dumps(hostile)), content_type="application/feed+json")
-    source = add(tmp_path, server)
-    call_here(tmp_path, "--run-pipeline")
-    drafts = json.loads(call_here(tmp_path, "draft", "list", "--json").out)["drafts"]
+    source = add_source(tmp_path, server)
+    run_in_process(tmp_path, "--run-pipeline")
+    drafts = json.loads(run_in_process(tmp_path, "draft", "list", "--json").out)["drafts"]
 
     commands = [["source", "list"], ["source", "show"], ["source", "test"], ["draft", "list"], ["doctor"]]
     for command in commands:
-        result = call_here(tmp_path, *command, *([str(source["id"])] if command[-1] in {"show", "test"} else []))
+        result = run_in_process(tmp_path, *command, *([str(source["id"])] if command[-1] in {"show", "test"} else []))
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", result.out + result.err), command
     for draft in drafts:
-        assert "\x1b" not in call_here(tmp_path, "draft", "show", draft["id"]).out
+        assert "\x1b" not in run_in_process(tmp_path, "draft", "show", draft["id"]).out

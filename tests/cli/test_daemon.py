@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import COMMAND, assert_one_line, call_here, environment
-from desk_fixtures import entry, feed, rows
+from command_line import COMMAND, assert_one_line_error, run_in_process, make_environment
+from desk_fixtures import entry, feed, query_db
 from feed_server import FeedServer
 
 LINE = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+ "
@@ -31,12 +31,12 @@ def server() -> Iterator[FeedServer]:
 @pytest.fixture
 def home(tmp_path: Path, server: FeedServer) -> Path:
     """A desk with one source."""
-    result = call_here(tmp_path, "source", "add", "rss", server.url("/feed"))
+    result = run_in_process(tmp_path, "source", "add", "rss", server.url("/feed"))
     assert result.code == 0, result
     return tmp_path
 
 
-def until(condition: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     """Wait until `condition` is true."""
     deadline = time.monotonic() + 60
     while not condition():
@@ -44,38 +44,38 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def start(home: Path, **named: str) -> "subprocess.Popen[str]":
+def start_daemon(home: Path, **env: str) -> "subprocess.Popen[str]":
     """Start a daemon without waiting for it."""
     return subprocess.Popen(
-        [*COMMAND, "daemon"], env=environment(home, **named), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "daemon"], env=make_environment(home, **env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
 def test_once_runs_due_jobs_and_exits(home):
-    result = call_here(home, "daemon", "--once")
+    result = run_in_process(home, "daemon", "--once")
 
     assert (result.code, result.out) == (0, "")
     assert re.fullmatch(LINE + r"pipeline: succeeded: 3 drafts from 3 items\n", result.err)
-    second = call_here(home, "daemon", "--once")
+    second = run_in_process(home, "daemon", "--once")
     assert (second.code, second.out, second.err) == (0, "", "")
 
 
 def test_once_reports_failed_job(home, server):
     server.fail("/feed", 500)
-    result = call_here(home, "daemon", "--once")
+    result = run_in_process(home, "daemon", "--once")
 
     assert (result.code, result.out) == (1, "")
     assert re.fullmatch(LINE + r"pipeline failed: .+\n", result.err)
-    states = {state["name"]: state for state in json.loads(call_here(home, "daemon", "--status", "--json").out)}
+    states = {state["name"]: state for state in json.loads(run_in_process(home, "daemon", "--status", "--json").out)}
     assert states["pipeline"]["error"] in result.err
     assert states["pipeline"]["owner"] is None
-    status = call_here(home, "daemon", "--status")
+    status = run_in_process(home, "daemon", "--status")
     assert status.code == 0
     assert re.search(r"pipeline .* failed: ", status.out)
 
 
 def test_status_without_daemon(tmp_path):
-    result = call_here(tmp_path, "daemon", "--status")
+    result = run_in_process(tmp_path, "daemon", "--status")
 
     assert (result.code, result.out) == (0, "")
     assert "copydesk daemon" in result.err
@@ -83,14 +83,14 @@ def test_status_without_daemon(tmp_path):
 
 @pytest.mark.parametrize("args", [["--json"], ["--once", "--status"], ["--once", "--json"]])
 def test_conflicting_options_are_usage_error(tmp_path, args):
-    assert_one_line(call_here(tmp_path, "daemon", *args), 2)
+    assert_one_line_error(run_in_process(tmp_path, "daemon", *args), 2)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_signal_stops_daemon(home, number, code):
-    with start(home) as daemon:
-        until(lambda: rows(home, "SELECT 1 FROM draft"))
-        daemon.send_signal(number)
+@pytest.mark.parametrize(("signal_number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_signal_stops_daemon(home, signal_number, code):
+    with start_daemon(home) as daemon:
+        wait_until(lambda: query_db(home, "SELECT 1 FROM draft"))
+        daemon.send_signal(signal_number)
         out, err = daemon.communicate(timeout=60)
 
     assert (daemon.returncode, out) == (code, "")
@@ -100,20 +100,20 @@ def test_signal_stops_daemon(home, number, code):
     assert "Ending, after what is under way." in lines
     assert any(re.fullmatch(LINE + r"pipeline: succeeded: 3 drafts from 3 items", line) for line in lines)
     assert len(lines) == 3
-    assert rows(home, "SELECT count(*) FROM job WHERE owner IS NOT NULL") == [(0,)]
+    assert query_db(home, "SELECT count(*) FROM job WHERE owner IS NOT NULL") == [(0,)]
 
 
 def test_two_daemons_fetch_source_once(home, server):
     before = len(server.asked("/feed"))
-    with start(home) as first, start(home) as second:
-        until(lambda: rows(home, "SELECT 1 FROM run WHERE status = 'succeeded'"))
+    with start_daemon(home) as first, start_daemon(home) as second:
+        wait_until(lambda: query_db(home, "SELECT 1 FROM run WHERE status = 'succeeded'"))
         for daemon in (first, second):
             daemon.send_signal(signal.SIGTERM)
             daemon.communicate(timeout=60)
 
     assert (first.returncode, second.returncode) == (0, 0)
     assert len(server.asked("/feed")) == before + 1
-    assert rows(home, "SELECT count(*) FROM run") == [(1,)]
+    assert query_db(home, "SELECT count(*) FROM run") == [(1,)]
 
 
 def test_killed_daemon_is_replaced_at_once(home, server):
@@ -125,22 +125,22 @@ def test_killed_daemon_is_replaced_at_once(home, server):
 
     server.route("/feed", delayed_page)
     before = len(server.asked("/feed"))
-    with start(home) as daemon:
-        until(lambda: len(server.asked("/feed")) > before)
+    with start_daemon(home) as daemon:
+        wait_until(lambda: len(server.asked("/feed")) > before)
         daemon.kill()
         daemon.communicate(timeout=60)
     release.set()
-    assert rows(home, "SELECT status FROM run") == [("running",)]
-    result = call_here(home, "daemon", "--once")
+    assert query_db(home, "SELECT status FROM run") == [("running",)]
+    result = run_in_process(home, "daemon", "--once")
 
     assert result.code == 0
     assert "pipeline: succeeded: 3 drafts from 3 items" in result.err
-    assert rows(home, "SELECT status FROM run ORDER BY id") == [("interrupted",), ("succeeded",)]
+    assert query_db(home, "SELECT status FROM run ORDER BY id") == [("interrupted",), ("succeeded",)]
 
 
 def test_pipeline_interval_never_disables_fetching(home, server):
     before = len(server.asked("/feed"))
-    assert call_here(home, "daemon", "--once", copydesk_jobs__pipeline="never").code == 0
+    assert run_in_process(home, "daemon", "--once", copydesk_jobs__pipeline="never").code == 0
 
     assert len(server.asked("/feed")) == before
 

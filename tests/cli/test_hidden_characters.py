@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from command_line import call_here
-from copydesk.cli.drafts import say_notes, say_unwritten
+from command_line import run_in_process
+from copydesk.cli.drafts import print_writer_notes, print_unwritten
 from copydesk.model.draft import Status
-from copydesk.text import HIDDEN
-from desk_fixtures import change
+from copydesk.text import HIDDEN_CHARACTERS
+from desk_fixtures import execute_sql
 
 # Click itself strips \x1b[...m when stdout is not a terminal, but not these characters.
 HOSTILE = "Words \x9b31m\u202eof\x85 \x7f\U000e0041mine."
@@ -20,16 +20,16 @@ HOSTILE = "Words \x9b31m\u202eof\x85 \x7f\U000e0041mine."
 def hostile(tmp_path_factory):
     """A desk with a draft whose text, title and feedback contain control characters; and the draft's id."""
     home = tmp_path_factory.mktemp("hostile")
-    plain_id = json.loads(call_here(home, "draft", "new", "Plain words.", "--json").out)["drafts"][0]["id"]
-    created = call_here(home, "draft", "new", HOSTILE, "--json").out
+    plain_id = json.loads(run_in_process(home, "draft", "new", "Plain words.", "--json").out)["drafts"][0]["id"]
+    created = run_in_process(home, "draft", "new", HOSTILE, "--json").out
     draft_id = json.loads(created)["drafts"][0]["id"]
-    call_here(home, "draft", "reject", draft_id, "--feedback", HOSTILE)
-    change(home, "UPDATE draft SET regenerated_from_id = ? WHERE id = ?", plain_id, draft_id)
+    run_in_process(home, "draft", "reject", draft_id, "--feedback", HOSTILE)
+    execute_sql(home, "UPDATE draft SET regenerated_from_id = ? WHERE id = ?", plain_id, draft_id)
     return home, draft_id
 
 
-def hidden_in(*outputs: str) -> list[str]:
-    return [match for output in outputs for match in HIDDEN.findall(output)]
+def find_hidden(*outputs: str) -> list[str]:
+    return [match for output in outputs for match in HIDDEN_CHARACTERS.findall(output)]
 
 
 @pytest.mark.parametrize(
@@ -47,23 +47,23 @@ def hidden_in(*outputs: str) -> list[str]:
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_commands_print_no_hidden_characters(hostile, command, options):
     home, draft_id = hostile
-    result = call_here(home, "draft", *(draft_id if arg == "ID" else arg for arg in command), *options)
+    result = run_in_process(home, "draft", *(draft_id if arg == "ID" else arg for arg in command), *options)
 
     assert result.out + result.err
-    assert hidden_in(result.out, result.err) == []
+    assert find_hidden(result.out, result.err) == []
 
 
 @pytest.mark.parametrize("command", ["show", "diff"])
 def test_hidden_characters_are_escaped(hostile, command):
     home, draft_id = hostile
 
-    assert "Words" in (out := call_here(home, "draft", command, draft_id).out)
+    assert "Words" in (out := run_in_process(home, "draft", command, draft_id).out)
     assert "⟨U+009B⟩31m⟨U+202E⟩of" in out
 
 
 def test_json_keeps_hidden_characters(hostile):
     home, draft_id = hostile
-    out = call_here(home, "draft", "show", draft_id, "--json").out
+    out = run_in_process(home, "draft", "show", draft_id, "--json").out
 
     assert "\\u009b31m\\u202eof" in out
     assert json.loads(out)["text"] == HOSTILE
@@ -74,9 +74,9 @@ def test_writer_messages_are_sanitized(capsys):
     draft: Any = SimpleNamespace(
         id="0", status=Status.GENERATION_FAILED, last_error=HOSTILE, checks=SimpleNamespace(findings=[finding])
     )
-    say_notes([draft])
-    assert say_unwritten([draft]) == 1
+    print_writer_notes([draft])
+    assert print_unwritten([draft]) == 1
 
     result = capsys.readouterr()
     assert result.err.count("Words") == 2
-    assert hidden_in(result.err) == []
+    assert find_hidden(result.err) == []

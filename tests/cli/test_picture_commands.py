@@ -6,72 +6,72 @@ import json
 import httpx
 import pytest
 
-from command_line import assert_one_line, call_here
+from command_line import assert_one_line_error, run_in_process
 from copydesk.desk.drafts import Drafts
 from copydesk.errors import StoreBusyError
 from copydesk.network.transport import GuardedTransport
-from desk_fixtures import rows
-from some_pictures import drawing, moving
+from desk_fixtures import query_db
+from some_pictures import drawing, animation
 
-WEB = "https://pictures.example/a.png"
-SET = {
+IMAGE_URL = "https://pictures.example/a.png"
+PROVIDER_SETTINGS = {
     "copydesk_images_a__base_url": "https://a.example", "copydesk_images_a__model": "painter",
     "copydesk_images_b__base_url": "https://b.example", "copydesk_images_b__model": "brush",
 }  # fmt: skip
 
 
-def file(folder, content, name="quay.png"):
+def write_image(folder, content, name="quay.png"):
     path = folder / name
     path.write_bytes(content)
     return str(path)
 
 
-def made(home, *args, **named):
-    result = call_here(home, "draft", "new", "The harbour opens.", *args, "--json", **named)
+def create_images(home, *args, **env):
+    result = run_in_process(home, "draft", "new", "The harbour opens.", *args, "--json", **env)
     assert result.code == 0, result
     return json.loads(result.out)["drafts"][0]["images"]
 
 
 def test_images_from_files_and_urls(tmp_path):
-    path = file(tmp_path, drawing())
-    uploaded, remote = made(tmp_path, "--image", path, "--image", WEB, "--alt", "The quay at noon")
+    path = write_image(tmp_path, drawing())
+    uploaded, remote = create_images(tmp_path, "--image", path, "--image", IMAGE_URL, "--alt", "The quay at noon")
 
     assert uploaded["url"].startswith("copydesk:picture/")
     assert (tmp_path / "pictures" / uploaded["url"].rpartition("/")[2]).read_bytes() == drawing()
-    assert (remote["url"], remote["alt"], remote["source"]) == (WEB, None, "UPLOAD")
+    assert (remote["url"], remote["alt"], remote["source"]) == (IMAGE_URL, None, "UPLOAD")
     assert (uploaded["alt"], uploaded["source"], uploaded["position"]) == ("The quay at noon", "UPLOAD", 0)
 
 
 def test_local_path_is_not_stored(tmp_path):
-    made(tmp_path, "--image", file(tmp_path, drawing(), "secret-name.png"))
+    create_images(tmp_path, "--image", write_image(tmp_path, drawing(), "secret-name.png"))
 
     assert all(b"secret-name" not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_stored_image_can_be_reused(tmp_path):
-    (first,) = made(tmp_path, "--image", file(tmp_path, drawing()))
-    (second,) = made(tmp_path, "--image", first["url"])
+    (first,) = create_images(tmp_path, "--image", write_image(tmp_path, drawing()))
+    (second,) = create_images(tmp_path, "--image", first["url"])
 
     assert second["url"] == first["url"]
 
 
 def test_tilde_is_expanded(tmp_path, monkeypatch):
-    file(tmp_path, drawing())
+    write_image(tmp_path, drawing())
     monkeypatch.setenv("HOME", str(tmp_path))
 
-    assert len(made(tmp_path, "--image=~/quay.png")) == 1
+    assert len(create_images(tmp_path, "--image=~/quay.png")) == 1
 
 
 def test_unusable_file_creates_no_draft(tmp_path):
-    for path in (file(tmp_path, b"<html>", "page.png"), file(tmp_path, moving(), "moving.gif"), "nowhere.png"):
-        result = call_here(tmp_path, "draft", "new", "The harbour opens.", "--image", path)
-        assert_one_line(result, 1)
+    for path in (write_image(tmp_path, b"<html>", "page.png"), write_image(tmp_path, animation(), "moving.gif"), "nowhere.png"):
+        result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--image", path)
+        assert_one_line_error(result, 1)
         assert path in result.err
-    assert rows(tmp_path, "SELECT count(*) FROM draft") == [(0,)]
+    assert query_db(tmp_path, "SELECT count(*) FROM draft") == [(0,)]
 
 
 def test_more_alts_than_images_is_usage_error(tmp_path):
-    result = call_here(tmp_path, "draft", "new", "The harbour opens.", "--image", WEB, "--alt", "a", "--alt", "b")
+    result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--image", IMAGE_URL, "--alt", "a", "--alt", "b")
 
     assert result.code == 2
     assert "more --alt than pictures" in result.err
@@ -79,24 +79,24 @@ def test_more_alts_than_images_is_usage_error(tmp_path):
 
 def test_missing_alt_text_is_reported(tmp_path):
     for args, message in (
-        (("--image", WEB), "Picture 1 has no description"),
-        (("--image", WEB, "--image", WEB, "--image", WEB, "--alt", "A quay"), "Pictures 2, 3 have no description"),
-        (("--image", WEB, "--alt", "A quay"), ""),
+        (("--image", IMAGE_URL), "Picture 1 has no description"),
+        (("--image", IMAGE_URL, "--image", IMAGE_URL, "--image", IMAGE_URL, "--alt", "A quay"), "Pictures 2, 3 have no description"),
+        (("--image", IMAGE_URL, "--alt", "A quay"), ""),
         ((), ""),
     ):
-        result = call_here(tmp_path, "draft", "new", "The harbour opens.", *args)
+        result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", *args)
         assert result.code == 0
         assert result.err.startswith(message)
         assert bool(message) == ("copydesk draft describe ID TEXT" in result.err)
 
 
 def test_show_lists_images_and_missing_alt(tmp_path):
-    args = ("--image", WEB, "--image", f"{WEB}?2", "--alt", "A quay")
-    result = call_here(tmp_path, "draft", "new", "The harbour opens.", *args)
-    output = call_here(tmp_path, "draft", "show", result.out.split()[0]).out
+    args = ("--image", IMAGE_URL, "--image", f"{IMAGE_URL}?2", "--alt", "A quay")
+    result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", *args)
+    output = run_in_process(tmp_path, "draft", "show", result.out.split()[0]).out
 
-    assert f"picture  {WEB} A quay\n" in output
-    assert f"picture  {WEB}?2 (no description)\n" in output
+    assert f"picture  {IMAGE_URL} A quay\n" in output
+    assert f"picture  {IMAGE_URL}?2 (no description)\n" in output
 
 
 class TestGeneratedImages:
@@ -114,17 +114,17 @@ class TestGeneratedImages:
         return requests
 
     def test_generated_image_comes_last(self, tmp_path, generator):
-        remote, generated = made(
-            tmp_path, "--ai-image", "A crane at dawn", "--image", WEB, "--alt", "A quay", "--alt", "A crane", **SET
+        remote, generated = create_images(
+            tmp_path, "--ai-image", "A crane at dawn", "--image", IMAGE_URL, "--alt", "A quay", "--alt", "A crane", **PROVIDER_SETTINGS
         )
 
-        assert (remote["url"], remote["alt"], remote["source"]) == (WEB, "A quay", "UPLOAD")
+        assert (remote["url"], remote["alt"], remote["source"]) == (IMAGE_URL, "A quay", "UPLOAD")
         assert (generated["alt"], generated["source"], generated["position"]) == ("A crane", "AI_PROVIDER_A", 1)
         assert (tmp_path / "pictures" / generated["url"].rpartition("/")[2]).read_bytes() == drawing()
         assert generator == [("https://a.example/images/generations", "A crane at dawn")]
 
     def test_provider_option_selects_provider(self, tmp_path, generator):
-        (image,) = made(tmp_path, "--ai-image", "A crane", "--provider", "b", **SET)
+        (image,) = create_images(tmp_path, "--ai-image", "A crane", "--provider", "b", **PROVIDER_SETTINGS)
 
         assert (image["source"], image["alt"]) == ("AI_PROVIDER_B", None)
         assert generator == [("https://b.example/images/generations", "A crane")]
@@ -135,33 +135,33 @@ class TestGeneratedImages:
             (("--tag", "x" * 60), "tags[0]"),
             (("--alt", "x" * 3_000), "images[0].alt"),
         ):
-            result = call_here(tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", *options, **SET)
+            result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", *options, **PROVIDER_SETTINGS)
             assert result.code != 0
             assert message in result.err
         assert generator == []
-        assert rows(tmp_path, "SELECT count(*) FROM draft") == [(0,)]
+        assert query_db(tmp_path, "SELECT count(*) FROM draft") == [(0,)]
 
     def test_unconfigured_provider_names_settings(self, tmp_path, generator):
-        result = call_here(tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", "--provider", "b")
+        result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", "--provider", "b")
 
-        assert_one_line(result, 1)
+        assert_one_line_error(result, 1)
         assert "images_b.base_url is not set" in result.err
         assert "COPYDESK_IMAGES_B__KEY" in result.err
-        assert rows(tmp_path, "SELECT count(*) FROM draft") == [(0,)]
+        assert query_db(tmp_path, "SELECT count(*) FROM draft") == [(0,)]
 
     def test_generated_image_survives_failed_draft(self, tmp_path, generator, monkeypatch):
         async def fail(*_):
             raise StoreBusyError("The database is busy.")
 
         monkeypatch.setattr(Drafts, "create", fail)
-        result = call_here(tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", **SET)
+        result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", **PROVIDER_SETTINGS)
         (stored,) = (tmp_path / "pictures").iterdir()
 
         assert result.code == 1
         assert f"--image copydesk:picture/{stored.name}" in result.err
 
     def test_provider_without_prompt_is_usage_error(self, tmp_path):
-        result = call_here(tmp_path, "draft", "new", "The harbour opens.", "--provider", "a")
+        result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--provider", "a")
 
         assert result.code == 2
         assert "--provider is for --ai-image" in result.err

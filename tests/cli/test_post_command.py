@@ -6,16 +6,16 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from command_line import call_here
+from command_line import run_in_process
 from copydesk.desk.posting import Posting
 
 
 @pytest.fixture
 def approved(tmp_path):
     """The id of an approved draft of the sample desk."""
-    created = json.loads(call_here(tmp_path, "--sample", "draft", "new", "The harbour opens.", "--json").out)
+    created = json.loads(run_in_process(tmp_path, "--sample", "draft", "new", "The harbour opens.", "--json").out)
     draft_id = created["drafts"][0]["id"]
-    assert call_here(tmp_path, "--sample", "draft", "approve", draft_id).code == 0
+    assert run_in_process(tmp_path, "--sample", "draft", "approve", draft_id).code == 0
     return draft_id
 
 
@@ -24,7 +24,7 @@ def test_interrupt_points_to_deliveries(tmp_path, approved, monkeypatch):
         raise asyncio.CancelledError
 
     monkeypatch.setattr(Posting, "post", interrupted)
-    result = call_here(tmp_path, "--sample", "draft", "post", approved)
+    result = run_in_process(tmp_path, "--sample", "draft", "post", approved)
     assert result.code == 130
     assert f"`copydesk --sample delivery list {approved}`" in result.err
 
@@ -37,7 +37,7 @@ def test_unfinished_post_points_to_daemon(tmp_path, approved, monkeypatch):
         return replace(outcome, posted=(), under_way=outcome.posted)
 
     monkeypatch.setattr(Posting, "post", slow)
-    result = call_here(tmp_path, "--sample", "draft", "post", approved)
+    result = run_in_process(tmp_path, "--sample", "draft", "post", approved)
     assert result.code == 1
     assert "while `copydesk --sample daemon` runs or the console is open" in result.err
     assert f"`copydesk --sample delivery list {approved}`" in result.err

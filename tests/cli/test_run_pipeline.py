@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from command_line import COMMAND, call, call_here, environment
-from desk_fixtures import change, damage, entry, feed, open_at, rows, title
+from command_line import COMMAND, run_command, run_in_process, make_environment
+from desk_fixtures import execute_sql, integrity_errors, entry, feed, open_desk_at, query_db, story_title
 from feed_server import FeedServer, Page, Request
 
 STAGES = ["ingest", "filter", "rank", "draft"]
@@ -41,22 +41,22 @@ def server():
 def home(tmp_path, server):
     """A desk with two sources."""
     for name in ("one", "two"):
-        assert call_here(tmp_path, "source", "add", "rss", server.url(f"/{name}")).code == 0
+        assert run_in_process(tmp_path, "source", "add", "rss", server.url(f"/{name}")).code == 0
     server.requests.clear()
     return tmp_path
 
 
-def drafted(home) -> list[str]:
+def drafted_titles(home) -> list[str]:
     """Return the titles that have drafts, sorted."""
-    return sorted(str(name) for (name,) in rows(home, "SELECT title FROM item JOIN draft ON item_id = item.id"))
+    return sorted(str(name) for (name,) in query_db(home, "SELECT title FROM item JOIN draft ON item_id = item.id"))
 
 
-def ids(home) -> list[str]:
-    return [source["id"] for source in json.loads(call_here(home, "source", "list", "--json").out)]
+def source_ids(home) -> list[str]:
+    return [source["id"] for source in json.loads(run_in_process(home, "source", "list", "--json").out)]
 
 
 @contextmanager
-def held(server: FeedServer, path: str) -> Iterator[Callable[[], None]]:
+def hold_page(server: FeedServer, path: str) -> Iterator[Callable[[], None]]:
     """Hold the response at `path` until the block ends; yield a function that waits for requests to it."""
     page, release = server._routes[path], threading.Event()
     assert isinstance(page, Page)
@@ -66,7 +66,7 @@ def held(server: FeedServer, path: str) -> Iterator[Callable[[], None]]:
         return await page(request, writer)
 
     def wait_for_requests(number: int = 1) -> None:
-        until(lambda: len(server.asked(path)) >= number)
+        wait_until(lambda: len(server.requests_for(path)) >= number)
 
     server.route(path, delayed_page)
     try:
@@ -75,7 +75,7 @@ def held(server: FeedServer, path: str) -> Iterator[Callable[[], None]]:
         release.set()
 
 
-def until(condition: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     """Wait until `condition` is true."""
     deadline = time.monotonic() + 60
     while not condition():
@@ -83,14 +83,14 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.005)
 
 
-def start(home, *args: str) -> "subprocess.Popen[str]":
+def start_process(home, *args: str) -> "subprocess.Popen[str]":
     """Start `copydesk` without waiting for it."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*COMMAND, *args], env=environment(home), text=True, **pipes)
+    return subprocess.Popen([*COMMAND, *args], env=make_environment(home), text=True, **pipes)
 
 
 def test_json_prints_only_the_run(home):
-    result = call(home, "--run-pipeline", "--json")
+    result = run_command(home, "--run-pipeline", "--json")
 
     assert (result.code, result.err) == (0, "")
     run = json.loads(result.out)
@@ -102,7 +102,7 @@ def test_json_prints_only_the_run(home):
 
 
 def test_progress_without_terminal_is_line_per_stage(home):
-    result = call_here(home, "--run-pipeline")
+    result = run_in_process(home, "--run-pipeline")
 
     assert result.code == 0
     assert result.err.splitlines() == ["ingest  2/2", "filter  6/6", "rank    6/6", "draft   6/6"]
@@ -111,39 +111,39 @@ def test_progress_without_terminal_is_line_per_stage(home):
 
 def test_failed_source_does_not_fail_run(home, server):
     server.fail("/two", 500)
-    result = call_here(home, "--run-pipeline")
+    result = run_in_process(home, "--run-pipeline")
 
     assert result.code == 0
     assert "1 of 2 sources could not be read; `copydesk source list` shows which.\n" in result.err
-    assert drafted(home) == sorted(title(number) for number in range(3))
+    assert drafted_titles(home) == sorted(story_title(number) for number in range(3))
 
 
 def test_run_fails_when_all_sources_fail(home, server):
     server.fail("/one", 500)
     server.fail("/two", 500)
 
-    result = call_here(home, "--run-pipeline")
+    result = run_in_process(home, "--run-pipeline")
     assert (result.code, result.out) == (1, "")
     assert "The run failed: Every source failed (2); the first says: 127.0.0.1" in result.err
-    result = call_here(home, "--run-pipeline", "--json")
+    result = run_in_process(home, "--run-pipeline", "--json")
     assert (result.code, result.err) == (1, "")
     assert json.loads(result.out)["status"] == "failed"
 
 
 def test_run_limited_to_sources_and_drafts(home, server):
-    first_id, _ = ids(home)
-    result = call_here(home, "--run-pipeline", "--source", first_id, "--max-drafts", "2", "--json")
+    first_id, _ = source_ids(home)
+    result = run_in_process(home, "--run-pipeline", "--source", first_id, "--max-drafts", "2", "--json")
 
     assert json.loads(result.out)["stats"]["draftsCreated"] == 2
     assert [request.path for request in server.requests] == ["/one"]
-    assert set(drafted(home)) < {title(number) for number in range(3)}
-    call_here(home, "--run-pipeline", *(arg for source_id in ids(home) for arg in ("--source", source_id)))
-    assert len(drafted(home)) == 6
-    assert call_here(home, "--run-pipeline", "--max-drafts", "0").out.startswith("0 new drafts")
+    assert set(drafted_titles(home)) < {story_title(number) for number in range(3)}
+    run_in_process(home, "--run-pipeline", *(arg for source_id in source_ids(home) for arg in ("--source", source_id)))
+    assert len(drafted_titles(home)) == 6
+    assert run_in_process(home, "--run-pipeline", "--max-drafts", "0").out.startswith("0 new drafts")
 
 
 def test_sample_prints_drafts(tmp_path):
-    result = call(tmp_path, "--sample")
+    result = run_command(tmp_path, "--sample")
 
     assert result.code == 0
     assert result.err.splitlines()[0] == "ingest  10/10"
@@ -152,13 +152,13 @@ def test_sample_prints_drafts(tmp_path):
     assert "Told by " in result.out
     assert "[red]" in result.out
     assert "\x1b" not in result.out + result.err
-    listing = call_here(tmp_path, "--sample", "draft", "list", "--json")
+    listing = run_in_process(tmp_path, "--sample", "draft", "list", "--json")
     assert len(json.loads(listing.out)["drafts"]) == 10
-    assert call_here(tmp_path, "draft", "list", "--json").out == '{"drafts":[],"nextCursor":null}\n'
+    assert run_in_process(tmp_path, "draft", "list", "--json").out == '{"drafts":[],"nextCursor":null}\n'
 
 
 def test_terminal_shows_progress_bars(home):
-    code, output = on_a_terminal(home, "--run-pipeline")
+    code, output = run_on_terminal(home, "--run-pipeline")
 
     assert code == 0
     finished = [line.rpartition("\x1b[K")[2] for line in output.split("\r\n") if "━" in line]
@@ -170,21 +170,21 @@ def test_terminal_shows_progress_bars(home):
 
 
 def test_draft_list_fits_terminal_width(home):
-    call_here(home, "--run-pipeline")
-    change(home, "UPDATE draft SET text = 'One 漢字 and all the ferries that leave on Monday ' || id")
-    _, output = on_a_terminal(home, "draft", "list", columns=90)
+    run_in_process(home, "--run-pipeline")
+    execute_sql(home, "UPDATE draft SET text = 'One 漢字 and all the ferries that leave on Monday ' || id")
+    _, output = run_on_terminal(home, "draft", "list", columns=90)
 
     lines = output.split("\r\n")[:-1]
     assert len(lines) == 6
     assert all(_cells(line[:-1]) < 90 and line.endswith("…") for line in lines)
-    piped = call_here(home, "draft", "list").out.splitlines()
+    piped = run_in_process(home, "draft", "list").out.splitlines()
     assert all(len(line) > 90 for line in piped)  # piped lines are not shortened
 
 
 def test_progress_bar_fits_on_one_line(home):
     """A long source name once wrapped the bar, and each step left a line behind."""
-    change(home, "UPDATE source SET name = ? WHERE id = ?", "\x1b[31m漢字" * 40, ids(home)[0])
-    _, output = on_a_terminal(home, "--run-pipeline", columns=60)
+    execute_sql(home, "UPDATE source SET name = ? WHERE id = ?", "\x1b[31m漢字" * 40, source_ids(home)[0])
+    _, output = run_on_terminal(home, "--run-pipeline", columns=60)
 
     lines = [part for part in re.split(r"\r|\x1b\[K|\n", output) if "━" in part or "╌" in part]
     assert lines
@@ -196,11 +196,11 @@ def _cells(text: str) -> int:
     return sum(2 if char >= "\u1100" and char not in "━╌" else 1 for char in text)
 
 
-def on_a_terminal(home, *args: str, columns: int = 100) -> tuple[int, str]:
+def run_on_terminal(home, *args: str, columns: int = 100) -> tuple[int, str]:
     """Run `copydesk` on a pseudo-terminal; return its exit code and output."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
-    env = environment(home) | {"TERM": "xterm"}
+    env = make_environment(home) | {"TERM": "xterm"}
     process = subprocess.Popen([*COMMAND, *args], env=env, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     output = b""
@@ -214,51 +214,51 @@ def on_a_terminal(home, *args: str, columns: int = 100) -> tuple[int, str]:
     return process.wait(), output.decode()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupt_cancels_run_and_keeps_data(home, server, number):
-    with held(server, "/two") as wait_for_requests:
-        process = start(home, "--run-pipeline", "--json")
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_cancels_run_and_keeps_data(home, server, signal_number):
+    with hold_page(server, "/two") as wait_for_requests:
+        process = start_process(home, "--run-pipeline", "--json")
         wait_for_requests()
-        until(lambda: rows(home, "SELECT count(*) FROM item") == [(3,)])
-        process.send_signal(number)
+        wait_until(lambda: query_db(home, "SELECT count(*) FROM item") == [(3,)])
+        process.send_signal(signal_number)
         out, err = process.communicate(timeout=60)
 
     assert (process.returncode, out, err) == (130, "", "Error: Interrupted.\n")
-    assert rows(home, "SELECT status, error_category FROM run") == [("cancelled", "cancelled")]
-    assert damage(home) == []
-    assert json.loads(call_here(home, "--run-pipeline", "--json").out)["stats"]["draftsCreated"] == 6
+    assert query_db(home, "SELECT status, error_category FROM run") == [("cancelled", "cancelled")]
+    assert integrity_errors(home) == []
+    assert json.loads(run_in_process(home, "--run-pipeline", "--json").out)["stats"]["draftsCreated"] == 6
 
 
 def test_second_process_waits_for_first(home, server):
-    with held(server, "/two") as wait_for_requests:
-        first = start(home, "--run-pipeline", "--json")
+    with hold_page(server, "/two") as wait_for_requests:
+        first = start_process(home, "--run-pipeline", "--json")
         wait_for_requests()
-        second = start(home, "--run-pipeline", "--json")
-        until(lambda: len(rows(home, "SELECT id FROM run")) == 2)
-        assert rows(home, "SELECT status FROM run ORDER BY id") == [("running",), ("queued",)]
+        second = start_process(home, "--run-pipeline", "--json")
+        wait_until(lambda: len(query_db(home, "SELECT id FROM run")) == 2)
+        assert query_db(home, "SELECT status FROM run ORDER BY id") == [("running",), ("queued",)]
     runs = [json.loads(process.communicate(timeout=60)[0]) for process in (first, second)]
 
     assert [process.returncode for process in (first, second)] == [0, 0]
     assert [run["status"] for run in runs] == ["succeeded", "succeeded"]
     assert [run["stats"]["itemsNew"] for run in runs] == [6, 0]
     assert runs[0]["endedAt"] <= runs[1]["startedAt"]
-    assert len(drafted(home)) == 6
+    assert len(drafted_titles(home)) == 6
 
 
 def test_concurrent_first_calls_create_one_desk(tmp_path):
-    processes = [start(tmp_path, "run", "list", "--json") for _ in range(4)]
+    processes = [start_process(tmp_path, "run", "list", "--json") for _ in range(4)]
     outputs = [process.communicate(timeout=60) for process in processes]
 
     assert outputs == [('{"runs":[],"nextCursor":null}\n', "")] * 4
-    assert rows(tmp_path, "SELECT count(*) FROM user") == [(1,)]
+    assert query_db(tmp_path, "SELECT count(*) FROM user") == [(1,)]
 
 
 async def test_run_can_be_cancelled_from_another_process(home, server):
-    with held(server, "/two") as wait_for_requests:
-        process = start(home, "--run-pipeline")
+    with hold_page(server, "/two") as wait_for_requests:
+        process = start_process(home, "--run-pipeline")
         wait_for_requests()
-        async with open_at(home) as desk:
-            (run,) = (await desk.pipeline.runs()).items
+        async with open_desk_at(home) as desk:
+            (run,) = (await desk.pipeline.list()).items
             await desk.pipeline.cancel(run.id)
         out, err = process.communicate(timeout=60)
 
@@ -267,21 +267,21 @@ async def test_run_can_be_cancelled_from_another_process(home, server):
 
 
 def test_killed_run_is_marked_interrupted(home, server):
-    with held(server, "/two") as wait_for_requests:
-        process = start(home, "--run-pipeline")
+    with hold_page(server, "/two") as wait_for_requests:
+        process = start_process(home, "--run-pipeline")
         wait_for_requests()
         process.kill()
         process.communicate()
 
-    (run,) = json.loads(call_here(home, "run", "list", "--json").out)["runs"]
+    (run,) = json.loads(run_in_process(home, "run", "list", "--json").out)["runs"]
     assert (run["status"], run["stage"]) == ("interrupted", None)
     assert "The process that worked on the run ended before it did" in run["error"]
 
 
 def test_reader_that_closes_pipe_early(home):
-    call_here(home, "--run-pipeline")
+    run_in_process(home, "--run-pipeline")
     command = " ".join([*COMMAND, "draft", "list"]) + " | head -1"
-    result = subprocess.run(command, shell=True, env=environment(home), capture_output=True, text=True, check=False)
+    result = subprocess.run(command, shell=True, env=make_environment(home), capture_output=True, text=True, check=False)
 
     assert result.stdout.count("\n") == 1
     assert result.stderr == ""
@@ -289,11 +289,11 @@ def test_reader_that_closes_pipe_early(home):
 
 @pytest.mark.parametrize("args", [["source", "list"], ["draft", "list"], ["--run-pipeline"]])
 def test_closed_pipe_prints_no_traceback(home, args):
-    call_here(home, "--run-pipeline")
+    run_in_process(home, "--run-pipeline")
     reader, writer = os.pipe()
     os.close(reader)
     result = subprocess.run(
-        [*COMMAND, *args], env=environment(home), stdout=writer, stderr=subprocess.PIPE, check=False
+        [*COMMAND, *args], env=make_environment(home), stdout=writer, stderr=subprocess.PIPE, check=False
     )
     os.close(writer)
 
@@ -302,35 +302,35 @@ def test_closed_pipe_prints_no_traceback(home, args):
 
 
 def test_unencodable_characters_are_escaped(home):
-    result = call(home, "--sample", PYTHONIOENCODING="latin-1")
+    result = run_command(home, "--sample", PYTHONIOENCODING="latin-1")
 
     assert result.code == 0
     assert "\\u201c" in result.out
 
 
-def broken(home, *args: str) -> subprocess.CompletedProcess[str]:
+def run_broken(home, *args: str) -> subprocess.CompletedProcess[str]:
     """Run `copydesk` with a pipeline that raises a TypeError."""
     script = "import copydesk.desk.stages as p, sys; p.choose = None; from copydesk.cli import main; main()"
     command = [sys.executable, "-c", script, *args]
-    return subprocess.run(command, env=environment(home), capture_output=True, text=True, check=False)
+    return subprocess.run(command, env=make_environment(home), capture_output=True, text=True, check=False)
 
 
 def test_unexpected_error_is_one_line_without_debug(home):
-    result = broken(home, "--run-pipeline", "--json")
+    result = run_broken(home, "--run-pipeline", "--json")
     assert (result.returncode, result.stdout) == (1, "")
     assert re.fullmatch(
         r"Error: Copydesk did not expect this: TypeError\(.*\)\. With --debug it says more\.\n", result.stderr
     )
-    assert rows(home, "SELECT status FROM run") == [("failed",)]
+    assert query_db(home, "SELECT status FROM run") == [("failed",)]
 
-    result = broken(home, "--debug", "--run-pipeline")
+    result = run_broken(home, "--debug", "--run-pipeline")
     assert result.returncode == 1
     assert "Traceback (most recent call last):" in result.stderr
     assert "TypeError" in result.stderr
 
 
 def test_debug_shows_traceback_of_expected_error(tmp_path):
-    result = call(tmp_path, "--debug", "draft", "show", "nobody")
+    result = run_command(tmp_path, "--debug", "draft", "show", "nobody")
 
     assert result.code == 1
     assert "Traceback (most recent call last):" in result.err
@@ -342,18 +342,18 @@ def test_log_is_printed_only_with_debug(home):
     script = "import copydesk.ingest.rss as r, sys; r.get_body = None; from copydesk.cli import main; main()"
     for flags, code in ((["--run-pipeline"], 1), (["--debug", "--run-pipeline"], 1)):
         result = subprocess.run(
-            [sys.executable, "-c", script, *flags], env=environment(home), capture_output=True, text=True, check=False
+            [sys.executable, "-c", script, *flags], env=make_environment(home), capture_output=True, text=True, check=False
         )
         assert result.returncode == code
         assert ("Traceback" in result.stderr) is ("--debug" in flags)
-    (source, _) = rows(home, "SELECT last_error FROM source")
+    (source, _) = query_db(home, "SELECT last_error FROM source")
     assert "an error that Copydesk did not expect" in str(source)
 
 
 def test_due_fetches_only_due_sources(home):
-    assert call(home, "--sample", "--run-pipeline", "--json").code == 0
+    assert run_command(home, "--sample", "--run-pipeline", "--json").code == 0
 
-    result = call(home, "--sample", "--run-pipeline", "--due", "--json")
+    result = run_command(home, "--sample", "--run-pipeline", "--due", "--json")
 
     assert result.code == 0
     assert json.loads(result.out)["stats"]["sourcesFetched"] == 0

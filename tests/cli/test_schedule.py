@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from command_line import assert_one_line, call_here
+from command_line import assert_one_line_error, run_in_process
 from copydesk.desk import Desk, open_desk
 from desk_fixtures import settings_at
-from schedule_fixtures import put, put_at, put_one, status_of
+from schedule_fixtures import insert_drafts, insert_scheduled, insert_draft, draft_status
 
 
-def on_desk(home: Path, work: Callable[[Desk], Awaitable[Any]]) -> Any:
+def run_on_desk(home: Path, work: Callable[[Desk], Awaitable[Any]]) -> Any:
     """Run `work` on the desk in `home`, on the real clock, as a command does."""
 
     async def run() -> Any:
@@ -25,36 +25,36 @@ def on_desk(home: Path, work: Callable[[Desk], Awaitable[Any]]) -> Any:
     return asyncio.run(run())
 
 
-def done(home: Path, *args: str) -> str:
+def run_ok(home: Path, *args: str) -> str:
     """Return the output of a command that must succeed."""
-    result = call_here(home, *args)
+    result = run_in_process(home, *args)
     assert result.code == 0, result
     return result.out
 
 
-def answer(home: Path, *args: str) -> Any:
+def run_json(home: Path, *args: str) -> Any:
     """Return the JSON output of a command."""
-    return json.loads(done(home, *args, "--json"))
+    return json.loads(run_ok(home, *args, "--json"))
 
 
 def test_slots_are_set_and_listed(tmp_path):
-    result = call_here(tmp_path, "slot", "set", "wed 14:30", "Monday 9", "sun 8am")
+    result = run_in_process(tmp_path, "slot", "set", "wed 14:30", "Monday 9", "sun 8am")
 
     assert (result.code, result.out) == (0, "sun 08:00\nmon 09:00\nwed 14:30\n")
     assert result.err.startswith("On the clock of ")
-    assert answer(tmp_path, "slot", "list") == [
+    assert run_json(tmp_path, "slot", "list") == [
         {"dayOfWeek": 0, "hour": 8, "minute": 0},
         {"dayOfWeek": 1, "hour": 9, "minute": 0},
         {"dayOfWeek": 3, "hour": 14, "minute": 30},
     ]
-    assert answer(tmp_path, "slot", "set", "--clear") == []
-    result = call_here(tmp_path, "slot", "list")
+    assert run_json(tmp_path, "slot", "set", "--clear") == []
+    result = run_in_process(tmp_path, "slot", "list")
     assert (result.code, result.out) == (0, "")
     assert 'copydesk slot set "mon 09:00"' in result.err
 
 
 @pytest.mark.parametrize(
-    ("args", "says"),
+    ("args", "message"),
     [
         (["slot", "set"], "--clear"),
         (["slot", "set", "mon 9", "--clear"], "--clear"),
@@ -67,62 +67,62 @@ def test_slots_are_set_and_listed(tmp_path):
         (["schedule", "conflicts"], "Missing option '--at'"),
     ],
 )
-def test_invalid_time_is_usage_error(tmp_path, args, says):
-    result = call_here(tmp_path, *args)
+def test_invalid_time_is_usage_error(tmp_path, args, message):
+    result = run_in_process(tmp_path, *args)
 
-    assert_one_line(result, 2)
-    assert says in result.err
-    assert answer(tmp_path, "slot", "list") == []
+    assert_one_line_error(result, 2)
+    assert message in result.err
+    assert run_json(tmp_path, "slot", "list") == []
 
 
 def test_zone_change_reports_scheduled_drafts(tmp_path):
-    assert done(tmp_path, "slot", "zone", "Europe/Prague") == "Europe/Prague\n"
-    on_desk(tmp_path, lambda desk: put_at(desk, datetime.now(UTC) + timedelta(days=1)))
-    result = call_here(tmp_path, "slot", "zone", "Asia/Tokyo")
+    assert run_ok(tmp_path, "slot", "zone", "Europe/Prague") == "Europe/Prague\n"
+    run_on_desk(tmp_path, lambda desk: insert_scheduled(desk, datetime.now(UTC) + timedelta(days=1)))
+    result = run_in_process(tmp_path, "slot", "zone", "Asia/Tokyo")
 
     assert (result.code, result.out) == (0, "Asia/Tokyo\n")
     assert result.err == "1 scheduled draft keeps the time and the zone that were meant.\n"
-    assert answer(tmp_path, "slot", "zone") == {"timeZone": "Asia/Tokyo"}
+    assert run_json(tmp_path, "slot", "zone") == {"timeZone": "Asia/Tokyo"}
 
 
 def test_auto_applies_plan(tmp_path):
-    done(tmp_path, "slot", "set", "mon 09:00", "thu 09:00")
-    ids = on_desk(tmp_path, lambda desk: put(desk, 2))
-    plan = answer(tmp_path, "schedule", "plan")
+    run_ok(tmp_path, "slot", "set", "mon 09:00", "thu 09:00")
+    ids = run_on_desk(tmp_path, lambda desk: insert_drafts(desk, 2))
+    plan = run_json(tmp_path, "schedule", "plan")
 
     assert {assignment["draftId"] for assignment in plan["scheduled"]} == set(ids)
     assert (plan["skipped"], plan["reason"]) == (0, "")
-    assert on_desk(tmp_path, lambda desk: status_of(desk, ids[0])) == "approved"
-    assert answer(tmp_path, "schedule", "auto", "--dry-run")["scheduled"] == plan["scheduled"]
-    assert answer(tmp_path, "schedule", "auto", "--yes")["scheduled"] == plan["scheduled"]
-    assert on_desk(tmp_path, lambda desk: status_of(desk, ids[0])) == "scheduled"
-    repeated = call_here(tmp_path, "schedule", "auto", "--yes")
+    assert run_on_desk(tmp_path, lambda desk: draft_status(desk, ids[0])) == "approved"
+    assert run_json(tmp_path, "schedule", "auto", "--dry-run")["scheduled"] == plan["scheduled"]
+    assert run_json(tmp_path, "schedule", "auto", "--yes")["scheduled"] == plan["scheduled"]
+    assert run_on_desk(tmp_path, lambda desk: draft_status(desk, ids[0])) == "scheduled"
+    repeated = run_in_process(tmp_path, "schedule", "auto", "--yes")
     assert (repeated.code, repeated.out) == (0, "")
     assert repeated.err == "No draft is approved and waits for a time.\n"
 
 
 def test_auto_needs_confirmation(tmp_path):
-    done(tmp_path, "slot", "set", "mon 09:00")
-    draft_id = on_desk(tmp_path, put_one)
-    unanswered = call_here(tmp_path, "schedule", "auto")
-    declined = call_here(tmp_path, "schedule", "auto", stdin="n\n")
+    run_ok(tmp_path, "slot", "set", "mon 09:00")
+    draft_id = run_on_desk(tmp_path, insert_draft)
+    unanswered = run_in_process(tmp_path, "schedule", "auto")
+    declined = run_in_process(tmp_path, "schedule", "auto", stdin="n\n")
 
     assert (unanswered.code, declined.code) == (1, 1)
     assert unanswered.out == declined.out == ""
     assert "Nothing was scheduled. With --yes it is done without asking." in unanswered.err
     assert "Schedule 1 draft so?" in declined.err
     assert draft_id in declined.err
-    accepted = call_here(tmp_path, "schedule", "auto", stdin="y\n")
+    accepted = run_in_process(tmp_path, "schedule", "auto", stdin="y\n")
     assert accepted.code == 0
     assert "Mon " in accepted.out
-    assert on_desk(tmp_path, lambda desk: status_of(desk, draft_id)) == "scheduled"
+    assert run_on_desk(tmp_path, lambda desk: draft_status(desk, draft_id)) == "scheduled"
 
 
 def test_confirmed_plan_is_not_printed_twice(tmp_path, monkeypatch):
-    done(tmp_path, "slot", "set", "mon 09:00")
-    on_desk(tmp_path, put_one)
-    monkeypatch.setattr("copydesk.cli.schedule.on_terminal", lambda: True)
-    result = call_here(tmp_path, "schedule", "auto", stdin="y\n")
+    run_ok(tmp_path, "slot", "set", "mon 09:00")
+    run_on_desk(tmp_path, insert_draft)
+    monkeypatch.setattr("copydesk.cli.schedule.is_interactive", lambda: True)
+    result = run_in_process(tmp_path, "schedule", "auto", stdin="y\n")
 
     assert (result.code, result.out) == (0, "")
     assert result.err.count("Mon ") == 1
@@ -130,19 +130,19 @@ def test_confirmed_plan_is_not_printed_twice(tmp_path, monkeypatch):
 
 
 def test_unscheduled_drafts_fail_command(tmp_path):
-    draft_id = on_desk(tmp_path, put_one)
-    result = call_here(tmp_path, "schedule", "auto", draft_id, "nobody", "--yes")
+    draft_id = run_on_desk(tmp_path, insert_draft)
+    result = run_in_process(tmp_path, "schedule", "auto", draft_id, "nobody", "--yes")
 
     assert (result.code, result.out) == (1, "")
     assert result.err == "2 drafts not scheduled: there are no slots to schedule to; 1 is no approved draft.\n"
-    assert call_here(tmp_path, "schedule", "plan", draft_id).code == 0
+    assert run_in_process(tmp_path, "schedule", "plan", draft_id).code == 0
 
 
 def test_conflicts_at_a_time(tmp_path):
     at = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(days=2)
-    draft_id = on_desk(tmp_path, lambda desk: put_at(desk, at + timedelta(minutes=10)))
+    draft_id = run_on_desk(tmp_path, lambda desk: insert_scheduled(desk, at + timedelta(minutes=10)))
     time = at.isoformat()
-    conflicts = answer(tmp_path, "schedule", "conflicts", "--at", time)
+    conflicts = run_json(tmp_path, "schedule", "conflicts", "--at", time)
 
     assert (conflicts["hasConflict"], conflicts["count"]) == (True, 1)
     assert {name: conflicts["conflicts"][0][name] for name in ("id", "format", "text", "minutes")} == {
@@ -151,31 +151,31 @@ def test_conflicts_at_a_time(tmp_path):
         "text": "Words.",
         "minutes": 10.0,
     }
-    assert answer(tmp_path, "schedule", "conflicts", "--at", time, "--exclude", draft_id)["count"] == 0
-    result = call_here(tmp_path, "schedule", "conflicts", "--at", time)
+    assert run_json(tmp_path, "schedule", "conflicts", "--at", time, "--exclude", draft_id)["count"] == 0
+    result = run_in_process(tmp_path, "schedule", "conflicts", "--at", time)
     assert result.out.startswith(draft_id)
     assert "UTC (in " in result.err
 
 
 def test_clock_warning_is_accepted(tmp_path):
-    assert answer(tmp_path, "schedule", "clock") == {"doubt": None}
+    assert run_json(tmp_path, "schedule", "clock") == {"doubt": None}
 
     async def jump(desk: Desk) -> None:
         # Store a last check whose clock was one hour ahead.
-        stored = await desk.ground.read(_clock.checked)
+        stored = await desk.ctx.read(_clock.load_reading)
         ahead = timedelta(hours=1)
-        await desk.ground.write(_clock.keep, _replace(stored, wall=stored.wall + ahead, seen=stored.seen + ahead))
+        await desk.ctx.write(_clock.save_reading, _replace(stored, wall=stored.wall + ahead, seen=stored.seen + ahead))
 
     from msgspec.structs import replace as _replace
 
     from copydesk.store import clock as _clock
 
-    on_desk(tmp_path, jump)
-    result = call_here(tmp_path, "schedule", "clock")
+    run_on_desk(tmp_path, jump)
+    result = run_in_process(tmp_path, "schedule", "clock")
     assert result.code == 1
     assert result.out.startswith("The clock went back by 1:00:00.") or result.out.startswith(
         "The clock went back by 0:59"
     )
     assert "--accept" in result.err
-    assert call_here(tmp_path, "schedule", "clock", "--accept").code == 0
-    assert done(tmp_path, "schedule", "clock") == "The clock is right, as far as can be told.\n"
+    assert run_in_process(tmp_path, "schedule", "clock", "--accept").code == 0
+    assert run_ok(tmp_path, "schedule", "clock") == "The clock is right, as far as can be told.\n"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from command_line import assert_one_line, call_here
+from command_line import assert_one_line_error, run_in_process
 from copydesk.cli.context import Context
 from feed_server import FeedServer
 
@@ -24,16 +24,16 @@ from feed_server import FeedServer
 )
 @pytest.mark.parametrize("json", [False, True])
 def test_unknown_id_is_one_line(tmp_path, args, json):
-    result = call_here(tmp_path, *args, *(["--json"] * json))
+    result = run_in_process(tmp_path, *args, *(["--json"] * json))
 
-    assert_one_line(result, 1)
+    assert_one_line_error(result, 1)
     assert "There is no" in result.err
     assert "\x1b" not in result.err
     assert result.out == ""
 
 
 @pytest.mark.parametrize(
-    ("args", "says"),
+    ("args", "message"),
     [
         (["nonsense"], "There is no command 'nonsense'. There are: source, draft, account, delivery,"),
         (["source", "nonsense"], "No such command 'nonsense'."),
@@ -54,28 +54,28 @@ def test_unknown_id_is_one_line(tmp_path, args, json):
         (["--home", "/dev/null", "run", "list"], "cannot be read: Not a directory."),
     ],
 )
-def test_usage_error_is_one_line(tmp_path, args, says):
-    result = call_here(tmp_path, *args)
+def test_usage_error_is_one_line(tmp_path, args, message):
+    result = run_in_process(tmp_path, *args)
 
-    assert_one_line(result, 2)
-    assert says in result.err
+    assert_one_line_error(result, 2)
+    assert message in result.err
     assert result.out == ""
 
 
 def test_private_address_is_refused_by_default(tmp_path):
     with FeedServer() as server:
         address = server.url("/feed")
-        result = call_here(tmp_path, "source", "add", "rss", address, copydesk_network__allow_private="false")
+        result = run_in_process(tmp_path, "source", "add", "rss", address, copydesk_network__allow_private="false")
         assert server.requests == []
 
-    assert_one_line(result, 1)
+    assert_one_line_error(result, 1)
     assert "127.0.0.1 is not a public address." in result.err
     assert "COPYDESK_NETWORK__ALLOW_PRIVATE=true" in result.err
 
 
 def test_group_without_command_prints_help(tmp_path):
     """The whole help was once printed as one long error line."""
-    result = call_here(tmp_path, "source")
+    result = run_in_process(tmp_path, "source")
 
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("Usage: copydesk source [OPTIONS] COMMAND [ARGS]...\n")
@@ -83,7 +83,7 @@ def test_group_without_command_prints_help(tmp_path):
 
 
 def test_help_and_version_succeed(tmp_path):
-    usage, add, version = (call_here(tmp_path, *args) for args in (["--help"], ["source", "add", "-h"], ["--version"]))
+    usage, add, version = (run_in_process(tmp_path, *args) for args in (["--help"], ["source", "add", "-h"], ["--version"]))
 
     assert [(result.code, result.err) for result in (usage, add, version)] == [(0, "")] * 3
     assert usage.out.startswith("Usage: copydesk [OPTIONS]")
@@ -94,10 +94,10 @@ def test_help_and_version_succeed(tmp_path):
 
 
 def test_usage_error_names_command_help(tmp_path):
-    assert call_here(tmp_path, "draft", "list", "--limit", "0").err.endswith(
+    assert run_in_process(tmp_path, "draft", "list", "--limit", "0").err.endswith(
         "`copydesk draft list --help` says more.\n"
     )
-    assert call_here(tmp_path, "draft", "list", "--tag").err == "Error: Option '--tag' requires an argument.\n"
+    assert run_in_process(tmp_path, "draft", "list", "--tag").err == "Error: Option '--tag' requires an argument.\n"
 
 
 @pytest.mark.parametrize(
@@ -112,17 +112,17 @@ def test_usage_error_names_command_help(tmp_path):
 )
 def test_advice_keeps_desk_options(tmp_path, args, advice):
     """Advice given for the sample desk must not lead to the user's own desk."""
-    assert advice in call_here(tmp_path, "--sample", *args).err
-    assert advice.replace(" --sample", "") in call_here(tmp_path, *args).err
+    assert advice in run_in_process(tmp_path, "--sample", *args).err
+    assert advice.replace(" --sample", "") in run_in_process(tmp_path, *args).err
     other_home = tmp_path / "my desk"
     assert (
         advice.replace("--sample", f"--home '{other_home}'")
-        in call_here(tmp_path, "--home", str(other_home), *args).err
+        in run_in_process(tmp_path, "--home", str(other_home), *args).err
     )
 
 
 def test_only_commands_are_extended_in_advice():
     """Errors also contain the names of feeds, which must not be changed."""
-    advice = Context(home=None, sample=True, debug=False).advice
+    advice = Context(home=None, sample=True, debug=False).with_desk_options
     assert advice("copydesk daily: `copydesk run list`") == "copydesk daily: `copydesk --sample run list`"
     assert advice("copydesk --run-pipeline") == "copydesk --sample --run-pipeline"

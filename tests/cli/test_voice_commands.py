@@ -4,39 +4,39 @@ import json
 
 import pytest
 
-from command_line import assert_one_line, call_here
+from command_line import assert_one_line_error, run_in_process
 
 
-def asked(home, *args, stdin=""):
-    result = call_here(home, "voice", *args, "--json", stdin=stdin)
+def run_json(home, *args, stdin=""):
+    result = run_in_process(home, "voice", *args, "--json", stdin=stdin)
     assert (result.code, result.err) == (0, ""), result
     return json.loads(result.out)
 
 
 def test_profile_is_set_field_by_field(tmp_path):
     (tmp_path / "post.txt").write_text("Written\nbefore.\n")
-    asked(tmp_path, "set", "--style", "Dry.", "--avoid", "synergy", "--avoid", "game changer")
-    asked(tmp_path, "set", "--example", "One.", "--example", f"@{tmp_path}/post.txt")
-    asked(tmp_path, "set", "--format", "SHORT.hashtags=2", "--format", "short.link=never")
-    asked(tmp_path, "set", "--format", "BLOG.instructions=3 questions", "--format", "SHORT.link=")
+    run_json(tmp_path, "set", "--style", "Dry.", "--avoid", "synergy", "--avoid", "game changer")
+    run_json(tmp_path, "set", "--example", "One.", "--example", f"@{tmp_path}/post.txt")
+    run_json(tmp_path, "set", "--format", "SHORT.hashtags=2", "--format", "short.link=never")
+    run_json(tmp_path, "set", "--format", "BLOG.instructions=3 questions", "--format", "SHORT.link=")
 
-    profile = asked(tmp_path, "show")
+    profile = run_json(tmp_path, "show")
     assert (profile["style"], profile["avoid"]) == ("Dry.", ["synergy", "game changer"])
     assert profile["examples"] == ["One.", "Written\nbefore."]
     assert profile["formats"] == {"SHORT": {"hashtags": 2}, "BLOG": {"instructions": "3 questions"}}
 
 
 def test_field_is_cleared(tmp_path):
-    asked(tmp_path, "set", "--style", "Dry.", "--avoid", "synergy", "--format", "SHORT.hashtags=2")
-    profile = asked(tmp_path, "set", "--clear", "style", "--clear", "formats", "--format", "BLOG.targetWords=200")
+    run_json(tmp_path, "set", "--style", "Dry.", "--avoid", "synergy", "--format", "SHORT.hashtags=2")
+    profile = run_json(tmp_path, "set", "--clear", "style", "--clear", "formats", "--format", "BLOG.targetWords=200")
 
     assert (profile["style"], profile["avoid"], profile["formats"]) == ("", ["synergy"], {"BLOG": {"targetWords": 200}})
 
 
 def test_profile_from_json(tmp_path):
-    asked(tmp_path, "set", "--style", "Dry.", "--format", "THREAD.maxParts=3")
+    run_json(tmp_path, "set", "--style", "Dry.", "--format", "THREAD.maxParts=3")
     document = '{"avoid": ["synergy"], "formats": {"SHORT": {"maxLength": 200}}}'
-    profile = asked(tmp_path, "set", "--json-file", "-", stdin=document)
+    profile = run_json(tmp_path, "set", "--json-file", "-", stdin=document)
 
     assert (profile["style"], profile["avoid"], profile["formats"]) == (
         "Dry.",
@@ -46,8 +46,8 @@ def test_profile_from_json(tmp_path):
 
 
 def test_show_lists_unsupported_fields(tmp_path):
-    call_here(tmp_path, "voice", "set", "--style", "Dry and short.", "--format", "SHORT.instructions=Ask.")
-    result = call_here(tmp_path, "voice", "show")
+    run_in_process(tmp_path, "voice", "set", "--style", "Dry and short.", "--format", "SHORT.instructions=Ask.")
+    result = run_in_process(tmp_path, "voice", "show")
 
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith("Dry and short.\n")
@@ -55,7 +55,7 @@ def test_show_lists_unsupported_fields(tmp_path):
 
 
 def test_supported_profile_has_no_warning(tmp_path):
-    result = call_here(tmp_path, "voice", "set", "--avoid", "synergy", "--format", "SHORT.emoji=never")
+    result = run_in_process(tmp_path, "voice", "set", "--avoid", "synergy", "--format", "SHORT.emoji=never")
 
     assert result.code == 0
     assert "cannot" not in result.out
@@ -63,7 +63,7 @@ def test_supported_profile_has_no_warning(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("args", "word"),
+    ("args", "message"),
     [
         ((), "Say what to change"),
         (("--style", "x", "--json-file", "-"), "one of the two"),
@@ -77,8 +77,8 @@ def test_supported_profile_has_no_warning(tmp_path):
         (("--example", "@/nonexistent/file"), "No such file"),
     ],
 )
-def test_invalid_value_is_usage_error(tmp_path, args, word):
-    result = call_here(tmp_path, "voice", "set", *args)
+def test_invalid_value_is_usage_error(tmp_path, args, message):
+    result = run_in_process(tmp_path, "voice", "set", *args)
 
-    assert_one_line(result, 2)
-    assert word in result.err
+    assert_one_line_error(result, 2)
+    assert message in result.err

@@ -7,41 +7,41 @@ from pathlib import Path
 
 import pytest
 
-from command_line import assert_one_line, call_here
+from command_line import assert_one_line_error, run_in_process
 from copydesk.cli import web, web_server
 from copydesk.cli.context import Context
-from copydesk.cli.web_door import HOST, Door
+from copydesk.cli.web_door import HOST, BrowserAuth
 from copydesk.errors import SettingsError
-from web_console import free_port
+from web_console import find_free_port
 
 
-class Server:
+class FakeServer:
     """A stub of the console server that announces its address and returns."""
 
-    made: "list[Server]" = []
+    instances: "list[FakeServer]" = []
 
-    def __init__(self, command: str, door: Door) -> None:
-        self.command, self.door = command, door
-        self.made.append(self)
+    def __init__(self, command: str, auth: BrowserAuth) -> None:
+        self.command, self.door = command, auth
+        self.instances.append(self)
 
     def serve(self) -> None:
         self.door.announce()
 
 
 @pytest.fixture
-def stubs(monkeypatch: pytest.MonkeyPatch) -> "list[Server]":
+def servers(monkeypatch: pytest.MonkeyPatch) -> "list[FakeServer]":
     """Replace the console server with a stub; return the instances created."""
-    monkeypatch.setattr(Server, "made", [])
-    monkeypatch.setattr(web_server, "ConsoleServer", Server)
-    return Server.made
+    monkeypatch.setattr(FakeServer, "step_result", [])
+    monkeypatch.setattr(web_server, "ConsoleServer", FakeServer)
+    return FakeServer.instances
 
 
 def test_desk_is_served_on_loopback_with_key(
-    tmp_path: Path, stubs: list[Server], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, servers: list[FakeServer], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    port = free_port()
+    port = find_free_port()
     web.serve(Context(home=tmp_path / "a desk; rm", sample=True, debug=False), port)
-    (server,) = stubs
+    (server,) = servers
     home = str(tmp_path / "a desk; rm")
     assert shlex.split(server.command) == ["exec", sys.executable, "-m", "copydesk", "--home", home, "--sample"]
     output = capsys.readouterr().out
@@ -49,9 +49,9 @@ def test_desk_is_served_on_loopback_with_key(
     assert len(output.partition("key=")[2].split()[0]) > 20
 
 
-def test_start_creates_new_key(stubs: list[Server], capsys: pytest.CaptureFixture[str]) -> None:
+def test_start_creates_new_key(servers: list[FakeServer], capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
-        web.serve(Context(home=None, sample=True, debug=False), free_port())
+        web.serve(Context(home=None, sample=True, debug=False), find_free_port())
     first, second = [line.partition("key=")[2] for line in capsys.readouterr().out.split("\n") if "key=" in line]
     assert first != second
 
@@ -59,12 +59,12 @@ def test_start_creates_new_key(stubs: list[Server], capsys: pytest.CaptureFixtur
 def test_missing_extra_names_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "copydesk.cli.web_server")
     monkeypatch.setitem(sys.modules, "textual_serve.app_service", None)
-    result = call_here(tmp_path, "--sample", "--web")
-    assert_one_line(result, 2)
+    result = run_in_process(tmp_path, "--sample", "--web")
+    assert_one_line_error(result, 2)
     assert "pip install 'copydesk[web]'" in result.err
 
 
-def test_occupied_port_is_refused_before_announcement(stubs: list[Server], capsys: pytest.CaptureFixture[str]) -> None:
+def test_occupied_port_is_refused_before_announcement(servers: list[FakeServer], capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as other:
         other.bind((HOST, 0))
         other.listen()
@@ -74,16 +74,16 @@ def test_occupied_port_is_refused_before_announcement(stubs: list[Server], capsy
     assert capsys.readouterr().out == ""
 
 
-def test_invalid_key_bindings_are_refused_before_serving(tmp_path: Path, stubs: list[Server]) -> None:
+def test_invalid_key_bindings_are_refused_before_serving(tmp_path: Path, servers: list[FakeServer]) -> None:
     (tmp_path / "settings.toml").write_text('[keys]\nreview.approve = "r"\n')
-    result = call_here(tmp_path, "--web")
-    assert_one_line(result, 2)
+    result = run_in_process(tmp_path, "--web")
+    assert_one_line_error(result, 2)
     assert "r is both review.approve" in result.err
-    assert stubs == []
+    assert servers == []
 
 
 @pytest.mark.parametrize(
-    ("args", "says"),
+    ("args", "message"),
     [
         (["--port", "8000"], "--port goes with --web."),
         (["--web", "--port", "0"], "0 is not in the range"),
@@ -92,7 +92,7 @@ def test_invalid_key_bindings_are_refused_before_serving(tmp_path: Path, stubs: 
         (["--web", "--json"], "go with --run-pipeline."),
     ],
 )
-def test_usage_error_is_one_line(tmp_path: Path, args: list[str], says: str) -> None:
-    result = call_here(tmp_path, *args)
-    assert_one_line(result, 2)
-    assert says in result.err
+def test_usage_error_is_one_line(tmp_path: Path, args: list[str], message: str) -> None:
+    result = run_in_process(tmp_path, *args)
+    assert_one_line_error(result, 2)
+    assert message in result.err

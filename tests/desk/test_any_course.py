@@ -7,38 +7,38 @@ from itertools import pairwise
 import pytest
 
 from copydesk.model.run import Run, RunRequest, RunStatus
-from desk_fixtures import ONE, THREE, TWO, Watch, Web, add, damage, entry, feed, open_at, rows, title
+from desk_fixtures import URL_ONE, URL_THREE, URL_TWO, Watch, FakeWeb, create_source, integrity_errors, entry, feed, open_desk_at, query_db, story_title
 
-ADDRESSES = (ONE, TWO, THREE)
+FEED_URLS = (URL_ONE, URL_TWO, URL_THREE)
 EVENTS = ("publish", "publish", "publish", "withdraw", "edit", "rename", "fail", "recover", "throttle", "move")
 
 
-class World:
+class RandomSites:
     """Three sites that publish, edit, move and fail at random; they often publish the same story."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.web = Web()
+        self.web = FakeWeb()
         self.clock = Watch()
-        self.published: dict[str, dict[int, dict[str, str]]] = {url: {} for url in ADDRESSES}
-        self.told: set[int] = set()
+        self.published: dict[str, dict[int, dict[str, str]]] = {url: {} for url in FEED_URLS}
+        self.all_stories: set[int] = set()
         self.broken: set[str] = set()
-        for url in ADDRESSES:
-            self.show(url)
+        for url in FEED_URLS:
+            self.serve_feed(url)
 
-    def show(self, url: str) -> None:
+    def serve_feed(self, url: str) -> None:
         """Serve the site's feed."""
         stories = reversed(self.published[url].items())
-        body = feed(*(entry(number, hours=self.age(), **fields) for number, fields in stories), title=url)
+        body = feed(*(entry(number, hours=self.hours_before_start(), **fields) for number, fields in stories), title=url)
         self.web.put(url, body, etag=self.rng.random() < 0.5)
 
-    def age(self) -> float:
+    def hours_before_start(self) -> float:
         """Return the age of a story published now, in hours before the clock's start; so it is negative or zero."""
         return -(self.clock() - Watch()()).total_seconds() / 3600
 
-    def happen(self) -> None:
+    def apply_random_event(self) -> None:
         """Apply one random event to one site."""
-        url, event = self.rng.choice(ADDRESSES), self.rng.choice(EVENTS)
+        url, event = self.rng.choice(FEED_URLS), self.rng.choice(EVENTS)
         stories = self.published[url]
         if event == "publish":
             for _ in range(self.rng.randrange(1, 5)):
@@ -55,14 +55,14 @@ class World:
             self.web.fail(url, 500 if event == "fail" else 429, **({} if event == "fail" else {"retry_after": "100"}))
             return
         self.broken.discard(url)
-        self.show(url)
+        self.serve_feed(url)
 
     def publish(self, url: str) -> None:
         """Add a new story, or one that another site may have published."""
         number = self.rng.randrange(40)
         if number not in self.published[url]:
             self.published[url][number] = {"guid": f"http://{number}.example/x", "link": f"http://{number}.example/x"}
-            self.told.add(number)
+            self.all_stories.add(number)
 
 
 def assert_funnel(run: Run) -> None:
@@ -73,15 +73,15 @@ def assert_funnel(run: Run) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_no_story_is_lost_or_drafted_twice(tmp_path, seed):
-    world = World(seed)
+    world = RandomSites(seed)
     published: set[int] = set()
-    async with open_at(tmp_path, world.web, world.clock) as desk:
-        for url in ADDRESSES:
-            await add(desk, url)
+    async with open_desk_at(tmp_path, world.web, world.clock) as desk:
+        for url in FEED_URLS:
+            await create_source(desk, url)
         for _ in range(14):
             for _ in range(world.rng.randrange(3)):
-                world.happen()
-            world.clock.forward(world.rng.randrange(1, 900))
+                world.apply_random_event()
+            world.clock.advance(world.rng.randrange(1, 900))
             run_task = asyncio.create_task(desk.pipeline.run(RunRequest(max_drafts=world.rng.randrange(4))))
             if world.rng.random() < 0.3:
                 await asyncio.sleep(world.rng.random() / 50)
@@ -89,9 +89,9 @@ async def test_no_story_is_lost_or_drafted_twice(tmp_path, seed):
             await asyncio.wait([run_task])
             if not run_task.cancelled():
                 assert_funnel(run_task.result())
-        for url in ADDRESSES:
-            world.show(url)
-        world.clock.forward(1000)
+        for url in FEED_URLS:
+            world.serve_feed(url)
+        world.clock.advance(1000)
         final_run = await desk.pipeline.run(RunRequest(max_drafts=1000))
         idle_run = await desk.pipeline.run(RunRequest(max_drafts=1000))
         published |= {number for stories in world.published.values() for number in stories}
@@ -101,14 +101,14 @@ async def test_no_story_is_lost_or_drafted_twice(tmp_path, seed):
         0,
         0,
     )
-    assert damage(tmp_path) == []
+    assert integrity_errors(tmp_path) == []
     # Every story readable at the end has one draft, and each source has each entry once.
-    drafted = [str(name) for (name,) in rows(tmp_path, "SELECT item.title FROM draft JOIN item ON item_id = item.id")]
-    assert {title(number) for number in published} <= set(drafted) <= {title(number) for number in world.told}
+    drafted = [str(name) for (name,) in query_db(tmp_path, "SELECT item.title FROM draft JOIN item ON item_id = item.id")]
+    assert {story_title(number) for number in published} <= set(drafted) <= {story_title(number) for number in world.all_stories}
     assert len(drafted) == len(set(drafted))
-    assert rows(tmp_path, "SELECT source_id, title FROM item GROUP BY 1, 2 HAVING count(*) > 1") == []
-    assert rows(tmp_path, "SELECT count(*) FROM item WHERE state NOT IN ('drafted', 'duplicate')") == [(0,)]
-    assert rows(
+    assert query_db(tmp_path, "SELECT source_id, title FROM item GROUP BY 1, 2 HAVING count(*) > 1") == []
+    assert query_db(tmp_path, "SELECT count(*) FROM item WHERE state NOT IN ('drafted', 'duplicate')") == [(0,)]
+    assert query_db(
         tmp_path,
         "SELECT count(*) FROM source WHERE item_count != (SELECT count(*) FROM item WHERE source_id = source.id)",
     ) == [(0,)]

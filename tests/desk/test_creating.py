@@ -4,17 +4,17 @@ import pytest
 
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
-from copydesk.model.wire import to_wire
-from desk_fixtures import NOW, ONE, Web, add, entry, feed, open_at, rows
+from copydesk.model.wire import to_json_value
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, open_desk_at, query_db
 
 TEXT = "The harbour opens on Monday.\n\nBring a coat."
-PICTURE = {"url": "https://pictures.example/a.png", "source": "UPLOAD"}
-LONG = {"url": "https://pictures.example/b.png", "source": "AI_PROVIDER_A", "alt": "A crane", "position": 7}
+IMAGE = {"url": "https://pictures.example/a.png", "source": "UPLOAD"}
+GENERATED_IMAGE = {"url": "https://pictures.example/b.png", "source": "AI_PROVIDER_A", "alt": "A crane", "position": 7}
 
 
 @pytest.fixture
 async def desk(tmp_path):
-    async with open_at(tmp_path, Web()) as desk:
+    async with open_desk_at(tmp_path, FakeWeb()) as desk:
         yield desk
 
 
@@ -30,12 +30,12 @@ async def test_text_becomes_draft_awaiting_review(desk, tmp_path):
     assert (draft.writer, draft.version, draft.tags) == ("user", 1, ("news", "sea"))
     assert draft.target_platforms == ("x",)
     assert draft.created_at == draft.updated_at == NOW
-    assert rows(tmp_path, "SELECT origin FROM draft") == [("direct",)]
-    assert rows(tmp_path, "SELECT version, who, kind, action FROM draft_event") == [(1, "user", "fixed", "create")]
+    assert query_db(tmp_path, "SELECT origin FROM draft") == [("direct",)]
+    assert query_db(tmp_path, "SELECT version, who, kind, action FROM draft_event") == [(1, "user", "fixed", "create")]
 
 
 async def test_response_as_json(desk):
-    answer = to_wire(await desk.drafts.create({"text": TEXT, "format": "BLOG", "images": [LONG, PICTURE]}))
+    answer = to_json_value(await desk.drafts.create({"text": TEXT, "format": "BLOG", "images": [GENERATED_IMAGE, IMAGE]}))
 
     assert list(answer) == ["mode", "itemId", "drafts"]
     (draft,) = answer["drafts"]
@@ -46,11 +46,11 @@ async def test_response_as_json(desk):
 
 
 async def test_images_keep_their_order(desk):
-    created = await desk.drafts.create({"text": TEXT, "images": [LONG, PICTURE]})
+    created = await desk.drafts.create({"text": TEXT, "images": [GENERATED_IMAGE, IMAGE]})
     draft = await desk.drafts.get(created.drafts[0].id)
 
     assert draft.images == created.drafts[0].images
-    assert [(image.url, image.alt) for image in draft.images] == [(PICTURE["url"], None), (LONG["url"], "A crane")]
+    assert [(image.url, image.alt) for image in draft.images] == [(IMAGE["url"], None), (GENERATED_IMAGE["url"], "A crane")]
 
 
 async def test_item_belongs_to_user_titled_by_first_line(desk):
@@ -58,7 +58,7 @@ async def test_item_belongs_to_user_titled_by_first_line(desk):
     created_draft = await desk.drafts.get(created.drafts[0].id)
     item = await desk.drafts.item(created.item_id)
 
-    assert to_wire(created_draft.item) == {
+    assert to_json_value(created_draft.item) == {
         "id": created.item_id,
         "title": "The harbour opens on Monday.",
         "sourceType": "manual",
@@ -95,8 +95,8 @@ async def test_checks_use_voice_and_recent_drafts(desk):
 
 async def test_run_ignores_items_of_the_user(desk):
     web = desk.ground.transport
-    web.put(ONE, feed(entry(1)))
-    await add(desk)
+    web.put(URL_ONE, feed(entry(1)))
+    await create_source(desk)
     item_id = (await desk.drafts.create({"text": "Bafarn opens a berern ferry to Lolorn"})).item_id
     run = await desk.pipeline.run()
 
@@ -107,7 +107,7 @@ async def test_run_ignores_items_of_the_user(desk):
     assert item_id in {draft.item_id for draft in drafts}
 
 
-BAD = {
+INVALID_REQUESTS = {
     "text": [{}, {"text": ""}, {"text": " \n"}, {"text": "x" * 50_001}, {"text": "\ud800"}, {"text": 5}],
     "url": [{"text": TEXT, "url": "https://example.com"}, {"url": "ftp://example.com"}],
     "prompt": [{"text": TEXT, "prompt": "Say it"}, {"prompt": "x" * 5001}],
@@ -115,19 +115,19 @@ BAD = {
     "formats[1]": [{"prompt": "x", "formats": ["SHORT", "SHORT"]}],
     "tags": [{"text": TEXT, "tags": [str(number) for number in range(21)]}],
     "tags[0]": [{"text": TEXT, "tags": ["x" * 51]}, {"text": TEXT, "tags": [" "]}],
-    "images": [{"text": TEXT, "images": [PICTURE] * 11}],
+    "images": [{"text": TEXT, "images": [IMAGE] * 11}],
     "images[0].url": [{"text": TEXT, "images": [{"url": "javascript:alert(1)", "source": "OG"}]}],
-    "images[1].source": [{"text": TEXT, "images": [PICTURE, {**PICTURE, "source": "CAMERA"}]}],
+    "images[1].source": [{"text": TEXT, "images": [IMAGE, {**IMAGE, "source": "CAMERA"}]}],
 }
 
 
 @pytest.mark.parametrize(
-    ("field", "asked"), [(field, payload) for field, payloads in BAD.items() for payload in payloads]
+    ("field", "payload"), [(field, payload) for field, payloads in INVALID_REQUESTS.items() for payload in payloads]
 )
-async def test_invalid_request_names_field_and_stores_nothing(desk, tmp_path, field, asked):
+async def test_invalid_request_names_field_and_stores_nothing(desk, tmp_path, field, payload):
     with pytest.raises(InvalidError) as refused:
-        await desk.drafts.create(asked)
+        await desk.drafts.create(payload)
 
     assert field in [error.field for error in refused.value.errors]
     for table in ("draft", "item", "draft_event", "tag", "draft_image"):
-        assert rows(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
+        assert query_db(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]

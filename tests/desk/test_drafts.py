@@ -9,8 +9,8 @@ from copydesk.model.draft import Format, Status
 from copydesk.model.filters import Archived
 from copydesk.model.run import RunRequest
 from copydesk.model.source import SourceType
-from copydesk.model.wire import to_wire
-from desk_fixtures import NOW, ONE, THREE, TWO, Watch, Web, add, change, drafts_of, entry, feed, open_at, title
+from copydesk.model.wire import to_json_value
+from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, Watch, FakeWeb, create_source, execute_sql, list_drafts, entry, feed, open_desk_at, story_title
 
 SUBSTACK = "https://two.substack.com"
 
@@ -18,23 +18,23 @@ SUBSTACK = "https://two.substack.com"
 @pytest.fixture
 async def desk(tmp_path):
     """Twelve drafts of two sources of two types in two formats; every third one approved, one archived."""
-    web = Web()
-    web.put(ONE, feed(*(entry(number, hours=number + 1) for number in range(3))))
+    web = FakeWeb()
+    web.put(URL_ONE, feed(*(entry(number, hours=number + 1) for number in range(3))))
     web.put(f"{SUBSTACK}/feed", feed(*(entry(number, hours=number + 1) for number in range(3, 6))))
-    async with open_at(tmp_path, web) as desk:
-        await add(desk, tags=["b", "a"])
-        await add(desk, SUBSTACK, type="substack")
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk, tags=["b", "a"])
+        await create_source(desk, SUBSTACK, type="substack")
         await desk.pipeline.run(RunRequest(max_drafts=100, formats=("SHORT", "BLOG")))
-        drafts = await drafts_of(desk)
+        drafts = await list_drafts(desk)
         assert len(drafts) == 12
         for draft in drafts[::3]:
-            change(tmp_path, "UPDATE draft SET status = 'approved' WHERE id = ?", draft.id)
-        change(tmp_path, "UPDATE draft SET archived_at = 1 WHERE id = ?", drafts[0].id)
+            execute_sql(tmp_path, "UPDATE draft SET status = 'approved' WHERE id = ?", draft.id)
+        execute_sql(tmp_path, "UPDATE draft SET archived_at = 1 WHERE id = ?", drafts[0].id)
         yield desk
 
 
 async def test_filters_can_be_combined(desk):
-    drafts = await drafts_of(desk)
+    drafts = await list_drafts(desk)
     sources = [source.id for source in await desk.sources.list()]
     choices = product(
         (None, Status.APPROVED, Status.REJECTED),
@@ -68,7 +68,7 @@ async def test_filters_can_be_combined(desk):
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 12, 100])
 async def test_pages_are_stable_while_drafts_are_added(desk, limit):
-    expected = [draft.id for draft in reversed(await drafts_of(desk))]
+    expected = [draft.id for draft in reversed(await list_drafts(desk))]
     listed, cursor = [], None
     while True:
         page = await desk.drafts.list(limit=limit, cursor=cursor)
@@ -84,7 +84,7 @@ async def test_pages_are_stable_while_drafts_are_added(desk, limit):
 
 
 async def _add_draft(desk, number: int) -> None:
-    desk.ground.transport.put(ONE, feed(entry(100 + number)))
+    desk.ground.transport.put(URL_ONE, feed(entry(100 + number)))
     await desk.pipeline.run()
 
 
@@ -111,8 +111,8 @@ async def test_foreign_cursor_is_refused(desk, cursor):
 
 
 async def test_draft_and_item_as_json(desk):
-    draft = (await drafts_of(desk))[0]
-    document = to_wire(await desk.drafts.get(draft.id))
+    draft = (await list_drafts(desk))[0]
+    document = to_json_value(await desk.drafts.get(draft.id))
 
     assert isinstance(document, dict)
     assert list(document)[:13] == [
@@ -139,7 +139,7 @@ async def test_unknown_id_is_not_found(desk):
 
 async def test_queue_orders_pending_drafts_by_score(desk):
     queue = await desk.drafts.queue()
-    waiting = {draft.id for draft in await drafts_of(desk) if draft.status is Status.PENDING_REVIEW}
+    waiting = {draft.id for draft in await list_drafts(desk) if draft.status is Status.PENDING_REVIEW}
 
     assert {draft.id for draft in queue} == waiting
     assert len(queue) == await desk.drafts.count_to_review() == 8
@@ -150,30 +150,30 @@ async def test_queue_orders_pending_drafts_by_score(desk):
 
 async def test_archived_draft_leaves_queue(desk, tmp_path):
     (first, *rest) = await desk.drafts.queue()
-    change(tmp_path, "UPDATE draft SET archived_at = 1 WHERE id = ?", first.id)
+    execute_sql(tmp_path, "UPDATE draft SET archived_at = 1 WHERE id = ?", first.id)
 
     assert [draft.id for draft in await desk.drafts.queue()] == [draft.id for draft in rest]
 
 
 async def test_decisions_affect_next_scores(tmp_path):
     """Earlier approvals and rejections change the score of the next stories, and the score part says so."""
-    web, clock = Web(), Watch()
-    web.put(ONE, feed(entry(1)))
-    web.put(TWO, feed(entry(2)))
-    async with open_at(tmp_path, web, clock) as desk:
-        liked, disliked = await add(desk), await add(desk, TWO)
+    web, clock = FakeWeb(), Watch()
+    web.put(URL_ONE, feed(entry(1)))
+    web.put(URL_TWO, feed(entry(2)))
+    async with open_desk_at(tmp_path, web, clock) as desk:
+        liked, disliked = await create_source(desk), await create_source(desk, URL_TWO)
         await desk.pipeline.run()
         for source, status in ((liked, "approved"), (disliked, "rejected")):
-            change(tmp_path, "UPDATE draft SET status = ? WHERE source_id = ?", status, source.id)
-        web.put(ONE, feed(entry(3)))
-        web.put(TWO, feed(entry(4)))
-        clock.forward(60)
+            execute_sql(tmp_path, "UPDATE draft SET status = ? WHERE source_id = ?", status, source.id)
+        web.put(URL_ONE, feed(entry(3)))
+        web.put(URL_TWO, feed(entry(4)))
+        clock.advance(60)
         await desk.pipeline.run()
-        third, fourth = sorted((await drafts_of(desk))[2:], key=lambda draft: draft.item.title != title(3))
+        third, fourth = sorted((await list_drafts(desk))[2:], key=lambda draft: draft.item.title != story_title(3))
 
     parts = [{part.name: part for part in draft.score.parts} for draft in (third, fourth)]
     assert parts[0]["source"].why == "1 approved, 0 rejected from one.example"
     assert parts[1]["source"].why == "0 approved, 1 rejected from two.example"
     assert third.score.total > fourth.score.total
     assert third.created_at > NOW
-    assert THREE
+    assert URL_THREE

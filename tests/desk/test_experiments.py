@@ -9,17 +9,17 @@ from sqlalchemy import update
 import copydesk.drafting.writer as writer_module
 from copydesk.desk import Desk
 from copydesk.desk import experiments as module
-from copydesk.desk.experiments import unfollowed
-from copydesk.desk.trial import assign, next_turn, take, treatment_of
+from copydesk.desk.experiments import has_unsupported_variants
+from copydesk.desk.trial import claim_next, next_assignment, claim_assignment, get_treatment
 from copydesk.drafting.fake import FakeWriter
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Format
 from copydesk.model.experiment import Experiment, ExperimentStatus
 from copydesk.model.voice import Voice
-from copydesk.model.wire import to_wire
+from copydesk.model.wire import to_json_value
 from copydesk.store import experiments as kept
 from copydesk.store import tables
-from desk_fixtures import NOW, ONE, StubbornWriter, Watch, Web, add, cannot_write, entry, feed, open_at, rows, title
+from desk_fixtures import NOW, URL_ONE, FailingWriter, Watch, FakeWeb, create_source, writer_errors, entry, feed, open_desk_at, query_db, story_title
 from store_fixtures import add_draft, add_item, add_source, add_user
 
 HASHTAGS = {
@@ -39,46 +39,46 @@ HOOK = {
         {"id": "tells", "label": "tells", "config": {"hook": "figure"}},
     ],
 }
-FAR = "01890000-0000-7000-8000-000000000000"
+UNKNOWN_ID = "01890000-0000-7000-8000-000000000000"
 
 
 @pytest.fixture
-def watch() -> Watch:
+def clock() -> Watch:
     return Watch()
 
 
 @pytest.fixture
-async def desk(tmp_path, watch) -> AsyncIterator[Desk]:
-    async with open_at(tmp_path, clock=watch) as opened:
+async def desk(tmp_path, clock) -> AsyncIterator[Desk]:
+    async with open_desk_at(tmp_path, clock=clock) as opened:
         yield opened
 
 
-def arms(found: Experiment) -> dict[str, dict[str, object]]:
-    return {arm["id"]: arm for arm in found.results["arms"]}
+def arms_by_id(experiment: Experiment) -> dict[str, dict[str, object]]:
+    return {arm["id"]: arm for arm in experiment.results["arms"]}
 
 
-async def run(desk: Desk, web: Web, *numbers: int, **formats: object) -> None:
+async def run_pipeline(desk: Desk, web: FakeWeb, *numbers: int, **formats: object) -> None:
     """Run the pipeline over a feed with these stories."""
-    web.put(ONE, feed(*(entry(number) for number in numbers)))
+    web.put(URL_ONE, feed(*(entry(number) for number in numbers)))
     if not await desk.sources.list():
-        await add(desk)
+        await create_source(desk)
     await desk.pipeline.run()
 
 
-async def seed(desk: Desk, made: Experiment, variant: str, **values: object) -> str:
+async def add_assigned_draft(desk: Desk, experiment: Experiment, variant: str, **values: object) -> str:
     """Insert a draft as if it had been assigned to `variant`."""
 
     def insert(conn, user_id):
         item = add_item(conn, user_id, add_source(conn, user_id))
-        values.setdefault("experiment_id", made.id)
+        values.setdefault("experiment_id", experiment.id)
         return add_draft(conn, user_id, item, variant_id=variant, **values)
 
-    return await desk.ground.write(insert)
+    return await desk.ctx.write(insert)
 
 
 async def test_experiment_as_json(desk):
     experiment = await desk.experiments.create(HASHTAGS)
-    document = to_wire(experiment)
+    document = to_json_value(experiment)
 
     assert list(document) == [
         *("id", "name", "parameter", "status", "variants", "results", "startedAt", "endedAt", "createdAt")
@@ -132,20 +132,20 @@ async def test_experiments_are_listed_newest_first_by_status(desk):
         await desk.experiments.list("over")
 
 
-async def test_conclude_with_winner_then_archive(desk, watch):
+async def test_conclude_with_winner_then_archive(desk, clock):
     experiment = await desk.experiments.create(HASHTAGS)
-    watch.now = NOW.replace(hour=20)
+    clock.now = NOW.replace(hour=20)
     concluded = await desk.experiments.conclude(experiment.id, winner="b")
     assert (concluded.status, concluded.ended_at, concluded.results["winner"]) == (
         ExperimentStatus.CONCLUDED,
-        watch.now,
+        clock.now,
         "b",
     )
 
     archived = await desk.experiments.archive(experiment.id)
     assert (archived.status, archived.ended_at, archived.results["winner"]) == (
         ExperimentStatus.ARCHIVED,
-        watch.now,
+        clock.now,
         "b",
     )
 
@@ -185,21 +185,21 @@ async def test_unknown_and_foreign_experiments_are_not_found(desk):
 
     await desk.ground.write(give_away)
     assert await desk.experiments.list() == ()
-    for experiment_id in (FAR, experiment.id):
+    for experiment_id in (UNKNOWN_ID, experiment.id):
         for method in (desk.experiments.get, desk.experiments.conclude, desk.experiments.archive):
             with pytest.raises(NotFoundError, match="There is no experiment"):
                 await method(experiment_id)
 
 
 async def test_run_alternates_variants(tmp_path):
-    web = Web()
-    async with open_at(tmp_path, web) as desk:
+    web = FakeWeb()
+    async with open_desk_at(tmp_path, web) as desk:
         experiment = await desk.experiments.create(HASHTAGS)
-        await run(desk, web, 1, 2, 3)
-        await run(desk, web, 4, 5, 6)
-        results = arms(await desk.experiments.get(experiment.id))
+        await run_pipeline(desk, web, 1, 2, 3)
+        await run_pipeline(desk, web, 4, 5, 6)
+        results = arms_by_id(await desk.experiments.get(experiment.id))
 
-    assigned = rows(tmp_path, "SELECT experiment_id, variant_id FROM draft ORDER BY id")
+    assigned = query_db(tmp_path, "SELECT experiment_id, variant_id FROM draft ORDER BY id")
     assert {experiment_id for experiment_id, _ in assigned} == {experiment.id}
     # Variants are assigned in shuffled blocks of two that hold each variant once.
     assert [{variant for _, variant in assigned[start : start + 2]} for start in (0, 2, 4)] == [{"a", "b"}] * 3
@@ -207,27 +207,27 @@ async def test_run_alternates_variants(tmp_path):
 
 
 async def test_variant_changes_length(tmp_path):
-    web = Web()
+    web = FakeWeb()
     lengths = [
         {"id": str(max_length), "label": f"{max_length}", "config": {"length": max_length}} for max_length in (90, 250)
     ]
-    async with open_at(tmp_path, web) as desk:
+    async with open_desk_at(tmp_path, web) as desk:
         await desk.experiments.create({"name": "Length", "parameter": "length", "variants": lengths})
-        await run(desk, web, *range(1, 7))
+        await run_pipeline(desk, web, *range(1, 7))
 
-    texts = rows(tmp_path, "SELECT variant_id, text FROM draft")
+    texts = query_db(tmp_path, "SELECT variant_id, text FROM draft")
     assert all(len(str(text)) <= 90 for variant, text in texts if variant == "90")
     assert any(len(str(text)) > 90 for variant, text in texts if variant == "250")
 
 
 async def test_unmapped_parameter_is_passed_to_writer(tmp_path, monkeypatch):
-    web, writer = Web(), FakeWriter()
-    monkeypatch.setattr(writer_module, "choose_writer", lambda: writer)
-    async with open_at(tmp_path, web) as desk:
+    web, writer = FakeWeb(), FakeWriter()
+    monkeypatch.setattr(writer_module, "get_writer", lambda: writer)
+    async with open_desk_at(tmp_path, web) as desk:
         await desk.experiments.create(HOOK)
-        await run(desk, web, 1, 2, 3)
+        await run_pipeline(desk, web, 1, 2, 3)
         await desk.experiments.conclude((await desk.experiments.list())[0].id)
-        await run(desk, web, 4)
+        await run_pipeline(desk, web, 4)
 
     parameters = [brief.parameters for brief in writer.briefs]
     assert Counter(str(values) for values in parameters[:3]) == {
@@ -239,118 +239,118 @@ async def test_unmapped_parameter_is_passed_to_writer(tmp_path, monkeypatch):
 
 
 async def test_formats_are_assigned_separately(tmp_path):
-    web = Web()
-    async with open_at(tmp_path, web, pipeline__formats="SHORT,THREAD") as desk:
+    web = FakeWeb()
+    async with open_desk_at(tmp_path, web, pipeline__formats="SHORT,THREAD") as desk:
         await desk.experiments.create(HASHTAGS)
-        await run(desk, web, *range(1, 5))
+        await run_pipeline(desk, web, *range(1, 5))
 
     for format_name in ("SHORT", "THREAD"):
         variants = Counter(
-            row[0] for row in rows(tmp_path, "SELECT variant_id FROM draft WHERE format = ?", format_name)
+            row[0] for row in query_db(tmp_path, "SELECT variant_id FROM draft WHERE format = ?", format_name)
         )
         assert abs(variants["a"] - variants["b"]) <= 1
 
 
 async def test_oldest_active_experiment_is_used(tmp_path):
-    web = Web()
-    async with open_at(tmp_path, web) as desk:
+    web = FakeWeb()
+    async with open_desk_at(tmp_path, web) as desk:
         first, second = await desk.experiments.create(HASHTAGS), await desk.experiments.create(HOOK)
-        await run(desk, web, 1, 2)
+        await run_pipeline(desk, web, 1, 2)
         await desk.experiments.conclude(first.id)
-        await run(desk, web, 3)
+        await run_pipeline(desk, web, 3)
         await desk.experiments.conclude(second.id)
-        await run(desk, web, 4)
+        await run_pipeline(desk, web, 4)
 
-    experiment_ids = [row[0] for row in rows(tmp_path, "SELECT experiment_id FROM draft ORDER BY id")]
+    experiment_ids = [row[0] for row in query_db(tmp_path, "SELECT experiment_id FROM draft ORDER BY id")]
     assert experiment_ids == [first.id, first.id, second.id, None]
 
 
 async def test_draft_without_experiment(tmp_path):
-    web = Web()
-    async with open_at(tmp_path, web) as desk:
-        await run(desk, web, 1)
+    web = FakeWeb()
+    async with open_desk_at(tmp_path, web) as desk:
+        await run_pipeline(desk, web, 1)
 
-    assert rows(tmp_path, "SELECT experiment_id, variant_id FROM draft") == [(None, None)]
+    assert query_db(tmp_path, "SELECT experiment_id, variant_id FROM draft") == [(None, None)]
 
 
 async def test_failed_draft_uses_up_its_assignment(tmp_path, monkeypatch):
-    web, writer = Web(), StubbornWriter(cannot_write(title(2)))
-    monkeypatch.setattr(writer_module, "choose_writer", lambda: writer)
-    async with open_at(tmp_path, web) as desk:
+    web, writer = FakeWeb(), FailingWriter(writer_errors(story_title(2)))
+    monkeypatch.setattr(writer_module, "get_writer", lambda: writer)
+    async with open_desk_at(tmp_path, web) as desk:
         experiment = await desk.experiments.create(HASHTAGS)
-        await run(desk, web, 1, 2, 3, 4)
-        results = arms(await desk.experiments.get(experiment.id))
+        await run_pipeline(desk, web, 1, 2, 3, 4)
+        results = arms_by_id(await desk.experiments.get(experiment.id))
 
     assert sorted(arm["assigned"] for arm in results.values()) == [2, 2]
     assert sorted(arm["drafted"] for arm in results.values()) == [1, 2]
 
 
 async def test_contested_assignment_is_rewritten(tmp_path, monkeypatch):
-    web, hashtags = Web(), []
+    web, hashtags = FakeWeb(), []
 
-    class ContestingWriter(StubbornWriter):
+    class ContestingWriter(FailingWriter):
         async def write(self, brief):
             hashtags.append(brief.parameters["hashtags"])
             if len(hashtags) == 1:
-                await desk.ground.write(assign, brief.format)
+                await desk.ctx.write(claim_next, brief.format)
             return await super().write(brief)
 
-    monkeypatch.setattr(writer_module, "choose_writer", ContestingWriter)
-    async with open_at(tmp_path, web) as desk:
+    monkeypatch.setattr(writer_module, "get_writer", ContestingWriter)
+    async with open_desk_at(tmp_path, web) as desk:
         experiment = await desk.experiments.create(HASHTAGS)
-        await run(desk, web, 1)
-        results = arms(await desk.experiments.get(experiment.id))
+        await run_pipeline(desk, web, 1)
+        results = arms_by_id(await desk.experiments.get(experiment.id))
 
     assert sorted(hashtags) == [0, 2]
-    ((variant,),) = rows(tmp_path, "SELECT variant_id FROM draft")
+    ((variant,),) = query_db(tmp_path, "SELECT variant_id FROM draft")
     assert {"a": 0, "b": 2}[str(variant)] == hashtags[1]
     assert [arm["assigned"] for arm in results.values()] == [1, 1]
 
 
 async def test_draft_is_rewritten_when_experiment_ends(tmp_path, monkeypatch):
-    web, parameters = Web(), []
+    web, parameters = FakeWeb(), []
 
-    class ConcludingWriter(StubbornWriter):
+    class ConcludingWriter(FailingWriter):
         async def write(self, brief):
             parameters.append(brief.parameters)
             if len(parameters) == 1:
                 await desk.experiments.conclude(experiment.id)
             return await super().write(brief)
 
-    monkeypatch.setattr(writer_module, "choose_writer", ConcludingWriter)
-    async with open_at(tmp_path, web) as desk:
+    monkeypatch.setattr(writer_module, "get_writer", ConcludingWriter)
+    async with open_desk_at(tmp_path, web) as desk:
         experiment = await desk.experiments.create(HASHTAGS)
-        await run(desk, web, 1)
-        results = arms(await desk.experiments.get(experiment.id))
+        await run_pipeline(desk, web, 1)
+        results = arms_by_id(await desk.experiments.get(experiment.id))
 
     assert (len(parameters), parameters[1]) == (2, {})
-    assert rows(tmp_path, "SELECT variant_id FROM draft") == [(None,)]
+    assert query_db(tmp_path, "SELECT variant_id FROM draft") == [(None,)]
     assert [arm["assigned"] for arm in results.values()] == [0, 0]
 
 
 async def test_draft_without_assignment_joins_no_experiment(tmp_path, monkeypatch):
-    web = Web()
+    web = FakeWeb()
 
-    class ContestingWriter(StubbornWriter):
+    class ContestingWriter(FailingWriter):
         async def write(self, brief):
             if brief.parameters:
-                await desk.ground.write(assign, brief.format)
+                await desk.ctx.write(claim_next, brief.format)
             return await super().write(brief)
 
-    monkeypatch.setattr(writer_module, "choose_writer", ContestingWriter)
-    async with open_at(tmp_path, web) as desk:
+    monkeypatch.setattr(writer_module, "get_writer", ContestingWriter)
+    async with open_desk_at(tmp_path, web) as desk:
         await desk.experiments.create(HASHTAGS)
-        await run(desk, web, 1)
+        await run_pipeline(desk, web, 1)
 
-    assert rows(tmp_path, "SELECT variant_id FROM draft") == [(None,)]
+    assert query_db(tmp_path, "SELECT variant_id FROM draft") == [(None,)]
 
 
 async def test_assignment_is_claimed_once(desk):
     await desk.experiments.create(HASHTAGS)
 
     def claim_twice(conn, user_id):
-        first, second = (next_turn(conn, user_id, Format.SHORT, ("x",)) for _ in range(2))
-        return first == second, take(conn, user_id, first), take(conn, user_id, second), take(conn, user_id, first)
+        first, second = (next_assignment(conn, user_id, Format.SHORT, ("x",)) for _ in range(2))
+        return first == second, claim_assignment(conn, user_id, first), claim_assignment(conn, user_id, second), claim_assignment(conn, user_id, first)
 
     assert await desk.ground.write(claim_twice) == (True, True, False, False)
 
@@ -360,7 +360,7 @@ async def test_variant_counts_differ_by_at_most_one(desk):
     counts: dict[str, Counter[str]] = {}
     for number in range(60):
         platforms = ("x",) if number % 3 else ("x", "bluesky")
-        assignment = await desk.ground.write(assign, Format.SHORT, platforms)
+        assignment = await desk.ground.write(claim_next, Format.SHORT, platforms)
         stratum_counts = counts.setdefault(assignment.stratum, Counter())
         stratum_counts[assignment.variant_id] += 1
         assert max(stratum_counts.values()) - min(stratum_counts[variant["id"]] for variant in HOOK["variants"]) <= 1
@@ -370,10 +370,10 @@ async def test_variant_counts_differ_by_at_most_one(desk):
 
 async def test_draft_keeps_treatment_after_conclusion(desk):
     experiment = await desk.experiments.create(HASHTAGS)
-    draft = await seed(desk, experiment, "b")
-    unassigned = await seed(desk, experiment, None, experiment_id=None)
+    draft = await add_assigned_draft(desk, experiment, "b")
+    unassigned = await add_assigned_draft(desk, experiment, None, experiment_id=None)
     await desk.experiments.conclude(experiment.id)
-    treatment = await desk.ground.read(treatment_of, draft)
+    treatment = await desk.ground.read(get_treatment, draft)
 
     assert (treatment.experiment_id, treatment.variant_id, treatment.parameters) == (
         experiment.id,
@@ -381,20 +381,20 @@ async def test_draft_keeps_treatment_after_conclusion(desk):
         {"hashtags": 2},
     )
     assert treatment.voice(Voice(), Format.SHORT).of(Format.SHORT).hashtags == 2
-    assert await desk.ground.read(treatment_of, unassigned) is None
-    assert await desk.ground.read(treatment_of, FAR) is None
+    assert await desk.ground.read(get_treatment, unassigned) is None
+    assert await desk.ground.read(get_treatment, UNKNOWN_ID) is None
 
 
 async def test_results_are_a_funnel(desk):
     experiment = await desk.experiments.create(HASHTAGS)
     for status in ("approved", "scheduled", "rejected", "pending_review"):
-        await seed(desk, experiment, "a", status=status)
-    await seed(desk, experiment, "a", status="generation_failed", text="")
-    posted = [await seed(desk, experiment, "b", status="posted") for _ in range(3)]
+        await add_assigned_draft(desk, experiment, "a", status=status)
+    await add_assigned_draft(desk, experiment, "a", status="generation_failed", text="")
+    posted = [await add_assigned_draft(desk, experiment, "b", status="posted") for _ in range(3)]
     await desk.engagement.record({"draftId": posted[0], "platform": "x", "likes": 5, "impressions": 100})
     await desk.engagement.record({"draftId": posted[0], "platform": "mastodon", "likes": 7})
     await desk.engagement.record({"draftId": posted[1], "platform": "x", "likes": 5, "impressions": 300})
-    results = arms(await desk.experiments.get(experiment.id))
+    results = arms_by_id(await desk.experiments.get(experiment.id))
 
     a, b = results["a"], results["b"]
     assert (a["drafted"], a["accepted"], a["rejected"], a["published"], a["measured"]) == (4, 2, 1, 0, 0)
@@ -406,17 +406,17 @@ async def test_results_are_a_funnel(desk):
 
 async def test_only_newest_version_is_counted(desk):
     experiment = await desk.experiments.create(HASHTAGS)
-    old = await seed(desk, experiment, "a", status="changes_requested")
-    await seed(desk, experiment, "a", status="approved", regenerated_from_id=old)
-    results = arms(await desk.experiments.get(experiment.id))
+    old = await add_assigned_draft(desk, experiment, "a", status="changes_requested")
+    await add_assigned_draft(desk, experiment, "a", status="approved", regenerated_from_id=old)
+    results = arms_by_id(await desk.experiments.get(experiment.id))
 
     assert (results["a"]["drafted"], results["a"]["accepted"]) == (1, 1)
 
 
 async def test_edit_ratio(desk):
     experiment = await desk.experiments.create(HASHTAGS)
-    edited = await seed(desk, experiment, "a", status="approved", text="one two three five")
-    await seed(desk, experiment, "a", status="approved", text="as it was")
+    edited = await add_assigned_draft(desk, experiment, "a", status="approved", text="one two three five")
+    await add_assigned_draft(desk, experiment, "a", status="approved", text="as it was")
 
     def insert_edits(conn, user_id):
         event = {"draft_id": edited, "user_id": user_id, "at": NOW, "who": "user", "kind": "change", "action": "edit"}
@@ -426,9 +426,9 @@ async def test_edit_ratio(desk):
             conn.execute(tables.draft_event.insert().values(row))
 
     await desk.ground.write(insert_edits)
-    ratio = arms(await desk.experiments.get(experiment.id))["a"]["meanEditRatio"]
+    ratio = arms_by_id(await desk.experiments.get(experiment.id))["a"]["meanEditRatio"]
     assert 0 < ratio <= 0.25
-    assert [edit.written for edit in await desk.ground.read(kept.edited, experiment.id)] == ["one two three four"]
+    assert [edit.written for edit in await desk.ground.read(kept.list_edited, experiment.id)] == ["one two three four"]
 
 
 async def test_foreign_drafts_are_not_counted(desk):
@@ -440,19 +440,19 @@ async def test_foreign_drafts_are_not_counted(desk):
         add_draft(conn, foreign_user, item, experiment_id=experiment.id, variant_id="a", status="approved")
 
     await desk.ground.write(insert)
-    assert arms(await desk.experiments.get(experiment.id))["a"]["drafted"] == 0
+    assert arms_by_id(await desk.experiments.get(experiment.id))["a"]["drafted"] == 0
 
 
 async def test_unfollowed_parameters_are_reported(desk):
-    assert unfollowed(await desk.experiments.create(HOOK))
-    assert not unfollowed(await desk.experiments.create(HASHTAGS))
+    assert has_unsupported_variants(await desk.experiments.create(HOOK))
+    assert not has_unsupported_variants(await desk.experiments.create(HASHTAGS))
 
 
 async def test_list_loads_texts_per_experiment(desk, monkeypatch):
     ids = [(await desk.experiments.create(experiment)).id for experiment in (HASHTAGS, HOOK)]
     calls: list[str] = []
-    original_edited, original_compare = kept.edited, module._shown
-    monkeypatch.setattr(kept, "edited", lambda *args: calls.append(args[2]) or original_edited(*args))
-    monkeypatch.setattr(module, "_shown", lambda *args: calls.append("compared") or original_compare(*args))
+    original_edited, original_compare = kept.list_edited, module._compute_results
+    monkeypatch.setattr(kept, "list_edited", lambda *args: calls.append(args[2]) or original_edited(*args))
+    monkeypatch.setattr(module, "_compute_results", lambda *args: calls.append("compared") or original_compare(*args))
     assert [experiment.id for experiment in await desk.experiments.list()] == ids[::-1]
     assert calls == [ids[1], "compared", ids[0], "compared"]

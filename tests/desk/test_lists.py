@@ -12,13 +12,13 @@ from sqlalchemy import Connection, create_engine, delete, event, insert, update
 
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
-from copydesk.model.filters import Archived, Filters, checked_filters
+from copydesk.model.filters import Archived, Filters, validate_filters
 from copydesk.model.source import SourceType
-from copydesk.model.wire import iso
+from copydesk.model.wire import format_iso
 from copydesk.store import lists, tables
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import _create_tables
-from desk_fixtures import NOW, open_at
+from desk_fixtures import NOW, open_desk_at
 from store_fixtures import add_draft, add_item, add_source, add_user
 
 STATES = (Status.PENDING_REVIEW, Status.APPROVED, Status.SCHEDULED, Status.REJECTED)
@@ -38,21 +38,21 @@ def connection():
 
 
 @pytest.fixture(scope="module")
-def shelf(connection):
+def draft_set(connection):
     """A random mix of drafts of two users."""
-    return Shelf(connection, 120)
+    return DraftSet(connection, 120)
 
 
-class Shelf:
+class DraftSet:
     """Random drafts in the database, and their values kept apart for comparison."""
 
     def __init__(self, connection: Connection, drafts: int) -> None:
         self.connection = connection
-        self.chance = random.Random(5)
+        self.rng = random.Random(5)
         self.user, self.other = add_user(connection), add_user(connection, "Bea")
         self.sources = {user: [add_source(connection, user) for _ in range(2)] for user in (self.user, self.other)}
         self.tags = {user: [self._tag(user, name) for name in TAGS] for user in (self.user, self.other)}
-        self.kept: dict[str, dict[str, object]] = {}
+        self.expected: dict[str, dict[str, object]] = {}
         for _ in range(drafts):
             self.add(self.user)
             self.add(self.other)
@@ -64,7 +64,7 @@ class Shelf:
 
     def add(self, user: str) -> str:
         """Add a draft with random values and return its id."""
-        rng = self.chance
+        rng = self.rng
         source = rng.randrange(2)
         values = {
             "status": rng.choice(STATES),
@@ -81,15 +81,15 @@ class Shelf:
             row = {"tag_id": self.tags[user][tag], "draft_id": draft_id, "user_id": user}
             self.connection.execute(insert(tables.draft_tag).values(row))
         if user == self.user:
-            self.kept[draft_id] = values | {"tags": {TAGS[tag] for tag in tags}}
+            self.expected[draft_id] = values | {"tags": {TAGS[tag] for tag in tags}}
         return draft_id
 
-    def wanted(self, filters: Filters) -> list[str]:
+    def matching_ids(self, filters: Filters) -> list[str]:
         """Return the ids that a list must hold, newest first."""
-        return [draft_id for draft_id in sorted(self.kept, reverse=True) if fits(self.kept[draft_id], filters)]
+        return [draft_id for draft_id in sorted(self.expected, reverse=True) if matches(self.expected[draft_id], filters)]
 
 
-def fits(draft: dict, filters: Filters) -> bool:
+def matches(draft: dict, filters: Filters) -> bool:
     """Return whether a draft passes the filters, computed without the database."""
     scheduled_at, (after, before) = draft["scheduled_at"], (filters.scheduled_after, filters.scheduled_before)
     fields_match = all(getattr(filters, name) in (None, draft[name]) for name in ("format", "source_id", "source_type"))
@@ -108,15 +108,15 @@ def fits(draft: dict, filters: Filters) -> bool:
     )
 
 
-STATUS = [(), (Status.APPROVED,), (Status.APPROVED, Status.REJECTED), STATES, (Status.MISSED,)]
-WINDOWS = [(None, None), (NOW, None), (None, NOW), (NOW - timedelta(hours=9), NOW), (NOW, NOW)]
-TAGGED = [(), ("a",), ("ä, c",), ("a", "b"), ("a", "none"), ("b", "ä, c", "a")]
+STATUS_FILTERS = [(), (Status.APPROVED,), (Status.APPROVED, Status.REJECTED), STATES, (Status.MISSED,)]
+TIME_WINDOWS = [(None, None), (NOW, None), (None, NOW), (NOW - timedelta(hours=9), NOW), (NOW, NOW)]
+TAG_FILTERS = [(), ("a",), ("ä, c",), ("a", "b"), ("a", "none"), ("b", "ä, c", "a")]
 
 
-def every_filter(shelf: Shelf):
+def filter_combinations(shelf: DraftSet):
     """Yield every combination of representative filter values."""
     sources = (None, *shelf.sources[shelf.user], shelf.sources[shelf.other][0])
-    choices = product(STATUS, (None, Format.BLOG), sources, (None, *TYPES), TAGGED, WINDOWS, Archived)
+    choices = product(STATUS_FILTERS, (None, Format.BLOG), sources, (None, *TYPES), TAG_FILTERS, TIME_WINDOWS, Archived)
     for status, draft_format, source, source_type, tags, (after, before), archived in choices:
         yield Filters(
             status=status,
@@ -130,40 +130,40 @@ def every_filter(shelf: Shelf):
         )
 
 
-def test_filter_combinations_match(shelf):
-    for filters in random.Random(3).sample(list(every_filter(shelf)), 1500):
-        ids = lists.ids(shelf.connection, shelf.user, filters, limit=500, before=None)
-        assert list(ids) == shelf.wanted(filters), filters
+def test_filter_combinations_match(draft_set):
+    for filters in random.Random(3).sample(list(filter_combinations(draft_set)), 1500):
+        ids = lists.list_ids(draft_set.connection, draft_set.user, filters, limit=500, before=None)
+        assert list(ids) == draft_set.wanted(filters), filters
 
 
-def test_page_holds_drafts_with_tags(shelf):
-    for filters in random.Random(4).sample(list(every_filter(shelf)), 100):
-        drafts, _ = lists.page(shelf.connection, shelf.user, filters, limit=500, before=None)
-        assert [draft.id for draft in drafts] == shelf.wanted(filters)
-        assert [set(draft.tags) for draft in drafts] == [shelf.kept[draft.id]["tags"] for draft in drafts]
+def test_page_holds_drafts_with_tags(draft_set):
+    for filters in random.Random(4).sample(list(filter_combinations(draft_set)), 100):
+        drafts, _ = lists.list_page(draft_set.connection, draft_set.user, filters, limit=500, before=None)
+        assert [draft.id for draft in drafts] == draft_set.wanted(filters)
+        assert [set(draft.tags) for draft in drafts] == [draft_set.kept[draft.id]["tags"] for draft in drafts]
 
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_pages_are_stable_under_concurrent_changes(shelf, data):
+def test_pages_are_stable_under_concurrent_changes(draft_set, data):
     """Drafts that match from the first page to the last are visited exactly once, whatever happens to the others."""
-    filters = data.draw(st.sampled_from(FEW))
+    filters = data.draw(st.sampled_from(COMMON_FILTERS))
     limit = data.draw(st.integers(1, 30))
-    matching, changed, visited, last_id = set(shelf.wanted(filters)), set(), [], None
+    matching, changed, visited, last_id = set(draft_set.wanted(filters)), set(), [], None
     while True:
-        page = lists.ids(shelf.connection, shelf.user, filters, limit=limit, before=last_id)
+        page = lists.list_ids(draft_set.connection, draft_set.user, filters, limit=limit, before=last_id)
         visited += page
         if len(page) < limit:
             break
         last_id = page[-1]
         if len(changed) < 40:
-            changed |= _change_randomly(shelf, data.draw(st.sampled_from(("add", "change", "archive", "delete"))))
+            changed |= _change_randomly(draft_set, data.draw(st.sampled_from(("add", "change", "archive", "delete"))))
     assert len(visited) == len(set(visited))
     assert set(visited) - changed == matching - changed
     assert visited == sorted(visited, reverse=True)
 
 
-FEW = [
+COMMON_FILTERS = [
     Filters(),
     Filters(status=(Status.APPROVED,)),
     Filters(status=STATES[:3]),
@@ -174,42 +174,42 @@ FEW = [
 ]
 
 
-def _change_randomly(shelf: Shelf, kind: str) -> set[str]:
+def _change_randomly(shelf: DraftSet, kind: str) -> set[str]:
     if kind == "add":
         return {shelf.add(shelf.user)}
-    draft_id = shelf.chance.choice(sorted(shelf.kept))
+    draft_id = shelf.rng.choice(sorted(shelf.expected))
     condition = tables.draft.c.id == draft_id
     if kind == "delete":
         shelf.connection.execute(delete(tables.draft).where(condition))
-        del shelf.kept[draft_id]
+        del shelf.expected[draft_id]
     else:
-        values = {"status": shelf.chance.choice(STATES)} if kind == "change" else {"archived_at": NOW}
+        values = {"status": shelf.rng.choice(STATES)} if kind == "change" else {"archived_at": NOW}
         shelf.connection.execute(update(tables.draft).where(condition).values(values))
-        shelf.kept[draft_id] |= values
+        shelf.expected[draft_id] |= values
     return {draft_id}
 
 
-def test_queries_use_indexes_without_sorting(shelf):
+def test_queries_use_indexes_without_sorting(draft_set):
     """Except for time windows, which are short, and several statuses, each of which yields at most one page."""
     for filters in (Filters(), Filters(format=Format.BLOG), Filters(source_id="s"), Filters(source_type=TYPES[0])):
-        assert "TEMP B-TREE" not in _plan(shelf, filters)
+        assert "TEMP B-TREE" not in _plan(draft_set, filters)
     for filters in (Filters(status=(Status.APPROVED,)), Filters(tags=("a",)), Filters(tags=("a", "b"))):
-        assert "TEMP B-TREE" not in _plan(shelf, filters)
-    assert "SEARCH tagged USING" in _plan(shelf, Filters(tags=("a",), status=STATES[:1]))
-    assert "scheduled_at_id (user_id=? AND scheduled_at>?)" in _plan(shelf, Filters(scheduled_after=NOW))
-    several = _plan(shelf, Filters(status=STATES))
+        assert "TEMP B-TREE" not in _plan(draft_set, filters)
+    assert "SEARCH tagged USING" in _plan(draft_set, Filters(tags=("a",), status=STATES[:1]))
+    assert "scheduled_at_id (user_id=? AND scheduled_at>?)" in _plan(draft_set, Filters(scheduled_after=NOW))
+    several = _plan(draft_set, Filters(status=STATES))
     assert several.count("status_id_archived_at (user_id=? AND status=? AND id<?)") == len(STATES)
 
 
-def _plan(shelf: Shelf, filters: Filters) -> str:
-    for shape in (lists.shape_of(filters, None), lists.shape_of(filters, "x")):
-        values = lists.values_of(shelf.user, filters, 25, "x")
-        rows = shelf.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {lists._page(shape)}", values)
+def _plan(shelf: DraftSet, filters: Filters) -> str:
+    for shape in (lists.page_shape(filters, None), lists.page_shape(filters, "x")):
+        values = lists.page_parameters(shelf.user, filters, 25, "x")
+        rows = shelf.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {lists._page_sql(shape)}", values)
         plan = "\n".join(row.detail for row in rows)
     return plan
 
 
-ASKED = {
+VALID_FILTERS = {
     "nothing": ({}, Filters()),
     "None for each": ({"status": None, "tags": None, "archived": None, "format": None}, Filters()),
     "words for enumerations": (
@@ -221,18 +221,18 @@ ASKED = {
     "tags as on the wire": ({"tags": " a,b ,,a,"}, Filters(tags=("a", "b"))),
     "a comma alone": ({"tags": ","}, Filters()),
     "tags as a list": ({"tags": ["ä, c"]}, Filters(tags=("ä, c",))),
-    "an offset": ({"scheduled_after": iso(NOW)[:-1] + "+00:00"}, Filters(scheduled_after=NOW)),
+    "an offset": ({"scheduled_after": format_iso(NOW)[:-1] + "+00:00"}, Filters(scheduled_after=NOW)),
     "a time": ({"scheduled_before": NOW}, Filters(scheduled_before=NOW)),
 }
 
 
-@pytest.mark.parametrize("case", ASKED)
+@pytest.mark.parametrize("case", VALID_FILTERS)
 def test_filters_are_parsed(case):
-    request, expected = ASKED[case]
-    assert checked_filters(request) == expected
+    request, expected = VALID_FILTERS[case]
+    assert validate_filters(request) == expected
 
 
-REFUSED = {
+INVALID_FILTERS = {
     "status": ("lost", "status: takes one of pending_generation, "),
     "format": ("short", "format: takes one of SHORT, THREAD, BLOG"),
     "source_id": ("", "sourceId: takes 1 to 100 characters, not 0"),
@@ -246,10 +246,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", INVALID_FILTERS)
 async def test_invalid_filter_names_field(tmp_path, name):
-    value, message = REFUSED[name]
-    async with open_at(tmp_path) as desk:
+    value, message = INVALID_FILTERS[name]
+    async with open_desk_at(tmp_path) as desk:
         with pytest.raises(InvalidError, match=f"^{message}"):
             await desk.drafts.list(**{name: value})
         with pytest.raises(InvalidError, match=f"^{message}"):
@@ -258,7 +258,7 @@ async def test_invalid_filter_names_field(tmp_path, name):
 
 def test_all_invalid_filters_are_listed():
     with pytest.raises(InvalidError) as refused:
-        checked_filters(
+        validate_filters(
             {
                 "status": ["approved", "lost", "approved"],
                 "tags": ["a"] * 21,
@@ -274,24 +274,24 @@ def test_all_invalid_filters_are_listed():
 
 @pytest.mark.parametrize("limit", [True, 2.0, "25", None, 10**30])
 async def test_limit_is_a_whole_number(tmp_path, limit):
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         with pytest.raises(InvalidError, match="limit: takes 1 to 100"):
             await desk.drafts.list(limit=limit)
 
 
 async def test_cursor_is_bound_to_user(tmp_path):
     """A server for many users must not answer one user's cursor for another."""
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
 
         def fill(conn: Connection, user: str) -> None:
             for _ in range(3):
                 add_draft(conn, user, add_item(conn, user, add_source(conn, user)), source_type="rss")
 
-        await desk.ground.write(fill)
+        await desk.ctx.write(fill)
         cursor = (await desk.drafts.list(limit=1)).next_cursor
         assert cursor
         assert len((await desk.drafts.list(cursor=cursor)).items) == 2
-        other_id = await desk.ground.write(lambda conn, _: add_user(conn, "Bea"))
-        desk.ground.user = msgspec.structs.replace(desk.ground.user, id=other_id)
+        other_id = await desk.ctx.write(lambda conn, _: add_user(conn, "Bea"))
+        desk.ctx.user = msgspec.structs.replace(desk.ctx.user, id=other_id)
         with pytest.raises(InvalidError, match="cursor"):
             await desk.drafts.list(cursor=cursor)

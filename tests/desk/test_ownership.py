@@ -7,7 +7,7 @@ import pytest
 from copydesk.errors import CopydeskError
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.store.ids import new_id
-from desk_fixtures import NOW, ONE, Web, add, change, drafts_of, entry, feed, open_at, rows, title, titles
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, execute_sql, list_drafts, entry, feed, open_desk_at, query_db, story_title, draft_titles
 
 OPERATIONS = {
     "get a source": lambda desk, ids: desk.sources.get(ids["source"]),
@@ -44,18 +44,18 @@ TABLES = ("source", "item", "draft", "run", "draft_event", "engagement", "experi
 
 
 @pytest.fixture
-async def theirs(tmp_path):
+async def foreign_ids(tmp_path):
     """The ids of another user's rows, in a desk whose current user owns nothing."""
-    web = Web()
-    web.put(ONE, feed(entry(1)))
-    async with open_at(tmp_path, web) as desk:
-        source = await add(desk, name="Theirs")
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    async with open_desk_at(tmp_path, web) as desk:
+        source = await create_source(desk, name="Theirs")
         await desk.pipeline.run()
-        (draft,) = await drafts_of(desk)
+        (draft,) = await list_drafts(desk)
         run = await desk.pipeline.queue()
         experiment = await desk.experiments.create(EXPERIMENT)
     # The desk belongs to the first user; insert one that sorts before the user who owns the rows.
-    change(
+    execute_sql(
         tmp_path,
         "INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'new', 'UTC', 0)",
         "0" * 8 + new_id(NOW)[8:],
@@ -63,7 +63,7 @@ async def theirs(tmp_path):
     return {"source": source.id, "draft": draft.id, "item": draft.item_id, "run": run.id, "experiment": experiment.id}
 
 
-async def answer(work) -> tuple[object, ...]:
+async def outcome_of(work) -> tuple[object, ...]:
     try:
         return ("ok", await work)
     except CopydeskError as error:
@@ -71,33 +71,33 @@ async def answer(work) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_foreign_rows_are_not_found(tmp_path, theirs, operation):
-    web, operate = Web(), OPERATIONS[operation]
-    before = [rows(tmp_path, f"SELECT * FROM {table}") for table in TABLES]
-    async with open_at(tmp_path, web) as desk:
-        expected = await answer(operate(desk, dict.fromkeys(theirs, "nobody")))
-        assert await answer(operate(desk, theirs)) == expected
+async def test_foreign_rows_are_not_found(tmp_path, foreign_ids, operation):
+    web, operate = FakeWeb(), OPERATIONS[operation]
+    before = [query_db(tmp_path, f"SELECT * FROM {table}") for table in TABLES]
+    async with open_desk_at(tmp_path, web) as desk:
+        expected = await outcome_of(operate(desk, dict.fromkeys(foreign_ids, "nobody")))
+        assert await outcome_of(operate(desk, foreign_ids)) == expected
         assert expected[1] == "not-found"
-    after = [rows(tmp_path, f"SELECT * FROM {table}") for table in TABLES]
+    after = [query_db(tmp_path, f"SELECT * FROM {table}") for table in TABLES]
 
     assert after == before
-    assert web.urls == []
+    assert web.requested_urls == []
 
 
-async def test_lists_and_runs_hold_only_own_rows(tmp_path, theirs):
-    web = Web()
-    web.put(ONE, feed(entry(1)))
-    async with open_at(tmp_path, web) as desk:
+async def test_lists_and_runs_hold_only_own_rows(tmp_path, foreign_ids):
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    async with open_desk_at(tmp_path, web) as desk:
         assert await desk.sources.list() == ()
         assert (await desk.drafts.list()).items == ()
         assert await desk.drafts.queue() == ()
-        assert (await desk.pipeline.runs()).items == ()
-        assert await desk.sources.export_opml() == (await desk.sources.export_opml()).replace(ONE, "")
+        assert (await desk.pipeline.list()).items == ()
+        assert await desk.sources.export_opml() == (await desk.sources.export_opml()).replace(URL_ONE, "")
         # The other user's queued run must not block this one, nor their drafted story exclude this one's.
-        await add(desk)
+        await create_source(desk)
         run = await desk.pipeline.run()
         assert run.status is RunStatus.SUCCEEDED
-        assert await titles(desk) == [title(1)]
+        assert await draft_titles(desk) == [story_title(1)]
 
-    assert rows(tmp_path, "SELECT status FROM run WHERE id = ?", theirs["run"]) == [("queued",)]
-    assert rows(tmp_path, "SELECT count(*), count(DISTINCT user_id) FROM draft") == [(2, 2)]
+    assert query_db(tmp_path, "SELECT status FROM run WHERE id = ?", foreign_ids["run"]) == [("queued",)]
+    assert query_db(tmp_path, "SELECT count(*), count(DISTINCT user_id) FROM draft") == [(2, 2)]

@@ -9,95 +9,95 @@ import pytest
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Action, Status
 from copydesk.model.schedule import Slot
-from copydesk.model.transitions import after, allowed_actions, may_edit
-from copydesk.model.wire import to_wire
+from copydesk.model.transitions import next_status, allowed_actions, can_edit
+from copydesk.model.wire import to_json_value
 from copydesk.store import schedule
-from desk_fixtures import NOW, ONE, Watch, Web, add, change, drafts_of, entry, feed, open_at, rows
+from desk_fixtures import NOW, URL_ONE, Watch, FakeWeb, create_source, execute_sql, list_drafts, entry, feed, open_desk_at, query_db
 
 LATER = NOW + timedelta(days=2)
 MONDAY, WEDNESDAY = Slot(day_of_week=1, hour=9, minute=0), Slot(day_of_week=3, hour=14, minute=30)
-NOBODY = "019c4a5e-0000-7000-8000-000000000000"
+UNKNOWN_ID = "019c4a5e-0000-7000-8000-000000000000"
 
 
 @pytest.fixture
 async def desk(tmp_path):
-    async with open_at(tmp_path, Web()) as desk:
+    async with open_desk_at(tmp_path, FakeWeb()) as desk:
         yield desk
 
 
-async def new(desk, text: str = "The harbour opens on Monday.") -> str:
+async def create_draft(desk, text: str = "The harbour opens on Monday.") -> str:
     """Create a draft that awaits review and return its id."""
     return (await desk.drafts.create({"text": text})).drafts[0].id
 
 
-async def approved(desk) -> str:
-    draft_id = await new(desk)
+async def create_approved(desk) -> str:
+    draft_id = await create_draft(desk)
     await desk.drafts.approve(draft_id)
     return draft_id
 
 
-def put(home, draft_id: str, **columns: object) -> None:
+def set_columns(home, draft_id: str, **columns: object) -> None:
     """Change columns of a draft directly in the database."""
     assignments = ", ".join(f"{name} = ?" for name in columns)
-    change(home, f"UPDATE draft SET {assignments} WHERE id = ?", *columns.values(), draft_id)
+    execute_sql(home, f"UPDATE draft SET {assignments} WHERE id = ?", *columns.values(), draft_id)
 
 
-def whole(home) -> list[list[tuple[object, ...]]]:
+def snapshot(home) -> list[list[tuple[object, ...]]]:
     """Return all rows that belong to drafts."""
-    return [rows(home, f"SELECT * FROM {table}") for table in ("draft", "draft_event", "item", "draft_tag")]
+    return [query_db(home, f"SELECT * FROM {table}") for table in ("draft", "draft_event", "item", "draft_tag")]
 
 
-def asking(action: Action) -> dict[str, object]:
+def request_for(action: Action) -> dict[str, object]:
     return {"action": action, "scheduledAt": LATER} if action is Action.RESCHEDULE else {"action": action}
 
 
 async def set_slots(desk, *slots: Slot) -> None:
-    await desk.ground.write(schedule.set_slots, slots)
+    await desk.ground.write(schedule.replace_slots, slots)
 
 
 async def test_action_status_matrix(desk, tmp_path):
     await set_slots(desk, MONDAY)
-    draft_id = await new(desk)
+    draft_id = await create_draft(desk)
     for version, (action, status) in enumerate(product(set(Action) - {Action.POST}, Status), start=100):
-        put(tmp_path, draft_id, status=status.value, archived_at=None, version=version * 2, scheduled_at=None)
-        before = whole(tmp_path)
+        set_columns(tmp_path, draft_id, status=status.value, archived_at=None, version=version * 2, scheduled_at=None)
+        before = snapshot(tmp_path)
         if action in allowed_actions(status, archived=False):
-            assert (await desk.drafts.change(draft_id, asking(action))).status == after(action, status, archived=False)
+            assert (await desk.drafts.change(draft_id, request_for(action))).status == next_status(action, status, archived=False)
             continue
         with pytest.raises(ConflictError) as refused:
-            await desk.drafts.change(draft_id, asking(action))
+            await desk.drafts.change(draft_id, request_for(action))
         assert f"This draft is {status}; {action} is not possible." in str(refused.value)
         assert refused.value.current_status == status
         assert refused.value.allowed_actions == allowed_actions(status, archived=False)
-        assert whole(tmp_path) == before
+        assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("status", Status)
 async def test_edit_is_possible_in_allowed_statuses(desk, tmp_path, status):
-    draft_id = await new(desk)
-    put(tmp_path, draft_id, status=status.value)
-    before = whole(tmp_path)
-    if may_edit(status, archived=False):
+    draft_id = await create_draft(desk)
+    set_columns(tmp_path, draft_id, status=status.value)
+    before = snapshot(tmp_path)
+    if can_edit(status, archived=False):
         assert (await desk.drafts.edit(draft_id, "Another text.")).text == "Another text."
         return
     with pytest.raises(ConflictError, match=f"This draft is {status}; edit is not possible"):
         await desk.drafts.edit(draft_id, "Another text.")
-    assert whole(tmp_path) == before
+    assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("action", Action)
 async def test_archived_draft_accepts_no_action(desk, tmp_path, action):
-    draft_id = await new(desk)
+    draft_id = await create_draft(desk)
     await desk.drafts.archive(draft_id)
-    before = whole(tmp_path)
+    before = snapshot(tmp_path)
     with pytest.raises(ConflictError, match="This draft is archived"):
-        await desk.drafts.change(draft_id, asking(action))
+        await desk.drafts.change(draft_id, request_for(action))
 
-    assert whole(tmp_path) == before
+    assert snapshot(tmp_path) == before
 
 
 async def test_change_returns_draft_without_item(desk):
-    document = to_wire(await desk.drafts.approve(await new(desk)))
+    document = to_json_value(await desk.drafts.approve(await create_draft(desk)))
 
     assert isinstance(document, dict)
     assert "item" not in document
@@ -106,11 +106,11 @@ async def test_change_returns_draft_without_item(desk):
 
 async def test_change_increments_version_and_writes_event(tmp_path):
     clock = Watch()
-    async with open_at(tmp_path, Web(), clock) as desk:
-        draft_id = await new(desk)
-        clock.forward(60)
+    async with open_desk_at(tmp_path, FakeWeb(), clock) as desk:
+        draft_id = await create_draft(desk)
+        clock.advance(60)
         approved_draft = await desk.drafts.approve(draft_id)
-        clock.forward(60)
+        clock.advance(60)
         rejected_draft = await desk.drafts.reject(draft_id, "Too long.")
         events = await desk.drafts.history(draft_id)
 
@@ -131,12 +131,12 @@ async def test_change_increments_version_and_writes_event(tmp_path):
 
 
 async def test_edit_runs_checks(tmp_path):
-    web = Web()
-    web.put(ONE, feed(entry(1)))
-    async with open_at(tmp_path, web) as desk:
-        await add(desk)
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk)
         await desk.pipeline.run()
-        (draft,) = await drafts_of(desk)
+        (draft,) = await list_drafts(desk)
         edited = await desk.drafts.edit(draft.id, "999 ferries will sink, says #nobody #at #all #of #them #ever")
 
     assert edited.checks != draft.checks
@@ -147,20 +147,20 @@ async def test_edit_runs_checks(tmp_path):
 
 
 async def test_edit_keeps_traces_of_unchanged_sentences(tmp_path):
-    web = Web()
-    web.put(ONE, feed(entry(1)))
-    async with open_at(tmp_path, web) as desk:
-        await add(desk)
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk)
         await desk.pipeline.run()
-        (draft,) = await drafts_of(desk)
+        (draft,) = await list_drafts(desk)
         edited = await desk.drafts.edit(draft.id, f"{draft.sentences[0].text} And a word of mine.")
 
     assert edited.sentences == draft.sentences[:1]
 
 
 async def test_edit_and_action_are_one_change(desk, tmp_path):
-    draft_id = await new(desk)
-    put(tmp_path, draft_id, status="changes_requested")
+    draft_id = await create_draft(desk)
+    set_columns(tmp_path, draft_id, status="changes_requested")
     changed = await desk.drafts.change(draft_id, {"text": "Better.", "action": "approve"})
 
     assert (changed.text, changed.status, changed.version) == ("Better.", "approved", 2)
@@ -168,20 +168,20 @@ async def test_edit_and_action_are_one_change(desk, tmp_path):
 
 
 async def test_refused_action_discards_edit(desk, tmp_path):
-    draft_id = await new(desk)
-    before = whole(tmp_path)
+    draft_id = await create_draft(desk)
+    before = snapshot(tmp_path)
     with pytest.raises(ConflictError, match="reschedule is not possible"):
         await desk.drafts.change(draft_id, {"text": "Better.", "action": "reschedule", "scheduledAt": LATER})
 
-    assert whole(tmp_path) == before
+    assert snapshot(tmp_path) == before
 
 
 async def test_feedback_is_cleared_with_its_status(desk, tmp_path):
-    draft_id = await new(desk)
+    draft_id = await create_draft(desk)
     rejected = await desk.drafts.reject(draft_id, " Too long. ")
     approved_draft = await desk.drafts.approve(draft_id)
     unapproved = await desk.drafts.unapprove(draft_id, "Shorter, please.")
-    put(tmp_path, draft_id, last_error="It broke.")
+    set_columns(tmp_path, draft_id, last_error="It broke.")
     archived = await desk.drafts.archive(draft_id)
 
     assert (rejected.rejection_feedback, approved_draft.rejection_feedback) == ("Too long.", None)
@@ -197,7 +197,7 @@ async def test_feedback_is_cleared_with_its_status(desk, tmp_path):
 
 
 async def test_regenerate_reuses_last_feedback(desk):
-    rejected_id, unapproved_id, new_id = await new(desk), await new(desk), await new(desk)
+    rejected_id, unapproved_id, new_id = await create_draft(desk), await create_draft(desk), await create_draft(desk)
     await desk.drafts.reject(rejected_id, "Too long.")
     await desk.drafts.approve(unapproved_id)
     await desk.drafts.unapprove(unapproved_id, "Too loud.")
@@ -209,34 +209,34 @@ async def test_regenerate_reuses_last_feedback(desk):
 
 
 async def test_post_without_platform_is_refused(desk, tmp_path):
-    draft_id = await approved(desk)
-    before = whole(tmp_path)
+    draft_id = await create_approved(desk)
+    before = snapshot(tmp_path)
     with pytest.raises(ConflictError, match="No platform is connected") as refused:
         await desk.drafts.change(draft_id, {"action": "post"})
 
     assert "post" not in refused.value.allowed_actions
-    assert whole(tmp_path) == before
+    assert snapshot(tmp_path) == before
 
 
 async def test_time_is_stored_with_wall_time_and_zone(desk, tmp_path):
-    change(tmp_path, "UPDATE user SET time_zone = 'Europe/Prague'")
-    draft_id = await approved(desk)
+    execute_sql(tmp_path, "UPDATE user SET time_zone = 'Europe/Prague'")
+    draft_id = await create_approved(desk)
     time = datetime(2026, 7, 1, 9, 30, tzinfo=UTC)
     changed = await desk.drafts.schedule(draft_id, time)
 
     assert (changed.status, changed.scheduled_at) == ("scheduled", time)
-    wall_times = rows(tmp_path, "SELECT scheduled_wall, scheduled_zone FROM draft")
+    wall_times = query_db(tmp_path, "SELECT scheduled_wall, scheduled_zone FROM draft")
     assert wall_times == [("2026-07-01T11:30", "Europe/Prague")]
     moved = await desk.drafts.reschedule(draft_id, time + timedelta(hours=1))
     assert moved.scheduled_at == time + timedelta(hours=1)
     unscheduled = await desk.drafts.cancel_schedule(draft_id)
     assert (unscheduled.status, unscheduled.scheduled_at) == ("approved", None)
-    assert rows(tmp_path, "SELECT scheduled_wall, scheduled_zone FROM draft") == [(None, None)]
+    assert query_db(tmp_path, "SELECT scheduled_wall, scheduled_zone FROM draft") == [(None, None)]
 
 
 async def test_schedule_without_time_takes_next_slot(desk):
     await set_slots(desk, WEDNESDAY, MONDAY)
-    times = [(await desk.drafts.schedule(await approved(desk))).scheduled_at for _ in range(3)]
+    times = [(await desk.drafts.schedule(await create_approved(desk))).scheduled_at for _ in range(3)]
 
     assert [f"{time:%a %d %H:%M}" for time in times] == ["Wed 11 14:30", "Mon 16 09:00", "Wed 18 14:30"]
 
@@ -244,7 +244,7 @@ async def test_schedule_without_time_takes_next_slot(desk):
 async def test_smart_schedule_takes_next_slot_after_time(desk):
     await set_slots(desk, MONDAY)
     time = datetime(2026, 2, 23, 9, 0, tzinfo=UTC)
-    first_id, second_id = await approved(desk), await approved(desk)
+    first_id, second_id = await create_approved(desk), await create_approved(desk)
 
     assert (await desk.drafts.schedule(first_id, time, smart=True)).scheduled_at == time
     assert (await desk.drafts.schedule(second_id, time, smart=True)).scheduled_at == time + timedelta(weeks=1)
@@ -252,7 +252,7 @@ async def test_smart_schedule_takes_next_slot_after_time(desk):
 
 async def test_rescheduled_draft_frees_its_slot(desk):
     await set_slots(desk, MONDAY)
-    first_id, second_id = await approved(desk), await approved(desk)
+    first_id, second_id = await create_approved(desk), await create_approved(desk)
     first = (await desk.drafts.schedule(first_id)).scheduled_at
     await desk.drafts.reschedule(first_id, LATER)
 
@@ -260,34 +260,34 @@ async def test_rescheduled_draft_frees_its_slot(desk):
 
 
 async def test_schedule_without_slots_is_refused(desk, tmp_path):
-    draft_id = await approved(desk)
-    before = whole(tmp_path)
+    draft_id = await create_approved(desk)
+    before = snapshot(tmp_path)
     for request in ({"action": "schedule"}, {"action": "schedule", "smartSchedule": True, "scheduledAt": LATER}):
         with pytest.raises(ConflictError, match="There are no slots to schedule to") as refused:
             await desk.drafts.change(draft_id, request)
         assert refused.value.current_status == "approved"
-    assert whole(tmp_path) == before
+    assert snapshot(tmp_path) == before
 
 
 async def test_full_schedule_is_reported(desk, tmp_path):
     await set_slots(desk, MONDAY)
     monday = datetime(2026, 2, 16, 9, 0, tzinfo=UTC)
     for week in range(53):
-        put(
+        set_columns(
             tmp_path,
-            await new(desk),
+            await create_draft(desk),
             status="scheduled",
             scheduled_at=int((monday + timedelta(weeks=week)).timestamp()) * 10**6,
         )
-    draft_id = await approved(desk)
-    before = whole(tmp_path)
+    draft_id = await create_approved(desk)
+    before = snapshot(tmp_path)
     with pytest.raises(ConflictError, match="Every slot of the next 366 days is taken"):
         await desk.drafts.change(draft_id, {"action": "schedule", "smartSchedule": True})
 
-    assert whole(tmp_path) == before
+    assert snapshot(tmp_path) == before
 
 
-BAD = {
+INVALID_REQUESTS = {
     "action": [{}, {"action": "publish"}, {"action": 5}, {"feedback": "x"}],
     "text": [{"text": ""}, {"text": "x" * 50_001}, {"text": "a\x00b"}],
     "scheduledAt": [
@@ -307,19 +307,19 @@ BAD = {
 
 
 @pytest.mark.parametrize(
-    ("field", "asked"), [(field, payload) for field, payloads in BAD.items() for payload in payloads]
+    ("field", "payload"), [(field, payload) for field, payloads in INVALID_REQUESTS.items() for payload in payloads]
 )
-async def test_invalid_request_names_field(desk, tmp_path, field, asked):
-    draft_id = await approved(desk)
-    before = whole(tmp_path)
+async def test_invalid_request_names_field(desk, tmp_path, field, payload):
+    draft_id = await create_approved(desk)
+    before = snapshot(tmp_path)
     with pytest.raises(InvalidError) as refused:
-        await desk.drafts.change(draft_id, asked)
+        await desk.drafts.change(draft_id, payload)
 
     assert field in [error.field for error in refused.value.errors]
-    assert whole(tmp_path) == before
+    assert snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize("draft_id", [NOBODY, "", "x" * 100_000, "'; DROP TABLE draft; --"])
+@pytest.mark.parametrize("draft_id", [UNKNOWN_ID, "", "x" * 100_000, "'; DROP TABLE draft; --"])
 async def test_unknown_id_is_not_found(desk, draft_id):
     drafts = desk.drafts
     for method in (drafts.get, drafts.approve, drafts.history, drafts.versions, drafts.undo, drafts.redo):
@@ -331,11 +331,11 @@ async def test_unknown_id_is_not_found(desk, draft_id):
 
 
 async def test_foreign_draft_is_not_found(desk, tmp_path):
-    draft_id = await new(desk)
-    change(tmp_path, "INSERT INTO user (id, name, time_zone, created_at) VALUES ('zz', 'Eve', 'UTC', 0)")
+    draft_id = await create_draft(desk)
+    execute_sql(tmp_path, "INSERT INTO user (id, name, time_zone, created_at) VALUES ('zz', 'Eve', 'UTC', 0)")
     for table in ("draft", "draft_event", "item"):
-        change(tmp_path, f"UPDATE {table} SET user_id = 'zz'")
-    before = whole(tmp_path)
+        execute_sql(tmp_path, f"UPDATE {table} SET user_id = 'zz'")
+    before = snapshot(tmp_path)
     for method in (desk.drafts.approve, desk.drafts.archive, desk.drafts.history, desk.drafts.undo):
         with pytest.raises(NotFoundError, match=f"There is no draft '{draft_id}'"):
             await method(draft_id)
@@ -344,28 +344,28 @@ async def test_foreign_draft_is_not_found(desk, tmp_path):
     result = await desk.drafts.bulk({"action": "approve", "ids": [draft_id]})
 
     assert result.results.failed[0].error.startswith(f"There is no draft '{draft_id}'")
-    assert whole(tmp_path) == before
+    assert snapshot(tmp_path) == before
 
 
 async def test_stale_version_is_refused(desk, tmp_path):
-    draft_id = await new(desk)
+    draft_id = await create_draft(desk)
     stale = await desk.drafts.get(draft_id)
     await desk.drafts.edit(draft_id, "Another text.")
-    before = whole(tmp_path)
+    before = snapshot(tmp_path)
     with pytest.raises(ConflictError, match="changed meanwhile and is awaiting_review now") as refused:
         await desk.drafts.change(draft_id, {"action": "approve"}, expected_version=stale.version)
 
     assert refused.value.current_status == "awaiting_review"
     assert "approve" in refused.value.allowed_actions
-    assert whole(tmp_path) == before
+    assert snapshot(tmp_path) == before
     current = await desk.drafts.get(draft_id)
     await desk.drafts.change(draft_id, {"action": "approve"}, expected_version=current.version)
 
 
 async def test_concurrent_edits_have_one_winner(tmp_path):
-    async with open_at(tmp_path, Web()) as first, open_at(tmp_path, Web()) as second:
+    async with open_desk_at(tmp_path, FakeWeb()) as first, open_desk_at(tmp_path, FakeWeb()) as second:
         for _ in range(20):
-            draft_id = await new(first)
+            draft_id = await create_draft(first)
             results = await asyncio.gather(
                 first.drafts.edit(draft_id, "One."), second.drafts.edit(draft_id, "Two."), return_exceptions=True
             )
@@ -380,15 +380,15 @@ async def test_concurrent_edits_have_one_winner(tmp_path):
 
 
 async def test_change_overtaken_before_write_is_refused(tmp_path, monkeypatch):
-    async with open_at(tmp_path, Web()) as first, open_at(tmp_path, Web()) as second:
-        draft_id = await new(first)
-        write = first.ground.engines.write
+    async with open_desk_at(tmp_path, FakeWeb()) as first, open_desk_at(tmp_path, FakeWeb()) as second:
+        draft_id = await create_draft(first)
+        write = first.ctx.database.write
 
         async def late_write(*args, **kwargs):
             await second.drafts.reject(draft_id, "First.")
             return await write(*args, **kwargs)
 
-        monkeypatch.setattr(first.ground.engines, "write", late_write)
+        monkeypatch.setattr(first.ctx.database, "write", late_write)
         with pytest.raises(ConflictError, match="changed meanwhile and is rejected now") as refused:
             await first.drafts.approve(draft_id)
         events = await second.drafts.history(draft_id)
@@ -398,9 +398,9 @@ async def test_change_overtaken_before_write_is_refused(tmp_path, monkeypatch):
 
 
 async def test_two_desks_take_different_slots(tmp_path):
-    async with open_at(tmp_path, Web()) as first, open_at(tmp_path, Web()) as second:
+    async with open_desk_at(tmp_path, FakeWeb()) as first, open_desk_at(tmp_path, FakeWeb()) as second:
         await set_slots(first, MONDAY, WEDNESDAY)
-        ids = [await approved(first) for _ in range(12)]
+        ids = [await create_approved(first) for _ in range(12)]
         desks = (first, second)
         changed = await asyncio.gather(
             *(desks[index % 2].drafts.schedule(draft_id) for index, draft_id in enumerate(ids))

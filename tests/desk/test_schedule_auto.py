@@ -10,85 +10,85 @@ from sqlalchemy import Connection
 
 from copydesk.desk import auto
 from copydesk.errors import InvalidError, StoreFullError
-from desk_fixtures import NOW, open_at, rows
-from schedule_fixtures import FRI, MON, WED, put, put_at, put_one, slot, status_of, times
+from desk_fixtures import NOW, open_desk_at, query_db
+from schedule_fixtures import FRI, MON, WED, insert_drafts, insert_scheduled, insert_draft, make_slot, draft_status, scheduled_times
 
-DAILY = [slot(day, 9) for day in range(7)]
+DAILY = [make_slot(day, 9) for day in range(7)]
 
 
 async def test_best_then_oldest_draft_first(tmp_path: Path) -> None:
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        young, old = [await put_one(desk, confidence=0.5, created_at=NOW - timedelta(days=age)) for age in (1, 2)]
-        best = await put_one(desk, confidence=0.9)
-        outcome = await desk.schedule.auto()
+        young, old = [await insert_draft(desk, confidence=0.5, created_at=NOW - timedelta(days=age)) for age in (1, 2)]
+        best = await insert_draft(desk, confidence=0.9)
+        outcome = await desk.schedule.auto_schedule()
         assert [assignment.draft_id for assignment in outcome.scheduled] == [best, old, young]
         days = [datetime(2026, 2, day, 9, tzinfo=UTC) for day in (11, 12, 13)]
         assert [assignment.scheduled_at for assignment in outcome.scheduled] == days
         assert (outcome.skipped, outcome.reason) == (0, "")
-        assert await times(desk) == {assignment.draft_id: assignment.scheduled_at for assignment in outcome.scheduled}
+        assert await scheduled_times(desk) == {assignment.draft_id: assignment.scheduled_at for assignment in outcome.scheduled}
 
 
 async def test_dry_run_returns_plan_only(tmp_path: Path) -> None:
-    async with open_at(tmp_path) as desk:
-        await desk.schedule.set_slots([slot(MON, 9), slot(WED, 14, 30)])
-        await put(desk, 5)
-        await put_at(desk, datetime(2026, 2, 16, 9, tzinfo=UTC))
-        before = rows(tmp_path, "SELECT * FROM draft ORDER BY id")
-        planned = await desk.schedule.auto(dry_run=True)
-        assert rows(tmp_path, "SELECT * FROM draft ORDER BY id") == before
-        assert rows(tmp_path, "SELECT count(*) FROM draft_event") == [(0,)]
-        applied = await desk.schedule.auto()
+    async with open_desk_at(tmp_path) as desk:
+        await desk.schedule.set_slots([make_slot(MON, 9), make_slot(WED, 14, 30)])
+        await insert_drafts(desk, 5)
+        await insert_scheduled(desk, datetime(2026, 2, 16, 9, tzinfo=UTC))
+        before = query_db(tmp_path, "SELECT * FROM draft ORDER BY id")
+        planned = await desk.schedule.auto_schedule(dry_run=True)
+        assert query_db(tmp_path, "SELECT * FROM draft ORDER BY id") == before
+        assert query_db(tmp_path, "SELECT count(*) FROM draft_event") == [(0,)]
+        applied = await desk.schedule.auto_schedule()
         assert applied.scheduled == planned.scheduled
         assert (planned.bulk_id, applied.bulk_id is None) == (None, False)
 
 
 async def test_occupied_slots_are_skipped(tmp_path: Path) -> None:
-    async with open_at(tmp_path) as desk:
-        await desk.schedule.set_slots([slot(FRI, 9)])
+    async with open_desk_at(tmp_path) as desk:
+        await desk.schedule.set_slots([make_slot(FRI, 9)])
         # A slot is a minute wide: a draft anywhere within it occupies it.
-        await put_at(desk, datetime(2026, 2, 13, 9, 0, 30, tzinfo=UTC))
-        await put_one(desk, status="missed", scheduled_at=datetime(2026, 2, 20, 9, tzinfo=UTC))
-        draft_id = await put_one(desk)
-        (assignment,) = (await desk.schedule.auto()).scheduled
+        await insert_scheduled(desk, datetime(2026, 2, 13, 9, 0, 30, tzinfo=UTC))
+        await insert_draft(desk, status="missed", scheduled_at=datetime(2026, 2, 20, 9, tzinfo=UTC))
+        draft_id = await insert_draft(desk)
+        (assignment,) = (await desk.schedule.auto_schedule()).scheduled
         assert (assignment.draft_id, assignment.scheduled_at) == (draft_id, datetime(2026, 2, 20, 9, tzinfo=UTC))
 
 
 async def test_only_given_approved_drafts_are_scheduled(tmp_path: Path) -> None:
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        first, second, other = await put(desk, 3)
-        rejected = await put_one(desk, status="rejected")
-        archived = await put_one(desk, archived_at=NOW)
-        outcome = await desk.schedule.auto([second, first, rejected, archived, "nobody", second])
+        first, second, other = await insert_drafts(desk, 3)
+        rejected = await insert_draft(desk, status="rejected")
+        archived = await insert_draft(desk, archived_at=NOW)
+        outcome = await desk.schedule.auto_schedule([second, first, rejected, archived, "nobody", second])
         assert {assignment.draft_id for assignment in outcome.scheduled} == {first, second}
         assert (outcome.skipped, outcome.reason) == (3, "3 are no approved drafts")
-        assert await status_of(desk, other) == "approved"
-        assert await status_of(desk, archived) == "approved"
+        assert await draft_status(desk, other) == "approved"
+        assert await draft_status(desk, archived) == "approved"
 
 
 async def test_default_is_approved_and_not_archived(tmp_path: Path) -> None:
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        await put_one(desk, status="pending_review")
-        await put_one(desk, archived_at=NOW)
-        outcome = await desk.schedule.auto()
+        await insert_draft(desk, status="pending_review")
+        await insert_draft(desk, archived_at=NOW)
+        outcome = await desk.schedule.auto_schedule()
         assert (outcome.scheduled, outcome.skipped, outcome.reason) == ((), 0, "")
 
 
 async def test_no_slots_skips_all(tmp_path: Path) -> None:
-    async with open_at(tmp_path) as desk:
-        await put(desk, 2)
-        outcome = await desk.schedule.auto()
+    async with open_desk_at(tmp_path) as desk:
+        await insert_drafts(desk, 2)
+        outcome = await desk.schedule.auto_schedule()
         assert (outcome.scheduled, outcome.skipped) == ((), 2)
         assert outcome.reason == "there are no slots to schedule to"
 
 
 async def test_slots_of_one_year_are_used(tmp_path: Path) -> None:
-    async with open_at(tmp_path) as desk:
-        await desk.schedule.set_slots([slot(FRI, 9)])
-        await put(desk, 55)
-        outcome = await desk.schedule.auto()
+    async with open_desk_at(tmp_path) as desk:
+        await desk.schedule.set_slots([make_slot(FRI, 9)])
+        await insert_drafts(desk, 55)
+        outcome = await desk.schedule.auto_schedule()
         assert (len(outcome.scheduled), outcome.skipped) == (52, 3)
         assert "every slot of the next 366 days is taken" in outcome.reason
 
@@ -107,27 +107,27 @@ async def test_slots_of_one_year_are_used(tmp_path: Path) -> None:
     ],
 )
 async def test_invalid_ids_are_refused(tmp_path: Path, ids: list[str], field: str) -> None:
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        draft_id = await put_one(desk)
+        draft_id = await insert_draft(desk)
         with pytest.raises(InvalidError) as refused:
-            await desk.schedule.auto(ids)
+            await desk.schedule.auto_schedule(ids)
         assert refused.value.errors[0].field == field
-        assert await status_of(desk, draft_id) == "approved"
+        assert await draft_status(desk, draft_id) == "approved"
 
 
 async def test_foreign_draft_is_unknown(tmp_path: Path) -> None:
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        draft_id = await put_one(desk)
-        user = desk.ground.user
-        foreign_user = await desk.ground.write(_create_foreign_user)
-        desk.ground.user = foreign_user
-        assert (await desk.schedule.auto([draft_id])).reason == "1 is no approved draft"
+        draft_id = await insert_draft(desk)
+        user = desk.ctx.user
+        foreign_user = await desk.ctx.write(_create_foreign_user)
+        desk.ctx.user = foreign_user
+        assert (await desk.schedule.auto_schedule([draft_id])).reason == "1 is no approved draft"
         assert (await desk.schedule.conflicts(NOW)).count == 0
         assert await desk.schedule.slots() == ()
-        desk.ground.user = user
-        assert await status_of(desk, draft_id) == "approved"
+        desk.ctx.user = user
+        assert await draft_status(desk, draft_id) == "approved"
 
 
 def _create_foreign_user(conn: Connection, user_id: str) -> object:
@@ -138,24 +138,24 @@ def _create_foreign_user(conn: Connection, user_id: str) -> object:
 
 
 async def test_auto_schedule_is_undone_at_once(tmp_path: Path) -> None:
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        ids = await put(desk, 3)
-        outcome = await desk.schedule.auto()
-        events = rows(tmp_path, "SELECT who, kind, action, bulk_id FROM draft_event")
+        ids = await insert_drafts(desk, 3)
+        outcome = await desk.schedule.auto_schedule()
+        events = query_db(tmp_path, "SELECT who, kind, action, bulk_id FROM draft_event")
         assert events == [("user", "change", "schedule", outcome.bulk_id)] * 3
         undone = await desk.drafts.undo()
         assert (undone.action, set(undone.succeeded), undone.failed) == ("schedule", set(ids), ())
-        assert await times(desk) == {}
-        assert {await status_of(desk, draft_id) for draft_id in ids} == {"approved"}
+        assert await scheduled_times(desk) == {}
+        assert {await draft_status(desk, draft_id) for draft_id in ids} == {"approved"}
 
 
 async def test_slot_taken_concurrently_is_replanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_at(tmp_path) as desk, open_at(tmp_path) as other:
+    async with open_desk_at(tmp_path) as desk, open_desk_at(tmp_path) as other:
         await desk.schedule.set_slots(DAILY)
-        ids = await put(desk, 3)
-        planned = await desk.schedule.auto(dry_run=True)
-        plan = auto.plan
+        ids = await insert_drafts(desk, 3)
+        planned = await desk.schedule.auto_schedule(dry_run=True)
+        plan = auto.plan_drafts
 
         def plan_then_race(*args: object) -> object:
             monkeypatch.setattr(auto, "plan", plan)
@@ -166,56 +166,56 @@ async def test_slot_taken_concurrently_is_replanned(tmp_path: Path, monkeypatch:
 
         raced_times: list[datetime] = []
         monkeypatch.setattr(auto, "plan", plan_then_race)
-        write_batch = desk.ground.write_each
+        write_batch = desk.ctx.write_batch
 
         async def write_after_other(*args: object) -> object:
-            monkeypatch.setattr(desk.ground, "write_each", write_batch)
-            await put_at(other, raced_times[0])
+            monkeypatch.setattr(desk.ctx, "write_batch", write_batch)
+            await insert_scheduled(other, raced_times[0])
             return await write_batch(*args)
 
-        monkeypatch.setattr(desk.ground, "write_each", write_after_other)
-        outcome = await desk.schedule.auto()
+        monkeypatch.setattr(desk.ctx, "write_batch", write_after_other)
+        outcome = await desk.schedule.auto_schedule()
         assert {assignment.draft_id for assignment in outcome.scheduled} == set(ids)
         assert outcome.reason == ""
-        scheduled_times = sorted((await times(desk)).values())
+        scheduled_times = sorted((await scheduled_times(desk)).values())
         assert len(set(scheduled_times)) == 4
         assert planned.scheduled[1].scheduled_at in scheduled_times
 
 
 async def test_draft_rejected_concurrently_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_at(tmp_path) as desk, open_at(tmp_path) as other:
+    async with open_desk_at(tmp_path) as desk, open_desk_at(tmp_path) as other:
         await desk.schedule.set_slots(DAILY)
-        first, second = await put(desk, 2)
-        write_batch = desk.ground.write_each
+        first, second = await insert_drafts(desk, 2)
+        write_batch = desk.ctx.write_batch
 
         async def write_after_other(*args: object) -> object:
-            monkeypatch.setattr(desk.ground, "write_each", write_batch)
+            monkeypatch.setattr(desk.ctx, "write_batch", write_batch)
             await other.drafts.reject(first, "No.")
             return await write_batch(*args)
 
-        monkeypatch.setattr(desk.ground, "write_each", write_after_other)
-        outcome = await desk.schedule.auto()
+        monkeypatch.setattr(desk.ctx, "write_batch", write_after_other)
+        outcome = await desk.schedule.auto_schedule()
         assert [assignment.draft_id for assignment in outcome.scheduled] == [second]
         assert (outcome.skipped, outcome.reason) == (1, "1 is no approved draft")
-        assert await status_of(desk, first) == "rejected"
+        assert await draft_status(desk, first) == "rejected"
 
 
 async def test_drafts_without_slot_are_counted_after_replanning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with open_at(tmp_path) as desk, open_at(tmp_path) as other:
-        await desk.schedule.set_slots([slot(FRI, 9)])
-        best = await put_one(desk, confidence=0.9)
-        await put(desk, 53)
-        write_batch = desk.ground.write_each
+    async with open_desk_at(tmp_path) as desk, open_desk_at(tmp_path) as other:
+        await desk.schedule.set_slots([make_slot(FRI, 9)])
+        best = await insert_draft(desk, confidence=0.9)
+        await insert_drafts(desk, 53)
+        write_batch = desk.ctx.write_batch
 
         async def write_after_other(*args: object) -> object:
-            monkeypatch.setattr(desk.ground, "write_each", write_batch)
+            monkeypatch.setattr(desk.ctx, "write_batch", write_batch)
             await other.drafts.reject(best, "No.")
             return await write_batch(*args)
 
-        monkeypatch.setattr(desk.ground, "write_each", write_after_other)
-        outcome = await desk.schedule.auto()
+        monkeypatch.setattr(desk.ctx, "write_batch", write_after_other)
+        outcome = await desk.schedule.auto_schedule()
         # The year has 52 Fridays; the rejected draft's slot went to one that had found none.
         assert (len(outcome.scheduled), outcome.skipped) == (52, 2)
         no_slot = "no slot was left for 1 draft: every slot of the next 366 days is taken"
@@ -223,26 +223,26 @@ async def test_drafts_without_slot_are_counted_after_replanning(
 
 
 async def test_full_disk_keeps_completed_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        await put(desk, 3)
-        monkeypatch.setattr(auto, "AT_ONCE", 2)
-        write_batch = desk.ground.write_each
+        await insert_drafts(desk, 3)
+        monkeypatch.setattr(auto, "BATCH_SIZE", 2)
+        write_batch = desk.ctx.write_batch
 
         async def write_until_full(work: Any, arguments: Sequence[Any]) -> list[Any]:
             return [StoreFullError()] if len(arguments) == 1 else await write_batch(work, arguments)
 
-        monkeypatch.setattr(desk.ground, "write_each", write_until_full)
+        monkeypatch.setattr(desk.ctx, "write_batch", write_until_full)
         with pytest.raises(StoreFullError):
-            await desk.schedule.auto()
-        assert len(await times(desk)) == 2
+            await desk.schedule.auto_schedule()
+        assert len(await scheduled_times(desk)) == 2
 
 
 async def test_two_thousand_drafts_are_planned(tmp_path: Path) -> None:
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(
-            [slot(day, hour, minute) for day in range(7) for hour in range(24) for minute in (0, 30)]
+            [make_slot(day, hour, minute) for day in range(7) for hour in range(24) for minute in (0, 30)]
         )
-        await put(desk, 2000)
-        outcome = await desk.schedule.auto(dry_run=True)
+        await insert_drafts(desk, 2000)
+        outcome = await desk.schedule.auto_schedule(dry_run=True)
         assert (len(outcome.scheduled), outcome.skipped) == (2000, 0)

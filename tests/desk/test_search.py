@@ -12,71 +12,71 @@ from copydesk.desk import open_desk
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
 from copydesk.model.filters import Archived
-from copydesk.model.query import LONGEST_QUERY, has, query_of, words_of
+from copydesk.model.query import MAX_QUERY_LENGTH, contains_term, parse_query, tokenize
 from copydesk.model.run import RunRequest
 from copydesk.store import tables
 from copydesk.store.ids import new_id
-from copydesk.store.search import _expression
-from desk_fixtures import NOW, ONE, TWO, Web, add, drafts_of, entry, feed, open_at, rows, settings_at
+from copydesk.store.search import _format_match_expression
+from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, create_source, list_drafts, entry, feed, open_desk_at, query_db, settings_at
 from store_fixtures import add_draft, add_item, add_source, add_user
 
-SEEN = ("Many passengers were seen on Monday.", "On Tuesday no passengers were seen at all.")
+TEXTS = ("Many passengers were seen on Monday.", "On Tuesday no passengers were seen at all.")
 
 
 @pytest.fixture
 async def desk(tmp_path):
     """Four drafts: two tagged ones on ferries, of the Gazette; of Étoile, one on a harbour and one on a strike."""
-    web = Web()
+    web = FakeWeb()
     headlines = (
         "Ferry to Aros opens",
         "A ferry is late",
         "The harbour has a new line",
         "Strike at the line of harbours",
     )
-    entries = [entry(number, named=headline, text=SEEN[number % 2]) for number, headline in enumerate(headlines)]
-    web.put(ONE, feed(*entries[:2]))
-    web.put(TWO, feed(*entries[2:]))
-    async with open_at(tmp_path, web) as desk:
-        await add(desk, name="The Ferry Gazette", tags=["open sea", "Übersee"])
-        await add(desk, TWO, name="Étoile du Nord")
+    entries = [entry(number, title=headline, text=TEXTS[number % 2]) for number, headline in enumerate(headlines)]
+    web.put(URL_ONE, feed(*entries[:2]))
+    web.put(URL_TWO, feed(*entries[2:]))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk, name="The Ferry Gazette", tags=["open sea", "Übersee"])
+        await create_source(desk, URL_TWO, name="Étoile du Nord")
         await desk.pipeline.run(RunRequest(max_drafts=100))
-        assert len(await drafts_of(desk)) == 4
+        assert len(await list_drafts(desk)) == 4
         yield desk
 
 
-async def found(desk, query: str, **narrowed: object) -> list[str]:
+async def search_titles(desk, query: str, **filters: object) -> list[str]:
     """Return the titles found, in order."""
-    page = await desk.drafts.search(query, limit=100, **narrowed)
+    page = await desk.drafts.search(query, limit=100, **filters)
     assert page.next_cursor is None
     return [draft.item.title for draft in page.items]
 
 
-FERRIES = {"Ferry to Aros opens", "A ferry is late"}
-HARBOURS = {"The harbour has a new line", "Strike at the line of harbours"}
-FOUND = {
-    "ferry": FERRIES,
+FERRY_TITLES = {"Ferry to Aros opens", "A ferry is late"}
+HARBOUR_TITLES = {"The harbour has a new line", "Strike at the line of harbours"}
+EXPECTED = {
+    "ferry": FERRY_TITLES,
     "FERRY aros": {"Ferry to Aros opens"},
     "ferry harbour": set(),
     '"new line"': {"The harbour has a new line"},
     "line new": {"The harbour has a new line"},
     '"line new"': set(),
     "harbour": {"The harbour has a new line"},
-    "harb*": HARBOURS,
+    "harb*": HARBOUR_TITLES,
     "harb* -strike": {"The harbour has a new line"},
     'harb* -"new line"': {"Strike at the line of harbours"},
-    "gazette": FERRIES,
+    "gazette": FERRY_TITLES,
     "gazette aros": {"Ferry to Aros opens"},
     "gazette harbour": set(),
     "gaz* -late": {"Ferry to Aros opens"},
-    "line -gazette": HARBOURS,
-    "etoile": HARBOURS,
+    "line -gazette": HARBOUR_TITLES,
+    "etoile": HARBOUR_TITLES,
     '"etoile du" strike': {"Strike at the line of harbours"},
     '"gazette open"': set(),
-    "sea": FERRIES,
-    '"open sea"': FERRIES,
-    "ubersee ferry": FERRIES,
-    "-ubersee line": HARBOURS,
-    "passengers": FERRIES | HARBOURS,
+    "sea": FERRY_TITLES,
+    '"open sea"': FERRY_TITLES,
+    "ubersee ferry": FERRY_TITLES,
+    "-ubersee line": HARBOUR_TITLES,
+    "passengers": FERRY_TITLES | HARBOUR_TITLES,
     "aros/opens": {"Ferry to Aros opens"},
     "opens/aros": set(),
     "aros: opens!": {"Ferry to Aros opens"},
@@ -84,63 +84,63 @@ FOUND = {
     "ferry OR strike": set(),
     "ferry NEAR": set(),
     'unclosed" ferry': set(),
-    '"ferry': FERRIES,
+    '"ferry': FERRY_TITLES,
 }
 
 
-@pytest.mark.parametrize("query", FOUND)
+@pytest.mark.parametrize("query", EXPECTED)
 async def test_query_syntax(desk, query):
-    assert set(await found(desk, query)) == FOUND[query]
+    assert set(await search_titles(desk, query)) == EXPECTED[query]
 
 
-HALF_TYPED = {
-    "ferr": FERRIES,
-    "harb": HARBOURS,
-    "the harb": HARBOURS,
+EXPECTED_WHILE_TYPING = {
+    "ferr": FERRY_TITLES,
+    "harb": HARBOUR_TITLES,
+    "the harb": HARBOUR_TITLES,
     "harb the": set(),
     "line str": {"Strike at the line of harbours"},
     '"new li': {"The harbour has a new line"},
     '"new li"': set(),
     "f": set(),
-    "line -strik": HARBOURS,
-    "gaz": FERRIES,
+    "line -strik": HARBOUR_TITLES,
+    "gaz": FERRY_TITLES,
     "ferr* OR": set(),
 }
 
 
-@pytest.mark.parametrize("query", HALF_TYPED)
+@pytest.mark.parametrize("query", EXPECTED_WHILE_TYPING)
 async def test_last_word_is_a_prefix_while_typing(desk, query):
     page = await desk.drafts.search(query, half_typed=True)
-    assert {draft.item.title for draft in page.items} == HALF_TYPED[query]
+    assert {draft.item.title for draft in page.items} == EXPECTED_WHILE_TYPING[query]
 
 
 async def test_search_respects_filters(desk, tmp_path):
-    drafts = await drafts_of(desk)
+    drafts = await list_drafts(desk)
     sources = {source.name: source.id for source in await desk.sources.list()}
     with closing(sqlite3.connect(tmp_path / "copydesk.db")) as connection, connection:
         connection.execute("UPDATE draft SET status = 'approved' WHERE id = ?", (drafts[0].id,))
         connection.execute("UPDATE draft SET archived_at = 1, scheduled_at = 5 WHERE id = ?", (drafts[1].id,))
     first, second = (draft.item.title for draft in drafts[:2])
     shared_word = "passengers"
-    assert await found(desk, shared_word, status=Status.APPROVED) == [first]
-    assert await found(desk, shared_word, archived=Archived.ONLY) == [second]
-    assert await found(desk, shared_word, scheduled_after="1970-01-01T00:00:00Z") == [second]
-    assert len(await found(desk, shared_word, status=("approved", "pending_review"), archived="exclude")) == 3
-    assert set(await found(desk, shared_word, tags="Übersee")) == FERRIES
-    assert await found(desk, shared_word, tags=["Übersee", "none"]) == []
-    assert set(await found(desk, shared_word, source_id=sources["Étoile du Nord"])) == HARBOURS
-    assert await found(desk, shared_word, format=Format.BLOG) == []
-    assert await found(desk, shared_word, source_type="reddit") == []
+    assert await search_titles(desk, shared_word, status=Status.APPROVED) == [first]
+    assert await search_titles(desk, shared_word, archived=Archived.ONLY) == [second]
+    assert await search_titles(desk, shared_word, scheduled_after="1970-01-01T00:00:00Z") == [second]
+    assert len(await search_titles(desk, shared_word, status=("approved", "pending_review"), archived="exclude")) == 3
+    assert set(await search_titles(desk, shared_word, tags="Übersee")) == FERRY_TITLES
+    assert await search_titles(desk, shared_word, tags=["Übersee", "none"]) == []
+    assert set(await search_titles(desk, shared_word, source_id=sources["Étoile du Nord"])) == HARBOUR_TITLES
+    assert await search_titles(desk, shared_word, format=Format.BLOG) == []
+    assert await search_titles(desk, shared_word, source_type="reddit") == []
     # These words are in the index, in a title or nowhere; the tag filter must compare whole tags.
-    assert await found(desk, shared_word, tags="Ferry") == []
-    assert await found(desk, shared_word, tags="sea") == []
-    assert await found(desk, shared_word, tags='";*') == []
-    assert await found(desk, shared_word, source_id='" OR passengers') == []
+    assert await search_titles(desk, shared_word, tags="Ferry") == []
+    assert await search_titles(desk, shared_word, tags="sea") == []
+    assert await search_titles(desk, shared_word, tags='";*') == []
+    assert await search_titles(desk, shared_word, source_id='" OR passengers') == []
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
 async def test_search_pages_are_stable_newest_first(desk, limit):
-    expected = [draft.id for draft in reversed(await drafts_of(desk))]
+    expected = [draft.id for draft in reversed(await list_drafts(desk))]
     hits, cursor = [], None
     while True:
         page = await desk.drafts.search("passengers", limit=limit, cursor=cursor)
@@ -149,7 +149,7 @@ async def test_search_pages_are_stable_newest_first(desk, limit):
         if cursor is None:
             break
         if len(hits) == limit:
-            desk.ground.transport.put(ONE, feed(entry(9, named="Meanwhile a new one")))
+            desk.ground.transport.put(URL_ONE, feed(entry(9, title="Meanwhile a new one")))
             await desk.pipeline.run()
     assert hits == expected
 
@@ -170,21 +170,21 @@ async def test_cursor_is_bound_to_query_and_filters(desk):
             await desk.drafts.search(query, cursor=other_cursor, **filters)
 
 
-BAD = {
+INVALID_QUERIES = {
     "": "takes a word to look for",
     '  "" * - ... \u200b': "takes a word to look for",
     "-ferry": "takes a word to look for, beside those to leave out",
     "f*": "takes at least 2 characters before a star",
     "ferry\x00": "holds a NUL character",
     "ferry \ud800": "holds bytes that are no UTF-8",
-    "x" * (LONGEST_QUERY + 1): "takes at most 500 characters, not 501",
+    "x" * (MAX_QUERY_LENGTH + 1): "takes at most 500 characters, not 501",
     "a " * 33: "takes at most 32 words",
 }
 
 
-@pytest.mark.parametrize("query", BAD)
+@pytest.mark.parametrize("query", INVALID_QUERIES)
 async def test_invalid_query_is_refused(desk, query):
-    with pytest.raises(InvalidError, match=f"^query: {BAD[query]}$"):
+    with pytest.raises(InvalidError, match=f"^query: {INVALID_QUERIES[query]}$"):
         await desk.drafts.search(query)
     with pytest.raises(InvalidError, match="query: takes a text"):
         await desk.drafts.search(None)  # type: ignore[arg-type]
@@ -193,11 +193,11 @@ async def test_invalid_query_is_refused(desk, query):
 async def test_renamed_source_is_found(desk):
     gazette = next(source for source in await desk.sources.list() if "Gazette" in source.name)
     await desk.sources.update(gazette.id, {"name": "Tidings"})
-    assert set(await found(desk, "tidings")) == FERRIES
+    assert set(await search_titles(desk, "tidings")) == FERRY_TITLES
     # The texts still contain the old name.
     await desk.ground.write(lambda conn, _: conn.execute(update(tables.draft).values(text="Nothing.")))
-    assert await found(desk, "gazette") == []
-    assert set(await found(desk, "tidings")) == FERRIES
+    assert await search_titles(desk, "gazette") == []
+    assert set(await search_titles(desk, "tidings")) == FERRY_TITLES
 
 
 async def test_changed_title_text_and_tags_are_found(desk, tmp_path):
@@ -213,24 +213,24 @@ async def test_changed_title_text_and_tags_are_found(desk, tmp_path):
 
     await desk.ground.write(update_rows)
 
-    assert await found(desk, "punctual") == ["A punctual boat"]
-    assert await found(desk, "late") == ["A punctual boat"]  # the text still has the old title
-    assert await found(desk, "peace") == ["Strike at the line of harbours"]
-    assert set(await found(desk, "overseas")) == {"A punctual boat", "Ferry to Aros opens"}
-    assert await found(desk, "ubersee") == []
-    assert await found(desk, "mole") == ["The harbour has a new line"]
+    assert await search_titles(desk, "punctual") == ["A punctual boat"]
+    assert await search_titles(desk, "late") == ["A punctual boat"]  # the text still has the old title
+    assert await search_titles(desk, "peace") == ["Strike at the line of harbours"]
+    assert set(await search_titles(desk, "overseas")) == {"A punctual boat", "Ferry to Aros opens"}
+    assert await search_titles(desk, "ubersee") == []
+    assert await search_titles(desk, "mole") == ["The harbour has a new line"]
     await desk.ground.write(lambda conn, _: conn.execute(delete(tables.tag).where(tables.tag.c.name == "mole")))
-    assert await found(desk, "mole") == []
-    assert_sound(tmp_path)
+    assert await search_titles(desk, "mole") == []
+    assert_index_consistent(tmp_path)
 
 
 async def test_deleted_drafts_are_not_found(desk, tmp_path):
     gazette = next(source for source in await desk.sources.list() if "Gazette" in source.name)
     await desk.sources.delete(gazette.id)
 
-    assert await found(desk, "ferry") == []
-    assert set(await found(desk, "passengers")) == HARBOURS
-    assert_sound(tmp_path)
+    assert await search_titles(desk, "ferry") == []
+    assert set(await search_titles(desk, "passengers")) == HARBOUR_TITLES
+    assert_index_consistent(tmp_path)
 
 
 async def test_foreign_drafts_are_not_found(desk):
@@ -240,10 +240,10 @@ async def test_foreign_drafts_are_not_found(desk):
         add_draft(conn, user, add_item(conn, user, source), source_id=source, text="ferry passengers", about="x")
 
     await desk.ground.write(insert_foreign_draft)
-    assert set(await found(desk, "ferry")) == set(await found(desk, "gazette")) == FERRIES
+    assert set(await search_titles(desk, "ferry")) == set(await search_titles(desk, "gazette")) == FERRY_TITLES
 
 
-def assert_sound(home) -> None:
+def assert_index_consistent(home) -> None:
     """Check that the index holds exactly the words of the existing drafts."""
     vocabulary_query = "SELECT term, doc, cnt FROM {} ORDER BY term"
     with closing(sqlite3.connect(home / "copydesk.db")) as connection:
@@ -262,41 +262,41 @@ def test_any_text_is_a_query_or_refused(query):
         connection.execute("CREATE VIRTUAL TABLE words USING fts5(text, about, source_id)")
         connection.execute("INSERT INTO words VALUES ('a b', 'ab', 'x-y')")
         try:
-            parsed = query_of(query)
+            parsed = parse_query(query)
         except InvalidError:
             return
-        expression = _expression(parsed, [("x-y", words_of(query)), ("x", ())], query, (query,))
+        expression = _format_match_expression(parsed, [("x-y", tokenize(query)), ("x", ())], query, (query,))
         connection.execute("SELECT count(*) FROM words WHERE words MATCH ?", (expression,)).fetchone()
 
 
 @given(st.text(alphabet="abé ß-ÉA1", max_size=12), st.text(alphabet="abé ß-ÉA1", max_size=6), st.booleans())
-def test_name_matching_equals_full_text_index(name, text, open_end):
+def test_name_matching_equals_full_text_index(name, text, is_prefix):
     try:
-        (term, *other_terms) = query_of(f'"{text}"{"*" * open_end}').terms
+        (term, *other_terms) = parse_query(f'"{text}"{"*" * is_prefix}').terms
     except InvalidError:
         return
     assert not other_terms
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE VIRTUAL TABLE w USING fts5(n, tokenize='unicode61 remove_diacritics 2')")
         connection.execute("INSERT INTO w VALUES (?)", (name,))
-        match_query = f'"{text}"{" *" * open_end}'
+        match_query = f'"{text}"{" *" * is_prefix}'
         hits = connection.execute("SELECT count(*) FROM w WHERE w MATCH ?", (match_query,)).fetchone()[0]
-    assert has(words_of(name), term) is bool(hits)
+    assert contains_term(tokenize(name), term) is bool(hits)
 
 
 async def test_draft_is_indexed_once(tmp_path):
     """Indexing costs as much as all other storing of a draft: a new one and its tags must be indexed together."""
-    web = Web()
-    web.put(ONE, feed(entry(1)))
-    async with open_at(tmp_path, web) as desk:
-        await add(desk, tags=["one", "two", "three"])
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk, tags=["one", "two", "three"])
         await desk.pipeline.run()
-        indexed = rows(tmp_path, "SELECT about FROM draft")
-        assert indexed == [(f"{(await drafts_of(desk))[0].item.title}\none\ntwo\nthree\n",)]
-        blocks = rows(tmp_path, "SELECT count(*) FROM draft_words_idx")
+        indexed = query_db(tmp_path, "SELECT about FROM draft")
+        assert indexed == [(f"{(await list_drafts(desk))[0].item.title}\none\ntwo\nthree\n",)]
+        blocks = query_db(tmp_path, "SELECT count(*) FROM draft_words_idx")
     assert blocks == [(1,)]
 
 
 async def test_search_in_new_process(desk, tmp_path):
     async with open_desk(settings_at(tmp_path)) as other:
-        assert set(await found(other, "ferry")) == FERRIES
+        assert set(await search_titles(other, "ferry")) == FERRY_TITLES

@@ -8,51 +8,51 @@ import pytest
 from copydesk.desk import Desk, signing_in
 from copydesk.errors import SignInError
 from copydesk.posting.platform import LoginError
-from posting_fixtures import open_posting
-from signing_in_platforms import CODE, STATE, both, say_yes
+from posting_fixtures import open_posting_desk
+from signing_in_platforms import CODE, STATE, sign_in_platforms, authorize
 
-PLAIN = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": "true"}
+PLAIN_CREDENTIALS = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": "true"}
 
 
-async def connect(desk: Desk, pasted: str | None = None, *, browser: bool = True) -> str:
+async def sign_in(desk: Desk, pasted: str | None = None, *, browser: bool = True) -> str:
     """Sign in by redirect or with `pasted`; return the account's label."""
     browser_tasks: list[asyncio.Task[None]] = []
 
     async def open_browser(page: str) -> None:
         if browser:
-            browser_tasks.append(asyncio.create_task(say_yes(page)))
+            browser_tasks.append(asyncio.create_task(authorize(page)))
 
     async def paste() -> str:
         if pasted is None:
             await asyncio.Event().wait()
         return pasted or ""
 
-    method = desk.accounts.way_in("browser")
+    method = desk.accounts.connect_method("browser")
     assert signing_in.needs_browser(method, {})
-    account = await signing_in.through_browser(desk.accounts, method, {}, "", open_browser, paste)
+    account = await signing_in.sign_in_with_browser(desk.accounts, method, {}, "", open_browser, paste)
     await asyncio.gather(*browser_tasks)
     return account.label
 
 
 async def test_browser_redirect_connects_account(tmp_path: Path) -> None:
-    async with open_posting(tmp_path, both(), **PLAIN) as desk:
-        assert await connect(desk) == "browser:b"
+    async with open_posting_desk(tmp_path, sign_in_platforms(), **PLAIN_CREDENTIALS) as desk:
+        assert await sign_in(desk) == "browser:b"
         assert [account.label for account in await desk.accounts.list()] == ["browser:b"]
 
 
 @pytest.mark.parametrize("pasted", [CODE, f"http://127.0.0.1:1/callback?state={STATE}&code={CODE}"])
 async def test_pasted_code_connects_account(tmp_path: Path, pasted: str) -> None:
-    async with open_posting(tmp_path, both(), **PLAIN) as desk:
-        assert await connect(desk, pasted, browser=False) == "browser:b"
+    async with open_posting_desk(tmp_path, sign_in_platforms(), **PLAIN_CREDENTIALS) as desk:
+        assert await sign_in(desk, pasted, browser=False) == "browser:b"
 
 
 @pytest.mark.parametrize(
     ("pasted", "error"), [("http://x/?state=other&code=c", SignInError), ("another-code", LoginError)]
 )
 async def test_invalid_code_connects_nothing(tmp_path: Path, pasted: str, error: type[Exception]) -> None:
-    async with open_posting(tmp_path, both(), **PLAIN) as desk:
+    async with open_posting_desk(tmp_path, sign_in_platforms(), **PLAIN_CREDENTIALS) as desk:
         with pytest.raises(error):
-            await connect(desk, pasted, browser=False)
+            await sign_in(desk, pasted, browser=False)
         assert await desk.accounts.list() == ()
 
 
@@ -65,15 +65,15 @@ async def test_manual_sign_in_starts_no_listener(tmp_path: Path) -> None:
     async def paste() -> str:
         return CODE
 
-    async with open_posting(tmp_path, both(), **PLAIN) as desk:
-        method = desk.accounts.way_in("browser")
-        account = await signing_in.by_hand(desk.accounts, method, {}, "", show_url, paste)
+    async with open_posting_desk(tmp_path, sign_in_platforms(), **PLAIN_CREDENTIALS) as desk:
+        method = desk.accounts.connect_method("browser")
+        account = await signing_in.sign_in_with_pasted_code(desk.accounts, method, {}, "", show_url, paste)
     assert account.label == "browser:b"
     assert "127.0.0.1%3A8400" in urls[0]
 
 
 async def test_own_token_needs_no_browser(tmp_path: Path) -> None:
-    async with open_posting(tmp_path, both()) as desk:
-        browser_method, token_method = (desk.accounts.way_in(name) for name in ("browser", "keyed"))
+    async with open_posting_desk(tmp_path, sign_in_platforms()) as desk:
+        browser_method, token_method = (desk.accounts.connect_method(name) for name in ("browser", "keyed"))
     assert not signing_in.needs_browser(browser_method, {"token": "t"})
     assert not signing_in.needs_browser(token_method, {})

@@ -17,24 +17,24 @@ from sqlalchemy import Connection, delete, insert, select, update
 from copydesk.desk import Desk
 from copydesk.desk.statistics import statistics
 from copydesk.model.run import RunStats, RunStatus
-from copydesk.model.wire import to_wire
+from copydesk.model.wire import to_json_value
 from copydesk.store import tables
-from copydesk.store.ids import Ids, least_id, new_id, time_of
-from desk_fixtures import NOW, ONE, TWO, Watch, Web, add, entry, feed, open_at
+from copydesk.store.ids import IdGenerator, min_id, new_id, creation_time
+from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, FakeWeb, create_source, entry, feed, open_desk_at
 from store_fixtures import add_user, open_store
 
-run = tables.run
-ENDED = ("succeeded", "succeeded", "failed", "cancelled", "interrupted")
+run_table = tables.run
+END_STATUSES = ("succeeded", "succeeded", "failed", "cancelled", "interrupted")
 
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with open_at(tmp_path, Web()) as opened:
+    async with open_desk_at(tmp_path, FakeWeb()) as opened:
         yield opened
 
 
 async def test_statistics_without_runs(desk: Desk) -> None:
-    assert to_wire(await desk.pipeline.statistics()) == {
+    assert to_json_value(await desk.pipeline.statistics()) == {
         "totalRuns": 0,
         "successRate": 0.0,
         "averageDuration": None,
@@ -47,13 +47,13 @@ async def test_statistics_without_runs(desk: Desk) -> None:
 
 
 async def test_runs_are_counted_when_finished(tmp_path: Path) -> None:
-    web, watch = Web(), Watch()
-    web.put(ONE, feed(entry(1), entry(2)))
-    async with open_at(tmp_path, web, watch) as desk:
-        await add(desk)
+    web, watch = FakeWeb(), Watch()
+    web.put(URL_ONE, feed(entry(1), entry(2)))
+    async with open_desk_at(tmp_path, web, watch) as desk:
+        await create_source(desk)
         await desk.pipeline.run()
         await desk.pipeline.run()
-        web.fail(ONE, 404)
+        web.fail(URL_ONE, 404)
         await desk.pipeline.run()
         await desk.pipeline.queue()
         stats = await desk.pipeline.statistics()
@@ -66,10 +66,10 @@ async def test_runs_are_counted_when_finished(tmp_path: Path) -> None:
 
 
 async def test_waiting_item_is_counted_once(tmp_path: Path) -> None:
-    web = Web()
-    web.put(ONE, feed(entry(1), entry(2), entry(3)))
-    async with open_at(tmp_path, web, pipeline__max_drafts="1") as desk:
-        await add(desk)
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1), entry(2), entry(3)))
+    async with open_desk_at(tmp_path, web, pipeline__max_drafts="1") as desk:
+        await create_source(desk)
         for _ in range(3):
             await desk.pipeline.run()
         stats = await desk.pipeline.statistics()
@@ -78,11 +78,11 @@ async def test_waiting_item_is_counted_once(tmp_path: Path) -> None:
 
 
 async def test_run_with_failed_source_is_a_success(tmp_path: Path) -> None:
-    web = Web()
-    web.put(ONE, feed(entry(1)))
-    async with open_at(tmp_path, web) as desk:
-        await add(desk)
-        await add(desk, TWO)
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk)
+        await create_source(desk, URL_TWO)
         await desk.pipeline.run()
         stats = await desk.pipeline.statistics()
 
@@ -90,10 +90,10 @@ async def test_run_with_failed_source_is_a_success(tmp_path: Path) -> None:
 
 
 async def test_last_30_days_excludes_older_runs(tmp_path: Path) -> None:
-    web, watch = Web(), Watch()
-    web.put(ONE, feed(entry(1)))
-    async with open_at(tmp_path, web, watch) as desk:
-        await add(desk)
+    web, watch = FakeWeb(), Watch()
+    web.put(URL_ONE, feed(entry(1)))
+    async with open_desk_at(tmp_path, web, watch) as desk:
+        await create_source(desk)
         await desk.pipeline.run()
         watch.now = NOW + timedelta(days=30)
         assert (await desk.pipeline.statistics()).last30_days.runs == 1
@@ -104,21 +104,21 @@ async def test_last_30_days_excludes_older_runs(tmp_path: Path) -> None:
 
 
 def test_least_id_sorts_between_times() -> None:
-    assert least_id(NOW) <= Ids()(NOW)
-    assert time_of(least_id(NOW)) == NOW.replace(microsecond=NOW.microsecond // 1000 * 1000)
-    assert least_id(NOW - timedelta(milliseconds=1)) < least_id(NOW)
+    assert min_id(NOW) <= IdGenerator()(NOW)
+    assert creation_time(min_id(NOW)) == NOW.replace(microsecond=NOW.microsecond // 1000 * 1000)
+    assert min_id(NOW - timedelta(milliseconds=1)) < min_id(NOW)
 
 
-lived = st.tuples(
+step_strategy = st.tuples(
     st.sampled_from(["begin", "begin", "end", "end", "note", "rewrite", "delete"]),
     st.integers(0, 5),
-    st.sampled_from(ENDED),
+    st.sampled_from(END_STATUSES),
     st.integers(0, 9),
     st.sampled_from(["missing", "store", None]),
 )
 
 
-def scanned(rows: list[Any]) -> dict[str, Any]:
+def scan_totals(rows: list[Any]) -> dict[str, Any]:
     """Return the totals computed from all rows in Python."""
     finished = [row for row in rows if row.ended_at is not None]
     failed = [row for row in finished if row.status in {RunStatus.FAILED, RunStatus.INTERRUPTED}]
@@ -137,7 +137,7 @@ def scanned(rows: list[Any]) -> dict[str, Any]:
     }
 
 
-def told(conn: Connection, user: str) -> dict[str, Any]:
+def reported_totals(conn: Connection, user: str) -> dict[str, Any]:
     """Return the totals of the statistics."""
     stats = statistics(conn, user, NOW)
     finished = stats.ended_runs
@@ -154,37 +154,37 @@ def told(conn: Connection, user: str) -> dict[str, Any]:
     }
 
 
-def live(conn: Connection, user: str, steps: list[Any]) -> None:
+def apply_steps(conn: Connection, user: str, steps: list[Any]) -> None:
     """Apply the steps to runs and compare the totals after each."""
     ids: list[str] = []
     for action, index, status, amount, category in steps:
         stats = RunStats(items_new=amount, drafts_created=amount // 2)
         if action == "begin" or not ids:
             ids.append(new_id(NOW))
-            conn.execute(insert(run).values(id=ids[-1], user_id=user, status="queued", started_at=NOW))
+            conn.execute(insert(run_table).values(id=ids[-1], user_id=user, status="queued", started_at=NOW))
         else:
-            statement = update(run).where(run.c.id == ids[index % len(ids)])
+            statement = update(run_table).where(run_table.c.id == ids[index % len(ids)])
             ended_at = NOW + timedelta(seconds=amount)
             end_values = {"status": status, "ended_at": ended_at, "stats": stats, "error_category": category}
             if action == "end":
                 conn.execute(statement.values(**end_values))
             elif action == "note":
-                conn.execute(statement.where(run.c.ended_at.is_(None)).values(stats=stats, stage="rank"))
+                conn.execute(statement.where(run_table.c.ended_at.is_(None)).values(stats=stats, stage="rank"))
             elif action == "rewrite":
-                conn.execute(statement.where(run.c.ended_at.is_not(None)).values(stats=stats))
+                conn.execute(statement.where(run_table.c.ended_at.is_not(None)).values(stats=stats))
             else:
-                conn.execute(delete(run).where(run.c.id == ids.pop(index % len(ids))))
-        rows = list(conn.execute(select(run).where(run.c.user_id == user)))
-        assert told(conn, user) == scanned(rows)
+                conn.execute(delete(run_table).where(run_table.c.id == ids.pop(index % len(ids))))
+        rows = list(conn.execute(select(run_table).where(run_table.c.user_id == user)))
+        assert reported_totals(conn, user) == scan_totals(rows)
 
 
 @hypothesis_settings(max_examples=40, deadline=None)
-@given(st.lists(lived, max_size=25))
+@given(st.lists(step_strategy, max_size=25))
 def test_statistics_equal_full_scan(steps: list[Any]) -> None:
     async def apply_for_two_users() -> None:
         with TemporaryDirectory() as folder:
             store = await open_store(Path(folder))
-            await store.write(lambda conn: [live(conn, add_user(conn, name), steps) for name in ("Ada", "Bob")])
+            await store.write(lambda conn: [apply_steps(conn, add_user(conn, name), steps) for name in ("Ada", "Bob")])
             await store.close()
 
     asyncio.run(apply_for_two_users())

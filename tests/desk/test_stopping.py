@@ -2,17 +2,17 @@
 
 import pytest
 
-from copydesk.desk.stopping import broken_rules
+from copydesk.desk.stopping import rule_violations
 from copydesk.model.draft import Format
 from copydesk.posting.fake import FakeServer
 from copydesk.posting.platform import Post
 from copydesk.settings import Posting
-from desk_fixtures import NOW, Web
-from posting_fixtures import ME, approved, connect, fake, open_posting, status_of
+from desk_fixtures import NOW, FakeWeb
+from posting_fixtures import ME, create_approved_draft, connect_account, fake_platforms, open_posting_desk, draft_status
 from some_pictures import drawing
 
-ASKED = Posting(require_alt=True)
-SAYS = "Picture 2 has no description, which posting.require_alt in the settings asks for."
+REQUIRE_ALT = Posting(require_alt=True)
+MESSAGE = "Picture 2 has no description, which posting.require_alt in the settings asks for."
 REQUIRED = {"COPYDESK_POSTING__REQUIRE_ALT": "true"}
 PICTURE = "https://pictures.example/a.png"
 
@@ -22,52 +22,52 @@ def post(*alts: str) -> Post:
 
 
 @pytest.mark.parametrize(
-    ("alts", "says"),
+    ("alts", "blockers"),
     [
         ((), ()),
         (("A quay", "A crane"), ()),
-        (("A quay", ""), (SAYS,)),
-        (("A quay", " \n"), (SAYS,)),
-        (("", "A quay", ""), (SAYS.replace("Picture 2 has", "Pictures 1, 3 have"),)),
+        (("A quay", ""), (MESSAGE,)),
+        (("A quay", " \n"), (MESSAGE,)),
+        (("", "A quay", ""), (MESSAGE.replace("Picture 2 has", "Pictures 1, 3 have"),)),
     ],
 )
-def test_images_without_alt_are_listed(alts, says):
-    assert broken_rules(post(*alts), ASKED) == says
-    assert broken_rules(post(*alts), Posting()) == ()
+def test_images_without_alt_are_listed(alts, blockers):
+    assert rule_violations(post(*alts), REQUIRE_ALT) == blockers
+    assert rule_violations(post(*alts), Posting()) == ()
 
 
 @pytest.fixture
 def web():
-    web = Web()
+    web = FakeWeb()
     web.put(PICTURE, drawing())
     return web
 
 
-def pictures(*alts: str | None) -> dict[str, object]:
+def image_fields(*alts: str | None) -> dict[str, object]:
     return {"images": [{"url": PICTURE, "source": "UPLOAD", "alt": alt} for alt in alts]}
 
 
 async def test_violation_is_reported_and_nothing_is_sent(tmp_path, web):
     server = FakeServer()
-    async with open_posting(tmp_path, fake(server), **REQUIRED) as desk:
-        desk.ground.transport = web
-        await connect(desk)
-        draft_id = await approved(desk, **pictures("A quay", None))
-        assert [blocker.message for blocker in await desk.posting.stops(draft_id)] == [SAYS]
+    async with open_posting_desk(tmp_path, fake_platforms(server), **REQUIRED) as desk:
+        desk.ctx.transport = web
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk, **image_fields("A quay", None))
+        assert [blocker.message for blocker in await desk.posting.blockers(draft_id)] == [MESSAGE]
 
         result = await desk.posting.post(draft_id)
-        assert (result.failed, result.draft.last_error) == ((ME,), f"{ME}: {SAYS}")
-        assert await status_of(desk, draft_id) == "approved"
+        assert (result.failed, result.draft.last_error) == ((ME,), f"{ME}: {MESSAGE}")
+        assert await draft_status(desk, draft_id) == "approved"
     assert server.posts == ()
 
 
 async def test_post_that_meets_rules_is_sent(tmp_path, web):
     server = FakeServer()
     for settings, alts in ((REQUIRED, ("A quay", "A crane")), ({}, ("A quay", None))):
-        async with open_posting(tmp_path, fake(server), **settings) as desk:
-            desk.ground.transport = web
-            await connect(desk)
-            draft_id = await approved(desk, f"Two pictures, {alts[1]}.", **pictures(*alts))
-            assert await desk.posting.stops(draft_id) == ()
+        async with open_posting_desk(tmp_path, fake_platforms(server), **settings) as desk:
+            desk.ctx.transport = web
+            await connect_account(desk)
+            draft_id = await create_approved_draft(desk, f"Two pictures, {alts[1]}.", **image_fields(*alts))
+            assert await desk.posting.blockers(draft_id) == ()
             assert (await desk.posting.post(draft_id)).posted == (ME,)
     assert len(server.posts) == 2

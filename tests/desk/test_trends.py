@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy import Connection, insert
 
 from copydesk.desk import Desk
-from copydesk.desk.trends import over_time
-from copydesk.model.delivery import Delivery, Made, State
-from copydesk.model.engagement import FIGURES
-from copydesk.model.trend import Rated, Step
+from copydesk.desk.trends import metrics_by_span
+from copydesk.model.delivery import Delivery, StepResult, DeliveryState
+from copydesk.model.engagement import METRICS
+from copydesk.model.trend import RateSummary, Interval
 from copydesk.store import live, tables
 from copydesk.store.ids import new_id
-from copydesk.store.live import QUARTER, Quarter
-from desk_fixtures import NOW, open_at
+from copydesk.store.live import QUARTER_HOUR_SECONDS, QuarterHour
+from desk_fixtures import NOW, open_desk_at
 from store_fixtures import add_draft, add_item, add_source, add_user
 
 ZONES = ("UTC", "Europe/Prague", "Asia/Kathmandu", "America/St_Johns")
@@ -26,24 +26,24 @@ PLATFORMS = ("x", "bluesky", "mastodon")
 
 @pytest.fixture
 async def desk(tmp_path) -> AsyncIterator[Desk]:
-    async with open_at(tmp_path) as opened:
+    async with open_desk_at(tmp_path) as opened:
         yield opened
 
 
-def put(conn: Connection, user: str, values: dict[str, object], *, sent_at: datetime | None, draft_id: str) -> None:
+def insert_post(conn: Connection, user: str, values: dict[str, object], *, sent_at: datetime | None, draft_id: str) -> None:
     """Insert an engagement record, and its delivery if it has `sent_at`."""
     record = {"id": new_id(NOW), "retry_count": 0, "created_at": NOW, "account": "me", **values}
     conn.execute(insert(tables.engagement).values(user_id=user, draft_id=draft_id, **record))
     if sent_at is None:
         return
-    progress = Delivery(state=State.SENT, made=(Made(ids=("1",), urls=("https://x.example/1",)),))
-    columns = {"id": record["id"], "user_id": user, "draft_id": draft_id, "state": State.SENT, "due_at": sent_at}
+    progress = Delivery(state=DeliveryState.SENT, made=(StepResult(ids=("1",), urls=("https://x.example/1",)),))
+    columns = {"id": record["id"], "user_id": user, "draft_id": draft_id, "state": DeliveryState.SENT, "due_at": sent_at}
     conn.execute(
         insert(tables.delivery).values(**columns, seed=record["id"], digest="d", sent_at=sent_at, progress=progress)
     )
 
 
-def fill(conn: Connection, user: str, count: int, seed: int) -> list[dict[str, object]]:
+def insert_random_posts(conn: Connection, user: str, count: int, seed: int) -> list[dict[str, object]]:
     """Insert random posts; return the values of the posted ones, with the time of posting as `at`."""
     rng = random.Random(seed)
     item = add_item(conn, user, add_source(conn, user))
@@ -55,48 +55,48 @@ def fill(conn: Connection, user: str, count: int, seed: int) -> list[dict[str, o
         draft_id = add_draft(conn, user, item, format=format_name, posted_at=posted_at, origin="direct")
         for platform in rng.sample(PLATFORMS, rng.randint(1, 3)):
             sent_at = rng.choice((time + timedelta(minutes=number), None))
-            metrics = {name: rng.choice((None, 0, rng.randrange(200))) for name in FIGURES}
+            metrics = {name: rng.choice((None, 0, rng.randrange(200))) for name in METRICS}
             status = rng.choice(("posted", "posted", "posted", "failed"))
             values = {"platform": platform, "format": format_name, "status": status, **metrics}
-            put(conn, user, values, sent_at=sent_at, draft_id=draft_id)
+            insert_post(conn, user, values, sent_at=sent_at, draft_id=draft_id)
             if status == "posted":
                 posted.append(values | {"at": sent_at or posted_at})
     return posted
 
 
-def rated(values: dict[str, object]) -> Rated:
+def rate_of(values: dict[str, object]) -> RateSummary:
     """Return the rate of one post, as `model.engagement` defines it."""
     interactions = [values[name] for name in ("likes", "replies", "reposts", "clicks") if values[name] is not None]
     impressions = values["impressions"]
     if not interactions or not impressions:
-        return Rated(posts=1)
-    return Rated(posts=1, rated=1, interactions=min(sum(interactions), impressions), impressions=impressions)
+        return RateSummary(posts=1)
+    return RateSummary(posts=1, rated=1, interactions=min(sum(interactions), impressions), impressions=impressions)
 
 
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("days", [7, 90, None])
 async def test_sums_equal_python_sums(desk, zone, days):
-    posts = await desk.ground.write(lambda conn, user: (fill(conn, add_user(conn), 9, 5), fill(conn, user, 120, 4))[1])
+    posts = await desk.ground.write(lambda conn, user: (insert_random_posts(conn, add_user(conn), 9, 5), insert_random_posts(conn, user, 120, 4))[1])
     await desk.schedule.set_zone(zone)
     since = await desk.engagement.since(days) if days else None
     some = [post for post in posts if since is None or (post["at"] and post["at"] >= since)]
 
     spans = await desk.engagement.over_time(since)
-    by_day: defaultdict[date, Rated] = defaultdict(Rated)
-    by_hour: defaultdict[tuple[int, int], Rated] = defaultdict(Rated)
+    by_day: defaultdict[date, RateSummary] = defaultdict(RateSummary)
+    by_hour: defaultdict[tuple[int, int], RateSummary] = defaultdict(RateSummary)
     for post in some:
         if post["at"] is not None:
             local = post["at"].astimezone(ZoneInfo(zone))
-            by_day[local.date()] += rated(post)
-            by_hour[local.isoweekday() % 7, local.hour] += rated(post)
+            by_day[local.date()] += rate_of(post)
+            by_hour[local.isoweekday() % 7, local.hour] += rate_of(post)
     assert {span.first: span.rate for span in spans if span.rate.posts} == by_day
     hours = await desk.engagement.by_hour(since)
     assert {(hour.day_of_week, hour.hour): hour.rate for hour in hours} == by_hour
 
     for kind in await desk.engagement.by_kind(since):
         own = [post for post in some if (post["platform"], post["format"]) == (kind.platform, kind.format)]
-        assert kind.rate == sum(map(rated, own), Rated())
-        assert kind.measured == sum(any(post[name] is not None for name in FIGURES) for post in own)
+        assert kind.rate == sum(map(rate_of, own), RateSummary())
+        assert kind.measured == sum(any(post[name] is not None for name in METRICS) for post in own)
         for name, metric in kind.figures.items():
             values = [post[name] for post in own if post[name] is not None]
             assert (metric.total, metric.posts) == (sum(values), len(values))
@@ -108,9 +108,9 @@ async def test_sums_equal_python_sums(desk, zone, days):
 
 
 async def test_sums_equal_summary(desk):
-    await desk.ground.write(lambda conn, user: len(fill(conn, user, 80, 2)))
+    await desk.ground.write(lambda conn, user: len(insert_random_posts(conn, user, 80, 2)))
     summary, kinds = await desk.engagement.summary(), await desk.engagement.by_kind()
-    total = sum((kind.rate for kind in kinds), Rated())
+    total = sum((kind.rate for kind in kinds), RateSummary())
 
     assert (total.posts, total.rated, total.rate) == (summary.total_posted, summary.rated, summary.avg_engagement_rate)
     assert sum(kind.figures["likes"].total for kind in kinds) == summary.total_likes
@@ -132,24 +132,24 @@ async def test_period_starts_at_users_midnight(desk):
 
 
 async def test_posts_have_url_and_account(desk):
-    await desk.ground.write(lambda conn, user: len(fill(conn, user, 40, 3)))
+    await desk.ground.write(lambda conn, user: len(insert_random_posts(conn, user, 40, 3)))
     posts = await desk.engagement.posts()
 
     assert {post.url for post in posts} == {"", "https://x.example/1"}
     assert {post.place for post in posts} <= {f"{platform}:me" for platform in PLATFORMS}
 
 
-def quarter(moment: datetime, posts: int = 1) -> Quarter:
-    return Quarter(number=int(moment.timestamp()) // QUARTER, rate=Rated(posts=posts))
+def quarter_at(time: datetime, posts: int = 1) -> QuarterHour:
+    return QuarterHour(number=int(time.timestamp()) // QUARTER_HOUR_SECONDS, rate=RateSummary(posts=posts))
 
 
 def test_week_and_month_boundaries():
-    posts = [quarter(datetime(2026, 1, 28, 12, tzinfo=UTC)), quarter(datetime(2026, 2, 3, tzinfo=UTC))]
+    posts = [quarter_at(datetime(2026, 1, 28, 12, tzinfo=UTC)), quarter_at(datetime(2026, 2, 3, tzinfo=UTC))]
     first, last = date(2026, 1, 24), date(2026, 2, 4)
 
-    weeks = over_time(posts, UTC, first, last, Step.WEEK)
+    weeks = metrics_by_span(posts, UTC, first, last, Interval.WEEK)
     assert [(span.first.day, span.last.day, span.rate.posts) for span in weeks] == [(24, 25, 0), (26, 1, 1), (2, 4, 1)]
-    months = over_time(posts, UTC, first, last, Step.MONTH)
+    months = metrics_by_span(posts, UTC, first, last, Interval.MONTH)
     assert [(span.first, span.last, span.rate.posts) for span in months] == [
         (first, date(2026, 1, 31), 1),
         (date(2026, 2, 1), last, 1),
@@ -159,16 +159,16 @@ def test_week_and_month_boundaries():
 def test_clock_change_counts_local_day():
     prague = ZoneInfo("Europe/Prague")
     before_change, after_change = datetime(2026, 3, 29, 0, 45, tzinfo=UTC), datetime(2026, 3, 29, 1, tzinfo=UTC)
-    (day,) = over_time([quarter(before_change), quarter(after_change)], prague, None, date(2026, 3, 29), Step.DAY)
+    (day,) = metrics_by_span([quarter_at(before_change), quarter_at(after_change)], prague, None, date(2026, 3, 29), Interval.DAY)
 
     assert day.rate.posts == 2
 
 
 def test_no_posts_have_no_spans():
-    assert over_time([], UTC, None, date(2026, 2, 4), Step.DAY) == ()
+    assert metrics_by_span([], UTC, None, date(2026, 2, 4), Interval.DAY) == ()
 
 
-@pytest.mark.parametrize("statement", [live.KINDS[True], live.QUARTERS[True], live.POSTS[True]])
+@pytest.mark.parametrize("statement", [live.KIND_QUERIES[True], live.QUARTER_QUERIES[True], live.POST_QUERIES[True]])
 async def test_queries_use_time_indexes(desk, statement):
     def explain(conn: Connection, _: str) -> list[str]:
         sql = str(statement.compile(conn.engine))

@@ -5,67 +5,67 @@ from datetime import timedelta
 
 import pytest
 
-from copydesk.errors import ConflictError, CopydeskError, NotFoundError, OutOfReachError
+from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNotAllowedError
 from copydesk.model.draft import Action, Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.schedule import Slot
 from copydesk.store import changes, events, schedule
-from copydesk.store.changes import Step
-from desk_fixtures import NOW, ONE, Watch, Web, add, change, drafts_of, entry, feed, open_at, rows
+from copydesk.store.changes import DraftChange
+from desk_fixtures import NOW, URL_ONE, Watch, FakeWeb, create_source, execute_sql, list_drafts, entry, feed, open_desk_at, query_db
 
 SLOTS = [Slot(day_of_week=day, hour=9, minute=0) for day in range(7)]
 LATER = NOW + timedelta(days=2)
-GOES_ON = {"version", "updated_at", "undo_rid", "redo_rid"}
+UNRESTORED_COLUMNS = {"version", "updated_at", "undo_rid", "redo_rid"}
 """Columns that an undo does not restore: they count and time the changes, including the undo itself."""
 
 
 @pytest.fixture
 async def desk(tmp_path):
-    async with open_at(tmp_path, Web()) as desk:
-        await desk.ground.write(schedule.set_slots, SLOTS)
+    async with open_desk_at(tmp_path, FakeWeb()) as desk:
+        await desk.ctx.write(schedule.replace_slots, SLOTS)
         yield desk
 
 
-async def made(desk, count: int) -> list[str]:
+async def create_drafts(desk, count: int) -> list[str]:
     return [(await desk.drafts.create({"text": f"Text {number}."})).drafts[0].id for number in range(count)]
 
 
-def kept(home) -> list[tuple[object, ...]]:
+def restorable_rows(home) -> list[tuple[object, ...]]:
     """Return the rows of all drafts without the columns that an undo does not restore."""
-    names = [str(name) for _, name, *_ in rows(home, "PRAGMA table_info(draft)")]
-    return rows(home, f"SELECT {', '.join(name for name in names if name not in GOES_ON)} FROM draft ORDER BY id")
+    names = [str(name) for _, name, *_ in query_db(home, "PRAGMA table_info(draft)")]
+    return query_db(home, f"SELECT {', '.join(name for name in names if name not in UNRESTORED_COLUMNS)} FROM draft ORDER BY id")
 
 
-async def by_the_system(desk, draft_id: str, action: str, **after: object) -> None:
+async def apply_system_change(desk, draft_id: str, action: str, **after: object) -> None:
     """Apply a change by the system to a draft."""
 
     def work(conn, user_id):
-        snapshot = changes.one_seen(conn, user_id, draft_id)
-        step = Step(kind=EventKind.FIXED, action=action, after=changes.stored(after), at=NOW, who=SYSTEM)
-        changes.put(conn, user_id, snapshot, step)
+        snapshot = changes.load_snapshot(conn, user_id, draft_id)
+        step = DraftChange(kind=EventKind.PERMANENT, action=action, after=changes.to_column_values(after), at=NOW, actor=SYSTEM)
+        changes.apply_change(conn, user_id, snapshot, step)
 
     await desk.ground.write(work)
 
 
 async def test_undo_and_redo_of_one_draft(desk, tmp_path):
-    (draft_id,) = await made(desk, 1)
-    first = kept(tmp_path)
+    (draft_id,) = await create_drafts(desk, 1)
+    first = restorable_rows(tmp_path)
     await desk.drafts.reject(draft_id, "No.")
-    second = kept(tmp_path)
+    second = restorable_rows(tmp_path)
     await desk.drafts.approve(draft_id)
-    third = kept(tmp_path)
+    third = restorable_rows(tmp_path)
 
     states = []
     for step in (desk.drafts.undo, desk.drafts.undo, desk.drafts.redo, desk.drafts.redo, desk.drafts.undo):
         result = await step(draft_id)
         assert result.succeeded == (draft_id,)
-        states.append(kept(tmp_path))
+        states.append(restorable_rows(tmp_path))
     assert states == [second, first, second, third, second]
     assert (await desk.drafts.get(draft_id)).version == 8
 
 
 async def test_undo_is_in_history(desk):
-    (draft_id,) = await made(desk, 1)
+    (draft_id,) = await create_drafts(desk, 1)
     await desk.drafts.reject(draft_id, "No.")
     await desk.drafts.undo(draft_id)
     await desk.drafts.redo(draft_id)
@@ -84,24 +84,24 @@ async def test_undo_is_in_history(desk):
 
 
 async def test_undo_of_edit_restores_text_and_checks(tmp_path):
-    web = Web()
-    web.put(ONE, feed(entry(1)))
-    async with open_at(tmp_path, web) as desk:
-        await add(desk)
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk)
         await desk.pipeline.run()
-        (draft,) = await drafts_of(desk)
-        before = kept(tmp_path)
+        (draft,) = await list_drafts(desk)
+        before = restorable_rows(tmp_path)
         await desk.drafts.change(draft.id, {"text": "Nothing but 77 words.", "action": "approve"})
         await desk.drafts.undo(draft.id)
         after = await desk.drafts.get(draft.id)
 
-    assert kept(tmp_path) == before
+    assert restorable_rows(tmp_path) == before
     assert (after.text, after.checks, after.confidence) == (draft.text, draft.checks, draft.confidence)
     assert after.sentences == draft.sentences
 
 
 async def test_undo_of_archive(desk):
-    (draft_id,) = await made(desk, 1)
+    (draft_id,) = await create_drafts(desk, 1)
     await desk.drafts.archive(draft_id)
     await desk.drafts.undo(draft_id)
 
@@ -110,7 +110,7 @@ async def test_undo_of_archive(desk):
 
 
 async def test_new_change_clears_redo(desk):
-    first, second = await made(desk, 2)
+    first, second = await create_drafts(desk, 2)
     await desk.drafts.approve(first)
     await desk.drafts.undo(first)
     await desk.drafts.reject(first)
@@ -126,13 +126,13 @@ async def test_new_change_clears_redo(desk):
 
 
 async def test_foreign_changes_do_not_block_undo(desk, tmp_path):
-    own, foreign = await made(desk, 2)
+    own, foreign = await create_drafts(desk, 2)
     await desk.drafts.reject(own)
     await desk.drafts.undo(own)
     await desk.drafts.reject(foreign)
-    change(tmp_path, "INSERT INTO user (id, name, time_zone, created_at) VALUES ('zz', 'Eve', 'UTC', 0)")
-    change(tmp_path, "UPDATE draft_event SET user_id = 'zz' WHERE draft_id = ?", foreign)
-    change(tmp_path, "UPDATE draft SET user_id = 'zz' WHERE id = ?", foreign)
+    execute_sql(tmp_path, "INSERT INTO user (id, name, time_zone, created_at) VALUES ('zz', 'Eve', 'UTC', 0)")
+    execute_sql(tmp_path, "UPDATE draft_event SET user_id = 'zz' WHERE draft_id = ?", foreign)
+    execute_sql(tmp_path, "UPDATE draft SET user_id = 'zz' WHERE id = ?", foreign)
 
     assert (await desk.drafts.redo()).succeeded == (own,)
     assert (await desk.drafts.undo()).succeeded == (own,)
@@ -140,12 +140,12 @@ async def test_foreign_changes_do_not_block_undo(desk, tmp_path):
 
 
 async def test_undo_without_id_goes_back_one_by_one(desk, tmp_path):
-    first_id, second_id = await made(desk, 2)
-    first = kept(tmp_path)
+    first_id, second_id = await create_drafts(desk, 2)
+    first = restorable_rows(tmp_path)
     await desk.drafts.approve(first_id)
     await desk.drafts.reject(second_id)
     await desk.drafts.unapprove(first_id)
-    last = kept(tmp_path)
+    last = restorable_rows(tmp_path)
 
     results = [await desk.drafts.undo() for _ in range(3)]
     assert [(result.action, result.succeeded) for result in results] == [
@@ -153,43 +153,43 @@ async def test_undo_without_id_goes_back_one_by_one(desk, tmp_path):
         ("reject", (second_id,)),
         ("approve", (first_id,)),
     ]
-    assert kept(tmp_path) == first
+    assert restorable_rows(tmp_path) == first
     with pytest.raises(ConflictError, match="There is nothing to be undone"):
         await desk.drafts.undo()
     assert [(await desk.drafts.redo()).action for _ in range(3)] == ["approve", "reject", "unapprove"]
-    assert kept(tmp_path) == last
+    assert restorable_rows(tmp_path) == last
     with pytest.raises(ConflictError, match="There is nothing to be redone"):
         await desk.drafts.redo()
 
 
 async def test_bulk_is_undone_and_redone_at_once(desk, tmp_path):
-    ids = await made(desk, 60)
-    first = kept(tmp_path)
+    ids = await create_drafts(desk, 60)
+    first = restorable_rows(tmp_path)
     await desk.drafts.bulk({"action": "approve", "ids": ids})
-    second = kept(tmp_path)
+    second = restorable_rows(tmp_path)
     undone = await desk.drafts.undo()
 
     assert (undone.action, undone.succeeded, undone.failed) == ("approve", tuple(ids[::-1]), ())
-    assert kept(tmp_path) == first
+    assert restorable_rows(tmp_path) == first
     redone = await desk.drafts.redo()
     assert redone.succeeded == tuple(ids)
-    assert kept(tmp_path) == second
+    assert restorable_rows(tmp_path) == second
     assert (await desk.drafts.undo()).succeeded == tuple(ids[::-1])
-    assert kept(tmp_path) == first
+    assert restorable_rows(tmp_path) == first
 
 
 async def test_large_action_is_undone_at_once(desk, tmp_path):
-    ids = await made(desk, 130)
-    first = kept(tmp_path)
+    ids = await create_drafts(desk, 130)
+    first = restorable_rows(tmp_path)
     assert (await desk.drafts.act(Action.ARCHIVE, ids)).succeeded == 130
 
     assert len((await desk.drafts.undo()).succeeded) == 130
-    assert kept(tmp_path) == first
+    assert restorable_rows(tmp_path) == first
 
 
 async def test_later_changes_are_undone_before_bulk(desk, tmp_path):
-    first_id, second_id, third_id = await made(desk, 3)
-    first = kept(tmp_path)
+    first_id, second_id, third_id = await create_drafts(desk, 3)
+    first = restorable_rows(tmp_path)
     await desk.drafts.bulk({"action": "approve", "ids": [first_id, second_id, third_id]})
     await desk.drafts.undo(first_id)
     await desk.drafts.reject(first_id)
@@ -200,14 +200,14 @@ async def test_later_changes_are_undone_before_bulk(desk, tmp_path):
         (first_id,),
         (third_id, second_id),
     ]
-    assert kept(tmp_path) == first
+    assert restorable_rows(tmp_path) == first
 
 
 async def test_undone_drafts_of_bulk_are_skipped(desk):
-    first, second, third = await made(desk, 3)
+    first, second, third = await create_drafts(desk, 3)
     await desk.drafts.bulk({"action": "approve", "ids": [first, second, third]})
     await desk.drafts.undo(first)
-    await by_the_system(desk, second, "picked_up", status=Status.POSTING)
+    await apply_system_change(desk, second, "picked_up", status=Status.POSTING)
     result = await desk.drafts.undo()
 
     assert result.succeeded == (third,)
@@ -217,7 +217,7 @@ async def test_undone_drafts_of_bulk_are_skipped(desk):
 
 
 async def test_one_draft_of_bulk_can_be_undone(desk):
-    first, second = await made(desk, 2)
+    first, second = await create_drafts(desk, 2)
     await desk.drafts.bulk({"action": "approve", "ids": [first, second]})
     await desk.drafts.undo(first)
 
@@ -225,7 +225,7 @@ async def test_one_draft_of_bulk_can_be_undone(desk):
 
 
 async def test_unchanged_draft_has_nothing_to_undo(desk):
-    (draft_id,) = await made(desk, 1)
+    (draft_id,) = await create_drafts(desk, 1)
     with pytest.raises(ConflictError, match="There is nothing to be undone on this draft") as refused:
         await desk.drafts.undo(draft_id)
 
@@ -236,11 +236,11 @@ async def test_unchanged_draft_has_nothing_to_undo(desk):
 
 
 async def test_system_changes_cannot_be_undone(desk):
-    first, second = await made(desk, 2)
+    first, second = await create_drafts(desk, 2)
     await desk.drafts.approve(second)
     await desk.drafts.approve(first)
     await desk.drafts.schedule(first)
-    await by_the_system(desk, first, "late", status=Status.MISSED)
+    await apply_system_change(desk, first, "late", status=Status.MISSED)
     with pytest.raises(
         ConflictError,
         match=r"The last thing that happened to this draft \(it was too late to be sent\) cannot be undone",
@@ -261,16 +261,16 @@ async def test_system_changes_cannot_be_undone(desk):
 
 
 async def test_passing_skips_unreachable_change(desk):
-    first, second, third = await made(desk, 3)
+    first, second, third = await create_drafts(desk, 3)
     for draft_id in (first, second, third):
         await desk.drafts.approve(draft_id)
-    await by_the_system(desk, third, "post", status=Status.POSTING)
+    await apply_system_change(desk, third, "post", status=Status.POSTING)
     passed = set()
     with pytest.raises(
-        OutOfReachError, match=r"\(it was approved\) cannot be undone: since then it was sent\."
+        UndoNotAllowedError, match=r"\(it was approved\) cannot be undone: since then it was sent\."
     ) as refused:
         await desk.drafts.undo()
-    passed.add(refused.value.change)
+    passed.add(refused.value.change_id)
     assert (await desk.drafts.undo(passing=passed)).succeeded == (second,)
     assert (await desk.drafts.undo(passing=passed)).succeeded == (first,)
     with pytest.raises(ConflictError, match="nothing to be undone"):
@@ -278,28 +278,28 @@ async def test_passing_skips_unreachable_change(desk):
 
 
 async def test_expired_change_can_be_skipped(desk):
-    first, second = await made(desk, 2)
+    first, second = await create_drafts(desk, 2)
     await desk.drafts.approve(first)
     await desk.drafts.approve(second)
     await desk.drafts.schedule(second)
     await desk.drafts.cancel_schedule(second)
     desk.ground.clock.now += timedelta(days=30)
-    with pytest.raises(OutOfReachError, match="has passed") as refused:
+    with pytest.raises(UndoNotAllowedError, match="has passed") as refused:
         await desk.drafts.undo()
-    assert (await desk.drafts.undo(passing={refused.value.change})).succeeded == (first,)
+    assert (await desk.drafts.undo(passing={refused.value.change_id})).succeeded == (first,)
 
 
 async def test_unreachable_bulk_can_be_skipped(desk):
-    first, *bulk, last = await made(desk, 5)
+    first, *bulk, last = await create_drafts(desk, 5)
     await desk.drafts.approve(first)
     await desk.drafts.act(Action.APPROVE, bulk)
     await desk.drafts.act(Action.SCHEDULE, bulk)
     await desk.drafts.act(Action.CANCEL_SCHEDULE, bulk)
     desk.ground.clock.now += timedelta(days=30)
     passed = set()
-    with pytest.raises(OutOfReachError, match=r"\(.*\) cannot be undone on any of its 3 drafts. Its time") as refused:
+    with pytest.raises(UndoNotAllowedError, match=r"\(.*\) cannot be undone on any of its 3 drafts. Its time") as refused:
         await desk.drafts.undo(passing=passed)
-    passed.add(refused.value.change)
+    passed.add(refused.value.change_id)
     assert (await desk.drafts.undo(passing=passed)).succeeded == (first,)
 
     # Later changes are undone first, and none between the two is skipped.
@@ -311,7 +311,7 @@ async def test_unreachable_bulk_can_be_skipped(desk):
 
 
 async def test_reachable_part_of_bulk_is_undone(desk):
-    first, second, other = await made(desk, 3)
+    first, second, other = await create_drafts(desk, 3)
     await desk.drafts.act(Action.APPROVE, [other, first, second])
     await desk.drafts.schedule(first, NOW + timedelta(days=1))
     await desk.drafts.schedule(second, NOW + timedelta(days=60))
@@ -319,74 +319,74 @@ async def test_reachable_part_of_bulk_is_undone(desk):
     desk.ground.clock.now += timedelta(days=30)
     result = await desk.drafts.undo()
     assert (result.succeeded, [failure.id for failure in result.failed]) == ((second,), [first])
-    with pytest.raises(OutOfReachError, match="on its draft") as refused:
+    with pytest.raises(UndoNotAllowedError, match="on its draft") as refused:
         await desk.drafts.undo()
-    assert (await desk.drafts.undo(passing={refused.value.change})).succeeded == (second,)
+    assert (await desk.drafts.undo(passing={refused.value.change_id})).succeeded == (second,)
 
 
 async def test_change_between_unreachable_ones_is_not_skipped(desk):
-    first, second, third = await made(desk, 3)
+    first, second, third = await create_drafts(desk, 3)
     passed = set()
     for draft_id in (first, third):
         await desk.drafts.approve(draft_id)
         await desk.drafts.schedule(draft_id)
         await desk.drafts.cancel_schedule(draft_id)
         desk.ground.clock.now += timedelta(days=30)
-        with pytest.raises(OutOfReachError, match="has passed") as refused:
+        with pytest.raises(UndoNotAllowedError, match="has passed") as refused:
             await desk.drafts.undo(passing=passed)
-        passed.add(refused.value.change)
+        passed.add(refused.value.change_id)
         if draft_id == first:
             await desk.drafts.approve(second)
     assert (await desk.drafts.undo(passing=passed)).succeeded == (second,)
 
 
 async def test_large_undo_can_be_stopped_and_continued(desk, tmp_path, monkeypatch):
-    monkeypatch.setattr("copydesk.desk.undoing.MOST_IDS", 2)
-    ids = await made(desk, 5)
-    first = kept(tmp_path)
+    monkeypatch.setattr("copydesk.desk.undoing.MAX_IDS", 2)
+    ids = await create_drafts(desk, 5)
+    first = restorable_rows(tmp_path)
     await desk.drafts.act(Action.ARCHIVE, ids)
-    last = kept(tmp_path)
+    last = restorable_rows(tmp_path)
     result = await desk.drafts.undo(stopped=lambda: True)
     assert (len(result.succeeded), result.failed, result.left) == (2, (), 3)
     assert len((await desk.drafts.undo()).succeeded) == 3
-    assert kept(tmp_path) == first
+    assert restorable_rows(tmp_path) == first
 
     result = await desk.drafts.redo(stopped=lambda: True)
     assert (len(result.succeeded), result.left) == (2, 1)
-    while kept(tmp_path) != last:
+    while restorable_rows(tmp_path) != last:
         await desk.drafts.redo()
 
 
 @pytest.mark.parametrize("delivery", ["pending", "posted"])
 async def test_delivered_change_is_not_undone(desk, tmp_path, delivery):
-    (draft_id,) = await made(desk, 1)
+    (draft_id,) = await create_drafts(desk, 1)
     await desk.drafts.approve(draft_id)
     statement = (
         "INSERT INTO engagement (id, user_id, draft_id, platform, format, status, created_at)"
         " SELECT 'e', user_id, id, 'bluesky', format, ?, updated_at + 1 FROM draft"
     )
-    change(tmp_path, statement, delivery)
-    before = kept(tmp_path)
+    execute_sql(tmp_path, statement, delivery)
+    before = restorable_rows(tmp_path)
     for draft_or_last in (draft_id, None):
         with pytest.raises(ConflictError, match="It went to bluesky since; that cannot be undone"):
             await desk.drafts.undo(draft_or_last)
 
-    assert kept(tmp_path) == before
+    assert restorable_rows(tmp_path) == before
     await desk.drafts.archive(draft_id)
-    change(tmp_path, "UPDATE engagement SET created_at = 0")
+    execute_sql(tmp_path, "UPDATE engagement SET created_at = 0")
     await desk.drafts.undo(draft_id)
 
 
 async def test_passed_time_is_not_restored(tmp_path):
     clock = Watch()
-    async with open_at(tmp_path, Web(), clock) as desk:
-        first, second = await made(desk, 2)
+    async with open_desk_at(tmp_path, FakeWeb(), clock) as desk:
+        first, second = await create_drafts(desk, 2)
         await desk.drafts.bulk({"action": "approve", "ids": [first, second]})
         await desk.drafts.schedule(first, NOW + timedelta(hours=1))
         await desk.drafts.cancel_schedule(first)
         await desk.drafts.schedule(second, NOW + timedelta(hours=1))
         await desk.drafts.reschedule(second, NOW + timedelta(days=1))
-        clock.forward(7200)
+        clock.advance(7200)
         for draft_id in (first, second):
             with pytest.raises(ConflictError, match=r"Its time, 2026-02-10T13:00:00.000Z, has passed"):
                 await desk.drafts.undo(draft_id)
@@ -398,7 +398,7 @@ async def test_passed_time_is_not_restored(tmp_path):
 
 
 async def test_occupied_slot_is_restored(desk):
-    first_id, second_id = await made(desk, 2)
+    first_id, second_id = await create_drafts(desk, 2)
     await desk.drafts.bulk({"action": "approve", "ids": [first_id, second_id]})
     time = (await desk.drafts.schedule(first_id)).scheduled_at
     await desk.drafts.cancel_schedule(first_id)
@@ -408,23 +408,23 @@ async def test_occupied_slot_is_restored(desk):
     assert [(await desk.drafts.get(draft_id)).scheduled_at for draft_id in (first_id, second_id)] == [time, time]
 
 
-async def random_step(desk, chance: random.Random, ids: list[str]) -> None:
+async def run_random_step(desk, rng: random.Random, ids: list[str]) -> None:
     """Run a random user operation, which may be refused."""
-    drafts, draft_id = desk.drafts, chance.choice(ids)
-    sample = chance.sample(ids, chance.randint(1, len(ids)))
-    time = NOW + timedelta(hours=chance.randint(1, 500))
-    action = chance.choice(["approve", "reject", "archive", "schedule", "cancel_schedule"])
-    step = chance.choice(
+    drafts, draft_id = desk.drafts, rng.choice(ids)
+    sample = rng.sample(ids, rng.randint(1, len(ids)))
+    time = NOW + timedelta(hours=rng.randint(1, 500))
+    action = rng.choice(["approve", "reject", "archive", "schedule", "cancel_schedule"])
+    step = rng.choice(
         [
             lambda: drafts.approve(draft_id),
-            lambda: drafts.reject(draft_id, chance.choice([None, "No.", "é[red]"])),
-            lambda: drafts.unapprove(draft_id, chance.choice([None, "Shorter."])),
+            lambda: drafts.reject(draft_id, rng.choice([None, "No.", "é[red]"])),
+            lambda: drafts.unapprove(draft_id, rng.choice([None, "Shorter."])),
             lambda: drafts.archive(draft_id),
-            lambda: drafts.regenerate(draft_id) if chance.random() < 0.1 else drafts.approve(draft_id),
-            lambda: drafts.edit(draft_id, f"Words {chance.random()} #some #{chance.random()}"),
+            lambda: drafts.regenerate(draft_id) if rng.random() < 0.1 else drafts.approve(draft_id),
+            lambda: drafts.edit(draft_id, f"Words {rng.random()} #some #{rng.random()}"),
             lambda: drafts.change(draft_id, {"text": "Both.", "action": "approve"}),
             lambda: drafts.schedule(draft_id),
-            lambda: drafts.schedule(draft_id, time, smart=chance.random() < 0.5),
+            lambda: drafts.schedule(draft_id, time, smart=rng.random() < 0.5),
             lambda: drafts.reschedule(draft_id, time),
             lambda: drafts.cancel_schedule(draft_id),
             lambda: drafts.bulk({"action": action, "ids": sample}),
@@ -440,19 +440,19 @@ async def random_step(desk, chance: random.Random, ids: list[str]) -> None:
 @pytest.mark.parametrize("seed", range(4))
 async def test_undoing_200_random_steps_restores_drafts(desk, tmp_path, seed):
     rng = random.Random(seed)
-    ids = await made(desk, 6)
-    first = kept(tmp_path)
+    ids = await create_drafts(desk, 6)
+    first = restorable_rows(tmp_path)
     count = 0
     while count < 200:
         try:
-            await random_step(desk, rng, ids)
+            await run_random_step(desk, rng, ids)
             count += 1
         except CopydeskError:
             continue
-    while any(rows(tmp_path, "SELECT 1 FROM draft WHERE undo_rid IS NOT NULL")):
+    while any(query_db(tmp_path, "SELECT 1 FROM draft WHERE undo_rid IS NOT NULL")):
         assert not (await desk.drafts.undo()).failed
 
-    assert kept(tmp_path) == first
+    assert restorable_rows(tmp_path) == first
     with pytest.raises(ConflictError, match="There is nothing to be undone"):
         await desk.drafts.undo()
     # Every version has its event, and each records the values before it.
@@ -471,12 +471,12 @@ async def test_draft_deleted_during_undo_is_not_found(desk, tmp_path, monkeypatc
     def deleting(conn, user_id, ids, **kwargs):
         found = original(conn, user_id, ids, **kwargs)
         for table, column in (("draft_event", "draft_id"), ("draft", "id")):
-            change(tmp_path, f"DELETE FROM {table} WHERE {column} = ?", deleted_id)
+            execute_sql(tmp_path, f"DELETE FROM {table} WHERE {column} = ?", deleted_id)
         return found
 
-    original, (deleted_id, other_id) = changes.seen, await made(desk, 2)
+    original, (deleted_id, other_id) = changes.load_snapshots, await create_drafts(desk, 2)
     await desk.drafts.bulk({"action": "archive", "ids": [deleted_id, other_id]})
-    monkeypatch.setattr(changes, "seen", deleting)
+    monkeypatch.setattr(changes, "load_snapshots", deleting)
     with pytest.raises(NotFoundError):
         await desk.drafts.undo(deleted_id)
 
@@ -484,12 +484,12 @@ async def test_draft_deleted_during_undo_is_not_found(desk, tmp_path, monkeypatc
 async def test_draft_deleted_during_bulk_undo_is_skipped(desk, tmp_path, monkeypatch):
     def deleting(conn, user_id, bulk_id):
         found = original(conn, user_id, bulk_id)
-        change(tmp_path, "DELETE FROM draft WHERE id = ?", deleted_id)
+        execute_sql(tmp_path, "DELETE FROM draft WHERE id = ?", deleted_id)
         return found
 
-    original, (deleted_id, other_id) = events.of_bulk, await made(desk, 2)
+    original, (deleted_id, other_id) = events.list_by_bulk, await create_drafts(desk, 2)
     await desk.drafts.bulk({"action": "archive", "ids": [deleted_id, other_id]})
-    monkeypatch.setattr(events, "of_bulk", deleting)
+    monkeypatch.setattr(events, "list_by_bulk", deleting)
     result = await desk.drafts.undo()
 
     assert (result.succeeded, result.failed) == ((other_id,), ())
@@ -500,24 +500,24 @@ async def test_bulk_deleted_during_undo_is_a_conflict(desk, tmp_path, monkeypatc
     def deleting(conn, user_id, bulk_id):
         found = () if before else original(conn, user_id, bulk_id)
         for table in ("draft_event", "draft"):
-            change(tmp_path, f"DELETE FROM {table}")
+            execute_sql(tmp_path, f"DELETE FROM {table}")
         return found
 
-    original, ids = events.of_bulk, await made(desk, 2)
+    original, ids = events.list_by_bulk, await create_drafts(desk, 2)
     await desk.drafts.bulk({"action": "archive", "ids": ids})
-    monkeypatch.setattr(events, "of_bulk", deleting)
+    monkeypatch.setattr(events, "list_by_bulk", deleting)
     with pytest.raises(ConflictError, match="deleted meanwhile; nothing was undone"):
         await desk.drafts.undo()
 
 
 async def test_event_numbers_are_not_reused(desk, tmp_path):
-    first, second = await made(desk, 2)
+    first, second = await create_drafts(desk, 2)
     await desk.drafts.reject(second)
-    ((last,),) = rows(tmp_path, "SELECT max(rid) FROM draft_event")
-    change(tmp_path, "DELETE FROM draft_event WHERE draft_id = ?", second)
+    ((last,),) = query_db(tmp_path, "SELECT max(rid) FROM draft_event")
+    execute_sql(tmp_path, "DELETE FROM draft_event WHERE draft_id = ?", second)
     await desk.drafts.reject(first)
 
-    assert rows(tmp_path, "SELECT max(rid) FROM draft_event") == [(int(str(last)) + 1,)]
+    assert query_db(tmp_path, "SELECT max(rid) FROM draft_event") == [(int(str(last)) + 1,)]
 
 
 async def test_next_undo_is_found_by_index(desk, tmp_path):
@@ -527,14 +527,14 @@ async def test_next_undo_is_found_by_index(desk, tmp_path):
         "SELECT * FROM draft_event WHERE user_id = 'u' AND kind = 'change' ORDER BY rid DESC LIMIT 1",
     ]
     for query in queries:
-        ((*_, plan),) = rows(tmp_path, f"EXPLAIN QUERY PLAN {query}")
+        ((*_, plan),) = query_db(tmp_path, f"EXPLAIN QUERY PLAN {query}")
         assert str(plan).startswith("SEARCH")
         assert "INDEX" in str(plan)
 
 
 async def test_two_desks_do_not_undo_one_change_twice(tmp_path):
-    async with open_at(tmp_path, Web()) as first_desk, open_at(tmp_path, Web()) as second_desk:
-        (draft_id,) = await made(first_desk, 1)
+    async with open_desk_at(tmp_path, FakeWeb()) as first_desk, open_desk_at(tmp_path, FakeWeb()) as second_desk:
+        (draft_id,) = await create_drafts(first_desk, 1)
         await first_desk.drafts.reject(draft_id, "No.")
         await second_desk.drafts.undo()
         with pytest.raises(ConflictError, match="There is nothing to be undone"):

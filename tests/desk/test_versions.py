@@ -7,7 +7,7 @@ from copydesk.drafting.fake import FakeWriter
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.model.draft import Format, Status
 from copydesk.model.wire import to_json
-from desk_fixtures import NOW, ONE, Web, add, drafts_of, entry, feed, open_at, rows
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, list_drafts, entry, feed, open_desk_at, query_db
 
 WRITER = "copydesk.drafting.writer.choose_writer"
 
@@ -19,32 +19,32 @@ def writer(monkeypatch):
     return writer
 
 
-async def fed(desk, **config):
+async def run_for_draft(desk, **config):
     """Run the pipeline and return the only draft."""
-    await add(desk, **config)
+    await create_source(desk, **config)
     await desk.pipeline.run()
-    (draft,) = await drafts_of(desk)
+    (draft,) = await list_drafts(desk)
     return draft
 
 
-def a_feed(**named):
-    web = Web()
-    web.put(ONE, feed(entry(1, **named)))
+def web_with_feed(**fields):
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1, **fields)))
     return web
 
 
-async def again(desk, draft_id, feedback=None):
+async def regenerate(desk, draft_id, feedback=None):
     """Regenerate the draft and return the new version."""
     await desk.drafts.regenerate(draft_id, feedback)
     assert await desk.generation.work_off() == 1
-    return (await drafts_of(desk))[-1]
+    return (await list_drafts(desk))[-1]
 
 
 async def test_new_version_replaces_old(tmp_path, writer):
     writer.answers = ["Old words.", "New words."]
-    async with open_at(tmp_path, a_feed()) as desk:
-        old = await fed(desk, tags=["kept"])
-        new = await again(desk, old.id, "Funnier.")
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        old = await run_for_draft(desk, tags=["kept"])
+        new = await regenerate(desk, old.id, "Funnier.")
         old = await desk.drafts.get(old.id)
 
     assert (old.status, old.archived_at, old.text, old.feedback) == (
@@ -60,9 +60,9 @@ async def test_new_version_replaces_old(tmp_path, writer):
 
 
 async def test_regeneration_events_are_by_the_system(tmp_path, writer):
-    async with open_at(tmp_path, a_feed()) as desk:
-        old = await fed(desk)
-        new = await again(desk, old.id)
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        old = await run_for_draft(desk)
+        new = await regenerate(desk, old.id)
 
         draft_events = [(event.who, event.action) for event in await desk.drafts.history(old.id)]
         assert draft_events == [("pipeline", "create"), ("user", "regenerate"), ("system", "new_version_written")]
@@ -73,14 +73,14 @@ async def test_regeneration_events_are_by_the_system(tmp_path, writer):
 
 async def test_failed_regeneration_keeps_old_text(tmp_path, writer):
     writer.answers = ["Old words."]
-    async with open_at(tmp_path, a_feed()) as desk:
-        old = await fed(desk)
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        old = await run_for_draft(desk)
         waiting = await desk.drafts.regenerate(old.id)
         assert (waiting.status, waiting.text) == (Status.PENDING_REGENERATION, "Old words.")
 
         writer.fail("No words left.")
-        await desk.generation.work_off()
-        (failed,) = await drafts_of(desk)
+        await desk.generation.drain()
+        (failed,) = await list_drafts(desk)
 
     assert (failed.status, failed.text, failed.archived_at) == (Status.GENERATION_FAILED, "Old words.", None)
     assert failed.last_error == "No words left. Regenerate it to try again."
@@ -88,12 +88,12 @@ async def test_failed_regeneration_keeps_old_text(tmp_path, writer):
 
 async def test_new_version_keeps_images_and_platforms(tmp_path, writer):
     image_fields = {"url": "https://pictures.example/1.png", "source": "UPLOAD", "alt": "A drill", "position": 3}
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         created = await desk.drafts.create(
             {"text": "Words.", "format": "THREAD", "images": [image_fields], "targetPlatforms": ["bluesky"]}
         )
-        new = await again(desk, created.drafts[0].id)
-        old, _ = await drafts_of(desk)
+        new = await regenerate(desk, created.drafts[0].id)
+        old, _ = await list_drafts(desk)
 
     assert (new.format, new.target_platforms) == (Format.THREAD, ("bluesky",))
     (image,) = new.images
@@ -103,54 +103,54 @@ async def test_new_version_keeps_images_and_platforms(tmp_path, writer):
 
 async def test_new_version_keeps_experiment_variant(tmp_path, writer):
     variants = [{"id": name, "label": name, "config": {"hook": name}} for name in ("question", "figure")]
-    async with open_at(tmp_path, a_feed()) as desk:
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
         await desk.experiments.create({"name": "Hooks", "parameter": "hook", "variants": variants})
-        old = await fed(desk)
-        await again(desk, old.id)
+        old = await run_for_draft(desk)
+        await regenerate(desk, old.id)
 
-    first, second = rows(tmp_path, "SELECT experiment_id, variant_id FROM draft ORDER BY id")
+    first, second = query_db(tmp_path, "SELECT experiment_id, variant_id FROM draft ORDER BY id")
     assert first == second != (None, None)
     assert writer.briefs[0].parameters == writer.briefs[1].parameters == {"hook": first[1]}
 
 
 async def test_requested_draft_joins_experiment(tmp_path, writer):
     variants = [{"id": name, "label": name, "config": {"hashtags": count}} for count, name in enumerate("ab")]
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         await desk.experiments.create({"name": "Tags", "parameter": "hashtags", "variants": variants})
         for _ in range(2):
             await desk.drafts.create({"prompt": "Words."})
-        await desk.generation.work_off()
+        await desk.generation.drain()
 
     assert {brief.settings.hashtags for brief in writer.briefs} == {0, 1}
-    assert {variant for (variant,) in rows(tmp_path, "SELECT variant_id FROM draft")} == {"a", "b"}
+    assert {variant for (variant,) in query_db(tmp_path, "SELECT variant_id FROM draft")} == {"a", "b"}
 
 
 async def test_versions_are_found_from_any_of_them(tmp_path, writer):
     writer.answers = ["One.", "Two.", "Three."]
-    async with open_at(tmp_path, a_feed()) as desk:
-        first = await fed(desk)
-        second = await again(desk, first.id)
-        third = await again(desk, second.id)
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        first = await run_for_draft(desk)
+        second = await regenerate(desk, first.id)
+        third = await regenerate(desk, second.id)
         other = (await desk.drafts.create({"text": "Another."})).drafts[0]
 
         for version in (first, second, third):
-            assert [draft.text for draft in await desk.drafts.versions(version.id)] == ["One.", "Two.", "Three."]
-        assert [draft.id for draft in await desk.drafts.versions(other.id)] == [other.id]
+            assert [draft.text for draft in await desk.drafts.list_versions(version.id)] == ["One.", "Two.", "Three."]
+        assert [draft.id for draft in await desk.drafts.list_versions(other.id)] == [other.id]
         with pytest.raises(NotFoundError):
-            await desk.drafts.versions("nothing")
+            await desk.drafts.list_versions("nothing")
     assert writer.briefs[2].before == ("Two.", "One.")
 
 
 async def test_offline_writer_runs_out_of_versions(tmp_path):
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         await desk.drafts.create({"prompt": "The bakery opens at eight from Monday on, which is an hour earlier."})
-        await desk.generation.work_off()
-        (draft,) = await drafts_of(desk)
+        await desk.generation.drain()
+        (draft,) = await list_drafts(desk)
         texts = [draft.text]
         while draft.status is not Status.GENERATION_FAILED and len(texts) < 20:
             await desk.drafts.regenerate(draft.id)
-            await desk.generation.work_off()
-            draft = (await drafts_of(desk))[-1]
+            await desk.generation.drain()
+            draft = (await list_drafts(desk))[-1]
             if draft.status is not Status.GENERATION_FAILED:
                 texts.append(draft.text)
 
@@ -160,10 +160,10 @@ async def test_offline_writer_runs_out_of_versions(tmp_path):
 
 
 async def test_regenerating_own_text(tmp_path):
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         text = "We open at eight\n\nThe bakery opens an hour earlier from Monday on. Sundays stay as they are for now."
         draft_id = (await desk.drafts.create({"text": text})).drafts[0].id
-        new = await again(desk, draft_id)
+        new = await regenerate(desk, draft_id)
 
     assert new.status is Status.AWAITING_REVIEW
     assert "stay as they are" in new.text or "an hour earlier" in new.text
@@ -171,13 +171,13 @@ async def test_regenerating_own_text(tmp_path):
 
 async def test_difference_between_versions(tmp_path, writer):
     writer.answers = ["A fine library!!! It opened.", "A fine library. It opened on Tuesday."]
-    async with open_at(tmp_path, a_feed()) as desk:
-        old = await fed(desk)
-        new = await again(desk, old.id)
-        forward = await desk.drafts.difference(old.id, new.id)
-        backward = await desk.drafts.difference(new.id, old.id)
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        old = await run_for_draft(desk)
+        new = await regenerate(desk, old.id)
+        forward = await desk.drafts.compare(old.id, new.id)
+        backward = await desk.drafts.compare(new.id, old.id)
         with pytest.raises(NotFoundError):
-            await desk.drafts.difference(old.id, "nothing")
+            await desk.drafts.compare(old.id, "nothing")
 
     assert "".join(piece.text for piece in forward.pieces if piece.kind != "added") == old.text
     assert "".join(piece.text for piece in forward.pieces if piece.kind != "removed") == new.text
@@ -186,13 +186,13 @@ async def test_difference_between_versions(tmp_path, writer):
 
 
 async def test_foreign_drafts_are_not_found(tmp_path, writer):
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         draft_id = (await desk.drafts.create({"prompt": "Words."})).drafts[0].id
         foreign_id = "00000000-0000-7000-8000-000000000000"
-        desk.ground.user = msgspec.structs.replace(desk.ground.user, id=foreign_id)
+        desk.ctx.user = msgspec.structs.replace(desk.ctx.user, id=foreign_id)
 
-        assert await desk.generation.work_off() == 0
+        assert await desk.generation.drain() == 0
         with pytest.raises(NotFoundError):
-            await desk.drafts.versions(draft_id)
+            await desk.drafts.list_versions(draft_id)
         with pytest.raises(NotFoundError):
             await desk.drafts.regenerate(draft_id)

@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator
 import pytest
 
 from copydesk.desk import Desk
-from copydesk.desk.voice import unfollowed
+from copydesk.desk.voice import unsupported_fields
 from copydesk.drafting.extractive import OfflineWriter
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, FormatVoice, Link
-from copydesk.model.wire import to_wire
+from copydesk.model.wire import to_json_value
 from copydesk.text.thread import split_parts
-from desk_fixtures import NOW, ONE, Watch, Web, add, drafts_of, entry, feed, open_at, word
-from drafting_briefs import brief
+from desk_fixtures import NOW, URL_ONE, Watch, FakeWeb, create_source, list_drafts, entry, feed, open_desk_at, made_up_word
+from drafting_briefs import make_brief
 
-EVERYTHING = {
+FULL_PROFILE = {
     "style": "Short and dry.",
     "avoid": ["synergy", "game changer"],
     "examples": ["The ferry is late.\nAgain."],
@@ -29,18 +29,18 @@ EVERYTHING = {
 
 
 @pytest.fixture
-def watch() -> Watch:
+def clock() -> Watch:
     return Watch()
 
 
 @pytest.fixture
-async def desk(tmp_path, watch) -> AsyncIterator[Desk]:
-    async with open_at(tmp_path, clock=watch) as opened:
+async def desk(tmp_path, clock) -> AsyncIterator[Desk]:
+    async with open_desk_at(tmp_path, clock=clock) as opened:
         yield opened
 
 
-def problems(error: pytest.ExceptionInfo[InvalidError]) -> dict[str, str]:
-    return {problem.field: problem.message for problem in error.value.errors}
+def field_errors(exc_info: pytest.ExceptionInfo[InvalidError]) -> dict[str, str]:
+    return {problem.field: problem.message for problem in exc_info.value.errors}
 
 
 async def test_missing_profile_is_empty(desk):
@@ -50,24 +50,24 @@ async def test_missing_profile_is_empty(desk):
 
 
 async def test_profile_as_json(desk):
-    profile = await desk.voice.update(EVERYTHING)
+    profile = await desk.voice.update(FULL_PROFILE)
 
     assert await desk.voice.read() == profile
     time = "2026-02-10T12:00:00.000Z"
-    assert to_wire(profile) == {**EVERYTHING, "id": profile.id, "createdAt": time, "updatedAt": time}
+    assert to_json_value(profile) == {**FULL_PROFILE, "id": profile.id, "createdAt": time, "updatedAt": time}
 
 
-async def test_omitted_and_null_fields_are_unchanged(desk, watch):
-    profile = await desk.voice.update(EVERYTHING)
-    watch.now = watch.now.replace(hour=15)
+async def test_omitted_and_null_fields_are_unchanged(desk, clock):
+    profile = await desk.voice.update(FULL_PROFILE)
+    clock.now = clock.now.replace(hour=15)
     changed = await desk.voice.update({"style": "Long.", "avoid": None})
 
-    assert (changed.id, changed.created_at, changed.updated_at) == (profile.id, NOW, watch.now)
+    assert (changed.id, changed.created_at, changed.updated_at) == (profile.id, NOW, clock.now)
     assert (changed.style, changed.avoid, changed.formats) == ("Long.", profile.avoid, profile.formats)
 
 
 async def test_given_fields_are_replaced(desk):
-    await desk.voice.update(EVERYTHING)
+    await desk.voice.update(FULL_PROFILE)
     changed = await desk.voice.update({"avoid": ["leverage"], "formats": {"SHORT": {"hashtags": 0}}})
 
     assert changed.avoid == ("leverage",)
@@ -81,14 +81,14 @@ async def test_line_breaks_are_preserved(desk):
 
 
 async def test_empty_values_clear_fields(desk):
-    await desk.voice.update(EVERYTHING)
+    await desk.voice.update(FULL_PROFILE)
     changed = await desk.voice.update({"style": "", "avoid": [], "examples": [], "formats": {}})
 
     assert (changed.style, changed.avoid, changed.examples, changed.formats) == ("", (), (), {})
 
 
 async def test_format_settings_can_be_merged(desk):
-    await desk.voice.update(EVERYTHING)
+    await desk.voice.update(FULL_PROFILE)
     settings = {"formats": {"SHORT": {"hashtags": None, "emoji": "free"}, "BLOG": {"targetWords": 300}}}
     changed = await desk.voice.update(settings, over=True)
 
@@ -100,7 +100,7 @@ async def test_format_settings_can_be_merged(desk):
 
 
 @pytest.mark.parametrize(
-    ("given", "field", "rule"),
+    ("changes", "field", "rule"),
     [
         ({"style": "s" * 5001}, "style", "takes at most 5,000 characters, not 5,001"),
         ({"style": 3}, "style", "takes a text"),
@@ -144,12 +144,12 @@ async def test_format_settings_can_be_merged(desk):
         ({"tone": "dry"}, "tone", "is no known field"),
     ],
 )
-async def test_invalid_value_is_refused(desk, given, field, rule):
-    profile = await desk.voice.update(EVERYTHING)
+async def test_invalid_value_is_refused(desk, changes, field, rule):
+    profile = await desk.voice.update(FULL_PROFILE)
     for over in (False, True):
         with pytest.raises(InvalidError) as error:
-            await desk.voice.update(given, over=over)
-        assert problems(error) == {field: rule}
+            await desk.voice.update(changes, over=over)
+        assert field_errors(error) == {field: rule}
 
     assert await desk.voice.read() == profile
 
@@ -162,56 +162,56 @@ async def test_concurrent_updates_are_both_stored(desk):
 
 
 async def test_unsupported_fields_are_listed(desk):
-    assert unfollowed(await desk.voice.update(EVERYTHING)) == ("style", "examples", "formats.BLOG.instructions")
+    assert unsupported_fields(await desk.voice.update(FULL_PROFILE)) == ("style", "examples", "formats.BLOG.instructions")
     assert (
-        unfollowed(await desk.voice.update({"style": "", "examples": [], "formats": {"SHORT": {"hashtags": 1}}})) == ()
+        unsupported_fields(await desk.voice.update({"style": "", "examples": [], "formats": {"SHORT": {"hashtags": 1}}})) == ()
     )
 
 
 async def test_run_follows_voice(tmp_path):
-    web = Web()
-    web.put(ONE, feed(entry(1), entry(2)))
-    async with open_at(tmp_path, web) as desk:
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1), entry(2)))
+    async with open_desk_at(tmp_path, web) as desk:
         await desk.voice.update({"formats": {"SHORT": {"link": "never", "maxLength": 120}}})
-        await add(desk)
+        await create_source(desk)
         await desk.pipeline.run()
-        texts = [draft.text for draft in await drafts_of(desk)]
+        texts = [draft.text for draft in await list_drafts(desk)]
 
     assert len(texts) == 2
     assert all("https://" not in text and len(text) <= 120 for text in texts)
 
 
-async def written(desk: Desk, kind: Format, **item: object) -> str:
+async def write_offline(desk: Desk, draft_format: Format, **item: object) -> str:
     """Return the offline writer's text in the voice of the profile."""
-    writer_brief = brief(kind, voice=await desk.voice.read(), **item)
+    writer_brief = make_brief(draft_format, voice=await desk.voice.get(), **item)
     return (await OfflineWriter().write(writer_brief)).text
 
 
-LONG = " ".join(
-    f"The {word(n)} of {word(n + 99)} opened {n} years ago with {word(n + 200)} members." for n in range(60)
+LONG_TEXT = " ".join(
+    f"The {made_up_word(n)} of {made_up_word(n + 99)} opened {n} years ago with {made_up_word(n + 200)} members." for n in range(60)
 )
 
 
 async def test_offline_writer_respects_length(desk):
     await desk.voice.update({"formats": {"SHORT": {"maxLength": 110}, "THREAD": {"maxLength": 130}}})
 
-    assert len(await written(desk, Format.SHORT)) <= 110
-    assert all(len(part) <= 130 for part in split_parts(await written(desk, Format.THREAD)))
+    assert len(await write_offline(desk, Format.SHORT)) <= 110
+    assert all(len(part) <= 130 for part in split_parts(await write_offline(desk, Format.THREAD)))
 
 
 async def test_offline_writer_respects_part_count(desk):
-    unlimited = split_parts(await written(desk, Format.THREAD, text=LONG))
+    unlimited = split_parts(await write_offline(desk, Format.THREAD, text=LONG_TEXT))
     await desk.voice.update({"formats": {"THREAD": {"maxParts": 3}}})
 
     assert len(unlimited) > 3
-    assert len(split_parts(await written(desk, Format.THREAD, text=LONG))) == 3
+    assert len(split_parts(await write_offline(desk, Format.THREAD, text=LONG_TEXT))) == 3
 
 
 async def test_offline_writer_follows_target_length(desk):
     lengths = []
     for target in (50, 150):
         await desk.voice.update({"formats": {"BLOG": {"targetWords": target}}})
-        lengths.append(len((await written(desk, Format.BLOG, text=LONG)).split()))
+        lengths.append(len((await write_offline(desk, Format.BLOG, text=LONG_TEXT)).split()))
 
     assert lengths[0] < lengths[1]
 
@@ -219,23 +219,23 @@ async def test_offline_writer_follows_target_length(desk):
 async def test_offline_writer_follows_hashtag_count(desk):
     for count in (0, 1, 2):
         await desk.voice.update({"formats": {"SHORT": {"hashtags": count}}})
-        assert (await written(desk, Format.SHORT, platforms=("mastodon",))).count("#") == count
+        assert (await write_offline(desk, Format.SHORT, platforms=("mastodon",))).count("#") == count
 
 
 async def test_offline_writer_follows_emoji_and_link(desk):
     await desk.voice.update({"formats": {"SHORT": {"emoji": "never", "link": "never"}}})
     title = "A library \N{HAMMER} where you borrow drills"
-    text = await written(desk, Format.SHORT, title=title)
+    text = await write_offline(desk, Format.SHORT, title=title)
     assert "\N{HAMMER}" not in text
     assert "https://" not in text
 
     await desk.voice.update({"formats": {"SHORT": {"emoji": "free", "link": "always"}}})
-    assert "https://rivernews.example/library" in await written(desk, Format.SHORT, title=title)
+    assert "https://rivernews.example/library" in await write_offline(desk, Format.SHORT, title=title)
 
 
 async def test_offline_writer_avoids_listed_phrases(desk):
-    assert "library" in (await written(desk, Format.SHORT)).lower()
+    assert "library" in (await write_offline(desk, Format.SHORT)).lower()
     await desk.voice.update({"avoid": ["library"]})
 
-    text = await written(desk, Format.SHORT, url="https://rivernews.example/1")
+    text = await write_offline(desk, Format.SHORT, url="https://rivernews.example/1")
     assert "library" not in text.lower()

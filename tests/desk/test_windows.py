@@ -12,15 +12,15 @@ from sqlalchemy import Connection, create_engine, event, insert
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Action, Format, Status
-from copydesk.model.window import STATES, Place, Tab, View, belongs, number_in, precedes
+from copydesk.model.window import TAB_STATUSES, DraftPosition, Tab, DraftView, tab_contains, count_in_tab, precedes
 from copydesk.store import tables, window
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import _create_tables
-from copydesk.store.types import microseconds
-from desk_fixtures import NOW, open_at
+from copydesk.store.types import to_microseconds
+from desk_fixtures import NOW, open_desk_at
 from store_fixtures import add_draft, add_item, add_source, add_user
 
-TIMED = {Status.SCHEDULED, Status.MISSED, Status.POSTED}
+TIMED_STATUSES = {Status.SCHEDULED, Status.MISSED, Status.POSTED}
 DRAFTS = 260
 
 
@@ -35,21 +35,21 @@ def connection():
     engine.dispose()
 
 
-class Shelf:
+class DraftSet:
     """Drafts of two users in every status, and their values kept apart for comparison."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.chance = random.Random(8)
+        self.rng = random.Random(8)
         self.user, self.other = add_user(connection), add_user(connection, "Bea")
-        self.kept: dict[str, dict[str, object]] = {}
+        self.expected: dict[str, dict[str, object]] = {}
         for user in (self.user, self.other):
             sources = [add_source(connection, user) for _ in range(2)]
             tags = [self._tag(user, name) for name in ("a", "b")]
             for _ in range(DRAFTS):
                 self._add(user, sources, tags)
         self._row_ids = dict(connection.exec_driver_sql("SELECT id, rid FROM draft").fetchall())
-        self.sources = sorted({str(draft["source_id"]) for draft in self.kept.values()})
+        self.sources = sorted({str(draft["source_id"]) for draft in self.expected.values()})
 
     def _tag(self, user: str, name: str) -> str:
         tag = new_id(NOW)
@@ -57,9 +57,9 @@ class Shelf:
         return tag
 
     def _add(self, user: str, sources: list[str], tags: list[str]) -> None:
-        rng = self.chance
+        rng = self.rng
         status = rng.choice(list(Status))
-        has_time = status in TIMED or (status is Status.POSTING and rng.random() < 0.5)
+        has_time = status in TIMED_STATUSES or (status is Status.POSTING and rng.random() < 0.5)
         values = {
             "status": status,
             "format": rng.choice(list(Format)),
@@ -77,46 +77,46 @@ class Shelf:
             row = {"tag_id": tags[index], "draft_id": draft_id, "user_id": user}
             self.connection.execute(insert(tables.draft_tag).values(row))
         if user == self.user:
-            self.kept[draft_id] = values | {"tags": {"ab"[index] for index in tag_indexes}}
+            self.expected[draft_id] = values | {"tags": {"ab"[index] for index in tag_indexes}}
 
-    def wanted(self, view: View) -> list[Place]:
+    def matching_positions(self, view: DraftView) -> list[DraftPosition]:
         """Return the positions of the drafts that a view must show, in its order."""
         positions = [
-            self._position(view, draft_id) for draft_id in self.kept if self._matches(view, self.kept[draft_id])
+            self._position(view, draft_id) for draft_id in self.expected if self._matches(view, self.expected[draft_id])
         ]
         return sorted(positions, key=cmp_to_key(lambda first, second: -1 if precedes(view.order, first, second) else 1))
 
-    def _matches(self, view: View, draft: dict) -> bool:
-        in_tab = view.tab is Tab.ALL or (draft["archived_at"] is None and draft["status"] in STATES[view.tab])
+    def _matches(self, view: DraftView, draft: dict) -> bool:
+        in_tab = view.tab is Tab.ALL or (draft["archived_at"] is None and draft["status"] in TAB_STATUSES[view.tab])
         fields_match = view.format in (None, draft["format"]) and view.source_id in (None, draft["source_id"])
         query_matches = not view.query or view.query in draft["text"]
         return in_tab and fields_match and query_matches and draft["tags"] >= set(view.tags)
 
-    def _position(self, view: View, draft: str) -> Place:
-        values, tab = self.kept[draft], view.tab
+    def _position(self, view: DraftView, draft: str) -> DraftPosition:
+        values, tab = self.expected[draft], view.tab
         if view.query:
-            return Place(self._row_ids[draft], draft)
+            return DraftPosition(self._row_ids[draft], draft)
         if tab is Tab.TO_REVIEW:
-            return Place(values["total_score"], draft)
+            return DraftPosition(values["total_score"], draft)
         scheduled_at = values["scheduled_at"] if tab is Tab.SCHEDULED else None
-        return Place(None if scheduled_at is None else microseconds(scheduled_at), draft)
+        return DraftPosition(None if scheduled_at is None else to_microseconds(scheduled_at), draft)
 
 
 @pytest.fixture(scope="module")
-def shelf(connection):
-    return Shelf(connection)
+def draft_set(connection):
+    return DraftSet(connection)
 
 
 @pytest.fixture(params=[2000, 0], ids=["few", "many"])
-def few(request, monkeypatch):
+def filter_plan(request, monkeypatch):
     """Both query plans: sorting the filtered rows, and walking the tab's index."""
-    monkeypatch.setattr(window, "FEW", request.param)
+    monkeypatch.setattr(window, "MAX_SORTED", request.param)
 
 
-def views(shelf: Shelf) -> list[View]:
+def views(shelf: DraftSet) -> list[DraftView]:
     """Return every tab with and without filters."""
     return [
-        View(tab=tab, format=draft_format, source_id=source, tags=tags, query=query)
+        DraftView(tab=tab, format=draft_format, source_id=source, tags=tags, query=query)
         for tab in Tab
         for draft_format in (None, Format.BLOG)
         for source in (None, shelf.sources[0])
@@ -126,114 +126,114 @@ def views(shelf: Shelf) -> list[View]:
     ]
 
 
-def test_views_hold_their_drafts_in_order(shelf, few):
-    for view in views(shelf):
-        page = window.read(shelf.connection, shelf.user, view, limit=1000)
-        assert list(page.places) == shelf.wanted(view), view
-        assert [draft.id for draft in page.drafts] == [position.id for position in page.places]
-        assert all(belongs(view.tab, draft) for draft in page.drafts)
-        assert not page.more
+def test_views_hold_their_drafts_in_order(draft_set, filter_plan):
+    for view in views(draft_set):
+        page = window.load_slice(draft_set.connection, draft_set.user, view, limit=1000)
+        assert list(page.positions) == draft_set.wanted(view), view
+        assert [draft.id for draft in page.drafts] == [position.id for position in page.positions]
+        assert all(tab_contains(view.tab, draft) for draft in page.drafts)
+        assert not page.has_more
 
 
-def test_neighbours_of_any_position(shelf, few):
-    for view in views(shelf):
-        expected = shelf.wanted(view)
+def test_neighbours_of_any_position(draft_set, filter_plan):
+    for view in views(draft_set):
+        expected = draft_set.wanted(view)
         for index in range(0, len(expected), 3):
-            after = window.read(shelf.connection, shelf.user, view, limit=5, place=expected[index])
-            assert list(after.places) == expected[index + 1 : index + 6], view
-            assert after.more == (len(expected) > index + 6)
-            before = window.read(shelf.connection, shelf.user, view, limit=5, place=expected[index], backwards=True)
-            assert list(before.places) == expected[max(index - 5, 0) : index], view
-            assert before.more == (index > 5)
-            assert window.before(shelf.connection, shelf.user, view, expected[index]) == index
+            after = window.load_slice(draft_set.connection, draft_set.user, view, limit=5, position=expected[index])
+            assert list(after.positions) == expected[index + 1 : index + 6], view
+            assert after.has_more == (len(expected) > index + 6)
+            before = window.load_slice(draft_set.connection, draft_set.user, view, limit=5, position=expected[index], backwards=True)
+            assert list(before.positions) == expected[max(index - 5, 0) : index], view
+            assert before.has_more == (index > 5)
+            assert window.count_before(draft_set.connection, draft_set.user, view, expected[index]) == index
 
 
-def test_end_and_offset(shelf):
-    for view in views(shelf):
-        expected = shelf.wanted(view)
-        end = window.read(shelf.connection, shelf.user, view, limit=7, backwards=True)
-        assert list(end.places) == expected[-7:]
-        middle = window.read(shelf.connection, shelf.user, view, limit=7, offset=4)
-        assert list(middle.places) == expected[4:11]
-        assert window.total(shelf.connection, shelf.user, view) == len(expected)
+def test_end_and_offset(draft_set):
+    for view in views(draft_set):
+        expected = draft_set.wanted(view)
+        end = window.load_slice(draft_set.connection, draft_set.user, view, limit=7, backwards=True)
+        assert list(end.positions) == expected[-7:]
+        middle = window.load_slice(draft_set.connection, draft_set.user, view, limit=7, offset=4)
+        assert list(middle.positions) == expected[4:11]
+        assert window.count_all(draft_set.connection, draft_set.user, view) == len(expected)
 
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())
-def test_consecutive_windows_cover_view_once(shelf, data):
-    view = data.draw(st.sampled_from(views(shelf)))
+def test_consecutive_windows_cover_view_once(draft_set, data):
+    view = data.draw(st.sampled_from(views(draft_set)))
     backwards, limit = data.draw(st.booleans()), data.draw(st.integers(1, 40))
     positions, position, more = [], None, True
     while more:
-        page = window.read(shelf.connection, shelf.user, view, limit=limit, place=position, backwards=backwards)
-        positions = [*page.places, *positions] if backwards else [*positions, *page.places]
-        position, more = (positions[0 if backwards else -1] if positions else None), page.more
-    assert positions == shelf.wanted(view)
+        page = window.load_slice(draft_set.connection, draft_set.user, view, limit=limit, position=position, backwards=backwards)
+        positions = [*page.positions, *positions] if backwards else [*positions, *page.positions]
+        position, more = (positions[0 if backwards else -1] if positions else None), page.has_more
+    assert positions == draft_set.wanted(view)
 
 
 @pytest.mark.parametrize("tab", Tab)
-def test_tab_order_uses_its_index(shelf, tab):
-    for position in (None, Place(0.25, "x"), Place(None, "x")):
+def test_tab_order_uses_its_index(draft_set, tab):
+    for position in (None, DraftPosition(0.25, "x"), DraftPosition(None, "x")):
         for backwards in (False, True):
-            plan = _plan(shelf, View(tab=tab), position, backwards=backwards)
+            plan = _plan(draft_set, DraftView(tab=tab), position, backwards=backwards)
             assert "SCAN" not in plan
             assert "TEMP B-TREE" not in plan
             assert "SEARCH draft USING" in plan
             assert plan.count("(user_id=?") == plan.count("SEARCH draft")
 
 
-def test_search_order_uses_full_text_index(shelf, monkeypatch):
-    monkeypatch.setattr(window, "FEW", 0)
-    for position in (None, Place(70, "x")):
+def test_search_order_uses_full_text_index(draft_set, monkeypatch):
+    monkeypatch.setattr(window, "MAX_SORTED", 0)
+    for position in (None, DraftPosition(70, "x")):
         for backwards in (False, True):
-            plan = _plan(shelf, View(query="otter", tags=("a",)), position, backwards=backwards)
+            plan = _plan(draft_set, DraftView(query="otter", tags=("a",)), position, backwards=backwards)
             assert plan.startswith("SCAN draft_words VIRTUAL TABLE INDEX")
             assert "SEARCH draft USING INTEGER PRIMARY KEY" in plan
             assert "TEMP B-TREE" not in plan
 
 
-def test_small_tab_is_read_before_full_text_index(shelf):
-    plan = _plan(shelf, View(query="otter"), None)
+def test_small_tab_is_read_before_full_text_index(draft_set):
+    plan = _plan(draft_set, DraftView(query="otter"), None)
     assert "SEARCH draft USING COVERING INDEX ix_draft_user_id_status" in plan.split("\n")[0]
     assert plan.count("SCAN draft_words VIRTUAL TABLE") == 1
 
 
-def test_positions_of_given_drafts(shelf, few):
-    ids = [*list(shelf.kept)[::3], "none"]
-    for view in views(shelf):
-        expected = [position for position in shelf.wanted(view) if position.id in ids]
-        positions = window.standing(shelf.connection, shelf.user, view, ids)
+def test_positions_of_given_drafts(draft_set, filter_plan):
+    ids = [*list(draft_set.kept)[::3], "none"]
+    for view in views(draft_set):
+        expected = [position for position in draft_set.wanted(view) if position.id in ids]
+        positions = window.positions(draft_set.connection, draft_set.user, view, ids)
         assert sorted(positions, key=str) == sorted(expected, key=str), view
 
 
-def test_selective_filter_uses_its_index(shelf):
-    plan = _plan(shelf, View(source_id=shelf.sources[0]), None)
+def test_selective_filter_uses_its_index(draft_set):
+    plan = _plan(draft_set, DraftView(source_id=draft_set.sources[0]), None)
     assert "ix_draft_user_id_source_id_id (user_id=? AND source_id=?" in plan
-    assert "SEARCH draft_tag" in _plan(shelf, View(tags=("a",)), None)
+    assert "SEARCH draft_tag" in _plan(draft_set, DraftView(tags=("a",)), None)
 
 
-def _plan(shelf: Shelf, view: View, position: Place | None, *, backwards: bool = False) -> str:
-    run = window.runner(shelf.connection)
-    shape, values = window._planned(shelf.connection, shelf.user, view, position)
-    statement = window.statements.places_of(shape._replace(backwards=backwards))
+def _plan(shelf: DraftSet, view: DraftView, position: DraftPosition | None, *, backwards: bool = False) -> str:
+    run = window.raw_execute(shelf.connection)
+    shape, values = window._plan(shelf.connection, shelf.user, view, position)
+    statement = window.statements.positions_sql(shape._replace(backwards=backwards))
     rows = run(f"EXPLAIN QUERY PLAN {statement}", values | {"limit": 5, "offset": 0})
     return "\n".join(row[-1] for row in rows)
 
 
-def test_new_drafts_are_counted_up_to_limit(shelf, few):
-    ids = sorted(shelf.kept)
-    for view in views(shelf):
-        count = sum(position.id > ids[50] for position in shelf.wanted(view))
-        assert window.since(shelf.connection, shelf.user, view, ids[50], 1000) == count
-        assert window.since(shelf.connection, shelf.user, view, ids[50], 3) == min(count, 3)
-    assert window.newest(shelf.connection, shelf.user) == ids[-1]
+def test_new_drafts_are_counted_up_to_limit(draft_set, filter_plan):
+    ids = sorted(draft_set.kept)
+    for view in views(draft_set):
+        count = sum(position.id > ids[50] for position in draft_set.wanted(view))
+        assert window.count_newer(draft_set.connection, draft_set.user, view, ids[50], 1000) == count
+        assert window.count_newer(draft_set.connection, draft_set.user, view, ids[50], 3) == min(count, 3)
+    assert window.newest_id(draft_set.connection, draft_set.user) == ids[-1]
 
 
 @pytest.fixture
 async def desk(tmp_path):
     """A desk with ten drafts to review, of which the last created has the best score, and an archived one."""
-    async with open_at(tmp_path) as desk:
-        await desk.ground.write(_fill)
+    async with open_desk_at(tmp_path) as desk:
+        await desk.ctx.write(_fill)
         yield desk
 
 
@@ -248,106 +248,106 @@ def texts(drafts) -> list[str]:
 
 
 async def test_window_around_position_of_removed_draft(desk: Desk):
-    page = await desk.drafts.window(View())
-    middle = page.places[6]
-    around = await desk.drafts.around(View(), middle, limit=4)
+    page = await desk.drafts.window(DraftView())
+    middle = page.positions[6]
+    around = await desk.drafts.around(DraftView(), middle, limit=4)
     assert texts(around.slice.drafts) == [f"Draft {number}." for number in (5, 4, 3, 2, 1, 0)]
     assert around.before == 4
     await desk.drafts.approve(middle.id)
-    around = await desk.drafts.around(View(), middle, limit=4)
+    around = await desk.drafts.around(DraftView(), middle, limit=4)
     assert texts(around.slice.drafts) == [f"Draft {number}." for number in (5, 4, 2, 1, 0)]
 
 
 async def test_range_is_loaded_by_its_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.windows.AT_ONCE", 3)
-    positions = (await desk.drafts.window(View())).places
+    monkeypatch.setattr("copydesk.desk.windows.ID_PAGE_SIZE", 3)
+    positions = (await desk.drafts.window(DraftView())).positions
     ids = [position.id for position in positions]
-    assert list(await desk.drafts.between(View())) == ids
-    assert list(await desk.drafts.between(View(), positions[2], positions[7])) == ids[2:8]
-    assert list(await desk.drafts.between(View(), positions[0], positions[0])) == ids[:1]
-    assert list(await desk.drafts.between(View(), positions[8])) == ids[8:]
+    assert list(await desk.drafts.between(DraftView())) == ids
+    assert list(await desk.drafts.between(DraftView(), positions[2], positions[7])) == ids[2:8]
+    assert list(await desk.drafts.between(DraftView(), positions[0], positions[0])) == ids[:1]
+    assert list(await desk.drafts.between(DraftView(), positions[8])) == ids[8:]
 
 
 async def test_search_hits_are_windows(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.windows.AT_ONCE", 3)
-    view = View(tab=Tab.ALL, query="draft*")
-    positions = (await desk.drafts.window(view)).places
+    monkeypatch.setattr("copydesk.desk.windows.ID_PAGE_SIZE", 3)
+    view = DraftView(tab=Tab.ALL, query="draft*")
+    positions = (await desk.drafts.window(view)).positions
     ids = [position.id for position in positions]
     assert len(ids) == 10
-    assert (await desk.drafts.window(view, limit=3, end=True)).places == positions[-3:]
+    assert (await desk.drafts.window(view, limit=3, end=True)).positions == positions[-3:]
     assert list(await desk.drafts.between(view, positions[2], positions[7])) == ids[2:8]
     around = await desk.drafts.around(view, positions[6], limit=4)
-    assert (around.before, around.slice.places) == (4, positions[4:10])
+    assert (around.before, around.slice.positions) == (4, positions[4:10])
     assert await desk.drafts.extent(view, positions[2], positions[7]) == (2, 6)
     with pytest.raises(InvalidError, match="query: takes a word to look for"):
-        await desk.drafts.window(View(query="-draft"))
+        await desk.drafts.window(DraftView(query="-draft"))
 
 
 async def test_view_matches_prefix_of_word(desk: Desk):
-    assert len((await desk.drafts.window(View(tab=Tab.ALL, query="draf"))).places) == 10
-    assert not (await desk.drafts.window(View(tab=Tab.ALL, query='"draf"'))).places
+    assert len((await desk.drafts.window(DraftView(tab=Tab.ALL, query="draf"))).positions) == 10
+    assert not (await desk.drafts.window(DraftView(tab=Tab.ALL, query='"draf"'))).positions
 
 
 async def test_extent_counts_remaining_drafts(desk: Desk):
-    positions = (await desk.drafts.window(View())).places
+    positions = (await desk.drafts.window(DraftView())).positions
     for position in (positions[7], positions[3]):
         await desk.drafts.approve(position.id)
-    assert await desk.drafts.extent(View(), positions[2], positions[7]) == (2, 4)
-    assert await desk.drafts.standing(View(), (positions[2].id, positions[3].id)) == (positions[2],)
+    assert await desk.drafts.extent(DraftView(), positions[2], positions[7]) == (2, 4)
+    assert await desk.drafts.positions_of(DraftView(), (positions[2].id, positions[3].id)) == (positions[2],)
 
 
 async def test_count_is_reported_in_steps(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.windows.COUNTED", 4)
-    for view in (View(), View(query="draft*")):
-        assert [number async for number in desk.drafts.counting(view)] == [4, 8, 10]
-    monkeypatch.setattr("copydesk.desk.windows.COUNTED", 5)
-    assert [number async for number in desk.drafts.counting(View())] == [5, 10, 10]
+    monkeypatch.setattr("copydesk.desk.windows.COUNT_STEP", 4)
+    for view in (DraftView(), DraftView(query="draft*")):
+        assert [number async for number in desk.drafts.count_in_steps(view)] == [4, 8, 10]
+    monkeypatch.setattr("copydesk.desk.windows.COUNT_STEP", 5)
+    assert [number async for number in desk.drafts.count_in_steps(DraftView())] == [5, 10, 10]
 
 
 async def test_counts_per_tab(desk: Desk):
     counts = await desk.drafts.counts()
     for tab in Tab:
-        page = await desk.drafts.window(View(tab=tab))
-        assert number_in(tab, counts) == len(page.drafts) == await desk.drafts.total(View(tab=tab))
-    assert number_in(Tab.ALL, counts) == 11
+        page = await desk.drafts.window(DraftView(tab=tab))
+        assert count_in_tab(tab, counts) == len(page.drafts) == await desk.drafts.total(DraftView(tab=tab))
+    assert count_in_tab(Tab.ALL, counts) == 11
 
 
 async def test_new_drafts_are_counted(desk: Desk):
     newest = await desk.drafts.newest()
-    assert await desk.drafts.newer_than(newest, View()) == 0
-    await desk.ground.write(_fill)
-    assert await desk.drafts.newer_than(newest, View()) == 10
-    assert await desk.drafts.newer_than(newest, View(tab=Tab.APPROVED)) == 0
+    assert await desk.drafts.newer_than(newest, DraftView()) == 0
+    await desk.ctx.write(_fill)
+    assert await desk.drafts.newer_than(newest, DraftView()) == 10
+    assert await desk.drafts.newer_than(newest, DraftView(tab=Tab.APPROVED)) == 0
 
 
 async def test_drafts_are_loaded_by_ids(desk: Desk):
-    ids = tuple(position.id for position in (await desk.drafts.window(View())).places)
-    assert {draft.id for draft in await desk.drafts.these((*ids, "none"))} == set(ids)
-    assert await desk.drafts.these(()) == ()
+    ids = tuple(position.id for position in (await desk.drafts.window(DraftView())).positions)
+    assert {draft.id for draft in await desk.drafts.by_ids((*ids, "none"))} == set(ids)
+    assert await desk.drafts.by_ids(()) == ()
 
 
 async def test_empty_desk_has_empty_windows(tmp_path):
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         for tab in Tab:
-            assert (await desk.drafts.window(View(tab=tab), end=True)).drafts == ()
+            assert (await desk.drafts.window(DraftView(tab=tab), end=True)).drafts == ()
         assert await desk.drafts.newest() == ""
         assert await desk.drafts.tags() == ()
-        assert (await desk.drafts.around(View(), Place(0.5, "x"))).before == 0
+        assert (await desk.drafts.around(DraftView(), DraftPosition(0.5, "x"))).before == 0
 
 
 async def test_new_in_tab_since_a_time(desk: Desk):
-    ids = [position.id for position in (await desk.drafts.window(View())).places]
+    ids = [position.id for position in (await desk.drafts.window(DraftView())).positions]
     await desk.drafts.approve(ids[0])
-    earlier = await desk.drafts.moment()
+    earlier = await desk.drafts.event_number()
     created_id = (await desk.drafts.create({"text": "A new one."})).drafts[0].id
     await desk.drafts.unapprove(ids[0])
-    await desk.drafts.act(Action.APPROVE, ids[1:3])
+    await desk.drafts.bulk_all(Action.APPROVE, ids[1:3])
     await desk.drafts.undo()
     await desk.drafts.archive(ids[3])
     all_ids = (*ids, created_id)
-    assert await desk.drafts.came_since(earlier, Tab.TO_REVIEW, all_ids) == {ids[0], created_id}
-    assert await desk.drafts.came_since(earlier, Tab.ALL, all_ids) == {created_id}
-    later = await desk.drafts.moment()
+    assert await desk.drafts.entered_since(earlier, Tab.TO_REVIEW, all_ids) == {ids[0], created_id}
+    assert await desk.drafts.entered_since(earlier, Tab.ALL, all_ids) == {created_id}
+    later = await desk.drafts.event_number()
     await desk.drafts.undo(ids[3])
-    assert await desk.drafts.came_since(later, Tab.TO_REVIEW, all_ids) == {ids[3]}
-    assert await desk.drafts.came_since(await desk.drafts.moment(), Tab.TO_REVIEW, all_ids) == frozenset()
+    assert await desk.drafts.entered_since(later, Tab.TO_REVIEW, all_ids) == {ids[3]}
+    assert await desk.drafts.entered_since(await desk.drafts.event_number(), Tab.TO_REVIEW, all_ids) == frozenset()

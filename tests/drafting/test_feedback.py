@@ -4,41 +4,41 @@ import asyncio
 
 import pytest
 
-from copydesk.drafting.checks import check, subject_of, with_notes
-from copydesk.drafting.extract.feedback import Wish, understood
+from copydesk.drafting.checks import check, build_check_context, add_notes
+from copydesk.drafting.extract.feedback import FeedbackRequest, parse_feedback
 from copydesk.drafting.extractive import OfflineWriter
-from copydesk.drafting.writer import Brief, Written
+from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
 from copydesk.text.thread import split_parts
-from drafting_briefs import assert_traced, brief, voice
+from drafting_briefs import assert_traced, make_brief, make_voice
 
 
-def write(given: Brief) -> Written:
-    return asyncio.run(OfflineWriter().write(given))
+def write(request: Brief) -> WriterResult:
+    return asyncio.run(OfflineWriter().write(request))
 
 
 @pytest.mark.parametrize(
-    ("feedback", "wishes"),
+    ("feedback", "expected"),
     [
-        ("Shorter", {Wish.SHORTER}),
-        ("Please make it a bit shorter.", {Wish.SHORTER}),
-        ("Too long! No hashtags, no emoji", {Wish.SHORTER, Wish.NO_HASHTAGS, Wish.NO_EMOJI}),
-        ("make it longer and without the link", {Wish.LONGER, Wish.NO_LINK}),
+        ("Shorter", {FeedbackRequest.SHORTER}),
+        ("Please make it a bit shorter.", {FeedbackRequest.SHORTER}),
+        ("Too long! No hashtags, no emoji", {FeedbackRequest.SHORTER, FeedbackRequest.NO_HASHTAGS, FeedbackRequest.NO_EMOJI}),
+        ("make it longer and without the link", {FeedbackRequest.LONGER, FeedbackRequest.NO_LINK}),
         ("", set()),
     ],
 )
-def test_supported_requests_are_understood(feedback: str, wishes: set[Wish]) -> None:
-    assert understood(feedback) == (wishes, ())
+def test_supported_requests_are_understood(feedback: str, expected: set[FeedbackRequest]) -> None:
+    assert parse_feedback(feedback) == (expected, ())
 
 
 @pytest.mark.parametrize("feedback", ["Not shorter than this", "I like that there are no hashtags", "Funnier"])
 def test_surrounding_words_void_a_request(feedback: str) -> None:
-    assert understood(feedback) == (frozenset(), (feedback,))
+    assert parse_feedback(feedback) == (frozenset(), (feedback,))
 
 
 def test_unknown_feedback_is_noted() -> None:
-    draft = write(brief(previous="Something else.", feedback="Funnier, and no emoji"))
+    draft = write(make_brief(previous="Something else.", feedback="Funnier, and no emoji"))
 
     (note,) = draft.notes
     assert "does not understand “Funnier”" in note
@@ -46,32 +46,32 @@ def test_unknown_feedback_is_noted() -> None:
 
 @pytest.mark.parametrize("kind", list(Format))
 def test_shorter_version_is_shorter(kind: Format) -> None:
-    first = write(brief(kind)).text
-    second = write(brief(kind, previous=first, feedback="shorter"))
+    first = write(make_brief(kind)).text
+    second = write(make_brief(kind, previous=first, feedback="shorter"))
 
     assert len(second.text) < len(first)
     assert second.notes == ()
 
 
 def test_impossible_length_is_noted() -> None:
-    draft = write(brief(previous="A much longer text than any that is to come. " * 20, feedback="longer"))
+    draft = write(make_brief(previous="A much longer text than any that is to come. " * 20, feedback="longer"))
 
     assert draft.notes == ("The offline writer could not make it longer.",)
 
 
 def test_hashtags_are_removed_on_request() -> None:
-    style = voice(hashtags=2)
-    first = write(brief(voice=style)).text
+    style = make_voice(hashtags=2)
+    first = write(make_brief(voice=style)).text
     assert "#" in first
 
-    assert "#" not in write(brief(voice=style, previous=first, feedback="No hashtags.")).text
+    assert "#" not in write(make_brief(voice=style, previous=first, feedback="No hashtags.")).text
 
 
 @pytest.mark.parametrize("kind", list(Format))
 def test_versions_are_all_different(kind: Format) -> None:
     versions: list[str] = []
     for _ in range(12):
-        request = brief(kind, previous=versions[-1] if versions else None, earlier=tuple(versions[:-1]))
+        request = make_brief(kind, previous=versions[-1] if versions else None, earlier=tuple(versions[:-1]))
         draft = write(request)
         assert_traced(draft, request)
         versions.append(draft.text)
@@ -87,7 +87,7 @@ def test_exhausted_versions_raise_an_error(kind: Format) -> None:
 
     def write_until_exhausted() -> None:
         for _ in range(40):
-            request = brief(
+            request = make_brief(
                 kind, previous=versions[-1] if versions else None, earlier=tuple(versions[:-1]), **short_item
             )
             versions.append(write(request).text)
@@ -98,14 +98,14 @@ def test_exhausted_versions_raise_an_error(kind: Format) -> None:
 
 
 def test_new_thread_version_quotes_other_sentences() -> None:
-    first = write(brief(Format.THREAD)).text
-    second = write(brief(Format.THREAD, previous=first)).text
+    first = write(make_brief(Format.THREAD)).text
+    second = write(make_brief(Format.THREAD, previous=first)).text
 
     assert set(split_parts(first)[1:-1]) != set(split_parts(second)[1:-1])
 
 
 def test_unsupported_prompt_is_noted() -> None:
-    draft = write(brief(instructions="Write it as a pirate would."))
+    draft = write(make_brief(instructions="Write it as a pirate would."))
 
     assert draft.notes == ("The offline writer cannot follow a prompt: this is made of the page alone.",)
     assert "pirate" not in draft.text
@@ -128,10 +128,10 @@ def test_prompt_alone_is_source_and_not_quoted(kind: Format) -> None:
 
 
 def test_notes_are_informational_and_keep_confidence() -> None:
-    request = brief()
-    checks = check("A text.", subject_of(request))
-    checks_with_notes = with_notes(checks, ("It could not.",))
+    request = make_brief()
+    checks = check("A text.", build_check_context(request))
+    checks_with_notes = add_notes(checks, ("It could not.",))
 
     assert (checks_with_notes.findings[-1].rule, checks_with_notes.findings[-1].severity) == ("writer", Severity.INFO)
     assert (checks_with_notes.ran, checks_with_notes.findings[:-1]) == (checks.ran + 1, checks.findings)
-    assert with_notes(checks, ()) is checks
+    assert add_notes(checks, ()) is checks

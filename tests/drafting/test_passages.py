@@ -3,16 +3,16 @@
 import pytest
 
 from copydesk.drafting.extract import choose
-from copydesk.drafting.extract.credit import is_english, name_of, quoted
-from copydesk.drafting.extract.frames import in_turn
-from copydesk.drafting.extract.passages import passages, readable, speaks_as_author
+from copydesk.drafting.extract.credit import is_english, get_source_name, quote
+from copydesk.drafting.extract.frames import rotate_templates
+from copydesk.drafting.extract.passages import extract_passages, make_readable, has_first_person
 from copydesk.drafting.writer import Field
 from copydesk.model.source import SourceType
-from drafting_briefs import brief
+from drafting_briefs import make_brief
 
 
-def read(text: str, field: Field = Field.TEXT) -> list[str]:
-    return [passage.text for passage in passages(text, field)]
+def quotable_texts(text: str, field: Field = Field.TEXT) -> list[str]:
+    return [passage.text for passage in extract_passages(text, field)]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def read(text: str, field: Field = Field.TEXT) -> list[str]:
     ],
 )
 def test_prefix_and_markup_are_stripped(text: str) -> None:
-    (passage,) = passages(text, Field.TEXT)
+    (passage,) = extract_passages(text, Field.TEXT)
     assert passage.text == "The talks went on until late at night."
     assert text[passage.start : passage.end].rstrip(" .").endswith("night")
 
@@ -58,24 +58,24 @@ def test_prefix_and_markup_are_stripped(text: str) -> None:
     ],
 )
 def test_unquotable_sentence_is_skipped(text: str) -> None:
-    assert read(text) == []
+    assert quotable_texts(text) == []
 
 
 def test_summary_may_lack_final_full_stop() -> None:
     bare = "The talks went on until late at night in Geneva"
-    assert read(bare, Field.SUMMARY) == [bare]
-    assert read(bare, Field.TEXT) == []
-    assert read(bare + " with", Field.SUMMARY) == []
+    assert quotable_texts(bare, Field.SUMMARY) == [bare]
+    assert quotable_texts(bare, Field.TEXT) == []
+    assert quotable_texts(bare + " with", Field.SUMMARY) == []
 
 
 def test_readable_text_is_one_line_with_joiners() -> None:
-    assert readable("a\n\n b\t c") == "a b c"
-    assert readable("می\u200cخواهم 👨‍👩‍👧") == "می\u200cخواهم 👨‍👩‍👧"
-    assert readable("5 < 6 and <dialog> 2 * 3") == "5 < 6 and <dialog> 2 * 3"
+    assert make_readable("a\n\n b\t c") == "a b c"
+    assert make_readable("می\u200cخواهم 👨‍👩‍👧") == "می\u200cخواهم 👨‍👩‍👧"
+    assert make_readable("5 < 6 and <dialog> 2 * 3") == "5 < 6 and <dialog> 2 * 3"
 
 
 @pytest.mark.parametrize(
-    ("text", "own"),
+    ("text", "expected"),
     [
         ("I went home.", True),
         ("What my dog saw", True),
@@ -87,8 +87,8 @@ def test_readable_text_is_one_line_with_joiners() -> None:
         ("The wells are dry", False),
     ],
 )
-def test_first_person_author_is_detected(text: str, own: bool) -> None:
-    assert speaks_as_author(text) is own
+def test_first_person_author_is_detected(text: str, expected: bool) -> None:
+    assert has_first_person(text) is expected
 
 
 @pytest.mark.parametrize(
@@ -113,33 +113,33 @@ def test_first_person_author_is_detected(text: str, own: bool) -> None:
     ],
 )  # fmt: skip
 def test_source_name_is_shortened(source: str, url: str | None, name: str) -> None:
-    assert name_of(brief(source_name=source, url=url)) == name
+    assert get_source_name(make_brief(source_name=source, url=url)) == name
 
 
 def test_aggregator_is_not_the_source() -> None:
-    hacker_news = brief(source_name="Hacker News", source_type=SourceType.HACKERNEWS, url="https://blog.example/x")
-    assert name_of(hacker_news) == "blog.example"
-    discussion = brief(
+    hacker_news = make_brief(source_name="Hacker News", source_type=SourceType.HACKERNEWS, url="https://blog.example/x")
+    assert get_source_name(hacker_news) == "blog.example"
+    discussion = make_brief(
         source_name="Ask HN", source_type=SourceType.HACKERNEWS, url="https://news.ycombinator.com/item?id=1"
     )
-    assert name_of(discussion) == "Ask HN"
-    tweet = brief(source_name="X list", source_type=SourceType.TWITTER, author="Ana Ruiz", url="https://x.com/ana/1")
-    assert name_of(tweet) == "Ana Ruiz"
-    news = brief(source_name="sqlite", source_type=SourceType.GOOGLE_NEWS, publisher="The Register")
-    assert name_of(news) == "The Register"
+    assert get_source_name(discussion) == "Ask HN"
+    tweet = make_brief(source_name="X list", source_type=SourceType.TWITTER, author="Ana Ruiz", url="https://x.com/ana/1")
+    assert get_source_name(tweet) == "Ana Ruiz"
+    news = make_brief(source_name="sqlite", source_type=SourceType.GOOGLE_NEWS, publisher="The Register")
+    assert get_source_name(news) == "The Register"
 
 
 def test_nested_quotation_uses_inner_marks() -> None:
-    assert quoted('He said "yes" and "no" (“maybe”).', "en") == "“He said ‘yes’ and ‘no’ (‘maybe’).”"
-    assert quoted("Il dit « oui ».", "fr") == "«Il dit “ oui ”.»"
-    assert quoted("はい「いいえ」", "ja") == "「はい『いいえ』」"
+    assert quote('He said "yes" and "no" (“maybe”).', "en") == "“He said ‘yes’ and ‘no’ (‘maybe’).”"
+    assert quote("Il dit « oui ».", "fr") == "«Il dit “ oui ”.»"
+    assert quote("はい「いいえ」", "ja") == "「はい『いいえ』」"
 
 
 def test_stated_language_precedes_detection() -> None:
-    assert is_english(brief(language="en-GB"))
-    assert not is_english(brief(language="de", title="The title of the story in the paper"))
-    assert is_english(brief(language=None))
-    assert not is_english(brief(language=None, title="Die Stadt", summary="Sie hat eine Bibliothek.", text=""))
+    assert is_english(make_brief(language="en-GB"))
+    assert not is_english(make_brief(language="de", title="The title of the story in the paper"))
+    assert is_english(make_brief(language=None))
+    assert not is_english(make_brief(language=None, title="Die Stadt", summary="Sie hat eine Bibliothek.", text=""))
 
 
 def test_best_sentences_are_central_and_distinct() -> None:
@@ -149,15 +149,15 @@ def test_best_sentences_are_central_and_distinct() -> None:
         "Trams, bicycles and people on foot are carried by the new river bridge. "
         "Engineers tested the bridge with 40 loaded trams on Monday."
     )
-    weighed = choose.weigh(passages(text, Field.TEXT), "New tram bridge opens over the river")
-    chosen = [choice.passage.text for choice in choose.best(weighed, 2)]
+    weighed = choose.score_passages(extract_passages(text, Field.TEXT), "New tram bridge opens over the river")
+    chosen = [choice.passage.text for choice in choose.select_best(weighed, 2)]
     assert chosen[0].startswith("The new bridge")
     assert chosen[1].startswith("Engineers")
 
 
 def test_templates_rotate_by_seed() -> None:
     frames = ["a", "b", "c", "d"]
-    firsts = [in_turn(frames, str(n))[0] for n in range(40)]
+    firsts = [rotate_templates(frames, str(n))[0] for n in range(40)]
     assert set(firsts) == set(frames)
-    assert in_turn(frames, "x") == in_turn(frames, "x")
-    assert sorted(in_turn(frames, "x")) == frames
+    assert rotate_templates(frames, "x") == rotate_templates(frames, "x")
+    assert sorted(rotate_templates(frames, "x")) == frames

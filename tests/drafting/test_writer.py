@@ -7,29 +7,29 @@ import sys
 import pytest
 
 from copydesk.drafting.fake import FakeWriter
-from copydesk.drafting.writer import WRITERS, Field, Writer, brief_of, choose_writer
+from copydesk.drafting.writer import WRITERS, Field, Writer, build_brief, get_writer
 from copydesk.errors import SettingsError, WriterError
 from copydesk.model.draft import Format
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.source import SourceType
 from copydesk.model.voice import Voice
-from drafting_briefs import NOW, assert_traced, brief
+from drafting_briefs import NOW, assert_traced, make_brief
 
 
 async def test_offline_writer_is_default() -> None:
-    writer: Writer = choose_writer()
+    writer: Writer = get_writer()
     assert writer.name == "offline"
-    assert_traced(await writer.write(brief()), brief())
+    assert_traced(await writer.write(make_brief()), make_brief())
 
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_writers_can_be_chosen_by_name(name: str) -> None:
-    assert choose_writer(name).name == name
+    assert get_writer(name).name == name
 
 
 def test_unknown_writer_is_refused_with_existing_names() -> None:
     with pytest.raises(SettingsError, match=r"no writer called 'poet'.*offline"):
-        choose_writer("poet")
+        get_writer("poet")
 
 
 def test_brief_is_built_from_item() -> None:
@@ -60,35 +60,35 @@ def test_brief_is_built_from_item() -> None:
         state=ItemState.NEW,
     )
     voice = Voice(style="dry")
-    built = brief_of(item, Format.THREAD, voice, also=("Other",), platforms=("x",), feedback="f", previous="p")
+    built = build_brief(item, Format.THREAD, voice, other_sources=("Other",), platforms=("x",), feedback="f", previous="p")
     assert (built.item_id, built.title, built.summary, built.text) == ("i1", "T", "S", "X")
     assert (built.source_name, built.source_type, built.publisher, built.author) == ("Source", SourceType.RSS, "P", "A")
     assert (built.url, built.language, built.published) == ("https://a.example", "en", NOW)
     assert (built.image, built.tags) == ("https://a.example/i.png", ("t",))
-    assert (built.format, built.voice.style, built.also, built.platforms) == (Format.THREAD, "dry", ("Other",), ("x",))
+    assert (built.format, built.voice.style, built.other_sources, built.platforms) == (Format.THREAD, "dry", ("Other",), ("x",))
     assert (built.feedback, built.previous) == ("f", "p")
 
 
 async def test_fake_writer_records_briefs_and_returns_results() -> None:
     writer = FakeWriter("First.", WriterError("No."))
-    assert (await writer.write(brief())).text == "First."
+    assert (await writer.write(make_brief())).text == "First."
     with pytest.raises(WriterError, match="No"):
-        await writer.write(brief())
+        await writer.write(make_brief())
     assert (
-        await writer.write(brief())
+        await writer.write(make_brief())
     ).text == "A library where you borrow drills\n\nhttps://rivernews.example/library"
     writer.fail("Out of ink.")
     with pytest.raises(WriterError, match="Out of ink"):
-        await writer.write(brief(Format.BLOG))
+        await writer.write(make_brief(Format.BLOG))
     assert [received.format for received in writer.briefs] == [Format.SHORT] * 3 + [Format.BLOG]
 
 
 async def test_trace_names_field_and_position() -> None:
-    draft = await choose_writer().write(brief())
+    draft = await get_writer().write(make_brief())
     fields = [trace.field for trace in draft.sentences]
     assert {Field.TITLE, Field.TEMPLATE} <= set(fields)
     title = next(trace for trace in draft.sentences if trace.field is Field.TITLE)
-    assert brief().title[title.start : title.end] == title.text
+    assert make_brief().title[title.start : title.end] == title.text
 
 
 def test_writers_import_no_network_or_feed_parser() -> None:

@@ -3,66 +3,66 @@
 import pytest
 
 from copydesk.errors import InvalidError
-from copydesk.experiments.limits import checked_experiment, checked_experiment_change
+from copydesk.experiments.limits import validate_experiment, validate_experiment_change
 from copydesk.model.experiment import ChangeExperiment, ExperimentAction, NewExperiment
 
 
-def variants(*values: object, parameter: str = "hook") -> list[dict[str, object]]:
+def make_variants(*values: object, parameter: str = "hook") -> list[dict[str, object]]:
     return [{"id": f"v{n}", "label": f"Variant {n}", "config": {parameter: value}} for n, value in enumerate(values)]
 
 
-def problems(**changes: object) -> set[str]:
-    body = {"name": "Hooks", "parameter": "hook", "variants": variants("question", "number")} | changes
+def invalid_fields(**changes: object) -> set[str]:
+    body = {"name": "Hooks", "parameter": "hook", "variants": make_variants("question", "number")} | changes
     with pytest.raises(InvalidError) as refused:
-        checked_experiment(body)
+        validate_experiment(body)
     return {field for field, _ in refused.value.errors}
 
 
-def with_second(**changes: object) -> set[str]:
+def invalid_fields_of_second(**changes: object) -> set[str]:
     """Return the invalid fields when the second variant has these changes."""
-    first, second = variants("question", "number")
-    return problems(variants=[first, second | changes])
+    first, second = make_variants("question", "number")
+    return invalid_fields(variants=[first, second | changes])
 
 
 def test_experiment_is_accepted_with_trimmed_names():
-    body = {"name": " Hooks ", "parameter": " hook ", "variants": variants("question", None, 3, ["a"], {"b": 1})}
-    experiment = checked_experiment(body)
+    body = {"name": " Hooks ", "parameter": " hook ", "variants": make_variants("question", None, 3, ["a"], {"b": 1})}
+    experiment = validate_experiment(body)
     assert (experiment.name, experiment.parameter) == ("Hooks", "hook")
     assert [variant.config["hook"] for variant in experiment.variants] == ["question", None, 3, ["a"], {"b": 1}]
-    assert checked_experiment(experiment) == experiment
+    assert validate_experiment(experiment) == experiment
 
 
 def test_any_parameter_name_is_accepted():
-    experiment = checked_experiment(
-        {"name": "n", "parameter": "moon phase", "variants": variants(1, 2, parameter="moon phase")}
+    experiment = validate_experiment(
+        {"name": "n", "parameter": "moon phase", "variants": make_variants(1, 2, parameter="moon phase")}
     )
     assert experiment.parameter == "moon phase"
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 101, 5, "two\nlines", "\x1b[31mred"])
 def test_name_length_is_checked(name):
-    assert problems(name=name) == {"name"}
+    assert invalid_fields(name=name) == {"name"}
 
 
 @pytest.mark.parametrize("parameter", ["", "\t", "x" * 101, "ho\x9bok"])
 def test_blank_parameter_is_refused(parameter):
-    assert problems(parameter=parameter) == {"parameter"}
+    assert invalid_fields(parameter=parameter) == {"parameter"}
 
 
 @pytest.mark.parametrize("count", [0, 1, 6])
 def test_variant_count_is_two_to_five(count):
-    assert problems(variants=variants(*range(count))) == {"variants"}
+    assert invalid_fields(variants=make_variants(*range(count))) == {"variants"}
 
 
 def test_variant_ids_labels_and_configs_are_checked():
-    assert with_second(id="v0") == {"variants[1].id"}
-    assert with_second(id=" ") == {"variants[1].id"}
-    assert with_second(label="") == {"variants[1].label"}
-    assert with_second(label="a\x1b]0;b\x07") == {"variants[1].label"}
-    assert with_second(id="v\n1") == {"variants[1].id"}
-    assert with_second(label="x" * 101) == {"variants[1].label"}
-    assert with_second(colour="red") == {"variants[1].colour"}
-    assert problems(variants=[variants(1)[0], {}]) == {f"variants[1].{name}" for name in ("id", "label", "config")}
+    assert invalid_fields_of_second(id="v0") == {"variants[1].id"}
+    assert invalid_fields_of_second(id=" ") == {"variants[1].id"}
+    assert invalid_fields_of_second(label="") == {"variants[1].label"}
+    assert invalid_fields_of_second(label="a\x1b]0;b\x07") == {"variants[1].label"}
+    assert invalid_fields_of_second(id="v\n1") == {"variants[1].id"}
+    assert invalid_fields_of_second(label="x" * 101) == {"variants[1].label"}
+    assert invalid_fields_of_second(colour="red") == {"variants[1].colour"}
+    assert invalid_fields(variants=[make_variants(1)[0], {}]) == {f"variants[1].{name}" for name in ("id", "label", "config")}
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_variant_ids_labels_and_configs_are_checked():
      {"hook": {1, object()}}, {"hook": 10**5000}, {"hook": float("nan")}],
 )  # fmt: skip
 def test_config_must_hold_parameter_value(config):
-    assert with_second(config=config) == {"variants[1].config"}
+    assert invalid_fields_of_second(config=config) == {"variants[1].config"}
 
 
 @pytest.mark.parametrize(
-    ("parameter", "good", "wrong"),
+    ("parameter", "good", "invalid"),
     [
         ("hashtags", [0, 5], [6, -1, "two", True]),
         ("emoji", ["never", "sparing", "free"], ["often", 3]),
@@ -83,19 +83,19 @@ def test_config_must_hold_parameter_value(config):
         ("length", [50, 50_000, "short"], [49, 50_001, 120.5, True, ["short"]]),
     ],
 )
-def test_voice_setting_values_are_checked(parameter, good, wrong):
+def test_voice_setting_values_are_checked(parameter, good, invalid):
     for value in [*good, None]:
-        checked_experiment(
-            {"name": "n", "parameter": parameter, "variants": variants(good[0], value, parameter=parameter)}
+        validate_experiment(
+            {"name": "n", "parameter": parameter, "variants": make_variants(good[0], value, parameter=parameter)}
         )
-    for value in wrong:
-        assert problems(parameter=parameter, variants=variants(good[0], value, parameter=parameter)) == {
+    for value in invalid:
+        assert invalid_fields(parameter=parameter, variants=make_variants(good[0], value, parameter=parameter)) == {
             f"variants[1].config.{parameter}"
         }
 
 
 @pytest.mark.parametrize(
-    ("parameter", "config", "said"),
+    ("parameter", "config", "message"),
     [
         ("hashtags", {"hashtags": "lots"}, "config.hashtags: takes a whole number of 0 to 5"),
         ("hashtags", {"hashtags": 9}, "config.hashtags: takes a whole number of 0 to 5"),
@@ -106,17 +106,17 @@ def test_voice_setting_values_are_checked(parameter, good, wrong):
         ("emoji", None, "config: is missing"),
     ],
 )
-def test_error_names_allowed_values(parameter, config, said):
-    first = variants(None, parameter=parameter)[0]
+def test_error_names_allowed_values(parameter, config, message):
+    first = make_variants(None, parameter=parameter)[0]
     body = {"name": "n", "parameter": parameter, "variants": [first, {"id": "b", "label": "B", "config": config}]}
     with pytest.raises(InvalidError) as refused:
-        checked_experiment(body)
-    assert str(refused.value) == f"variants[1].{said}"
+        validate_experiment(body)
+    assert str(refused.value) == f"variants[1].{message}"
 
 
 def test_all_invalid_fields_are_reported():
     invalid_variants = [{"id": "a", "label": "A", "config": {}}, {"id": "a", "label": "", "config": {"hook": 1}}]
-    assert problems(name="", variants=invalid_variants, owner="me") == {
+    assert invalid_fields(name="", variants=invalid_variants, owner="me") == {
         "name",
         "owner",
         "variants[0].config",
@@ -127,23 +127,23 @@ def test_all_invalid_fields_are_reported():
 
 def test_missing_fields_are_reported():
     with pytest.raises(InvalidError) as refused:
-        checked_experiment({})
+        validate_experiment({})
     assert {field for field, _ in refused.value.errors} == {"name", "parameter", "variants"}
 
 
 def test_struct_input_is_validated_too():
     with pytest.raises(InvalidError, match="variants"):
-        checked_experiment(NewExperiment(name="n", parameter="hook", variants=()))
+        validate_experiment(NewExperiment(name="n", parameter="hook", variants=()))
 
 
 def test_winner_is_only_for_conclude():
-    assert checked_experiment_change({"action": "conclude", "winner": "b"}) == ChangeExperiment(
+    assert validate_experiment_change({"action": "conclude", "winner": "b"}) == ChangeExperiment(
         action=ExperimentAction.CONCLUDE, winner="b"
     )
-    assert checked_experiment_change({"action": "archive"}).winner is None
+    assert validate_experiment_change({"action": "archive"}).winner is None
     for body in ({"action": "archive", "winner": "b"}, {"action": "conclude", "winner": ""}):
         with pytest.raises(InvalidError, match="winner"):
-            checked_experiment_change(body)
+            validate_experiment_change(body)
     for body in ({}, {"action": "delete"}, {"action": None}):
         with pytest.raises(InvalidError, match="action"):
-            checked_experiment_change(body)
+            validate_experiment_change(body)

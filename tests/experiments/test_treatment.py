@@ -4,7 +4,7 @@ import pytest
 
 from copydesk.drafting.extractive import OfflineWriter
 from copydesk.drafting.writer import Brief
-from copydesk.experiments.treatment import voice_with
+from copydesk.experiments.treatment import apply_variant
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, FormatVoice, Link, Voice
 
@@ -34,18 +34,18 @@ BRIEF = Brief(
     ],
 )
 def test_voice_setting_is_applied(format, parameter, value, setting):
-    treated = voice_with(VOICE, format, parameter, value)
-    assert treated.followed
-    before, after = VOICE.of(format), treated.voice.of(format)
+    treated = apply_variant(VOICE, format, parameter, value)
+    assert treated.is_followed
+    before, after = VOICE.format_settings(format), treated.voice.format_settings(format)
     for name in FormatVoice.__struct_fields__:
         assert getattr(after, name) == setting.get(name, getattr(before, name))
     assert (treated.voice.style, treated.voice.avoid) == (VOICE.style, VOICE.avoid)
 
 
 def test_other_formats_and_original_voice_are_unchanged():
-    treated = voice_with(VOICE, Format.BLOG, "hashtags", 3)
-    assert treated.voice.of(Format.SHORT) == VOICE.of(Format.SHORT)
-    assert VOICE.of(Format.BLOG) == FormatVoice()
+    treated = apply_variant(VOICE, Format.BLOG, "hashtags", 3)
+    assert treated.voice.format_settings(Format.SHORT) == VOICE.format_settings(Format.SHORT)
+    assert VOICE.format_settings(Format.BLOG) == FormatVoice()
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_other_formats_and_original_voice_are_unchanged():
     ],
 )
 def test_text_value_is_added_for_other_writers(parameter, value, style, instructions):
-    treated = voice_with(VOICE, Format.SHORT, parameter, value)
-    assert not treated.followed
-    assert (treated.voice.style, treated.voice.of(Format.SHORT).instructions) == (style, instructions)
+    treated = apply_variant(VOICE, Format.SHORT, parameter, value)
+    assert not treated.is_followed
+    assert (treated.voice.style, treated.voice.format_settings(Format.SHORT).instructions) == (style, instructions)
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ def test_text_value_is_added_for_other_writers(parameter, value, style, instruct
      ("hashtags", 9), ("emoji", "often"), ("length", True), ("length", 10)],
 )  # fmt: skip
 def test_unsupported_parameter_is_not_followed(parameter, value):
-    assert voice_with(VOICE, Format.SHORT, parameter, value) == (VOICE, False)
+    assert apply_variant(VOICE, Format.SHORT, parameter, value) == (VOICE, False)
 
 
 @pytest.mark.parametrize("parameter", ["hashtags", "hook"])
 def test_null_keeps_voice_and_counts_as_followed(parameter):
-    assert voice_with(VOICE, Format.SHORT, parameter, None) == (VOICE, True)
+    assert apply_variant(VOICE, Format.SHORT, parameter, None) == (VOICE, True)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_null_keeps_voice_and_counts_as_followed(parameter):
 async def test_offline_writer_follows_applied_setting(parameter, one, other):
     texts = set()
     for value in (one, other):
-        treated = voice_with(Voice(), Format.SHORT, parameter, value)
+        treated = apply_variant(Voice(), Format.SHORT, parameter, value)
         brief = Brief(**{name: getattr(BRIEF, name) for name in Brief.__struct_fields__} | {"voice": treated.voice})
         texts.add((await OfflineWriter().write(brief)).text)
     assert len(texts) == 2

@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from command_line import assert_one_line, call_here
-from copydesk.errors import StoreBusyError, StoreDamagedError, StoreNewerError
+from command_line import assert_one_line_error, run_in_process
+from copydesk.errors import StoreBusyError, StoreCorruptError, StoreTooNewError
 from copydesk.model.run import RunStatus
-from copydesk.store.migrate import HEAD
+from copydesk.store.migrate import HEAD_REVISION
 from desk_fixtures import (
-    ONE,
-    TWO,
+    URL_ONE,
+    URL_TWO,
     Watch,
-    Web,
-    add,
-    change,
+    FakeWeb,
+    create_source,
+    execute_sql,
     entry,
     feed,
-    open_at,
-    rows,
-    states,
-    title,
-    titles,
+    open_desk_at,
+    query_db,
+    item_states,
+    story_title,
+    draft_titles,
 )
 
 WRITING = [("--run-pipeline",), ("source", "import", "{list}")]
@@ -32,65 +32,65 @@ READING = [("source", "list"), ("draft", "list"), ("run", "list")]
 OPML = '<opml version="2.0"><body><outline text="One" xmlUrl="https://one.example/feed"/></body></opml>'
 
 
-def held(home: Path, how: str) -> sqlite3.Connection:
+def lock_database(home: Path, mode: str) -> sqlite3.Connection:
     """Return a connection of another program that holds the database's lock."""
     other = sqlite3.connect(home / "copydesk.db", isolation_level=None)
-    other.execute(f"BEGIN {how}")
+    other.execute(f"BEGIN {mode}")
     return other
 
 
-@pytest.mark.parametrize("how", ["IMMEDIATE", "EXCLUSIVE"])
+@pytest.mark.parametrize("mode", ["IMMEDIATE", "EXCLUSIVE"])
 @pytest.mark.parametrize("args", WRITING)
-def test_locked_database_is_busy_after_timeout(tmp_path, how, args):
+def test_locked_database_is_busy_after_timeout(tmp_path, mode, args):
     (tmp_path / "list.opml").write_text(OPML)
-    assert call_here(tmp_path, "run", "list").code == 0
+    assert run_in_process(tmp_path, "run", "list").code == 0
     args = [arg.format(list=tmp_path / "list.opml") for arg in args]
 
-    with closing(held(tmp_path, how)):
-        result = call_here(tmp_path, *args, copydesk_database__busy_timeout="0.1")
+    with closing(lock_database(tmp_path, mode)):
+        result = run_in_process(tmp_path, *args, copydesk_database__busy_timeout="0.1")
 
-    assert_one_line(result, 1)
+    assert_one_line_error(result, 1)
     assert result.err == "Error: Another process holds the database; nothing was changed. Try again in a moment.\n"
-    assert rows(tmp_path, "SELECT count(*) FROM source") == rows(tmp_path, "SELECT count(*) FROM run") == [(0,)]
-    assert call_here(tmp_path, *args).code == 0
+    assert query_db(tmp_path, "SELECT count(*) FROM source") == query_db(tmp_path, "SELECT count(*) FROM run") == [(0,)]
+    assert run_in_process(tmp_path, *args).code == 0
 
 
 @pytest.mark.parametrize("args", READING)
 def test_reads_do_not_wait_for_writer(tmp_path, args):
-    assert call_here(tmp_path, "run", "list").code == 0
-    with closing(held(tmp_path, "EXCLUSIVE")):
-        assert call_here(tmp_path, *args, copydesk_database__busy_timeout="0").code == 0
+    assert run_in_process(tmp_path, "run", "list").code == 0
+    with closing(lock_database(tmp_path, "EXCLUSIVE")):
+        assert run_in_process(tmp_path, *args, copydesk_database__busy_timeout="0").code == 0
 
 
 async def test_locked_database_loses_no_items(tmp_path):
-    web, clock = Web(), Watch()
-    web.put(ONE, feed(entry(1)))
-    web.put(TWO, feed(entry(2)))
-    async with open_at(tmp_path, web, clock, database__busy_timeout="0.05") as desk:
-        await add(desk)
-        await add(desk, TWO)
-        slow, first_is_in = web.hold(TWO), asyncio.Event()
+    web, clock = FakeWeb(), Watch()
+    web.put(URL_ONE, feed(entry(1)))
+    web.put(URL_TWO, feed(entry(2)))
+    async with open_desk_at(tmp_path, web, clock, database__busy_timeout="0.05") as desk:
+        await create_source(desk)
+        await create_source(desk, URL_TWO)
+        slow, first_is_in = web.hold(URL_TWO), asyncio.Event()
         work = asyncio.create_task(desk.pipeline.run(None, lambda step: step.done == 1 and first_is_in.set()))
-        await asyncio.gather(slow.came.wait(), first_is_in.wait())
-        with closing(held(tmp_path, "IMMEDIATE")):
-            slow.go.set()
+        await asyncio.gather(slow.requested.wait(), first_is_in.wait())
+        with closing(lock_database(tmp_path, "IMMEDIATE")):
+            slow.released.set()
             with pytest.raises(StoreBusyError):
                 await work
-        clock.forward(60)
+        clock.advance(60)
         run = await desk.pipeline.run()
         assert run.status is RunStatus.SUCCEEDED
-        assert sorted(await titles(desk)) == sorted([title(1), title(2)])
+        assert sorted(await draft_titles(desk)) == sorted([story_title(1), story_title(2)])
 
-    assert set(states(tmp_path).values()) == {"drafted"}
-    assert sorted(str(status) for (status,) in rows(tmp_path, "SELECT status FROM run")) == ["failed", "succeeded"]
+    assert set(item_states(tmp_path).values()) == {"drafted"}
+    assert sorted(str(status) for (status,) in query_db(tmp_path, "SELECT status FROM run")) == ["failed", "succeeded"]
 
 
 def test_non_database_file_is_left_unchanged(tmp_path):
     (tmp_path / "copydesk.db").write_bytes(b"these are my holiday notes\n" * 500)
 
     for args in (*READING, ("--run-pipeline",)):
-        result = call_here(tmp_path, *args)
-        assert_one_line(result, 1)
+        result = run_in_process(tmp_path, *args)
+        assert_one_line_error(result, 1)
         assert "copydesk.db cannot be read as a database. Restore the copy beside it, or move it away" in result.err
 
     assert (tmp_path / "copydesk.db").read_bytes() == b"these are my holiday notes\n" * 500
@@ -101,44 +101,44 @@ def test_foreign_database_is_left_unchanged(tmp_path):
         other.execute("CREATE TABLE recipe (name TEXT)")
     before = (tmp_path / "copydesk.db").read_bytes()
 
-    result = call_here(tmp_path, "source", "list")
+    result = run_in_process(tmp_path, "source", "list")
 
-    assert_one_line(result, 1)
+    assert_one_line_error(result, 1)
     assert "is a database, but not one of Copydesk's. Move it away." in result.err
     assert (tmp_path / "copydesk.db").read_bytes() == before
 
 
 def test_newer_database_is_refused_unchanged(tmp_path):
-    assert call_here(tmp_path, "run", "list").code == 0
-    change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
+    assert run_in_process(tmp_path, "run", "list").code == 0
+    execute_sql(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
     before = (tmp_path / "copydesk.db").read_bytes()
 
-    result = call_here(tmp_path, "--run-pipeline", "--json")
+    result = run_in_process(tmp_path, "--run-pipeline", "--json")
 
-    assert_one_line(result, 1)
+    assert_one_line_error(result, 1)
     assert "A newer version of Copydesk wrote" in result.err
     assert "Install that version" in result.err
     assert (tmp_path / "copydesk.db").read_bytes() == before
-    assert HEAD != "9999"
+    assert HEAD_REVISION != "9999"
 
 
 async def test_core_raises_matching_errors(tmp_path):
     """The command line prints the same errors."""
     (tmp_path / "copydesk.db").write_bytes(b"no database" * 100)
-    with pytest.raises(StoreDamagedError):
-        async with open_at(tmp_path):
+    with pytest.raises(StoreCorruptError):
+        async with open_desk_at(tmp_path):
             pass
     (tmp_path / "copydesk.db").unlink()
-    async with open_at(tmp_path):
+    async with open_desk_at(tmp_path):
         pass
-    change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(StoreNewerError):
-        async with open_at(tmp_path):
+    execute_sql(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StoreTooNewError):
+        async with open_desk_at(tmp_path):
             pass
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("[network\ntimeout = 5\n", "is not TOML: "),
         ("[network]\ntimeout = soon\n", "is not TOML: "),
@@ -149,14 +149,14 @@ async def test_core_raises_matching_errors(tmp_path):
     ],
 )
 @pytest.mark.parametrize("args", [("source", "list"), ("--run-pipeline", "--json"), ("doctor",)])
-def test_invalid_settings_are_reported_with_line(tmp_path, text, says, args):
+def test_invalid_settings_are_reported_with_line(tmp_path, text, message, args):
     (tmp_path / "settings.toml").write_text(text)
 
-    result = call_here(tmp_path, *args)
+    result = run_in_process(tmp_path, *args)
 
-    assert_one_line(result, 2)
+    assert_one_line_error(result, 2)
     assert "settings.toml" in result.err
-    assert says in result.err
+    assert message in result.err
     assert "line " in result.err
     assert not (tmp_path / "copydesk.db").exists()
 
@@ -164,40 +164,40 @@ def test_invalid_settings_are_reported_with_line(tmp_path, text, says, args):
 def test_binary_settings_file_is_reported(tmp_path):
     (tmp_path / "settings.toml").write_bytes(b"\xff\xfe\x00[network]")
 
-    result = call_here(tmp_path, "source", "list")
+    result = run_in_process(tmp_path, "source", "list")
 
-    assert_one_line(result, 2)
+    assert_one_line_error(result, 2)
     assert "settings.toml is not TOML" in result.err
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "says"),
+    ("variable", "value", "message"),
     [
         ("COPYDESK_NETWORK__TIMEOUT", "soon", "COPYDESK_NETWORK__TIMEOUT is 'soon'. It takes a number."),
         ("COPYDESK_PIPELINE__MAX_DRAFTS", "-1", "COPYDESK_PIPELINE__MAX_DRAFTS: expected `int` >= 0."),
         ("COPYDESK_NETWORK__SPEED", "1", "COPYDESK_NETWORK__SPEED is set, but there is no setting network.speed."),
     ],
 )
-def test_invalid_environment_variable_is_reported(tmp_path, variable, value, says):
-    result = call_here(tmp_path, "source", "list", **{variable: value})
+def test_invalid_environment_variable_is_reported(tmp_path, variable, value, message):
+    result = run_in_process(tmp_path, "source", "list", **{variable: value})
 
-    assert_one_line(result, 2)
-    assert says in result.err
+    assert_one_line_error(result, 2)
+    assert message in result.err
 
 
 def test_home_inside_file_is_reported(tmp_path):
     (tmp_path / "file").write_text("a file, no folder")
 
-    result = call_here(tmp_path / "file" / "home", "source", "list")
+    result = run_in_process(tmp_path / "file" / "home", "source", "list")
 
-    assert_one_line(result, 2)
+    assert_one_line_error(result, 2)
     assert "settings.toml cannot be read: Not a directory." in result.err
 
 
 def test_directory_as_database_is_reported(tmp_path):
     (tmp_path / "copydesk.db").mkdir()
 
-    result = call_here(tmp_path, "source", "list")
+    result = run_in_process(tmp_path, "source", "list")
 
-    assert_one_line(result, 1)
+    assert_one_line_error(result, 1)
     assert "copydesk.db cannot be opened or written: Is a directory. Check who owns it and its folder." in result.err

@@ -7,32 +7,32 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Connection
 
-from command_line import call, call_here
-from copydesk.drafting.writer import Written
+from command_line import run_command, run_in_process
+from copydesk.drafting.writer import WriterResult
 from copydesk.errors import StoreFullError
 from copydesk.model.run import RunRequest, RunStatus
 from desk_fixtures import (
-    ONE,
-    TWO,
-    StubbornWriter,
+    URL_ONE,
+    URL_TWO,
+    FailingWriter,
     Watch,
-    Web,
-    add,
-    damage,
+    FakeWeb,
+    create_source,
+    integrity_errors,
     entry,
     feed,
-    open_at,
-    rows,
-    states,
-    title,
-    titles,
+    open_desk_at,
+    query_db,
+    item_states,
+    story_title,
+    draft_titles,
 )
 from feed_server import FeedServer
 
 LONG = "Ferries of the new line carry many passengers each day. " * 4000
 
 
-async def fill(desk, *, spare: int = 0) -> None:
+async def fill_disk(desk, *, spare: int = 0) -> None:
     """Leave the database room for `spare` more pages."""
 
     def limit(connection: Connection) -> None:
@@ -51,58 +51,58 @@ async def make_room(desk) -> None:
 
 async def test_disk_full_while_storing_items_fails_run(tmp_path):
     """The error of one source's transaction used to surface as an unexpected exception group."""
-    web, clock = Web(), Watch()
-    web.put(ONE, feed(entry(1)))
-    web.put(TWO, feed(entry(2)))
-    async with open_at(tmp_path, web, clock) as desk:
-        await add(desk)
-        await add(desk, TWO)
+    web, clock = FakeWeb(), Watch()
+    web.put(URL_ONE, feed(entry(1)))
+    web.put(URL_TWO, feed(entry(2)))
+    async with open_desk_at(tmp_path, web, clock) as desk:
+        await create_source(desk)
+        await create_source(desk, URL_TWO)
         await desk.pipeline.run()
-        web.put(TWO, feed(entry(2), entry(3, text=LONG)))
-        clock.forward(60)
-        await fill(desk)
+        web.put(URL_TWO, feed(entry(2), entry(3, text=LONG)))
+        clock.advance(60)
+        await fill_disk(desk)
         run = await desk.pipeline.run()
 
         assert run.status is RunStatus.FAILED
         assert run.error == "The disk is full; nothing was changed. Free some space and try again."
-        assert rows(tmp_path, "SELECT error_category FROM run WHERE id = ?", run.id) == [("store-full",)]
-        assert set(states(tmp_path)) == {title(1), title(2)}
+        assert query_db(tmp_path, "SELECT error_category FROM run WHERE id = ?", run.id) == [("store-full",)]
+        assert set(item_states(tmp_path)) == {story_title(1), story_title(2)}
 
         await make_room(desk)
-        clock.forward(60)
+        clock.advance(60)
         await desk.pipeline.run()
-        assert sorted(await titles(desk)) == sorted([title(1), title(2), title(3)])
-    assert damage(tmp_path) == []
+        assert sorted(await draft_titles(desk)) == sorted([story_title(1), story_title(2), story_title(3)])
+    assert integrity_errors(tmp_path) == []
 
 
 async def test_disk_full_while_writing_keeps_earlier_drafts(tmp_path, monkeypatch):
-    long = {title(number): f"{title(number)}\n\n{LONG}" for number in range(3)}
+    long = {story_title(number): f"{story_title(number)}\n\n{LONG}" for number in range(3)}
 
-    class Verbose(StubbornWriter):
+    class Verbose(FailingWriter):
         async def write(self, brief):
-            return Written(text=long[brief.title])
+            return WriterResult(text=long[brief.title])
 
-    monkeypatch.setattr("copydesk.drafting.writer.choose_writer", Verbose)
-    web = Web()
-    web.put(ONE, feed(*(entry(number, hours=number) for number in range(3))))
-    async with open_at(tmp_path, web) as desk:
-        await add(desk)
+    monkeypatch.setattr("copydesk.drafting.writer.get_writer", Verbose)
+    web = FakeWeb()
+    web.put(URL_ONE, feed(*(entry(number, hours=number) for number in range(3))))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk)
         await desk.pipeline.run(RunRequest(max_drafts=0))
-        await fill(desk, spare=90)
+        await fill_disk(desk, spare=90)
         run = await desk.pipeline.run()
         assert (run.status, run.stats.drafts_created) == (RunStatus.FAILED, 1)
-        assert await titles(desk) == [title(0)]
-        assert states(tmp_path) == {title(0): "drafted", title(1): "new", title(2): "new"}
+        assert await draft_titles(desk) == [story_title(0)]
+        assert item_states(tmp_path) == {story_title(0): "drafted", story_title(1): "new", story_title(2): "new"}
 
         await make_room(desk)
         await desk.pipeline.run()
-        assert await titles(desk) == [title(0), title(1), title(2)]
-    assert damage(tmp_path) == []
+        assert await draft_titles(desk) == [story_title(0), story_title(1), story_title(2)]
+    assert integrity_errors(tmp_path) == []
 
 
 async def test_unfinished_run_ends_once_space_is_free(tmp_path, monkeypatch):
     """It remained in state running while its process lived on, and no other run could start."""
-    async with open_at(tmp_path, Web()) as desk:
+    async with open_desk_at(tmp_path, FakeWeb()) as desk:
         with monkeypatch.context() as patch:
 
             def refuse(*_: object) -> bool:
@@ -111,14 +111,14 @@ async def test_unfinished_run_ends_once_space_is_free(tmp_path, monkeypatch):
             patch.setattr("copydesk.store.runs.finish", refuse)
             with pytest.raises(StoreFullError, match="Free some space"):
                 await desk.pipeline.run()
-            (stuck,) = (await desk.pipeline.runs()).items
+            (stuck,) = (await desk.pipeline.list()).items
             assert stuck.status is RunStatus.RUNNING
         run = await desk.pipeline.run()
         assert run.status is RunStatus.SUCCEEDED
         assert (await desk.pipeline.get(stuck.id)).status is RunStatus.SUCCEEDED
 
 
-def small_disk() -> None:
+def limit_file_size() -> None:
     """Limit the files of this process to 300 kB; the system refuses larger writes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
@@ -127,14 +127,14 @@ def test_full_disk_is_reported_in_one_line(tmp_path):
     now = datetime.now(UTC)
     with FeedServer() as server:
         server.serve("/feed", feed(*(entry(number, text=LONG, now=now) for number in range(9))))
-        source = json.loads(call_here(tmp_path, "source", "add", "rss", server.url("/feed"), "--json").out)
-        result = call(tmp_path, "--run-pipeline", limit=small_disk)
+        source = json.loads(run_in_process(tmp_path, "source", "add", "rss", server.url("/feed"), "--json").out)
+        result = run_command(tmp_path, "--run-pipeline", limit=limit_file_size)
         assert (result.code, result.out) == (1, "")
         assert "could not be read or written; nothing was changed. It may be full" in result.err
         assert "Traceback" not in result.err
 
-        second = call_here(tmp_path, "--run-pipeline", "--source", source["id"], "--json")
-        runs = json.loads(call_here(tmp_path, "run", "list", "--json").out)["runs"]
+        second = run_in_process(tmp_path, "--run-pipeline", "--source", source["id"], "--json")
+        runs = json.loads(run_in_process(tmp_path, "run", "list", "--json").out)["runs"]
     assert (second.code, json.loads(second.out)["stats"]["draftsCreated"]) == (0, 9)
     assert [run["status"] for run in runs] in (["succeeded", "failed"], ["succeeded", "interrupted"])
-    assert damage(tmp_path) == []
+    assert integrity_errors(tmp_path) == []

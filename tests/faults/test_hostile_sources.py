@@ -9,33 +9,33 @@ import gzip
 import httpx
 import pytest
 
-from bad_source import GOOD, refused, serve_a_good_one
+from bad_source import GOOD_STORY, rejected_source_error, serve_good_source
 from copydesk.desk import open_desk
 from copydesk.network.transport import GuardedTransport
 from desk_fixtures import (
-    ONE,
+    URL_ONE,
     Watch,
-    Web,
-    add,
+    FakeWeb,
+    create_source,
     entry,
     feed,
-    open_at,
+    open_desk_at,
     settings_at,
-    states,
-    title,
+    item_states,
+    story_title,
 )
 
 
 @pytest.fixture
 def server():
-    with serve_a_good_one() as server:
+    with serve_good_source() as server:
         yield server
 
 
 async def test_closed_port(tmp_path, server):
     async with open_desk(settings_at(tmp_path, network__allow_private="true"), clock=Watch()) as desk:
-        await add(desk, f"http://127.0.0.3:{_free_port()}/feed")
-        await add(desk, server.url("/good"))
+        await create_source(desk, f"http://127.0.0.3:{_free_port()}/feed")
+        await create_source(desk, server.url("/good"))
         await desk.pipeline.run()
         bad, _ = await desk.sources.list()
 
@@ -51,7 +51,7 @@ def _free_port() -> int:
 
 
 @pytest.mark.parametrize(
-    ("body", "says"),
+    ("body", "message"),
     [
         (b"just some words", "The answer is neither XML nor a JSON Feed."),
         (b"<html><head><title>Hi</title></head><body><p>Hello</p></body></html>", "is a web page, not a feed."),
@@ -62,45 +62,45 @@ def _free_port() -> int:
     ],
     ids=["words", "html", "empty", "zeros", "cut json", "picture"],
 )
-async def test_body_that_is_no_feed(tmp_path, server, body, says):
+async def test_body_that_is_no_feed(tmp_path, server, body, message):
     server.serve("/bad", body)
 
-    assert says in await refused(tmp_path, server)
+    assert message in await rejected_source_error(tmp_path, server)
 
 
 async def test_50_mb_body(tmp_path, server):
     server.large("/bad", 50 * 2**20)
 
-    assert "The answer of 127.0.0.1" in (error := await refused(tmp_path, server))
+    assert "The answer of 127.0.0.1" in (error := await rejected_source_error(tmp_path, server))
     assert "is larger than 10 MB. Look for a smaller feed" in error
 
 
 async def test_gzip_bomb(tmp_path, server):
     server.bomb("/bad", size=2**31)
 
-    assert "is larger than 10 MB" in await refused(tmp_path, server)
+    assert "is larger than 10 MB" in await rejected_source_error(tmp_path, server)
 
 
 async def test_endless_body(tmp_path, server):
     server.endless("/bad")
 
-    assert "is larger than 10 MB" in await refused(tmp_path, server)
+    assert "is larger than 10 MB" in await rejected_source_error(tmp_path, server)
 
 
 async def test_dripping_body(tmp_path, server):
     server.drip("/bad", every=0.02)
 
-    assert "did not answer in time" in await refused(tmp_path, server, network__timeout="2")
+    assert "did not answer in time" in await rejected_source_error(tmp_path, server, network__timeout="2")
 
 
 async def test_silent_server(tmp_path, server):
     server.silent("/bad")
 
-    assert "did not answer in time" in await refused(tmp_path, server, network__timeout="2")
+    assert "did not answer in time" in await rejected_source_error(tmp_path, server, network__timeout="2")
 
 
 @pytest.mark.parametrize(
-    ("raw", "says"),
+    ("raw", "message"),
     [
         (b"220 mail.example ESMTP\r\n", "is not proper HTTP"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n<rss>", "broke off"),
@@ -108,32 +108,32 @@ async def test_silent_server(tmp_path, server):
     ],
     ids=["mail", "cut", "nothing"],
 )
-async def test_malformed_http(tmp_path, server, raw, says):
+async def test_malformed_http(tmp_path, server, raw, message):
     server.raw("/bad", raw)
-    error = await refused(tmp_path, server)
+    error = await rejected_source_error(tmp_path, server)
 
-    assert says in error or "is not proper HTTP" in error
+    assert message in error or "is not proper HTTP" in error
     assert "Traceback" not in error
 
 
 async def test_redirect_loop(tmp_path, server):
     server.redirect("/bad", "/bad")
 
-    assert "redirects more than 5 times" in await refused(tmp_path, server)
+    assert "redirects more than 5 times" in await rejected_source_error(tmp_path, server)
 
 
-class Front(Web):
+class FakePublicSite(FakeWeb):
     """A fake public site in front of the real client: any other host goes to the real, guarded network."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.behind = GuardedTransport(allow_private=False, concurrency=4)
+        self.guarded = GuardedTransport(allow_private=False, concurrency=4)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the page, or pass the request on to the guarded transport."""
         if request.url.host.endswith(".example"):
             return await super().handle_async_request(request)
-        return await self.behind.handle_async_request(request)
+        return await self.guarded.handle_async_request(request)
 
 
 @pytest.mark.parametrize("status", [301, 302, 307])
@@ -142,34 +142,34 @@ class Front(Web):
 )
 async def test_redirect_to_private_address_is_refused(tmp_path, server, host, status):
     """A fake public site sends the redirect; the redirect's target meets the real guard."""
-    web = Front()
-    web.fail(ONE, status, location=f"http://{host}:{server.port}/good")
-    web.put("https://good.example/feed", feed(entry(GOOD)))
-    async with open_at(tmp_path, web) as desk:
-        bad = await add(desk)
-        await add(desk, "https://good.example/feed")
+    web = FakePublicSite()
+    web.fail(URL_ONE, status, location=f"http://{host}:{server.port}/good")
+    web.put("https://good.example/feed", feed(entry(GOOD_STORY)))
+    async with open_desk_at(tmp_path, web) as desk:
+        bad = await create_source(desk)
+        await create_source(desk, "https://good.example/feed")
         await desk.pipeline.run()
         error = str((await desk.sources.get(bad.id)).last_error)
         tested = await desk.sources.test(bad.id)
-    await web.behind.aclose()
+    await web.guarded.aclose()
 
     assert "is not a public address" in error
     assert tested.error == error
     assert server.requests == []
-    assert states(tmp_path) == {title(GOOD): "drafted"}
+    assert item_states(tmp_path) == {story_title(GOOD_STORY): "drafted"}
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 async def test_body_not_compressed_as_declared(tmp_path, server, encoding):
     server.packed("/bad", b"not packed at all", encoding=encoding)
 
-    assert await refused(tmp_path, server)
+    assert await rejected_source_error(tmp_path, server)
 
 
 async def test_doubly_compressed_feed_is_refused(tmp_path, server):
     server.packed("/bad", gzip.compress(gzip.compress(feed(entry(1)))))
 
-    assert "neither XML nor a JSON Feed" in await refused(tmp_path, server)
+    assert "neither XML nor a JSON Feed" in await rejected_source_error(tmp_path, server)
 
 
 async def test_ten_bad_sources_do_not_delay_good_one(tmp_path, server):
@@ -178,8 +178,8 @@ async def test_ten_bad_sources_do_not_delay_good_one(tmp_path, server):
     settings = settings_at(tmp_path, network__allow_private="true", network__timeout="2")
     async with open_desk(settings, clock=Watch()) as desk:
         for number in range(10):
-            await add(desk, server.url(f"/bad{number}", f"127.0.1.{number + 1}"))
-        await add(desk, server.url("/good", "127.0.0.2"))
+            await create_source(desk, server.url(f"/bad{number}", f"127.0.1.{number + 1}"))
+        await create_source(desk, server.url("/good", "127.0.0.2"))
         async with asyncio.timeout(60):
             run = await desk.pipeline.run()
 

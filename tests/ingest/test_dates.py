@@ -10,7 +10,7 @@ from copydesk.ingest.dates import parse_date
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("text", "expected"),
     [
         ("Tue, 17 Nov 2026 09:30:00 +0100", (2026, 11, 17, 8, 30)),
         ("Mon, 16 Feb 2026 17:11:00 GMT", (2026, 2, 16, 17, 11)),
@@ -32,12 +32,12 @@ from copydesk.ingest.dates import parse_date
         (" 2026-02-05T18:31:01 ", (2026, 2, 5, 18, 31, 1)),
     ],
 )
-def test_common_date_formats_are_parsed(written: str, meant: tuple[int, ...]) -> None:
-    assert parse_date(written) == datetime(*meant, tzinfo=UTC)  # type: ignore[arg-type, misc]
+def test_common_date_formats_are_parsed(text: str, expected: tuple[int, ...]) -> None:
+    assert parse_date(text) == datetime(*expected, tzinfo=UTC)  # type: ignore[arg-type, misc]
 
 
 @pytest.mark.parametrize(
-    "written",
+    "text",
     [
         "",
         "yesterday",
@@ -51,13 +51,13 @@ def test_common_date_formats_are_parsed(written: str, meant: tuple[int, ...]) ->
         "Tue, " * 1_000,
     ],
 )
-def test_invalid_date_is_none(written: str) -> None:
-    assert parse_date(written) is None
+def test_invalid_date_is_none(text: str) -> None:
+    assert parse_date(text) is None
 
 
 @given(st.text("0123456789 :+-TZ,/.MonFebGMT\u0661", max_size=40))
-def test_no_input_raises(written: str) -> None:
-    parsed = parse_date(written)
+def test_no_input_raises(text: str) -> None:
+    parsed = parse_date(text)
     assert parsed is None or parsed.utcoffset() is not None
 
 

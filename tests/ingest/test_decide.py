@@ -9,16 +9,16 @@ from msgspec.structs import replace
 
 from copydesk import errors
 from copydesk.ingest.decide import (
-    Fetched,
+    FetchOutcome,
     after_failure,
     after_fetch,
     after_offline,
-    eligible,
-    health,
+    is_eligible,
+    source_health,
     is_due,
     may_fetch,
-    new_address,
-    offline,
+    confirmed_new_url,
+    is_offline,
 )
 from copydesk.model.source import FetchState, Health
 from fetching import NOW
@@ -36,19 +36,19 @@ def ahead(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-def wait(state: FetchState) -> float:
+def seconds_until_due(state: FetchState) -> float:
     """Return the seconds until the source is due."""
     assert state.next_at is not None
     return (state.next_at - NOW).total_seconds()
 
 
-def every(span: float, count: int = 10) -> tuple[datetime, ...]:
+def entry_times(span: float, count: int = 10) -> tuple[datetime, ...]:
     """Return `count` publication times, `span` seconds apart, the newest an hour ago."""
     return tuple(ago(HOUR + span * n) for n in range(count))
 
 
 def fetched(state: FetchState = NEW, interval: int | None = None, **outcome: object) -> FetchState:
-    return after_fetch(state, Fetched(**outcome), interval, NOW, 0.0)
+    return after_fetch(state, FetchOutcome(**outcome), interval, NOW, 0.0)
 
 
 def failed(error: errors.FetchError, state: FetchState = NEW) -> FetchState:
@@ -71,8 +71,8 @@ def failed(error: errors.FetchError, state: FetchState = NEW) -> FetchState:
 )
 def test_fetch_interval_is_half_the_publishing_gap(gap: float, interval: float) -> None:
     """Within the bounds of 15 minutes and a day."""
-    state = fetched(published=every(gap))
-    assert (state.gap, state.interval, wait(state)) == (gap, interval, interval)
+    state = fetched(published=entry_times(gap))
+    assert (state.gap, state.interval, seconds_until_due(state)) == (gap, interval, interval)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_fetch_interval_is_half_the_publishing_gap(gap: float, interval: float) 
     ids=["empty", "one entry", "without dates", "in the future"],
 )
 def test_unlearned_source_is_fetched_about_hourly(published: tuple[datetime, ...]) -> None:
-    assert HOUR <= wait(fetched(published=published)) <= 1.5 * HOUR
+    assert HOUR <= seconds_until_due(fetched(published=published)) <= 1.5 * HOUR
 
 
 def test_gap_is_smoothed_with_new_entries() -> None:
@@ -99,18 +99,18 @@ def test_year_one_dates_are_bounded() -> None:
 
 
 def test_interval_grows_without_new_entries() -> None:
-    state = fetched(published=every(4 * HOUR))
-    waits = [wait(state)]
+    state = fetched(published=entry_times(4 * HOUR))
+    waits = [seconds_until_due(state)]
     for _ in range(7):
         state = fetched(state)
-        waits.append(wait(state))
+        waits.append(seconds_until_due(state))
     assert waits == [2 * HOUR, 3 * HOUR, 4.5 * HOUR, 6.75 * HOUR, 10.125 * HOUR, 15.1875 * HOUR, 22.78125 * HOUR, DAY]
     state = fetched(replace(state, last_new=ago(4 * HOUR)), published=(ago(60),))
-    assert wait(state) == 2 * HOUR
+    assert seconds_until_due(state) == 2 * HOUR
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("hints", "expected"),
     [
         ({"ttl": 3 * HOUR}, 3 * HOUR),
         ({"fresh_for": 3 * HOUR}, 3 * HOUR),
@@ -124,12 +124,12 @@ def test_interval_grows_without_new_entries() -> None:
         ({"retry_after": 400 * DAY}, MONTH),
     ],
 )
-def test_server_hints_override_learned_interval(asked: dict[str, float], expected: float) -> None:
-    assert wait(fetched(published=every(2 * HOUR), **asked)) == expected
+def test_server_hints_override_learned_interval(hints: dict[str, float], expected: float) -> None:
+    assert seconds_until_due(fetched(published=entry_times(2 * HOUR), **hints)) == expected
 
 
 @pytest.mark.parametrize(
-    ("minutes", "asked", "expected"),
+    ("minutes", "hints", "expected"),
     [
         (5, {}, 5 * MINUTE),
         (600, {}, 10 * HOUR),
@@ -138,31 +138,31 @@ def test_server_hints_override_learned_interval(asked: dict[str, float], expecte
         (10**30, {}, WEEK),
     ],
 )
-def test_user_interval_replaces_learned_interval(minutes: int, asked: dict[str, float], expected: float) -> None:
+def test_user_interval_replaces_learned_interval(minutes: int, hints: dict[str, float], expected: float) -> None:
     """Server hints still take precedence."""
-    state = fetched(published=every(2 * HOUR), interval=minutes, **asked)
-    assert wait(state) == expected
+    state = fetched(published=entry_times(2 * HOUR), interval=minutes, **hints)
+    assert seconds_until_due(state) == expected
     assert state.interval == HOUR, "what was learnt is kept for the day when the setting goes"
 
 
 def test_ttl_is_remembered_across_304() -> None:
     """A 304 has no body that could repeat it."""
-    state = fetched(published=every(2 * HOUR), body_hash=b"1", ttl=12 * HOUR)
+    state = fetched(published=entry_times(2 * HOUR), body_hash=b"1", ttl=12 * HOUR)
     state = fetched(state, body_hash=b"1")
-    assert (state.ttl, wait(state)) == (12 * HOUR, 12 * HOUR)
+    assert (state.ttl, seconds_until_due(state)) == (12 * HOUR, 12 * HOUR)
     state = fetched(state, published=(ago(9),), body_hash=b"2")
-    assert (state.ttl, wait(state)) == (None, state.interval)
+    assert (state.ttl, seconds_until_due(state)) == (None, state.interval)
 
 
 @pytest.mark.parametrize(("jitter", "expected"), [(-1.0, 0.9), (0.5, 1.05), (1.0, 1.1), (99.0, 1.1)])
 def test_jitter_spreads_fetch_times(jitter: float, expected: float) -> None:
-    state = after_fetch(FetchState(), Fetched(published=every(2 * HOUR)), None, NOW, jitter)
-    assert wait(state) == pytest.approx(HOUR * expected)
+    state = after_fetch(FetchState(), FetchOutcome(published=entry_times(2 * HOUR)), None, NOW, jitter)
+    assert seconds_until_due(state) == pytest.approx(HOUR * expected)
 
 
 def test_jitter_never_shortens_server_interval() -> None:
-    state = after_fetch(FetchState(), Fetched(fresh_for=3 * HOUR), None, NOW, -1.0)
-    assert wait(state) == 3 * HOUR
+    state = after_fetch(FetchState(), FetchOutcome(fresh_for=3 * HOUR), None, NOW, -1.0)
+    assert seconds_until_due(state) == 3 * HOUR
 
 
 def test_validators_are_replaced_together() -> None:
@@ -192,7 +192,7 @@ def test_third_equal_redirect_moves_source() -> None:
     state, addresses = FetchState(), []
     for to in ("http://b/", "http://b/", "http://c/", "http://c/", None, "http://c/", "http://c/", "http://c/"):
         state = fetched(state, moved_to=to)
-        addresses.append(new_address(state))
+        addresses.append(confirmed_new_url(state))
     assert addresses == [None] * 7 + ["http://c/"]
 
 
@@ -203,75 +203,75 @@ def test_third_equal_redirect_moves_source() -> None:
     "error",
     [
         errors.UnreachableError(),
-        errors.TooSlowError(),
-        errors.TooLargeError(),
-        errors.AnswerError(),
+        errors.FetchTimeoutError(),
+        errors.ResponseTooLargeError(),
+        errors.ResponseStatusError(),
         errors.NotAFeedError(),
-        errors.RefusedAddressError(),
-        errors.MissingError(),
+        errors.PrivateAddressError(),
+        errors.PageNotFoundError(),
     ],
 )
 def test_failures_back_off_up_to_a_day(error: errors.FetchError) -> None:
     state, waits = FetchState(interval=HOUR), []
     for _ in range(200):
         state = failed(error, state)
-        waits.append(wait(state) / HOUR)
+        waits.append(seconds_until_due(state) / HOUR)
     assert waits[:6] == [2, 4, 8, 16, 24, 24]
     assert set(waits[6:]) == {24}
     assert (state.fails, state.error_category, state.gone) == (200, error.category, False)
-    assert wait(failed(error, replace(state, fails=5000))) == DAY
+    assert seconds_until_due(failed(error, replace(state, fails=5000))) == DAY
 
 
 def test_failure_preserves_fetch_state() -> None:
     state = FetchState(etag='"1"', body_hash=b"1", last_ok=ago(DAY), last_new=ago(DAY), gap=5.0, cursor={"a": "1"})
-    failed_state = failed(errors.AnswerError("No.", hint="Wait."), state)
+    failed_state = failed(errors.ResponseStatusError("No.", hint="Wait."), state)
     for name in ("etag", "body_hash", "last_ok", "last_new", "gap", "cursor"):
         assert getattr(failed_state, name) == getattr(state, name)
     assert (failed_state.last_fetch, failed_state.error) == (NOW, "No. Wait.")
 
 
 def test_back_off_starts_from_user_interval() -> None:
-    state = after_failure(FetchState(interval=DAY), errors.AnswerError(), NOW, 0.0, 10)
-    assert wait(state) == 20 * MINUTE
+    state = after_failure(FetchState(interval=DAY), errors.ResponseStatusError(), NOW, 0.0, 10)
+    assert seconds_until_due(state) == 20 * MINUTE
 
 
 def test_retry_after_of_failure_is_honoured() -> None:
-    assert wait(failed(errors.AnswerError(retry_after=3 * DAY))) == 3 * DAY
+    assert seconds_until_due(failed(errors.ResponseStatusError(retry_after=3 * DAY))) == 3 * DAY
 
 
 def test_login_failure_retries_after_six_hours() -> None:
-    state = failed(errors.NeedsLoginError(), failed(errors.NeedsLoginError()))
-    assert (wait(state), state.fails) == (6 * HOUR, 2)
+    state = failed(errors.LoginRequiredError(), failed(errors.LoginRequiredError()))
+    assert (seconds_until_due(state), state.fails) == (6 * HOUR, 2)
 
 
 def test_410_stops_fetching() -> None:
     state = failed(errors.GoneError())
     assert (state.gone, state.next_at) == (True, None)
     assert not is_due(state, ahead(1000 * DAY))
-    assert not may_fetch(state, ahead(1000 * DAY), by_hand=True)
+    assert not may_fetch(state, ahead(1000 * DAY), manual=True)
 
 
 def test_missing_source_is_retried_with_hint() -> None:
     """After two weeks the error tells the user to enter a new address."""
     state = FetchState()
     for day in range(20):
-        state = after_failure(state, errors.MissingError("Nothing (404)."), NOW + timedelta(days=day), 0.0)
+        state = after_failure(state, errors.PageNotFoundError("Nothing (404)."), NOW + timedelta(days=day), 0.0)
         assert ("new address" in (state.error or "")) == (day >= 14)
         assert not state.gone
     assert state.missing_since == NOW
     assert "for 19 days" in (state.error or "")
-    assert failed(errors.AnswerError(), state).missing_since is None
+    assert failed(errors.ResponseStatusError(), state).missing_since is None
 
 
 @pytest.mark.parametrize(
     ("retry_after", "expected"), [(HOUR, HOUR), (None, 15 * MINUTE), (0.0, 15 * MINUTE), (99 * DAY, MONTH)]
 )
 def test_throttling_is_not_a_failure(retry_after: float | None, expected: float) -> None:
-    state = failed(errors.ThrottledError(retry_after=retry_after), FetchState(fails=2))
-    assert (wait(state), state.not_before, state.fails) == (expected, ahead(expected), 2)
-    assert not may_fetch(state, ahead(expected - 1), by_hand=True)
-    assert may_fetch(state, ahead(expected), by_hand=True)
-    assert after_failure(FetchState(), errors.ThrottledError(retry_after=HOUR), NOW, -1.0).next_at >= ahead(HOUR)
+    state = failed(errors.RateLimitedError(retry_after=retry_after), FetchState(fails=2))
+    assert (seconds_until_due(state), state.not_before, state.fails) == (expected, ahead(expected), 2)
+    assert not may_fetch(state, ahead(expected - 1), manual=True)
+    assert may_fetch(state, ahead(expected), manual=True)
+    assert after_failure(FetchState(), errors.RateLimitedError(retry_after=HOUR), NOW, -1.0).next_at >= ahead(HOUR)
 
 
 # Offline detection.
@@ -279,26 +279,26 @@ def test_throttling_is_not_a_failure(retry_after: float | None, expected: float)
 
 def test_offline_when_most_hosts_are_unreachable() -> None:
     dark = errors.UnreachableError()
-    assert offline([("a", dark), ("b", dark), ("c", dark)])
-    assert offline([(str(n), dark) for n in range(9)] + [("z", None)])
-    assert not offline([])
-    assert not offline([("a", dark), ("b", dark)])
-    assert not offline([("a", dark), ("a", dark), ("a", dark), ("b", dark)]), "two hosts are not three"
-    assert not offline([("a", dark), ("b", dark), ("c", None)])
-    assert not offline([("a", dark), ("b", dark), ("c", dark), ("d", dark), ("e", None)]), "80 % is not more than 80 %"
-    assert not offline([("a", dark), ("b", dark), ("c", errors.TooSlowError())])
+    assert is_offline([("a", dark), ("b", dark), ("c", dark)])
+    assert is_offline([(str(n), dark) for n in range(9)] + [("z", None)])
+    assert not is_offline([])
+    assert not is_offline([("a", dark), ("b", dark)])
+    assert not is_offline([("a", dark), ("a", dark), ("a", dark), ("b", dark)]), "two hosts are not three"
+    assert not is_offline([("a", dark), ("b", dark), ("c", None)])
+    assert not is_offline([("a", dark), ("b", dark), ("c", dark), ("d", dark), ("e", None)]), "80 % is not more than 80 %"
+    assert not is_offline([("a", dark), ("b", dark), ("c", errors.FetchTimeoutError())])
     for c in ([("c", dark), ("c", None)], [("c", None), ("c", dark)]):
-        assert not offline([("a", dark), ("b", dark), *c]), "c was reached by another source"
+        assert not is_offline([("a", dark), ("b", dark), *c]), "c was reached by another source"
 
 
 def test_offline_is_not_counted_as_failure() -> None:
     before = FetchState(fails=1, interval=DAY, last_ok=ago(DAY))
     after = after_offline(before, errors.UnreachableError("No way."), NOW)
-    assert (after.fails, after.error, after.interval, wait(after)) == (1, "No way.", DAY, 15 * MINUTE)
+    assert (after.fails, after.error, after.interval, seconds_until_due(after)) == (1, "No way.", DAY, 15 * MINUTE)
     assert (
-        health(after_offline(FetchState(last_ok=ago(1)), errors.UnreachableError(), NOW), None, NOW) is Health.HEALTHY
+        source_health(after_offline(FetchState(last_ok=ago(1)), errors.UnreachableError(), NOW), None, NOW) is Health.HEALTHY
     )
-    assert health(after_offline(FetchState(), errors.UnreachableError(), NOW), None, NOW) is Health.UNKNOWN
+    assert source_health(after_offline(FetchState(), errors.UnreachableError(), NOW), None, NOW) is Health.UNKNOWN
 
 
 # Due times.
@@ -319,8 +319,8 @@ def test_offline_is_not_counted_as_failure() -> None:
 )
 def test_manual_fetch_ignores_own_schedule(state: FetchState, due: bool, by_hand: bool) -> None:
     """It still respects the server's `not_before`."""
-    assert is_due(state, NOW) is may_fetch(state, NOW, by_hand=False) is due
-    assert may_fetch(state, NOW, by_hand=True) is by_hand
+    assert is_due(state, NOW) is may_fetch(state, NOW, manual=False) is due
+    assert may_fetch(state, NOW, manual=True) is by_hand
 
 
 # Health.
@@ -344,7 +344,7 @@ def test_manual_fetch_ignores_own_schedule(state: FetchState, due: bool, by_hand
     ],
 )
 def test_health_follows_fetch_state(state: FetchState, expected: Health) -> None:
-    assert health(state, None, NOW) is expected
+    assert source_health(state, None, NOW) is expected
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_health_follows_fetch_state(state: FetchState, expected: Health) -> None
 )
 def test_staleness_depends_on_median_gap(median_gap: float | None, silent: float, expected: Health) -> None:
     state = FetchState(last_ok=NOW, last_new=ago(silent))
-    assert health(state, median_gap, NOW) is expected
+    assert source_health(state, median_gap, NOW) is expected
 
 
 # Eligibility for drafts.
@@ -379,32 +379,32 @@ def test_staleness_depends_on_median_gap(median_gap: float | None, silent: float
 )
 def test_first_fetch_drafts_only_recent_entries(age: float | None, first: bool, expected: bool) -> None:
     published = None if age is None else ago(age)
-    assert eligible(published, NOW, first, 48) is expected
+    assert is_eligible(published, NOW, first, 48) is expected
 
 
 # Invariants.
 
 spans = st.none() | st.floats(allow_nan=True, allow_infinity=True)
-moments = st.datetimes(timezones=st.just(UTC))
+datetimes = st.datetimes(timezones=st.just(UTC))
 fetches = st.builds(
-    Fetched,
-    published=st.lists(moments, max_size=5).map(tuple),
+    FetchOutcome,
+    published=st.lists(datetimes, max_size=5).map(tuple),
     body_hash=st.none() | st.binary(max_size=1),
     fresh_for=spans,
     ttl=spans,
     retry_after=spans,
     moved_to=st.none() | st.sampled_from(["http://a/", "http://b/"]),
 )
-kinds = [
+error_types = [
     errors.UnreachableError,
-    errors.TooSlowError,
-    errors.NeedsLoginError,
-    errors.MissingError,
-    errors.ThrottledError,
+    errors.FetchTimeoutError,
+    errors.LoginRequiredError,
+    errors.PageNotFoundError,
+    errors.RateLimitedError,
     errors.GoneError,
     errors.NotAFeedError,
 ]
-failures = st.builds(lambda kind, span: kind(retry_after=span), st.sampled_from(kinds), spans)
+failures = st.builds(lambda kind, span: kind(retry_after=span), st.sampled_from(error_types), spans)
 histories = st.lists(
     st.tuples(fetches | failures, st.floats(-1, 1), st.none() | st.integers(1, 10**9), st.integers(0, 100 * DAY)),
     max_size=20,
@@ -413,20 +413,20 @@ histories = st.lists(
 
 @given(histories)
 def test_next_fetch_is_bounded_in_any_history(
-    history: list[tuple[Fetched | errors.FetchError, float, int | None, int]],
+    history: list[tuple[FetchOutcome | errors.FetchError, float, int | None, int]],
 ) -> None:
     """Only a source that answered 410 is given up."""
     state, now = FetchState(), NOW
     for event, jitter, minutes, pause in history:
         before = state
-        if isinstance(event, Fetched):
+        if isinstance(event, FetchOutcome):
             state = after_fetch(before, event, minutes, now, jitter)
             max_wait = MONTH if event.retry_after else WEEK
             assert state.fails == 0
         else:
             state = after_failure(before, event, now, jitter, minutes)
             max_wait = MONTH if event.retry_after else WEEK
-            assert state.fails == before.fails + (not isinstance(event, errors.ThrottledError))
+            assert state.fails == before.fails + (not isinstance(event, errors.RateLimitedError))
         if isinstance(event, errors.GoneError):
             assert state.gone
             assert state.next_at is None
@@ -434,7 +434,7 @@ def test_next_fetch_is_bounded_in_any_history(
         else:
             assert state.next_at is not None
             assert 0 < (state.next_at - now).total_seconds() <= max_wait
-            assert state.gone == (before.gone and not isinstance(event, Fetched))
+            assert state.gone == (before.gone and not isinstance(event, FetchOutcome))
             assert state.gone or is_due(state, now + timedelta(seconds=MONTH))
-        assert isinstance(health(state, None, now), Health)
+        assert isinstance(source_health(state, None, now), Health)
         now += timedelta(seconds=pause)

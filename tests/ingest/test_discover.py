@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ingest.discover import MAX_FOUND, MAX_PAGE, WELL_KNOWN_PATHS, discover_feeds
-from growth import assert_in_proportion, assert_no_dearer
+from copydesk.ingest.discover import MAX_FEEDS, MAX_PAGE_BYTES, COMMON_FEED_PATHS, discover_feeds
+from growth import assert_linear, assert_bounded
 
 PAGE = "https://site.example/blog/post"
 
 
-def found(html: str) -> tuple[str, ...]:
+def find_feeds(html: str) -> tuple[str, ...]:
     return discover_feeds(html.encode(), PAGE, None)
 
 
@@ -25,7 +25,7 @@ def test_head_feeds_come_in_order_comments_last() -> None:
     <link rel="alternate" type="application/json" href="/wp-json/1">
     <link rel="alternate" type="application/rss+xml" href="javascript:alert(1)">
     </head><a href="/other/feed">not needed</a>"""
-    assert found(html) == (
+    assert find_feeds(html) == (
         "https://site.example/feed/?a=1&b=2",
         "https://site.example/blog/atom.xml",
         "https://cdn.example/feed.json",
@@ -39,33 +39,33 @@ def test_head_feeds_come_in_order_comments_last() -> None:
 )
 def test_feed_like_links_are_used_as_fallback(address: str) -> None:
     """They count only if the head names no feed."""
-    assert found(f"<a class=x href='{address}'>Subscribe</a><a href=/feeding>no</a>") == (
+    assert find_feeds(f"<a class=x href='{address}'>Subscribe</a><a href=/feeding>no</a>") == (
         f"https://site.example{address}",
     )
 
 
 @pytest.mark.parametrize("address", ["/sitemap.xml", "/feedback", "/brussels", "mailto:feed", "#feed", "/about"])
 def test_unrelated_links_are_ignored(address: str) -> None:
-    assert found(f'<a href="{address}">x</a>') == ()
+    assert find_feeds(f'<a href="{address}">x</a>') == ()
 
 
 def test_comments_and_scripts_are_ignored() -> None:
     link = '<link rel="alternate" type="application/rss+xml" href="/feed">'
-    assert found(f"<!-- {link} --><script>'{link}'</script><!-- {link}") == ()
+    assert find_feeds(f"<!-- {link} --><script>'{link}'</script><!-- {link}") == ()
 
 
 def test_base_href_resolves_relative_urls() -> None:
     link = '<link rel="alternate" type="application/rss+xml" href="feed">'
-    assert found(f'<base href="/deep/er/">{link}') == ("https://site.example/deep/er/feed",)
+    assert find_feeds(f'<base href="/deep/er/">{link}') == ("https://site.example/deep/er/feed",)
 
 
 def test_page_itself_is_not_its_feed() -> None:
-    assert found(f'<a href="{PAGE}/feed">x</a><link rel=alternate type="application/rss+xml" href="{PAGE}">') == ()
+    assert find_feeds(f'<a href="{PAGE}/feed">x</a><link rel=alternate type="application/rss+xml" href="{PAGE}">') == ()
 
 
 def test_number_of_feeds_is_capped() -> None:
-    assert len(found("".join(f'<a href="/{number}/rss">' for number in range(100)))) == MAX_FOUND
-    assert all(path.startswith("/") for path in WELL_KNOWN_PATHS)
+    assert len(find_feeds("".join(f'<a href="/{number}/rss">' for number in range(100)))) == MAX_FEEDS
+    assert all(path.startswith("/") for path in COMMON_FEED_PATHS)
 
 
 @given(st.binary(max_size=200), st.sampled_from([None, "utf-8", "utf-16", "nonsense", "zip"]))
@@ -91,6 +91,6 @@ def test_hostile_pages_take_linear_time(hostile: str) -> None:
     def page(size: int) -> str:
         return hostile * (size // len(hostile))
 
-    assert_in_proportion(page, found, MAX_PAGE // 16)
-    assert_in_proportion(page, found, MAX_PAGE)
-    assert_no_dearer(page, found, 8 * MAX_PAGE)
+    assert_linear(page, find_feeds, MAX_PAGE_BYTES // 16)
+    assert_linear(page, find_feeds, MAX_PAGE_BYTES)
+    assert_bounded(page, find_feeds, 8 * MAX_PAGE_BYTES)

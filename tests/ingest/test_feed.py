@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from copydesk.errors import NotAFeedError
-from feeds_for_tests import ATOM, JSON, RDF, parse, rss
+from feeds_for_tests import ATOM, JSON_FEED, RDF, parse_sample, rss
 
 ITEM = (
     "<title>Why SQLite is enough</title><link>https://site.example/sqlite?utm_source=rss</link>"
@@ -18,9 +18,9 @@ ITEM = (
 
 
 def test_rss_feed() -> None:
-    feed = parse(rss(ITEM, head="<language>en-US</language><ttl>60</ttl>"))
+    feed = parse_sample(rss(ITEM, head="<language>en-US</language><ttl>60</ttl>"))
     assert (feed.title, feed.link, feed.language) == ("Site", "https://site.example/", "en-us")
-    assert (feed.ttl_seconds, feed.how, feed.more) == (3600, "expat", False)
+    assert (feed.ttl_seconds, feed.parser, feed.truncated) == (3600, "expat", False)
     (entry,) = feed.entries
     assert entry.ident == entry.alias == "tag:site.example,2026:42"
     assert entry.title == "Why SQLite is enough"
@@ -35,8 +35,8 @@ def test_rss_feed() -> None:
 
 
 def test_atom_feed() -> None:
-    feed = parse(ATOM)
-    assert (feed.title, feed.link, feed.language, feed.how) == ("Lab", "https://lab.example/", "en-gb", "expat")
+    feed = parse_sample(ATOM)
+    assert (feed.title, feed.link, feed.language, feed.parser) == ("Lab", "https://lab.example/", "en-gb", "expat")
     (entry,) = feed.entries
     assert entry.title == "Agents & tools"
     assert entry.url == "https://lab.example/posts/agents"
@@ -48,7 +48,7 @@ def test_atom_feed() -> None:
 
 
 def test_rdf_feed() -> None:
-    feed = parse(RDF)
+    feed = parse_sample(RDF)
     assert (feed.title, feed.link) == ("Wire", "https://wire.example/")
     (entry,) = feed.entries
     assert entry.ident == "https://wire.example/1"
@@ -58,8 +58,8 @@ def test_rdf_feed() -> None:
 
 
 def test_json_feed() -> None:
-    feed = parse(JSON)
-    assert (feed.title, feed.link, feed.language, feed.how) == ("JSON blog", "https://j.example/", "en", "json")
+    feed = parse_sample(JSON_FEED)
+    assert (feed.title, feed.link, feed.language, feed.parser) == ("JSON blog", "https://j.example/", "en", "json")
     first, second = feed.entries
     assert (first.ident, first.url, first.title) == ("7", "https://j.example/1", "Fish & <chips>")
     assert first.text == "Hello,\nworld."
@@ -69,15 +69,15 @@ def test_json_feed() -> None:
 
 
 def test_json_with_raw_line_breaks() -> None:
-    assert parse('{"items":[{"id":"1","content_text":"one\n\ntwo"}]}').entries[0].text == "one\n\ntwo"
+    assert parse_sample('{"items":[{"id":"1","content_text":"one\n\ntwo"}]}').entries[0].text == "one\n\ntwo"
 
 
 def test_feed_without_entries() -> None:
-    assert parse(rss()).entries == ()
+    assert parse_sample(rss()).entries == ()
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("markup", "expected"),
     [
         ("Tom &amp; Jerry", "Tom & Jerry"),
         ("Tom &amp;amp; Jerry", "Tom & Jerry"),
@@ -90,17 +90,17 @@ def test_feed_without_entries() -> None:
         ("caf&eacute;&nbsp;au lait", "café au lait"),
     ],
 )
-def test_title_is_decoded_without_losing_text(written: str, meant: str) -> None:
-    assert parse(rss(f"<title>{written}</title>")).entries[0].title == meant
+def test_title_is_decoded_without_losing_text(markup: str, expected: str) -> None:
+    assert parse_sample(rss(f"<title>{markup}</title>")).entries[0].title == expected
 
 
 def test_atom_text_title_is_taken_literally() -> None:
     feed = ATOM.replace('<title type="html">Agents &amp;amp; tools', "<title>&lt;b&gt; &amp;amp; co")
-    assert parse(feed).entries[0].title == "<b> &amp; co"
+    assert parse_sample(feed).entries[0].title == "<b> &amp; co"
 
 
 def test_permalink_guid_is_fallback_url() -> None:
-    link, opaque, enclosed = parse(
+    link, opaque, enclosed = parse_sample(
         rss(
             "<guid>https://site.example/a</guid>",
             '<guid isPermaLink="false">https://site.example/b</guid>',
@@ -125,14 +125,14 @@ def test_permalink_guid_is_fallback_url() -> None:
     ],
 )
 def test_non_web_url_is_dropped(address: str) -> None:
-    (entry,) = parse(
+    (entry,) = parse_sample(
         rss(f'<title>T</title><link>{address}</link><enclosure url="{address}" type="image/png"/>')
     ).entries
     assert (entry.url, entry.image) == (None, None)
 
 
 def test_relative_urls_resolve_against_feed_link() -> None:
-    entries = parse(rss("<link>/a</link>", "<link>b?x=1</link>", "<link>//cdn.example/c</link>")).entries
+    entries = parse_sample(rss("<link>/a</link>", "<link>b?x=1</link>", "<link>//cdn.example/c</link>")).entries
     assert [entry.url for entry in entries] == [
         "https://site.example/a",
         "https://site.example/b?x=1",
@@ -149,7 +149,7 @@ def test_widest_image_wins_over_tracking_pixel() -> None:
     inside = (
         '&lt;img src="https://p.example/t.gif" width=1 height=1&gt;&lt;img alt="x" src="/in.png?a=1&amp;amp;b=2"&gt;'
     )
-    first, second = parse(rss(wide, f"<description>{inside}</description>")).entries
+    first, second = parse_sample(rss(wide, f"<description>{inside}</description>")).entries
     assert first.image == "https://p.example/l.jpg"
     assert second.image == "https://site.example/in.png?a=1&b=2"
 
@@ -168,7 +168,7 @@ def test_widest_image_wins_over_tracking_pixel() -> None:
     ],
 )  # fmt: skip
 def test_image_alt_comes_from_its_own_tag(inside: str, alt: str | None) -> None:
-    (entry,) = parse(rss(f"<title>A</title><description><![CDATA[{inside}]]></description>")).entries
+    (entry,) = parse_sample(rss(f"<title>A</title><description><![CDATA[{inside}]]></description>")).entries
     assert entry.image_alt == alt
 
 
@@ -176,7 +176,7 @@ def test_enclosure_image_has_no_alt() -> None:
     inside = (
         '<enclosure url="/b.png" type="image/png"/><description><![CDATA[<img src="/a.png" alt="A">]]></description>'
     )
-    (entry,) = parse(rss(f"<title>A</title>{inside}")).entries
+    (entry,) = parse_sample(rss(f"<title>A</title>{inside}")).entries
     assert (entry.image, entry.image_alt) == ("https://site.example/b.png", None)
 
 
@@ -184,26 +184,26 @@ def test_media_caption_is_not_the_summary() -> None:
     """The description of a `media:group` is."""
     caption = "<media:content url='/a.jpg'><media:description>A caption</media:description></media:content>"
     group = "<media:title>V</media:title><media:description>one\n\ntwo\nthree</media:description>"
-    first, second = parse(rss(caption, f"<media:group>{group}</media:group>")).entries
+    first, second = parse_sample(rss(caption, f"<media:group>{group}</media:group>")).entries
     assert (first.summary, first.image) == ("", "https://site.example/a.jpg")
     assert (second.title, second.summary) == ("V", "one\n\ntwo\nthree")
 
 
 def test_long_description_is_also_text() -> None:
-    (entry,) = parse(rss(f"<description>{'word ' * 2_000}</description>")).entries
+    (entry,) = parse_sample(rss(f"<description>{'word ' * 2_000}</description>")).entries
     assert len(entry.summary) <= 5_000
     assert len(entry.text) == 9_999
 
 
 def test_source_element_is_publisher() -> None:
-    (entry,) = parse(
+    (entry,) = parse_sample(
         rss('<title>A - The Register</title><source url="https://r.example">The Register</source>')
     ).entries
     assert entry.publisher == "The Register"
 
 
 @pytest.mark.parametrize(
-    ("written", "name"),
+    ("markup", "name"),
     [
         ("<author>ada@site.example (Ada Lovelace)</author>", "Ada Lovelace"),
         ("<author>Ada Lovelace &lt;ada@site.example&gt;</author>", "Ada Lovelace"),
@@ -212,8 +212,8 @@ def test_source_element_is_publisher() -> None:
         ("<author/>", None),
     ],
 )
-def test_author_is_reduced_to_name(written: str, name: str | None) -> None:
-    assert parse(rss(written)).entries[0].author == name
+def test_author_is_reduced_to_name(markup: str, name: str | None) -> None:
+    assert parse_sample(rss(markup)).entries[0].author == name
 
 
 def test_duplicate_ids_are_disambiguated() -> None:
@@ -223,24 +223,24 @@ def test_duplicate_ids_are_disambiguated() -> None:
         "<title>C</title><guid>same</guid><link>https://site.example/2</link>",
         "<title>D</title><guid>other</guid>",
     )
-    idents = [entry.ident for entry in parse(feed).entries]
+    idents = [entry.ident for entry in parse_sample(feed).entries]
     assert idents == [
         "same https://site.example/1",
         "same https://site.example/2",
         "same https://site.example/2 2",
         "other",
     ]
-    assert [entry.ident for entry in parse(feed).entries] == idents
-    assert len({entry.alias for entry in parse(feed).entries}) == 4
+    assert [entry.ident for entry in parse_sample(feed).entries] == idents
+    assert len({entry.alias for entry in parse_sample(feed).entries}) == 4
 
 
 def test_entry_without_id_uses_url_or_content() -> None:
-    linked, titled, other = parse(
+    linked, titled, other = parse_sample(
         rss("<link>https://site.example/1</link>", "<title>W</title>", "<title>X</title>")
     ).entries
     assert linked.ident == "https://site.example/1"
     assert len({titled.ident, other.ident}) == 2
-    assert parse(rss("<title>W</title>")).entries[0].ident == titled.ident
+    assert parse_sample(rss("<title>W</title>")).entries[0].ident == titled.ident
 
 
 @pytest.mark.parametrize(
@@ -257,19 +257,19 @@ def test_entry_without_id_uses_url_or_content() -> None:
     ],
 )
 def test_alias_ignores_unstable_url_parts(guid: str, alias: str) -> None:
-    assert parse(rss(f"<guid>{guid}</guid>")).entries[0].alias == alias
+    assert parse_sample(rss(f"<guid>{guid}</guid>")).entries[0].alias == alias
 
 
-@pytest.mark.parametrize("told", ["?ref={}", "?source={}", "?src={}", "?feed={}", "#2026020{}", "#id={}"])
-def test_alias_includes_identifying_parts(told: str) -> None:
+@pytest.mark.parametrize("suffix", ["?ref={}", "?source={}", "?src={}", "?feed={}", "#2026020{}", "#id={}"])
+def test_alias_includes_identifying_parts(suffix: str) -> None:
     """A status page that numbered its incidents like this lost all but the first: the rest were taken for that item."""
-    guids = [f"https://site.example/incident{told.format(number)}" for number in (1, 2, 3)]
-    assert len({parse(rss(f"<guid>{guid}</guid>")).entries[0].alias for guid in guids}) == 3
+    guids = [f"https://site.example/incident{suffix.format(number)}" for number in (1, 2, 3)]
+    assert len({parse_sample(rss(f"<guid>{guid}</guid>")).entries[0].alias for guid in guids}) == 3
 
 
 def test_equal_aliases_are_replaced_by_ids() -> None:
     guids = ["https://a.example/x?fbclid=1", "https://a.example/x?fbclid=2"]
-    entries = parse(rss(*(f"<guid>{guid}</guid>" for guid in guids))).entries
+    entries = parse_sample(rss(*(f"<guid>{guid}</guid>" for guid in guids))).entries
     assert [entry.alias for entry in entries] == guids
 
 
@@ -280,7 +280,7 @@ def test_field_lengths_are_capped() -> None:
         f"<content:encoded>{'c ' * 90_000}</content:encoded><category>{'k' * 60}</category>"
         + "".join(f"<category>{number}</category>" for number in range(50))
     )
-    (entry,) = parse(feed).entries
+    (entry,) = parse_sample(feed).entries
     assert len(entry.title) == 1_000
     assert len(entry.ident) <= 2_000
     assert entry.url is None
@@ -292,13 +292,13 @@ def test_field_lengths_are_capped() -> None:
 
 
 def test_entries_beyond_limit_are_dropped() -> None:
-    feed = parse(rss(*(f"<guid>{number}</guid>" for number in range(5))), most=3)
-    assert ([entry.ident for entry in feed.entries], feed.more) == (["0", "1", "2"], True)
-    assert not parse(rss("<guid>1</guid>"), most=1).more
+    feed = parse_sample(rss(*(f"<guid>{number}</guid>" for number in range(5))), max_entries=3)
+    assert ([entry.ident for entry in feed.entries], feed.truncated) == (["0", "1", "2"], True)
+    assert not parse_sample(rss("<guid>1</guid>"), max_entries=1).truncated
 
 
 @pytest.mark.parametrize(
-    ("body", "says"),
+    ("body", "message"),
     [
         (b"", "empty"),
         (b" \n ", "empty"),
@@ -315,19 +315,19 @@ def test_entries_beyond_limit_are_dropped() -> None:
         (b"<rss><channel><it", "not a feed"),
     ],
 )
-def test_non_feed_is_refused_with_reason(body: bytes, says: str) -> None:
-    with pytest.raises(NotAFeedError, match=says):
-        parse(body)
+def test_non_feed_is_refused_with_reason(body: bytes, message: str) -> None:
+    with pytest.raises(NotAFeedError, match=message):
+        parse_sample(body)
 
 
 def test_web_page_hint_suggests_feed_url() -> None:
     with pytest.raises(NotAFeedError) as caught:
-        parse("<html>")
+        parse_sample("<html>")
     assert "/feed" in caught.value.hint
 
 
 def test_body_over_256_kib_is_parsed() -> None:
     item = f"<title>T</title><description>{'word ' * 200}</description>"
-    feed = parse(rss(*[item] * 400))
+    feed = parse_sample(rss(*[item] * 400))
     assert len(feed.entries) == 400
-    assert feed.how == "expat"
+    assert feed.parser == "expat"

@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from copydesk.errors import NotAFeedError, TooLargeError, TooSlowError
+from copydesk.errors import NotAFeedError, ResponseTooLargeError, FetchTimeoutError
 from copydesk.ingest import apart, looseparser, slowfeed
-from copydesk.ingest.feed import MAX_BODY, parse_feed
-from feeds_for_tests import BASE, parse, rss
-from growth import assert_in_proportion
+from copydesk.ingest.feed import MAX_BODY_BYTES, parse_feed
+from feeds_for_tests import BASE_URL, parse_sample, rss
+from growth import assert_linear
 
-LAUGHS = "".join(f'<!ENTITY lol{n} "{f"&lol{n - 1};" * 10}">' for n in range(1, 10))
-BILLION_LAUGHS = rss("<title>&lol9;</title>", declaration=f'<!DOCTYPE rss [<!ENTITY lol0 "lol">{LAUGHS}]>')
-QUADRATIC = rss("<title>" + "&a;" * 30_000 + "</title>", declaration=f'<!DOCTYPE rss [<!ENTITY a "{"a" * 60_000}">]>')
+NESTED_ENTITIES = "".join(f'<!ENTITY lol{n} "{f"&lol{n - 1};" * 10}">' for n in range(1, 10))
+BILLION_LAUGHS = rss("<title>&lol9;</title>", declaration=f'<!DOCTYPE rss [<!ENTITY lol0 "lol">{NESTED_ENTITIES}]>')
+QUADRATIC_BLOWUP = rss("<title>" + "&a;" * 30_000 + "</title>", declaration=f'<!DOCTYPE rss [<!ENTITY a "{"a" * 60_000}">]>')
 
 
-@pytest.mark.parametrize("bomb", [BILLION_LAUGHS, QUADRATIC], ids=["billion laughs", "quadratic"])
+@pytest.mark.parametrize("bomb", [BILLION_LAUGHS, QUADRATIC_BLOWUP], ids=["billion laughs", "quadratic"])
 def test_entity_bomb_is_refused(bomb: str) -> None:
     with pytest.raises(NotAFeedError, match="entity"):
-        parse(bomb)
+        parse_sample(bomb)
 
 
 def test_external_entity_is_refused(tmp_path: Path) -> None:
@@ -30,26 +30,26 @@ def test_external_entity_is_refused(tmp_path: Path) -> None:
     secret.write_text("hunter2")
     doctype = f'<!DOCTYPE rss [<!ENTITY x SYSTEM "{secret.as_uri()}">]>'
     with pytest.raises(NotAFeedError, match="entity"):
-        parse(rss("<title>&x;</title>", declaration=doctype))
+        parse_sample(rss("<title>&x;</title>", declaration=doctype))
 
 
 def test_harmless_internal_entity_is_expanded() -> None:
-    feed = parse(rss("<title>a&nbsp;b</title>", declaration='<!DOCTYPE rss [<!ENTITY nbsp "&#160;">]>'))
-    assert (feed.how, feed.entries[0].title) == ("feedparser", "a b")
+    feed = parse_sample(rss("<title>a&nbsp;b</title>", declaration='<!DOCTYPE rss [<!ENTITY nbsp "&#160;">]>'))
+    assert (feed.parser, feed.entries[0].title) == ("feedparser", "a b")
 
 
 def test_external_dtd_is_not_loaded() -> None:
     doctype = '<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "http://127.0.0.1:9/rss-0.91.dtd">'
-    assert parse(rss("<title>T</title>", declaration=doctype)).entries[0].title == "T"
+    assert parse_sample(rss("<title>T</title>", declaration=doctype)).entries[0].title == "T"
 
 
 def test_file_path_as_body_is_not_opened(tmp_path: Path) -> None:
     file = tmp_path / "feed.xml"
     file.write_text(rss("<title>secret</title>"))
     with pytest.raises(NotAFeedError):
-        parse(str(file))
+        parse_sample(str(file))
     with pytest.raises(NotAFeedError):
-        parse(file.as_uri())
+        parse_sample(file.as_uri())
     assert looseparser.parse(str(file).encode(), 10) is None
 
 
@@ -57,18 +57,18 @@ def test_unclosed_comments_take_linear_time() -> None:
     def build_feed(size: int) -> str:
         return rss(f"<description>before {'&lt;!--' * size}</description>")
 
-    (entry,) = parse(build_feed(200_000)).entries
+    (entry,) = parse_sample(build_feed(200_000)).entries
     assert entry.summary == "before"
-    assert_in_proportion(build_feed, parse, 200_000)
+    assert_linear(build_feed, parse_sample, 200_000)
 
 
 def test_angle_brackets_take_linear_time() -> None:
     def build_feed(size: int) -> str:
         return rss(f"<title>T</title><description>{'&lt;' * size}</description>")
 
-    (entry,) = parse(build_feed(1_000_000)).entries
+    (entry,) = parse_sample(build_feed(1_000_000)).entries
     assert entry.title == "T"
-    assert_in_proportion(build_feed, parse, 1_000_000)
+    assert_linear(build_feed, parse_sample, 1_000_000)
 
 
 def test_too_many_attributes_never_reach_feedparser() -> None:
@@ -76,35 +76,35 @@ def test_too_many_attributes_never_reach_feedparser() -> None:
         attributes = " ".join(f'a{number}="x"' for number in range(count))
         return rss(f"<title>{title}</title><x {attributes}/>")
 
-    assert parse(build_feed(100_000)).how == "expat"
+    assert parse_sample(build_feed(100_000)).parser == "expat"
     with pytest.raises(NotAFeedError, match="attributes"):
-        parse(build_feed(100_000, "T & U"))
-    assert_in_proportion(build_feed, parse, 100_000)
+        parse_sample(build_feed(100_000, "T & U"))
+    assert_linear(build_feed, parse_sample, 100_000)
 
 
 def test_entries_are_capped_at_max_entries() -> None:
     def build_feed(count: int) -> str:
         return rss(*(f"<guid>{number}</guid>" for number in range(count)))
 
-    feed = parse(build_feed(200_000), most=1_000)
-    assert (len(feed.entries), feed.more) == (1_000, True)
-    assert_in_proportion(build_feed, lambda body: parse(body, most=1_000), 200_000)
+    feed = parse_sample(build_feed(200_000), max_entries=1_000)
+    assert (len(feed.entries), feed.truncated) == (1_000, True)
+    assert_linear(build_feed, lambda body: parse_sample(body, max_entries=1_000), 200_000)
 
 
 def test_deep_nesting_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slowfeed, "DEADLINE", 0.2)
-    with pytest.raises((TooSlowError, NotAFeedError)):
-        parse(rss("<a>" * 200_000))
+    monkeypatch.setattr(slowfeed, "REPAIR_TIMEOUT", 0.2)
+    with pytest.raises((FetchTimeoutError, NotAFeedError)):
+        parse_sample(rss("<a>" * 200_000))
 
 
 def test_50_mb_body_is_refused() -> None:
-    with pytest.raises(TooLargeError):
-        parse(b"<rss>" + b"x" * 50_000_000)
+    with pytest.raises(ResponseTooLargeError):
+        parse_sample(b"<rss>" + b"x" * 50_000_000)
 
 
 def test_15_mb_text_is_truncated() -> None:
-    body = rss(f"<title>T</title><description>{'x' * (MAX_BODY - 1_000_000)}</description>")
-    (entry,) = parse(body).entries
+    body = rss(f"<title>T</title><description>{'x' * (MAX_BODY_BYTES - 1_000_000)}</description>")
+    (entry,) = parse_sample(body).entries
     assert len(entry.text) == 100_000
 
 
@@ -113,9 +113,9 @@ def test_invalid_bytes_take_linear_time() -> None:
         body = rss("<title>T</title>", "<description>x</description>").encode()
         return body.replace(b">x<", b">" + b"\xffa" * size + b"<")
 
-    title, text = parse(build_feed(1_000_000)).entries
+    title, text = parse_sample(build_feed(1_000_000)).entries
     assert (title.title, text.summary[:4]) == ("T", "ÿaÿa")
-    assert_in_proportion(build_feed, parse, 1_000_000)
+    assert_linear(build_feed, parse_sample, 1_000_000)
 
 
 def test_titles_are_sanitized() -> None:
@@ -125,7 +125,7 @@ def test_titles_are_sanitized() -> None:
         "<title><![CDATA[a &#27;[31mred &#0;]]></title>",
         "<title>c1 \u009b31m</title>",
     )
-    long, hidden, escaped, c1 = (entry.title for entry in parse(feed).entries)
+    long, hidden, escaped, c1 = (entry.title for entry in parse_sample(feed).entries)
     assert len(long) <= 1_000
     assert hidden == "evil word [red]x[/red]"
     assert all(character.isprintable() for character in escaped + c1)
@@ -136,14 +136,14 @@ def test_control_sequences_in_json_are_removed() -> None:
         '{"items":[{"id":"a\\u0000b","title":"\\u001b[31mred\\u001b[0m\\u0000","content_text":"x\\u001b]0;t\\u0007y"},'
         '{"id":"\\ud800","title":"\\ud800z","content_html":"p\\u0000q&#0;"}]}'
     )
-    first, second = parse(feed).entries
+    first, second = parse_sample(feed).entries
     assert (first.ident, first.title, first.text) == ("ab", "red", "xy")
     assert (second.title, "\0" in second.text) == ("z", False)
 
 
 def test_impossible_dates_are_none() -> None:
     """Dates far in the future are kept: the caller decides about them."""
-    first, far, none = parse(
+    first, far, none = parse_sample(
         rss(
             "<pubDate>Mon, 01 Jan 0001 00:00:00 GMT</pubDate>",
             "<pubDate>Thu, 01 Jan 2099 00:00:00 GMT</pubDate>",
@@ -156,16 +156,16 @@ def test_impossible_dates_are_none() -> None:
 
 
 async def test_feedparser_is_killed_at_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    processes = remember_processes(monkeypatch)
-    monkeypatch.setattr(slowfeed, "DEADLINE", 0.05)
-    with pytest.raises(TooSlowError):
-        await parse_feed(slow_feed(), charset=None, base_url=BASE)
+    processes = record_processes(monkeypatch)
+    monkeypatch.setattr(slowfeed, "REPAIR_TIMEOUT", 0.05)
+    with pytest.raises(FetchTimeoutError):
+        await parse_feed(slow_feed(), charset=None, base_url=BASE_URL)
     assert [process.returncode for process in processes] == [-9]
 
 
 async def test_feedparser_is_killed_on_cancellation(monkeypatch: pytest.MonkeyPatch) -> None:
-    processes = remember_processes(monkeypatch)
-    parsing = asyncio.create_task(parse_feed(slow_feed(), charset=None, base_url=BASE))
+    processes = record_processes(monkeypatch)
+    parsing = asyncio.create_task(parse_feed(slow_feed(), charset=None, base_url=BASE_URL))
     async with asyncio.timeout(60):
         while not processes:  # noqa: ASYNC110 - no event signals the start
             await asyncio.sleep(0.005)
@@ -178,7 +178,7 @@ async def test_feedparser_is_killed_on_cancellation(monkeypatch: pytest.MonkeyPa
 async def test_failing_process_raises_not_a_feed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart.sys, "executable", "/bin/false")
     with pytest.raises(NotAFeedError, match="damaged"):
-        await parse_feed(rss("<title>A & B</title>").encode(), charset=None, base_url=BASE)
+        await parse_feed(rss("<title>A & B</title>").encode(), charset=None, base_url=BASE_URL)
 
 
 async def test_process_environment_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ async def test_process_runs_in_root_directory(monkeypatch: pytest.MonkeyPatch) -
         return await create(*args, cwd=cwd, **options)
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", record_cwd)
-    assert (await parse_feed(rss("<title>A & B</title>").encode(), charset=None, base_url=BASE)).entries
+    assert (await parse_feed(rss("<title>A & B</title>").encode(), charset=None, base_url=BASE_URL)).entries
     assert working_dirs == [Path.cwd().anchor]
 
 
@@ -216,7 +216,7 @@ def slow_feed() -> bytes:
     return rss("<title>A & B</title>", "<title>C</title>" + "<a><b>" * 200_000).encode()
 
 
-def remember_processes(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]:
+def record_processes(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]:
     """Record the processes that are started; return the list that they are added to."""
     processes = []
     create = asyncio.create_subprocess_exec

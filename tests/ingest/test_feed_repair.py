@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from copydesk.ingest import looseparser
 from copydesk.ingest.encoding import to_utf8
-from copydesk.ingest.fastfeed import parse_fast
-from copydesk.ingest.raw import RawFeed, Refused
-from feeds_for_tests import ATOM, RDF, parse, rss
+from copydesk.ingest.fastfeed import parse_xml_feed
+from copydesk.ingest.raw import RawFeed, StrictParseError
+from feeds_for_tests import ATOM, RDF, parse_sample, rss
 
 DAMAGED = """<!-- c --><rss version="2.0"><channel><title>Broken & co</title><link>http://a.example/</link>
 <item><title>A &nbsp; B & C</title><link>http://a.example/1?x=1&y=2</link><guid>same</guid>
@@ -23,8 +23,8 @@ DAMAGED = """<!-- c --><rss version="2.0"><channel><title>Broken & co</title><li
 
 
 def test_damaged_feed_is_repaired_by_feedparser() -> None:
-    feed = parse(DAMAGED)
-    assert (feed.how, feed.title) == ("feedparser", "Broken & co")
+    feed = parse_sample(DAMAGED)
+    assert (feed.parser, feed.title) == ("feedparser", "Broken & co")
     first, second = feed.entries
     assert (first.title, first.url) == ("A B & C", "http://a.example/1?x=1&y=2")
     assert (first.summary, first.ident) == ("Raw markup", "same http://a.example/1?x=1&y=2")
@@ -33,9 +33,9 @@ def test_damaged_feed_is_repaired_by_feedparser() -> None:
 
 
 def test_damaged_atom_feed_loses_nothing() -> None:
-    feed = parse(ATOM.replace("</feed>", ""))
-    sound, repaired = parse(ATOM).entries[0], feed.entries[0]
-    assert feed.how == "feedparser"
+    feed = parse_sample(ATOM.replace("</feed>", ""))
+    sound, repaired = parse_sample(ATOM).entries[0], feed.entries[0]
+    assert feed.parser == "feedparser"
     assert (repaired.title, repaired.url, repaired.author) == (sound.title, sound.url, sound.author)
     assert (repaired.summary, repaired.text, repaired.tags) == (sound.summary, sound.text, sound.tags)
     assert repaired.published == sound.published
@@ -73,23 +73,23 @@ def test_damaged_atom_feed_loses_nothing() -> None:
     ],
 )
 def test_all_encodings_are_decoded(body: bytes, charset: str | None) -> None:
-    assert parse(body, charset=charset).entries[0].title == "é – “x”"
+    assert parse_sample(body, charset=charset).entries[0].title == "é – “x”"
 
 
 def test_utf_8_is_detected_despite_latin_1_label() -> None:
-    assert parse(rss("<title>café</title>", declaration=""), charset="iso-8859-1").entries[0].title == "café"
+    assert parse_sample(rss("<title>café</title>", declaration=""), charset="iso-8859-1").entries[0].title == "café"
     latin = '<?xml version="1.0" encoding="ISO-8859-1"?>'
-    assert parse(rss("<title>café</title>", declaration=latin)).entries[0].title == "café"
+    assert parse_sample(rss("<title>café</title>", declaration=latin)).entries[0].title == "café"
 
 
 def test_broken_byte_costs_one_letter() -> None:
     body = rss("<title>naïve café ünd</title>").encode().replace("ï".encode(), b"\xef")
-    feed = parse(body)
-    assert (feed.how, feed.entries[0].title) == ("feedparser", "naïve café ünd")
+    feed = parse_sample(body)
+    assert (feed.parser, feed.entries[0].title) == ("feedparser", "naïve café ünd")
 
 
 def test_non_permalink_guid_is_not_a_link() -> None:
-    first, second = parse(
+    first, second = parse_sample(
         rss(
             '<title>A & B</title><guid isPermaLink="false">https://a.example/1</guid>',
             "<guid>https://a.example/2</guid><pubDate>2004년 5월 28일 오후 11:31:15</pubDate>",
@@ -102,7 +102,7 @@ def test_non_permalink_guid_is_not_a_link() -> None:
 def test_world_charsets_are_decoded(charset: str) -> None:
     title = {"gb2312": "新闻", "shift_jis": "ニュース", "koi8-r": "Новости", "euc-kr": "뉴스", "big5": "新聞"}[charset]
     body = rss(f"<title>{title}</title>", declaration=f'<?xml version="1.0" encoding="{charset}"?>').encode(charset)
-    assert parse(body).entries[0].title == title
+    assert parse_sample(body).entries[0].title == title
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,11 @@ def test_world_charsets_are_decoded(charset: str) -> None:
     ],
 )
 def test_strict_parser_refuses_ambiguous_input(doubtful: str) -> None:
-    with pytest.raises(Refused):
-        parse_fast(to_utf8(doubtful.encode(), None), 100)
+    with pytest.raises(StrictParseError):
+        parse_xml_feed(to_utf8(doubtful.encode(), None), 100)
 
 
-SOUND = rss(
+VALID_RSS = rss(
     "<title>Why &amp;amp; how</title><link>https://site.example/1</link><guid isPermaLink='false'>one</guid>"
     "<pubDate>Tue, 17 Nov 2026 09:30:00 +0100</pubDate><author>ada@site.test (Ada)</author><category>a</category>"
     "<description>&lt;p&gt;Short.&lt;/p&gt;</description><content:encoded>&lt;p&gt;Long.&lt;/p&gt;</content:encoded>"
@@ -136,7 +136,7 @@ SOUND = rss(
 )
 
 
-@pytest.mark.parametrize("feed", [SOUND, ATOM, RDF], ids=["rss", "atom", "rdf"])
+@pytest.mark.parametrize("feed", [VALID_RSS, ATOM, RDF], ids=["rss", "atom", "rdf"])
 def test_feedparser_agrees_with_strict_parser(feed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def parse_in_process(body: bytes, most: int) -> RawFeed:
         found = looseparser.parse(body, most)
@@ -144,13 +144,13 @@ def test_feedparser_agrees_with_strict_parser(feed: str, monkeypatch: pytest.Mon
         return found
 
     def refuse(_body: bytes, _most: int) -> RawFeed:
-        raise Refused("for the test")
+        raise StrictParseError("for the test")
 
-    strict = parse(feed)
-    monkeypatch.setattr("copydesk.ingest.feed.parse_slow", parse_in_process)
-    monkeypatch.setattr("copydesk.ingest.feed.parse_fast", refuse)
-    loose = parse(feed)
-    assert (strict.how, loose.how) == ("expat", "feedparser")
+    strict = parse_sample(feed)
+    monkeypatch.setattr("copydesk.ingest.feed.parse_with_feedparser", parse_in_process)
+    monkeypatch.setattr("copydesk.ingest.feed.parse_xml_feed", refuse)
+    loose = parse_sample(feed)
+    assert (strict.parser, loose.parser) == ("expat", "feedparser")
     assert replace(loose, how="expat") == strict
 
 
@@ -163,4 +163,4 @@ def test_feedparser_is_not_loaded_in_main_process() -> None:
 def test_process_finds_package_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "feedparser.py").write_text("raise SystemExit(3)")
-    assert parse(DAMAGED).how == "feedparser"
+    assert parse_sample(DAMAGED).parser == "feedparser"

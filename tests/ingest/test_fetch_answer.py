@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ingest.answer import answer, host_wait, refusal
-from copydesk.network.headers import LONGEST_WAIT, fresh_for, header_map, retry_after, span
+from copydesk.ingest.answer import build_response, host_cooldown, error_for_status
+from copydesk.network.headers import MAX_WAIT, fresh_for, header_map, retry_after, format_duration
 from fetching import NOW
 
 DATE = {"date": "Tue, 10 Feb 2026 12:00:00 GMT"}
@@ -24,7 +24,7 @@ DATE = {"date": "Tue, 10 Feb 2026 12:00:00 GMT"}
         ({"cache-control": "no-cache"}, None),
         ({"cache-control": "max-age=-1"}, None),
         ({"cache-control": "max-age=soon"}, None),
-        ({"cache-control": "max-age=" + "9" * 30}, LONGEST_WAIT),
+        ({"cache-control": "max-age=" + "9" * 30}, MAX_WAIT),
         ({"expires": "Tue, 10 Feb 2026 12:10:00 GMT"} | DATE, 600),
         ({"expires": "Tue, 10 Feb 2026 12:10:00 GMT"}, 600),
         ({"expires": "Sun, 01 Jan 2023 11:00:00 GMT", "date": "Sun, 01 Jan 2023 10:00:00 GMT"}, 3600),
@@ -59,7 +59,7 @@ def test_freshness_lifetime(headers: dict[str, str], seconds: float | None) -> N
     ],
 )
 def test_content_type_is_parsed(content_type: str, media: str | None, charset: str | None) -> None:
-    got = answer("http://h/", 200, {"content-type": content_type}, b"", NOW, None)
+    got = build_response("http://h/", 200, {"content-type": content_type}, b"", NOW, None)
     assert (got.content_type, got.charset) == (media, charset)
 
 
@@ -68,12 +68,12 @@ def test_headers_are_case_insensitive_and_joined() -> None:
 
 
 def test_oversized_header_is_dropped() -> None:
-    got = answer("http://h/", 200, {"etag": '"' + "e" * 50_000, "link": "l" * 50_000}, b"", NOW, None)
+    got = build_response("http://h/", 200, {"etag": '"' + "e" * 50_000, "link": "l" * 50_000}, b"", NOW, None)
     assert (got.etag, got.headers) == (None, {})
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("seconds", "text"),
     [
         (0, "1 second"),
         (1, "1 second"),
@@ -88,13 +88,13 @@ def test_oversized_header_is_dropped() -> None:
         (31 * 86400, "31 days"),
     ],
 )
-def test_duration_is_formatted(seconds: float, words: str) -> None:
-    assert span(seconds) == words
+def test_duration_is_formatted(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
 
 
 def test_number_between_separator_characters() -> None:
     """`str.strip` removes such characters as whitespace; number parsing rejects them."""
-    assert host_wait(200, {"x-ratelimit-remaining": "\x1f0", "x-ratelimit-reset": "5\x1f"}, NOW, shy=False) == 5
+    assert host_cooldown(200, {"x-ratelimit-remaining": "\x1f0", "x-ratelimit-reset": "5\x1f"}, NOW, forbidden_means_throttled=False) == 5
 
 
 header_values = st.text(st.characters(max_codepoint=255), max_size=40) | st.sampled_from(
@@ -113,9 +113,9 @@ names = [
 
 @given(headers=st.dictionaries(st.sampled_from(names), header_values), status=st.integers(100, 999))
 def test_any_headers_wait_at_most_a_month(headers: dict[str, str], status: int) -> None:
-    for waiting in (fresh_for(headers, NOW), retry_after(headers, NOW), host_wait(status, headers, NOW, shy=True)):
-        assert waiting is None or 0 <= waiting <= LONGEST_WAIT
-    error = refusal(status, headers, "h", host_wait(status, headers, NOW, shy=False), NOW)
+    for waiting in (fresh_for(headers, NOW), retry_after(headers, NOW), host_cooldown(status, headers, NOW, forbidden_means_throttled=True)):
+        assert waiting is None or 0 <= waiting <= MAX_WAIT
+    error = error_for_status(status, headers, "h", host_cooldown(status, headers, NOW, forbidden_means_throttled=False), NOW)
     assert str(error).isprintable()
-    assert answer("http://h/", 200, headers, b"", NOW, None).status == 200
+    assert build_response("http://h/", 200, headers, b"", NOW, None).status == 200
     assert NOW + timedelta(seconds=error.retry_after or 0)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.errors import AnswerError, FetchError, TooLargeError, TooSlowError
+from copydesk.errors import ResponseStatusError, FetchError, ResponseTooLargeError, FetchTimeoutError
 from copydesk.network.body import read_body
-from feed_server import FeedServer, bomb, head
-from fetching import ANY, client
+from feed_server import FeedServer, gzip_bomb, response_head
+from fetching import ANY_TYPE, make_fetcher
 
 RSS = b"<rss><channel><title>News</title></channel></rss>" * 100
 KIB, MIB = 2**10, 2**20
@@ -41,9 +41,9 @@ def raw_deflate(data: bytes) -> bytes:
     ids=["gzip", "x-gzip", "capitals", "zlib", "raw deflate", "identity", "two members", "padding"],
 )
 async def test_compressed_body_is_decoded(encoding: str, data: bytes) -> None:
-    async with FeedServer() as server, client() as fetcher:
-        server.packed("/", data, encoding=encoding)
-        assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
+    async with FeedServer() as server, make_fetcher() as fetcher:
+        server.serve_encoded("/", data, encoding=encoding)
+        assert (await fetcher.get(server.url(), accept=ANY_TYPE)).body == RSS
 
 
 @pytest.mark.parametrize(
@@ -76,18 +76,18 @@ async def test_compressed_body_is_decoded(encoding: str, data: bytes) -> None:
     ],
 )
 async def test_undecodable_body_is_an_error(encoding: str, data: bytes) -> None:
-    async with FeedServer() as server, client() as fetcher:
-        server.packed("/", data, encoding=encoding)
-        with pytest.raises(AnswerError) as raised:
-            await fetcher.get(server.url(), accept=ANY)
+    async with FeedServer() as server, make_fetcher() as fetcher:
+        server.serve_encoded("/", data, encoding=encoding)
+        with pytest.raises(ResponseStatusError) as raised:
+            await fetcher.get(server.url(), accept=ANY_TYPE)
     assert "packed" in str(raised.value)
     assert str(raised.value).isprintable()
 
 
 async def test_empty_compressed_body_is_empty() -> None:
-    async with FeedServer() as server, client() as fetcher:
-        server.packed("/", b"")
-        assert (await fetcher.get(server.url(), accept=ANY)).body == b""
+    async with FeedServer() as server, make_fetcher() as fetcher:
+        server.serve_encoded("/", b"")
+        assert (await fetcher.get(server.url(), accept=ANY_TYPE)).body == b""
 
 
 @given(
@@ -121,44 +121,44 @@ async def test_size_limits_are_exact(encoding: str) -> None:
 
     assert await read(len(packed), len(data)) == data
     # The limit on compressed bytes is fixed, so the hint must not suggest raising the setting.
-    with pytest.raises(TooLargeError) as too_large:
+    with pytest.raises(ResponseTooLargeError) as too_large:
         await read(len(packed) - 1, len(data))
     assert "network.max_body" not in too_large.value.hint
-    with pytest.raises(TooLargeError) as too_large:
+    with pytest.raises(ResponseTooLargeError) as too_large:
         await read(len(packed), len(data) - 1)
     assert "network.max_body" in too_large.value.hint
 
 
 async def test_content_length_over_limit_is_refused() -> None:
-    async with FeedServer() as server, client(max_body=MIB) as fetcher:
-        server.raw("/", head(200, {"Content-Length": str(50 * MIB)}))  # the body never arrives
-        with pytest.raises(TooLargeError, match="1 MB"):
-            await fetcher.get(server.url(), accept=ANY)
+    async with FeedServer() as server, make_fetcher(max_body=MIB) as fetcher:
+        server.raw("/", response_head(200, {"Content-Length": str(50 * MIB)}))  # the body never arrives
+        with pytest.raises(ResponseTooLargeError, match="1 MB"):
+            await fetcher.get(server.url(), accept=ANY_TYPE)
 
 
 async def test_compressed_length_over_limit_is_refused() -> None:
-    async with FeedServer() as server, client(max_wire=100 * KIB) as fetcher:
-        server.raw("/", head(200, {"Content-Length": str(MIB), "Content-Encoding": "gzip"}))
-        with pytest.raises(TooLargeError, match="larger than 100 KB even while packed"):
-            await fetcher.get(server.url(), accept=ANY)
+    async with FeedServer() as server, make_fetcher(max_wire=100 * KIB) as fetcher:
+        server.raw("/", response_head(200, {"Content-Length": str(MIB), "Content-Encoding": "gzip"}))
+        with pytest.raises(ResponseTooLargeError, match="larger than 100 KB even while packed"):
+            await fetcher.get(server.url(), accept=ANY_TYPE)
 
 
 async def test_50_mb_body_is_refused() -> None:
-    async with FeedServer() as server, client() as fetcher:
+    async with FeedServer() as server, make_fetcher() as fetcher:
         server.large("/", 50 * MIB)
-        with pytest.raises(TooLargeError, match="10 MB"):
-            await fetcher.get(server.url(), accept=ANY)
+        with pytest.raises(ResponseTooLargeError, match="10 MB"):
+            await fetcher.get(server.url(), accept=ANY_TYPE)
 
 
 async def test_endless_body_stops_at_limit() -> None:
-    async with FeedServer() as server, client(max_body=MIB) as fetcher:
+    async with FeedServer() as server, make_fetcher(max_body=MIB) as fetcher:
         server.endless("/")
-        with pytest.raises(TooLargeError):
-            await fetcher.get(server.url(), accept=ANY)
+        with pytest.raises(ResponseTooLargeError):
+            await fetcher.get(server.url(), accept=ANY_TYPE)
 
 
 async def test_gzip_bomb_memory_is_bounded() -> None:
-    packed = bomb(2 * 2**30)
+    packed = gzip_bomb(2 * 2**30)
     assert len(packed) < 3 * MIB
 
     async def chunks():
@@ -168,7 +168,7 @@ async def test_gzip_bomb_memory_is_bounded() -> None:
     tracemalloc.start()
     tracemalloc.reset_peak()
     before, _ = tracemalloc.get_traced_memory()
-    with pytest.raises(TooLargeError):
+    with pytest.raises(ResponseTooLargeError):
         await read_body(chunks(), host="h", encoding="gzip", length="", max_wire=4 * MIB, max_body=MIB)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -176,51 +176,51 @@ async def test_gzip_bomb_memory_is_bounded() -> None:
 
 
 async def test_gzip_bomb_over_network_is_refused() -> None:
-    async with FeedServer() as server, client() as fetcher:
-        server.bomb("/")
-        with pytest.raises(TooLargeError):
-            await fetcher.get(server.url(), accept=ANY)
+    async with FeedServer() as server, make_fetcher() as fetcher:
+        server.serve_bomb("/")
+        with pytest.raises(ResponseTooLargeError):
+            await fetcher.get(server.url(), accept=ANY_TYPE)
 
 
 async def test_tiny_chunks_do_not_starve_other_tasks() -> None:
-    turns = 0
+    iterations = 0
 
     async def tiny():
         for _ in range(100_000):
             yield b"xy"
 
     async def spin() -> None:
-        nonlocal turns
+        nonlocal iterations
         while True:
-            turns += 1
+            iterations += 1
             await asyncio.sleep(0)
 
     running = asyncio.create_task(spin())
     body = await read_body(tiny(), host="h", encoding="", length="", max_wire=MIB, max_body=MIB)
     running.cancel()
-    assert (len(body), turns > 300) == (200_000, True)
+    assert (len(body), iterations > 300) == (200_000, True)
 
 
 @pytest.mark.parametrize("behaviour", ["drip", "silent", "slow packed"])
 async def test_deadline_covers_whole_response(behaviour: str) -> None:
     """Each read of a drip is fast, so a timeout per read would never fire."""
-    async with FeedServer() as server, client(timeout=0.2) as fetcher:
+    async with FeedServer() as server, make_fetcher(timeout=0.2) as fetcher:
         if behaviour == "drip":
-            server.drip("/", every=0.02)
+            server.drip("/", interval=0.02)
         elif behaviour == "silent":
-            server.silent("/")
+            server.hang("/")
         else:
-            server.endless("/", every=0.05)
+            server.endless("/", interval=0.05)
         async with asyncio.timeout(60):
-            with pytest.raises(TooSlowError, match="in time"):
-                await fetcher.get(server.url(), accept=ANY)
+            with pytest.raises(FetchTimeoutError, match="in time"):
+                await fetcher.get(server.url(), accept=ANY_TYPE)
 
 
 async def test_endless_headers_are_refused() -> None:
-    async with FeedServer() as server, client(timeout=0.5) as fetcher:
+    async with FeedServer() as server, make_fetcher(timeout=0.5) as fetcher:
         server.raw("/", b"HTTP/1.1 200 OK\r\n" + b"X-Filler: 0123456789\r\n" * 20_000)
         with pytest.raises(FetchError):
-            await fetcher.get(server.url(), accept=ANY)
+            await fetcher.get(server.url(), accept=ANY_TYPE)
 
 
 @pytest.mark.parametrize(
@@ -241,29 +241,29 @@ async def test_endless_headers_are_refused() -> None:
     ],
 )
 async def test_malformed_http_is_an_error(data: bytes) -> None:
-    async with FeedServer() as server, client() as fetcher:
+    async with FeedServer() as server, make_fetcher() as fetcher:
         server.raw("/", data)
-        with pytest.raises(AnswerError) as raised:
-            await fetcher.get(server.url(), accept=ANY)
+        with pytest.raises(ResponseStatusError) as raised:
+            await fetcher.get(server.url(), accept=ANY_TYPE)
         assert raised.value.message.isprintable()
         server.serve("/", RSS)
-        assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
+        assert (await fetcher.get(server.url(), accept=ANY_TYPE)).body == RSS
 
 
 async def test_cancelled_fetch_closes_its_connection() -> None:
-    async with FeedServer() as server, client() as fetcher:
-        server.drip("/slow", every=0.01)
+    async with FeedServer() as server, make_fetcher() as fetcher:
+        server.drip("/slow", interval=0.01)
         server.serve("/", RSS)
         for before in range(5):
-            task = asyncio.create_task(fetcher.get(server.url("/slow"), accept=ANY))
+            task = asyncio.create_task(fetcher.get(server.url("/slow"), accept=ANY_TYPE))
             async with asyncio.timeout(60):
-                while len(server.asked("/slow")) == before:  # noqa: ASYNC110 - the server runs in another thread
+                while len(server.requests_for("/slow")) == before:  # noqa: ASYNC110 - the server runs in another thread
                     await asyncio.sleep(0.005)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-        assert len(server.asked("/slow")) == 5
-        assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
+        assert len(server.requests_for("/slow")) == 5
+        assert (await fetcher.get(server.url(), accept=ANY_TYPE)).body == RSS
         assert len(fetcher._transport._idle) == 1
     gc.collect()  # an unclosed connection warns here, and a warning fails the test
 
@@ -271,26 +271,26 @@ async def test_cancelled_fetch_closes_its_connection() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.{}"], ids=["kept connection", "new connection"])
 async def test_cancel_at_any_step_leaks_nothing(host: str) -> None:
     """httpcore leaves a connection open if it is cancelled while waiting for its own lock."""
-    async with FeedServer("0.0.0.0") as server, client() as fetcher:
+    async with FeedServer("0.0.0.0") as server, make_fetcher() as fetcher:
         server.serve("/", RSS)
         for steps in range(80):
             url = server.url(host=host.format(steps + 2))
-            task = asyncio.create_task(fetcher.get(url, accept=ANY))
+            task = asyncio.create_task(fetcher.get(url, accept=ANY_TYPE))
             for _ in range(steps):
                 await asyncio.sleep(0)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
+        assert (await fetcher.get(server.url(), accept=ANY_TYPE)).body == RSS
     gc.collect()
 
 
 async def test_slow_host_does_not_block_other_hosts() -> None:
-    async with FeedServer("0.0.0.0") as server, client(timeout=60) as fetcher:
-        server.silent("/silent")
+    async with FeedServer("0.0.0.0") as server, make_fetcher(timeout=60) as fetcher:
+        server.hang("/silent")
         server.serve("/", RSS)
-        slow = asyncio.create_task(fetcher.get(server.url("/silent"), accept=ANY))
+        slow = asyncio.create_task(fetcher.get(server.url("/silent"), accept=ANY_TYPE))
         answers = await asyncio.gather(
-            *(fetcher.get(server.url(host=f"127.0.0.{n}"), accept=ANY) for n in range(2, 12))
+            *(fetcher.get(server.url(host=f"127.0.0.{n}"), accept=ANY_TYPE) for n in range(2, 12))
         )
         assert not slow.done()
         assert all(answer.body == RSS for answer in answers)
@@ -311,7 +311,7 @@ async def test_custom_transport_stream_is_closed() -> None:
             closed.append(True)
 
     transport = httpx.MockTransport(lambda request: httpx.Response(200, stream=Stream()))
-    async with client(transport=transport, max_body=MIB) as fetcher:
-        with pytest.raises(TooLargeError):
-            await fetcher.get("http://sample.invalid/", accept=ANY)
+    async with make_fetcher(transport=transport, max_body=MIB) as fetcher:
+        with pytest.raises(ResponseTooLargeError):
+            await fetcher.get("http://sample.invalid/", accept=ANY_TYPE)
     assert closed == [True]

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from copydesk.errors import NotAFeedError, ThrottledError
-from copydesk.ingest.visit import FEEDS
+from copydesk.errors import NotAFeedError, RateLimitedError
+from copydesk.ingest.visit import ACCEPT_FEEDS
 from copydesk.model.source import SourceSpec, SourceType
-from small_web import NASTY, SmallWeb, after, spec
+from small_web import HOSTILE_TITLE, FakeFetcher, next_state, make_spec
 
 SITE = "https://news.google.com"
 FEED = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?><rss version="2.0"><channel>
@@ -21,28 +21,28 @@ AMERICA = "hl=en-US&gl=US&ceid=US%3Aen"
 
 
 def source(url: str = f"{SITE}/rss/search", **config: Any) -> SourceSpec:
-    return spec(SourceType.GOOGLE_NEWS, url, **config)
+    return make_spec(SourceType.GOOGLE_NEWS, url, **config)
 
 
 async def test_search_requests_last_week_of_one_edition() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     url = f"{SITE}/rss/search?q=sqlite+when%3A7d&{AMERICA}"
     web.put(url, FEED)
     await web.read(source(SITE, query="sqlite"))
-    assert web.urls == [url]
-    assert web.asked[0].headers["accept"] == FEEDS
+    assert web.requested_urls == [url]
+    assert web.requests[0].headers["accept"] == ACCEPT_FEEDS
 
 
 @pytest.mark.parametrize("query", ["sqlite when:12h", "sqlite after:2026-11-01", "before:2026-11-01 sqlite"])
 async def test_time_range_in_query_is_respected(query: str) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     with pytest.raises(Exception, match="404"):
         await web.read(source(query=query))
-    assert web.asked[0].url.params["q"] == query
+    assert web.requests[0].url.params["q"] == query
 
 
 @pytest.mark.parametrize(
-    ("url", "asked"),
+    ("url", "feed_url"),
     [
         (SITE, f"{SITE}/rss?{AMERICA}"),
         (f"{SITE}/search?q=sqlite", f"{SITE}/rss/search?q=sqlite+when%3A7d&{AMERICA}"),
@@ -53,15 +53,15 @@ async def test_time_range_in_query_is_respected(query: str) -> None:
         ),
     ],
 )
-async def test_page_url_maps_to_its_feed(url: str, asked: str) -> None:
-    web = SmallWeb()
-    web.put(asked, FEED)
+async def test_page_url_maps_to_its_feed(url: str, feed_url: str) -> None:
+    web = FakeFetcher()
+    web.put(feed_url, FEED)
     await web.read(source(url))
-    assert web.urls == [asked]
+    assert web.requested_urls == [feed_url]
 
 
 @pytest.mark.parametrize(
-    ("config", "place"),
+    ("config", "edition"),
     [
         ({"hl": "en-GB"}, "hl=en-GB&gl=GB&ceid=GB%3Aen"),
         ({"hl": "en", "gl": "IE"}, "hl=en-IE&gl=IE&ceid=IE%3Aen"),
@@ -72,16 +72,16 @@ async def test_page_url_maps_to_its_feed(url: str, asked: str) -> None:
         ({"gl": "US"}, AMERICA),
     ],
 )
-async def test_edition_settings_are_completed(config: dict[str, str], place: str) -> None:
-    web = SmallWeb()
-    url = f"{SITE}/rss/search?q=a+when%3A7d&{place}"
+async def test_edition_settings_are_completed(config: dict[str, str], edition: str) -> None:
+    web = FakeFetcher()
+    url = f"{SITE}/rss/search?q=a+when%3A7d&{edition}"
     web.put(url, FEED)
     await web.read(source(query="a", **config))
-    assert web.urls == [url]
+    assert web.requested_urls == [url]
 
 
 async def test_publisher_is_removed_from_title() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{SITE}/rss/search?q=a+when%3A7d&{AMERICA}", FEED)
     (entry,) = (await web.read(source(query="a"))).entries
     assert (entry.title, entry.publisher) == ("SQLite turns 26", "The Register")
@@ -90,7 +90,7 @@ async def test_publisher_is_removed_from_title() -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "source_tag", "kept", "publisher"),
+    ("title", "source_tag", "expected_title", "publisher"),
     [
         ("A - B - The Register", '<source url="https://t.example">The Register</source>', "A - B", "The Register"),
         ("A - B - Press", "", "A - B", "Press"),
@@ -99,43 +99,43 @@ async def test_publisher_is_removed_from_title() -> None:
     ],
 )
 async def test_title_is_cut_only_before_publisher(
-    title: str, source_tag: str, kept: str, publisher: str | None
+    title: str, source_tag: str, expected_title: str, publisher: str | None
 ) -> None:
     feed = FEED.replace("SQLite turns 26 - The Register", title)
     feed = feed.replace('<source url="https://www.theregister.com">The Register</source>', source_tag)
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{SITE}/rss/search?q=a+when%3A7d&{AMERICA}", feed)
     (entry,) = (await web.read(source(query="a"))).entries
-    assert (entry.title, entry.publisher) == (kept, publisher)
+    assert (entry.title, entry.publisher) == (expected_title, publisher)
 
 
 async def test_second_fetch_is_conditional_per_search() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     for word in ("a", "b"):
         web.put(f"{SITE}/rss/search?q={word}+when%3A7d&{AMERICA}", FEED, etag='"1"')
     first = await web.read(source(query="a"))
-    assert (await web.read(source(query="a"), after(first))).unchanged
-    assert not (await web.read(source(query="b"), after(first))).unchanged
+    assert (await web.read(source(query="a"), next_state(first))).unchanged
+    assert not (await web.read(source(query="b"), next_state(first))).unchanged
 
 
 async def test_html_page_is_refused() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{SITE}/rss?{AMERICA}", "<!doctype html><html><body>Before you continue</body></html>")
     with pytest.raises(NotAFeedError):
         await web.read(source(SITE))
 
 
 async def test_429_is_passed_on() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{SITE}/rss?{AMERICA}", "sorry", status=429, retry_after="120")
-    with pytest.raises(ThrottledError) as error:
+    with pytest.raises(RateLimitedError) as error:
         await web.read(source(SITE))
     assert error.value.retry_after == 120
 
 
 async def test_hostile_publisher_is_sanitized() -> None:
-    nasty = NASTY.replace("\x1b", "&#27;").replace("\x07", "")
-    web = SmallWeb()
+    nasty = HOSTILE_TITLE.replace("\x1b", "&#27;").replace("\x07", "")
+    web = FakeFetcher()
     web.put(f"{SITE}/rss?{AMERICA}", FEED.replace("The Register", nasty + "a" * 100_000))
     (entry,) = (await web.read(source(SITE))).entries
     assert "\x1b" not in entry.title + (entry.publisher or "")

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from copydesk.errors import AnswerError, NotAFeedError, ThrottledError
+from copydesk.errors import ResponseStatusError, NotAFeedError, RateLimitedError
 from copydesk.model.source import FetchState, SourceSpec, SourceType
-from small_web import NASTY, NOW, SmallWeb, after, spec
+from small_web import HOSTILE_TITLE, NOW, FakeFetcher, next_state, make_spec
 
 SITE = "https://news.ycombinator.com"
 ALGOLIA = "https://hn.algolia.com/api/v1/search_by_date"
 FIREBASE = "https://hacker-news.firebaseio.com/v0"
 FRONT_PAGE = f"{ALGOLIA}?tags=front_page&hitsPerPage=100"
-SECONDS = int(NOW.timestamp())
-MONTH_AGO = SECONDS - 30 * 86_400
-TWO_DAYS_AGO = SECONDS - 2 * 86_400
+NOW_SECONDS = int(NOW.timestamp())
+MONTH_AGO = NOW_SECONDS - 30 * 86_400
+TWO_DAYS_AGO = NOW_SECONDS - 2 * 86_400
 HIT: dict[str, Any] = {
     "objectID": "48210001",
     "title": "SQLite is enough",
@@ -23,7 +23,7 @@ HIT: dict[str, Any] = {
     "author": "pg",
     "points": 312,
     "num_comments": 120,
-    "created_at_i": SECONDS - 600,
+    "created_at_i": NOW_SECONDS - 600,
     "story_text": None,
     "_tags": ["story", "author_pg", "story_48210001", "front_page"],
     "_highlightResult": {"title": {"value": "<em>SQLite</em> is enough"}},
@@ -42,97 +42,97 @@ ITEM: dict[str, Any] = {
 
 
 def source(url: str = f"{SITE}/", **config: Any) -> SourceSpec:
-    return spec(SourceType.HACKERNEWS, url, **config)
+    return make_spec(SourceType.HACKERNEWS, url, **config)
 
 
-def found(*hits: dict[str, Any], pages: int = 1, took: int = 3) -> dict[str, Any]:
+def search_answer(*hits: dict[str, Any], pages: int = 1, took: int = 3) -> dict[str, Any]:
     """Return Algolia's answer."""
     return {"hits": list(hits), "nbHits": len(hits), "page": 0, "nbPages": pages, "processingTimeMS": took}
 
 
-def listing(name: str, since: int = MONTH_AGO) -> str:
+def list_url(name: str, since: int = MONTH_AGO) -> str:
     return f"{ALGOLIA}?tags={name}&numericFilters=created_at_i%3E{since}&hitsPerPage=100"
 
 
-async def read_one(**hit: Any) -> Any:
+async def read_hit(**hit: Any) -> Any:
     """Return the entry that is built from one hit."""
-    web = SmallWeb()
-    web.put(FRONT_PAGE, found(HIT | hit))
+    web = FakeFetcher()
+    web.put(FRONT_PAGE, search_answer(HIT | hit))
     (entry,) = (await web.read(source())).entries
     return entry
 
 
 async def test_front_page_is_one_request() -> None:
-    web = SmallWeb()
-    web.put(FRONT_PAGE, found(HIT))
+    web = FakeFetcher()
+    web.put(FRONT_PAGE, search_answer(HIT))
     reading = await web.read(source())
-    assert web.urls == [FRONT_PAGE]
-    assert web.asked[0].headers["accept"] == "application/json"
+    assert web.requested_urls == [FRONT_PAGE]
+    assert web.requests[0].headers["accept"] == "application/json"
     (entry,) = reading.entries
     assert (entry.ident, entry.title, entry.url) == ("48210001", "SQLite is enough", "https://blog.example/sqlite")
     assert entry.discussion == f"{SITE}/item?id=48210001"
     assert (entry.points, entry.comments, entry.author) == (312, 120, "pg")
     assert entry.published == NOW - timedelta(seconds=600)
-    assert reading.cursor == {"newest": str(SECONDS - 600)}
+    assert reading.cursor == {"newest": str(NOW_SECONDS - 600)}
 
 
-@pytest.mark.parametrize(("named", "tag"), [("new", "story"), ("ask", "ask_hn"), ("show", "show_hn")])
-async def test_list_is_search_by_tag(named: str, tag: str) -> None:
-    web = SmallWeb()
-    web.put(listing(tag), found(HIT))
-    await web.read(source(list=named))
-    assert web.urls == [listing(tag)]
+@pytest.mark.parametrize(("list_name", "tag"), [("new", "story"), ("ask", "ask_hn"), ("show", "show_hn")])
+async def test_list_is_search_by_tag(list_name: str, tag: str) -> None:
+    web = FakeFetcher()
+    web.put(list_url(tag), search_answer(HIT))
+    await web.read(source(list=list_name))
+    assert web.requested_urls == [list_url(tag)]
 
 
 @pytest.mark.parametrize(("page", "tag"), [("newest", "story"), ("ask", "ask_hn"), ("show", "show_hn")])
 async def test_url_can_name_the_list(page: str, tag: str) -> None:
-    web = SmallWeb()
-    web.put(listing(tag), found(HIT))
+    web = FakeFetcher()
+    web.put(list_url(tag), search_answer(HIT))
     await web.read(source(f"{SITE}/{page}"))
-    assert web.urls == [listing(tag)]
+    assert web.requested_urls == [list_url(tag)]
 
 
-@pytest.mark.parametrize(("named", "tag"), [("top", "story"), ("ask", "ask_hn")])
-async def test_query_filters_by_time_only(named: str, tag: str) -> None:
+@pytest.mark.parametrize(("list_name", "tag"), [("top", "story"), ("ask", "ask_hn")])
+async def test_query_filters_by_time_only(list_name: str, tag: str) -> None:
     """Algolia refuses to filter a search by points."""
-    web = SmallWeb()
+    web = FakeFetcher()
     url = f"{ALGOLIA}?tags={tag}&query=sqlite+%26+wal&numericFilters=created_at_i%3E{MONTH_AGO}&hitsPerPage=100"
-    web.put(url, found(HIT))
-    await web.read(source(query="sqlite & wal", list=named))
-    assert web.urls == [url]
+    web.put(url, search_answer(HIT))
+    await web.read(source(query="sqlite & wal", list=list_name))
+    assert web.requested_urls == [url]
 
 
 async def test_recent_stories_are_refetched() -> None:
     """The points of stories of the last two days still change."""
-    web = SmallWeb()
-    url = listing("story", TWO_DAYS_AGO)
-    web.put(url, found(HIT | {"points": 400}))
-    reading = await web.read(source(list="new"), FetchState(cursor={"newest": str(SECONDS - 600)}))
-    assert web.urls == [url]
+    web = FakeFetcher()
+    url = list_url("story", TWO_DAYS_AGO)
+    web.put(url, search_answer(HIT | {"points": 400}))
+    reading = await web.read(source(list="new"), FetchState(cursor={"newest": str(NOW_SECONDS - 600)}))
+    assert web.requested_urls == [url]
     assert reading.entries[0].points == 400
 
 
 async def test_all_pages_are_read_after_pause() -> None:
-    web = SmallWeb()
-    newest = SECONDS - 5 * 86_400
-    url = listing("story", newest)
-    web.put(url, found(HIT | {"objectID": "3", "created_at_i": newest + 30}, pages=9))
-    web.put(f"{url}&page=1", found(HIT | {"objectID": "2", "created_at_i": newest + 20}, pages=9))
-    web.put(f"{url}&page=2", found(HIT | {"objectID": "1", "created_at_i": newest}, pages=9))
+    web = FakeFetcher()
+    newest = NOW_SECONDS - 5 * 86_400
+    url = list_url("story", newest)
+    web.put(url, search_answer(HIT | {"objectID": "3", "created_at_i": newest + 30}, pages=9))
+    web.put(f"{url}&page=1", search_answer(HIT | {"objectID": "2", "created_at_i": newest + 20}, pages=9))
+    web.put(f"{url}&page=2", search_answer(HIT | {"objectID": "1", "created_at_i": newest}, pages=9))
     reading = await web.read(source(list="new"), FetchState(cursor={"newest": str(newest)}))
     assert [entry.ident for entry in reading.entries] == ["3", "2", "1"]
-    assert (len(web.asked), reading.cursor["newest"]) == (3, str(newest + 30))
+    assert (len(web.requests), reading.cursor["newest"]) == (3, str(newest + 30))
 
 
 async def test_same_stories_are_unchanged() -> None:
     """The answers differ only in how long the search took."""
-    web = SmallWeb()
-    web.put(FRONT_PAGE, found(HIT, took=3))
-    web.put(FRONT_PAGE, found(HIT, took=4))
-    web.put(FRONT_PAGE, found(HIT | {"points": 313}, took=4))
+    web = FakeFetcher()
+    web.put(FRONT_PAGE, search_answer(HIT, took=3))
+    web.put(FRONT_PAGE, search_answer(HIT, took=4))
+    web.put(FRONT_PAGE, search_answer(HIT | {"points": 313}, took=4))
     first = await web.read(source())
-    second = await web.read(source(), after(first))
-    third = await web.read(source(), after(second))
+    second = await web.read(source(), next_state(first))
+    third = await web.read(source(), next_state(second))
     assert [(result.unchanged, len(result.entries)) for result in (first, second, third)] == [
         (False, 1),
         (True, 0),
@@ -141,13 +141,13 @@ async def test_same_stories_are_unchanged() -> None:
 
 
 async def test_question_without_link_is_its_discussion() -> None:
-    entry = await read_one(url=None, story_text="<p>What do you use?<p>I use &quot;vi&quot;. <a href='x'>x</a>")
+    entry = await read_hit(url=None, story_text="<p>What do you use?<p>I use &quot;vi&quot;. <a href='x'>x</a>")
     assert entry.url == entry.discussion == f"{SITE}/item?id=48210001"
     assert entry.text == 'What do you use?\n\nI use "vi". x'
 
 
 async def test_best_list_comes_from_firebase() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{FIREBASE}/beststories.json", [8863])
     web.put(f"{FIREBASE}/item/8863.json", ITEM)
     reading = await web.read(source(list="best"))
@@ -156,64 +156,64 @@ async def test_best_list_comes_from_firebase() -> None:
     assert entry.url == "http://www.getdropbox.com/u/2/screencast.html"
     assert (entry.points, entry.comments, entry.author) == (111, 71, "dhouston")
     assert entry.published == datetime(2007, 4, 4, 19, 16, 40, tzinfo=UTC)
-    assert len(web.asked) == 2
+    assert len(web.requests) == 2
 
 
 async def test_list_falls_back_to_firebase() -> None:
     """The cursor must not move backwards."""
-    web = SmallWeb()
-    web.put(listing("story", TWO_DAYS_AGO), "down", status=500)
+    web = FakeFetcher()
+    web.put(list_url("story", TWO_DAYS_AGO), "down", status=500)
     web.put(f"{FIREBASE}/newstories.json", [8863])
     web.put(f"{FIREBASE}/item/8863.json", ITEM)
-    reading = await web.read(source(list="new"), FetchState(cursor={"newest": str(SECONDS - 60)}))
+    reading = await web.read(source(list="new"), FetchState(cursor={"newest": str(NOW_SECONDS - 60)}))
     assert [entry.ident for entry in reading.entries] == ["8863"]
-    assert reading.cursor["newest"] == str(SECONDS - 60)
+    assert reading.cursor["newest"] == str(NOW_SECONDS - 60)
 
 
 async def test_search_has_no_fallback() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     url = f"{ALGOLIA}?tags=story&query=a&numericFilters=created_at_i%3E{MONTH_AGO}&hitsPerPage=100"
     web.put(url, {"code": 400, "message": "invalid numeric attribute(points)"}, status=400)
-    with pytest.raises(AnswerError):
+    with pytest.raises(ResponseStatusError):
         await web.read(source(query="a"))
 
 
 async def test_firebase_reads_at_most_thirty_stories() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{FIREBASE}/beststories.json", list(range(1, 501)))
     for number in range(1, 501):
         web.put(f"{FIREBASE}/item/{number}.json", ITEM | {"id": number})
     reading = await web.read(source(list="best"))
     assert len(reading.entries) == 30
-    assert len(web.asked) == 31
+    assert len(web.requests) == 31
 
 
 async def test_failed_story_is_skipped_and_retried() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{FIREBASE}/beststories.json", [1, 2, 3], etag='"same"')
     web.put(f"{FIREBASE}/item/1.json", ITEM | {"id": 1})
     web.put(f"{FIREBASE}/item/2.json", "down", status=500)
     web.put(f"{FIREBASE}/item/3.json", "<html>")
     first = await web.read(source(list="best"))
     assert [entry.ident for entry in first.entries] == ["1"]
-    second = await web.read(source(list="best"), after(first))
+    second = await web.read(source(list="best"), next_state(first))
     assert not second.unchanged
 
 
 async def test_unchanged_firebase_list_is_not_read() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{FIREBASE}/beststories.json", [1], etag='"same"')
     web.put(f"{FIREBASE}/item/1.json", ITEM | {"id": 1})
     first = await web.read(source(list="best"))
-    second = await web.read(source(list="best"), after(first))
-    assert (second.unchanged, len(web.asked)) == (True, 3)
+    second = await web.read(source(list="best"), next_state(first))
+    assert (second.unchanged, len(web.requests)) == (True, 3)
 
 
 async def test_firebase_without_stories_raises_the_cause() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{FIREBASE}/beststories.json", [1])
     web.put(f"{FIREBASE}/item/1.json", "later", status=429)
-    with pytest.raises(ThrottledError):
+    with pytest.raises(RateLimitedError):
         await web.read(source(list="best"))
 
 
@@ -221,7 +221,7 @@ async def test_firebase_without_stories_raises_the_cause() -> None:
     "item", [None, ITEM | {"type": "job"}, ITEM | {"dead": True}, ITEM | {"deleted": True}, ITEM | {"title": None}]
 )
 async def test_non_stories_are_skipped(item: Any) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{FIREBASE}/beststories.json", [1])
     web.put(f"{FIREBASE}/item/1.json", item)
     assert (await web.read(source(list="best"))).entries == ()
@@ -231,7 +231,7 @@ async def test_non_stories_are_skipped(item: Any) -> None:
     "body", [b"", b"<html>", b"[]", b"{}", b'{"hits": null}', b'{"hits": {"a": 1}}', b'{"hits": [7]}']
 )
 async def test_malformed_answer_is_not_a_feed(body: bytes) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(f"{ALGOLIA}?tags=story&query=a&numericFilters=created_at_i%3E{MONTH_AGO}&hitsPerPage=100", body)
     with pytest.raises(NotAFeedError):
         await web.read(source(query="a"))
@@ -241,7 +241,7 @@ async def test_malformed_answer_is_not_a_feed(body: bytes) -> None:
 
 
 async def test_malformed_hit_is_skipped() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     bad: list[Any] = [
         None,
         {},
@@ -249,13 +249,13 @@ async def test_malformed_hit_is_skipped() -> None:
         HIT | {"objectID": "9" * 5000},
         HIT | {"title": None},
     ]
-    web.put(FRONT_PAGE, found(*bad, HIT))
+    web.put(FRONT_PAGE, search_answer(*bad, HIT))
     assert [entry.ident for entry in (await web.read(source())).entries] == ["48210001"]
 
 
 async def test_hostile_values_are_sanitized() -> None:
-    entry = await read_one(
-        title=NASTY + "a" * 100_000,
+    entry = await read_hit(
+        title=HOSTILE_TITLE + "a" * 100_000,
         url="javascript:alert(1)",
         author=None,
         points="312",
@@ -271,6 +271,6 @@ async def test_hostile_values_are_sanitized() -> None:
 
 
 async def test_future_date_does_not_move_cursor() -> None:
-    web = SmallWeb()
-    web.put(FRONT_PAGE, found(HIT | {"created_at_i": SECONDS + 10**8}, HIT))
-    assert (await web.read(source())).cursor == {"newest": str(SECONDS - 600)}
+    web = FakeFetcher()
+    web.put(FRONT_PAGE, search_answer(HIT | {"created_at_i": NOW_SECONDS + 10**8}, HIT))
+    assert (await web.read(source())).cursor == {"newest": str(NOW_SECONDS - 600)}

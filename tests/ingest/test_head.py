@@ -7,22 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ingest.elements import MAX_ELEMENTS, MAX_HEAD, head_elements
+from copydesk.ingest.elements import MAX_ELEMENTS, MAX_HEAD_LENGTH, iter_head_elements
 from copydesk.ingest.entry import MAX_ALT, MAX_NAME, MAX_SUMMARY, MAX_TITLE
-from copydesk.ingest.head import Head, own_address, read_head
-from copydesk.ingest.linkeddata import linked_data
+from copydesk.ingest.head import Head, canonical_url, parse_head
+from copydesk.ingest.linkeddata import parse_json_ld
 from copydesk.text import clean
-from growth import assert_in_proportion, assert_no_dearer
+from growth import assert_linear, assert_bounded
 
 PAGE = "https://www.site.example/2026/ferry?id=7"
 
 
 def read(page: str) -> Head:
-    return read_head(page, PAGE)
+    return parse_head(page, PAGE)
 
 
 def head(*elements: str) -> Head:
-    return read_head(f"<!DOCTYPE html><html><head>{''.join(elements)}</head><body>", PAGE)
+    return parse_head(f"<!DOCTYPE html><html><head>{''.join(elements)}</head><body>", PAGE)
 
 
 def meta(name: str, content: str) -> str:
@@ -34,7 +34,7 @@ def script(data: object) -> str:
 
 
 def test_complete_head_is_read() -> None:
-    found = read_head(
+    found = parse_head(
         """<!DOCTYPE html><html lang="en-GB"><head><meta charset=utf-8><title>A ferry opens | The Site</title>
         <META NAME='description' CONTENT='It carries 40 people &amp; a dog.'>
         <meta property="og:title" content="A ferry opens"><meta property="og:site_name" content="The Site">
@@ -56,7 +56,7 @@ def test_complete_head_is_read() -> None:
 
 
 def test_empty_page_has_empty_head() -> None:
-    assert read_head("", PAGE) == read_head("just text", PAGE) == Head()
+    assert parse_head("", PAGE) == parse_head("just text", PAGE) == Head()
 
 
 @pytest.mark.parametrize("separator", [" | ", " - ", " – ", " · "])
@@ -90,7 +90,7 @@ def test_json_ld_fills_missing_meta_tags() -> None:
     + ['{"@type":"Article","headline":' + value + "}" for value in ("7", "null", "[[]]", "{}", '{"name": 1}', "1e999")],
 )
 def test_invalid_json_ld_is_ignored(data: str) -> None:
-    assert linked_data(data) == {}
+    assert parse_json_ld(data) == {}
     assert head(f"<script type=application/ld+json>{data}</script>", "<title>Still here</title>").title == "Still here"
 
 
@@ -151,7 +151,7 @@ def test_profile_url_is_not_an_author() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "template",
     [
         "<!-- {} -->",
         "<!-- {}",
@@ -164,8 +164,8 @@ def test_profile_url_is_not_an_author() -> None:
         "<title>{}</title>",
     ],
 )
-def test_markup_outside_head_is_ignored(said: str) -> None:
-    assert head(said.format(meta("og:image", "/x.jpg"))).image is None
+def test_markup_outside_head_is_ignored(template: str) -> None:
+    assert head(template.format(meta("og:image", "/x.jpg"))).image is None
 
 
 def test_head_continues_after_comment_and_script() -> None:
@@ -184,8 +184,8 @@ def test_unclosed_titles_take_linear_time() -> None:
     def titles(size: int) -> str:
         return "<title>" * (size // len("<title>"))
 
-    assert_in_proportion(titles, read, MAX_ELEMENTS * len("<title>"))
-    assert_no_dearer(titles, read, MAX_HEAD)
+    assert_linear(titles, read, MAX_ELEMENTS * len("<title>"))
+    assert_bounded(titles, read, MAX_HEAD_LENGTH)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_invalid_image_url_falls_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "own"),
+    ("canonical", "expected"),
     [
         ("/2026/ferry", "https://www.site.example/2026/ferry"),
         ("https://site.example/ferry", "https://site.example/ferry"),
@@ -228,12 +228,12 @@ def test_invalid_image_url_falls_back() -> None:
         ("https://[oops/", None),
     ],
 )
-def test_canonical_url_must_be_same_site(named: str, own: str | None) -> None:
-    assert own_address(named, PAGE, PAGE) == own
+def test_canonical_url_must_be_same_site(canonical: str, expected: str | None) -> None:
+    assert canonical_url(canonical, PAGE, PAGE) == expected
 
 
 def test_home_page_may_be_its_own_canonical() -> None:
-    assert own_address("https://site.example/", "https://www.site.example/", "https://www.site.example/") is not None
+    assert canonical_url("https://site.example/", "https://www.site.example/", "https://www.site.example/") is not None
 
 
 def test_foreign_canonical_falls_back_to_og_url() -> None:
@@ -261,12 +261,12 @@ def test_image_equal_to_page_is_none() -> None:
 
 def test_doctype_entities_are_not_expanded() -> None:
     bomb = '<!DOCTYPE html [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;">]><html><head>'
-    assert read_head(f"{bomb}<title>&b;&b;</title>", PAGE).title == "&b;&b;"
+    assert parse_head(f"{bomb}<title>&b;&b;</title>", PAGE).title == "&b;&b;"
 
 
 def test_head_limits_are_enforced() -> None:
-    assert head("<style>" + "x" * MAX_HEAD + "</style>", meta("og:title", "late")).title == ""
-    assert len(list(head_elements("<meta>" * 50_000))) == 2_000
+    assert head("<style>" + "x" * MAX_HEAD_LENGTH + "</style>", meta("og:title", "late")).title == ""
+    assert len(list(iter_head_elements("<meta>" * 50_000))) == 2_000
 
 
 @pytest.mark.parametrize(
@@ -282,12 +282,12 @@ def test_hostile_heads_take_linear_time(hostile: str) -> None:
     def page(size: int) -> str:
         return "<title>a</title>" + hostile * (size // len(hostile))
 
-    assert_in_proportion(page, read, MAX_HEAD // 8)
-    assert_in_proportion(page, read, MAX_HEAD)
-    assert_no_dearer(page, read, 8 * MAX_HEAD)
+    assert_linear(page, read, MAX_HEAD_LENGTH // 8)
+    assert_linear(page, read, MAX_HEAD_LENGTH)
+    assert_bounded(page, read, 8 * MAX_HEAD_LENGTH)
 
 
-WORDS = [
+FRAGMENTS = [
     "<title>",
     "</title>",
     "<meta ",
@@ -302,17 +302,17 @@ WORDS = [
     "&#0;",
     "\ud800",
 ]
-WORDS += [
+FRAGMENTS += [
     "<script type=application/ld+json>",
     "</script>",
     '{"@type":"Article","headline":',
     "<link rel=canonical href=",
 ]
-WORDS += ["http://", "//[", "<base href=", "<html lang=", "date", "9999-99-99"]
+FRAGMENTS += ["http://", "//[", "<base href=", "<html lang=", "date", "9999-99-99"]
 
 
-@given(st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=30).map("".join))
+@given(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=30).map("".join))
 def test_no_head_raises(page: str) -> None:
-    found = read_head(page, PAGE)
+    found = parse_head(page, PAGE)
     assert found.title == clean(found.title)
     assert found.image is None or found.image.startswith(("http://", "https://"))

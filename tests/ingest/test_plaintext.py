@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.ingest.plaintext import _DOUBTFUL, looks_like_markup, plain_line, plain_lines, plain_text
-from copydesk.text import HIDDEN, clean_lines
-from growth import assert_in_proportion
+from copydesk.ingest.plaintext import _NEEDS_CLEANING, is_probably_html, single_line, clean_text, html_to_text
+from copydesk.text import HIDDEN_CHARACTERS, clean_lines
+from growth import assert_linear
 
 
 @pytest.mark.parametrize(
@@ -40,19 +40,19 @@ from growth import assert_in_proportion
     ],
 )
 def test_markup_is_converted_to_text(markup: str, text: str) -> None:
-    assert plain_text(markup, 1_000) == text
+    assert html_to_text(markup, 1_000) == text
 
 
 def test_plain_lines_preserves_line_breaks() -> None:
-    assert plain_lines(" a < b\n c  d\r\n\r\n\n\nend ", 1_000) == "a < b\nc d\n\nend"
+    assert clean_text(" a < b\n c  d\r\n\r\n\n\nend ", 1_000) == "a < b\nc d\n\nend"
 
 
 def test_plain_line_returns_one_line() -> None:
-    assert plain_line(" a\tb\n\u2028c ", 100) == "a b c"
-    assert plain_line("<b>a</b><br>b &amp; c", 100, markup=True) == "a b & c"
+    assert single_line(" a\tb\n\u2028c ", 100) == "a b c"
+    assert single_line("<b>a</b><br>b &amp; c", 100, markup=True) == "a b & c"
 
 
-@pytest.mark.parametrize("convert", [plain_text, plain_lines, plain_line])
+@pytest.mark.parametrize("convert", [html_to_text, clean_text, single_line])
 def test_output_never_exceeds_limit(convert: object) -> None:
     assert callable(convert)
     assert len(convert("word " * 1_000, 99)) <= 99
@@ -60,26 +60,26 @@ def test_output_never_exceeds_limit(convert: object) -> None:
 
 
 def test_invisible_and_control_characters_are_removed() -> None:
-    assert plain_text("a\u202eb\u200bc\x1b[31md\x1b]0;title\x07e\x00f\x9b1mg", 100) == "abcdef›1mg"
-    assert plain_text("<p>soft\u00adhyphen</p><p>&#8203;&#x202e;x&#0;&#27;[2J</p>", 100) == "softhyphen\n\nx\ufffd[2J"
-    assert plain_line("a\u202eb\x1b[31m", 100) == "ab"
+    assert html_to_text("a\u202eb\u200bc\x1b[31md\x1b]0;title\x07e\x00f\x9b1mg", 100) == "abcdef›1mg"
+    assert html_to_text("<p>soft\u00adhyphen</p><p>&#8203;&#x202e;x&#0;&#27;[2J</p>", 100) == "softhyphen\n\nx\ufffd[2J"
+    assert single_line("a\u202eb\x1b[31m", 100) == "ab"
 
 
 def test_letters_of_all_scripts_and_emoji_remain() -> None:
     text = "naïve Ünïcödé Ελληνικά Русский עברית العربية हिन्दी ไทย 中文 日本語 한국어 👩\u200d💻 ❤\ufe0f e\u0301"
-    assert plain_text(f"<p>{text}</p>", 1_000) == text
+    assert html_to_text(f"<p>{text}</p>", 1_000) == text
 
 
 def test_c1_controls_are_read_as_windows_1252() -> None:
-    assert plain_line("it\x92s \x93quoted\x94", 100) == "it’s “quoted”"
+    assert single_line("it\x92s \x93quoted\x94", 100) == "it’s “quoted”"
 
 
 def test_fast_path_covers_all_unsafe_characters() -> None:
     """Every character that the fast path accepts must be visible and unchanged by `clean_lines`."""
     for code in range(0x110000):
         character = chr(code)
-        if character != "\n" and not _DOUBTFUL.match(character):
-            assert not HIDDEN.match(character)
+        if character != "\n" and not _NEEDS_CLEANING.match(character):
+            assert not HIDDEN_CHARACTERS.match(character)
             assert unicodedata.category(character) not in {"Mn", "Cc", "Cf", "Cs", "Zl", "Zp"} or code in {
                 0x200C,
                 0x200D,
@@ -88,7 +88,7 @@ def test_fast_path_covers_all_unsafe_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("begin", "hostile"),
+    ("prefix", "hostile"),
     [
         ("", "<"),
         ("", "<!--"),
@@ -118,25 +118,25 @@ def test_fast_path_covers_all_unsafe_characters() -> None:
     ],
     ids=repr,
 )
-def test_hostile_markup_takes_linear_time(begin: str, hostile: str) -> None:
+def test_hostile_markup_takes_linear_time(prefix: str, hostile: str) -> None:
     def convert(text: str) -> None:
-        plain_text(text, 100_000)
-        looks_like_markup(text)
+        html_to_text(text, 100_000)
+        is_probably_html(text)
 
-    assert_in_proportion(lambda size: begin + hostile * (size // len(hostile)), convert, 600_000)
+    assert_linear(lambda size: prefix + hostile * (size // len(hostile)), convert, 600_000)
 
 
 @given(st.text("<>/!-ab'\"= &;#1\n\x1d\x1e\x00\u200bé", max_size=60))
 @settings(max_examples=300)
 def test_any_markup_becomes_tidy_text(markup: str) -> None:
-    text = plain_text(markup, 40)
+    text = html_to_text(markup, 40)
     assert len(text) <= 40
     assert text == text.strip()
     assert "  " not in text
     assert " \n" not in text
     assert "\n " not in text
     assert "\n\n\n" not in text
-    assert not HIDDEN.search(text)
+    assert not HIDDEN_CHARACTERS.search(text)
 
 
 @pytest.mark.parametrize(
@@ -154,4 +154,4 @@ def test_any_markup_becomes_tidy_text(markup: str) -> None:
     ],
 )
 def test_markup_detection_agrees_with_feedparser(text: str, markup: bool) -> None:
-    assert looks_like_markup(text) is markup
+    assert is_probably_html(text) is markup

@@ -4,10 +4,10 @@ import pytest
 
 from copydesk.errors import InvalidError
 from copydesk.ingest import reading
-from copydesk.ingest.address import web_address
-from copydesk.ingest.reading import Credentials, normalise
+from copydesk.ingest.address import web_url_or_none
+from copydesk.ingest.reading import Credentials, normalize_url
 from copydesk.model.source import SourceConfig, SourceType
-from small_web import SmallWeb, after, spec
+from small_web import FakeFetcher, next_state, make_spec
 
 RSS, TWITTER, REDDIT = SourceType.RSS, SourceType.TWITTER, SourceType.REDDIT
 HACKERNEWS, GOOGLE_NEWS, SUBSTACK = SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS, SourceType.SUBSTACK
@@ -20,7 +20,7 @@ def test_all_source_types_are_registered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type", "typed", "kept"),
+    ("type", "typed", "normalized"),
     [
         (RSS, "https://blog.example/feed.xml", "https://blog.example/feed.xml"),
         (RSS, "  blog.example/feed#latest ", "https://blog.example/feed"),
@@ -49,14 +49,14 @@ def test_all_source_types_are_registered() -> None:
         (GOOGLE_NEWS, f"{NEWS}/topics/CAAqJg_x", f"{NEWS}/rss/topics/CAAqJg_x"),
     ],
 )
-def test_url_is_normalized(type: SourceType, typed: str, kept: str) -> None:
-    assert normalise(type, typed, SourceConfig()) == kept
-    assert normalise(type, kept, SourceConfig()) == kept
+def test_url_is_normalized(type: SourceType, typed: str, normalized: str) -> None:
+    assert normalize_url(type, typed, SourceConfig()) == normalized
+    assert normalize_url(type, normalized, SourceConfig()) == normalized
 
 
 def test_query_makes_google_news_a_search() -> None:
-    given = spec(GOOGLE_NEWS, NEWS, query="sqlite")
-    assert normalise(given.type, given.url, given.config) == f"{NEWS}/rss/search"
+    given = make_spec(GOOGLE_NEWS, NEWS, query="sqlite")
+    assert normalize_url(given.type, given.url, given.config) == f"{NEWS}/rss/search"
 
 
 @pytest.mark.parametrize("type", list(SourceType))
@@ -79,7 +79,7 @@ def test_query_makes_google_news_a_search() -> None:
 )
 def test_invalid_url_is_refused(type: SourceType, typed: str) -> None:
     with pytest.raises(InvalidError) as refusal:
-        normalise(type, typed, SourceConfig())
+        normalize_url(type, typed, SourceConfig())
     (error,) = refusal.value.errors
     assert error.field == "url"
     assert "\x1b" not in str(refusal.value)
@@ -87,7 +87,7 @@ def test_invalid_url_is_refused(type: SourceType, typed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("type", "typed", "settings", "field", "says"),
+    ("type", "typed", "settings", "field", "message"),
     [
         (SUBSTACK, "https://substack.com/@letter", {}, "url", "https://NAME.substack.com"),
         (REDDIT, "https://www.reddit.com/user/somebody/", {}, "url", "/r/Python"),
@@ -113,19 +113,19 @@ def test_invalid_url_is_refused(type: SourceType, typed: str) -> None:
     ],
 )
 def test_unsupported_url_is_refused_with_hint(
-    type: SourceType, typed: str, settings: dict[str, str], field: str, says: str
+    type: SourceType, typed: str, settings: dict[str, str], field: str, message: str
 ) -> None:
-    given = spec(type, typed, **settings)
+    given = make_spec(type, typed, **settings)
     with pytest.raises(InvalidError) as refusal:
-        normalise(given.type, given.url, given.config)
+        normalize_url(given.type, given.url, given.config)
     (error,) = refusal.value.errors
     assert error.field == field
-    assert says in error.message
+    assert message in error.message
 
 
 @pytest.mark.parametrize("value", ["javascript:alert(1)", "data:text/html,x", "/p/1", "http://", "https://[", "", None])
 def test_only_web_urls_are_story_links(value: str | None) -> None:
-    assert web_address(value) is None
+    assert web_url_or_none(value) is None
 
 
 def test_credentials_repr_hides_secrets() -> None:
@@ -137,14 +137,14 @@ def test_credentials_repr_hides_secrets() -> None:
 
 async def test_validators_are_not_sent_to_new_url() -> None:
     """After a change of URL, the old URL's date could make the new server answer 304."""
-    web = SmallWeb()
+    web = FakeFetcher()
     feed = "<rss version='2.0'><channel><title>T</title><item><title>A</title><guid>1</guid></item></channel></rss>"
     for page in ("a", "b"):
         web.put(f"https://blog.example/{page}", feed, etag='"1"', last_modified="Sat, 21 Nov 2026 11:00:00 GMT")
-    first = await web.read(spec(RSS, "https://blog.example/a"))
-    second = await web.read(spec(RSS, "https://blog.example/b"), after(first))
-    third = await web.read(spec(RSS, "https://blog.example/b"), after(second))
-    assert "if-none-match" not in web.asked[1].headers
-    assert "if-modified-since" not in web.asked[1].headers
-    assert web.asked[2].headers["if-none-match"] == '"1"'
+    first = await web.read(make_spec(RSS, "https://blog.example/a"))
+    second = await web.read(make_spec(RSS, "https://blog.example/b"), next_state(first))
+    third = await web.read(make_spec(RSS, "https://blog.example/b"), next_state(second))
+    assert "if-none-match" not in web.requests[1].headers
+    assert "if-modified-since" not in web.requests[1].headers
+    assert web.requests[2].headers["if-none-match"] == '"1"'
     assert [result.unchanged for result in (first, second, third)] == [False, False, True]

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.errors import FetchError, InvalidError, ThrottledError, UnreachableError
-from copydesk.ingest.answer import Answer
+from copydesk.errors import FetchError, InvalidError, RateLimitedError, UnreachableError
+from copydesk.ingest.answer import Response
 from copydesk.ingest.fetch import Fetcher
-from copydesk.ingest.reading import Credentials, Reading, normalise, read_source
+from copydesk.ingest.reading import Credentials, FetchResult, normalize_url, fetch_source
 from copydesk.model.source import FetchState, SourceConfig, SourceType
-from small_web import NOW, after, spec
+from small_web import NOW, next_state, make_spec
 
 ADDRESSES = {
     SourceType.RSS: "https://blog.example/feed",
@@ -27,10 +27,10 @@ ADDRESSES = {
     SourceType.GOOGLE_NEWS: "https://news.google.com/rss",
     SourceType.SUBSTACK: "https://letter.substack.com/feed",
 }
-ALL_SET = Credentials(reddit_client_id="id", reddit_client_secret="secret", twitter_bearer_token="token")
+ALL_CREDENTIALS = Credentials(reddit_client_id="id", reddit_client_secret="secret", twitter_bearer_token="token")
 
 hosts = st.sampled_from([urlsplit(address).netloc for address in ADDRESSES.values()])
-typed = st.text(max_size=60) | st.builds("https://{}/{}".format, hosts, st.text(max_size=40))
+typed_urls = st.text(max_size=60) | st.builds("https://{}/{}".format, hosts, st.text(max_size=40))
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
 names = st.sampled_from(
     ["data", "id", "text", "meta", "errors", "hits", "objectID", "title", "url", "children", "name", "access_token"]
@@ -39,17 +39,17 @@ answers = st.recursive(scalars, lambda inner: st.lists(inner, max_size=4) | st.d
 
 
 @pytest.mark.parametrize("type", list(SourceType))
-@given(typed=typed)
+@given(typed=typed_urls)
 def test_url_is_refused_or_normalized(type: SourceType, typed: str) -> None:
     try:
-        normalized = normalise(type, typed, SourceConfig())
+        normalized = normalize_url(type, typed, SourceConfig())
     except InvalidError:
         return
-    assert normalise(type, normalized, SourceConfig()) == normalized
+    assert normalize_url(type, normalized, SourceConfig()) == normalized
     assert normalized.startswith(("https://", "http://"))
 
 
-@pytest.mark.parametrize("credentials", [Credentials(), ALL_SET], ids=["nothing set", "all set"])
+@pytest.mark.parametrize("credentials", [Credentials(), ALL_CREDENTIALS], ids=["nothing set", "all set"])
 @pytest.mark.parametrize("type", list(SourceType))
 @settings(max_examples=30, deadline=None)
 @given(body=st.binary(max_size=60) | answers.map(lambda value: json.dumps(value).encode()))
@@ -58,39 +58,39 @@ def test_any_answer_is_result_or_fetch_error(type: SourceType, credentials: Cred
         transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body))
         http = Fetcher(clock=lambda: NOW, transport=transport)
         with contextlib.suppress(FetchError):
-            await read_source(spec(type, ADDRESSES[type]), FetchState(), http, credentials=credentials, now=NOW)
+            await fetch_source(make_spec(type, ADDRESSES[type]), FetchState(), http, credentials=credentials, now=NOW)
 
     asyncio.run(fetch())
 
 
-class X:
+class FakeX:
     """An X account that keeps posting, behind an API that fails now and then."""
 
     def __init__(self) -> None:
-        self.posts = 30
+        self.newest_id = 30
         """The newest post id; all lower ids are posts too."""
         self.failures: list[bool] = []
         """One flag per coming request: True fails it."""
 
-    async def get(self, url: str, **_: object) -> Answer:
+    async def get(self, url: str, **_: object) -> Response:
         if self.failures and self.failures.pop(0):
             raise UnreachableError
         parts = urlsplit(url)
         if "/by/username/" in parts.path:
             return self._answer({"data": {"id": "1"}})
         params = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        since, until = int(params.get("since_id", 0)), int(params.get("until_id", self.posts + 1))
+        since, until = int(params.get("since_id", 0)), int(params.get("until_id", self.newest_id + 1))
         start, size = int(params.get("pagination_token", 0)), int(params["max_results"])
         post_ids = list(range(until - 1, since, -1))
         meta = {"next_token": str(start + size)} if start + size < len(post_ids) else {}
         page = [{"id": str(number), "text": "post"} for number in post_ids[start : start + size]]
         return self._answer({"data": page, "meta": meta} if page else {"meta": meta})
 
-    async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Answer:
+    async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Response:
         raise AssertionError(url)
 
-    def _answer(self, value: object) -> Answer:
-        return Answer(url="https://api.x.com/", status=200, body=json.dumps(value).encode())
+    def _answer(self, value: object) -> Response:
+        return Response(url="https://api.x.com/", status=200, body=json.dumps(value).encode())
 
 
 steps = st.lists(
@@ -106,33 +106,33 @@ def test_no_post_lost_and_budget_respected(steps: list[tuple[int, int, list[bool
 
 
 async def _simulate(steps: list[tuple[int, int, list[bool]]], budget: int) -> None:
-    server, state, now = X(), FetchState(), NOW
+    server, state, now = FakeX(), FetchState(), NOW
     read_ids: set[int] = set()
-    first: int | None = None
+    first_id: int | None = None
     reads_by_day: dict[str, int] = {}
 
-    async def fetch() -> Reading | None:
-        nonlocal state, first
+    async def fetch() -> FetchResult | None:
+        nonlocal state, first_id
         try:
-            reading = await read_source(
-                spec(SourceType.TWITTER, "https://x.com/NAME"),
+            reading = await fetch_source(
+                make_spec(SourceType.TWITTER, "https://x.com/NAME"),
                 state,
                 server,
                 credentials=Credentials(twitter_bearer_token="token", twitter_daily_reads=budget),
                 now=now,
             )
-        except (ThrottledError, UnreachableError):
+        except (RateLimitedError, UnreachableError):
             return None
-        state = after(reading)
+        state = next_state(reading)
         new_ids = {int(entry.ident) for entry in reading.entries}
-        first = min(new_ids) if first is None and new_ids else first
+        first_id = min(new_ids) if first_id is None and new_ids else first_id
         read_ids.update(new_ids)
         day = now.date().isoformat()
         reads_by_day[day] = reads_by_day.get(day, 0) + len(new_ids)
         return reading
 
     for posts, hours, failures in steps:
-        server.posts += posts
+        server.newest_id += posts
         server.failures = failures
         now += timedelta(hours=hours)
         await fetch()
@@ -142,6 +142,6 @@ async def _simulate(steps: list[tuple[int, int, list[bool]]], budget: int) -> No
         reading = await fetch()
         if reading is not None and reading.unchanged and "gap_until" not in state.cursor:
             break
-    assert first is not None
-    assert set(range(first, server.posts + 1)) <= read_ids
+    assert first_id is not None
+    assert set(range(first_id, server.newest_id + 1)) <= read_ids
     assert max(reads_by_day.values()) <= budget

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from copydesk.errors import MissingError, NeedsLoginError, NotAFeedError, ThrottledError
-from copydesk.ingest.reading import Reading
-from copydesk.ingest.visit import FEEDS
+from copydesk.errors import PageNotFoundError, LoginRequiredError, NotAFeedError, RateLimitedError
+from copydesk.ingest.reading import FetchResult
+from copydesk.ingest.visit import ACCEPT_FEEDS
 from copydesk.model.source import FetchState, SourceSpec, SourceType
-from small_web import NASTY, NOW, SmallWeb, after, spec
+from small_web import HOSTILE_TITLE, NOW, FakeFetcher, next_state, make_spec
 
 SITE = "https://www.reddit.com"
 FEED_URL = f"{SITE}/r/Python/new/.rss?limit=100"
@@ -19,7 +19,7 @@ TOKEN_URL = f"{SITE}/api/v1/access_token"
 API_URL = "https://oauth.reddit.com/r/Python/new?limit=100&raw_json=1"
 TOKEN = {"access_token": "hush", "token_type": "bearer", "expires_in": 86400, "scope": "*"}
 COMMENTS = f"{SITE}/r/Python/comments/1abcde/t/"
-MORE = (
+POST_FOOTER = (
     ' &#32; submitted by &#32; <a href="https://www.reddit.com/user/someone"> /u/someone </a> <br/> '
     '<span><a href="{link}">[link]</a></span> &#32; <span><a href="{comments}">[comments]</a></span>'
 )
@@ -45,12 +45,12 @@ POST: dict[str, Any] = {
 
 
 def source(url: str = f"{SITE}/r/Python/", **config: Any) -> SourceSpec:
-    return spec(SourceType.REDDIT, url, **config)
+    return make_spec(SourceType.REDDIT, url, **config)
 
 
 def entry(ident: str = "t3_1abcde", title: str = "SQLite is enough", text: str = "", link: str = COMMENTS) -> str:
     """Return an entry of Reddit's feed."""
-    content = html.escape(text + MORE.format(link=html.escape(link), comments=COMMENTS))
+    content = html.escape(text + POST_FOOTER.format(link=html.escape(link), comments=COMMENTS))
     return f"""<entry><author><name>/u/someone</name><uri>{SITE}/user/someone</uri></author>
 <category term="Python" label="r/Python"/><content type="html">{content}</content><id>{ident}</id>
 <link href="{COMMENTS}"/><updated>2026-11-18T11:58:00+00:00</updated><published>2026-11-18T11:58:00+00:00</published>
@@ -68,30 +68,30 @@ def listing(*posts: Any) -> dict[str, Any]:
     return {"kind": "Listing", "data": {"children": [{"kind": "t3", "data": post} for post in posts]}}
 
 
-def with_api(*posts: Any) -> SmallWeb:
-    web = SmallWeb()
+def web_with_api(*posts: Any) -> FakeFetcher:
+    web = FakeFetcher()
     web.put(TOKEN_URL, TOKEN)
     web.put(API_URL, listing(*posts))
     return web
 
 
-async def read_api(web: SmallWeb, state: FetchState | None = None, now: datetime = NOW, **config: Any) -> Reading:
+async def read_api(web: FakeFetcher, state: FetchState | None = None, now: datetime = NOW, **config: Any) -> FetchResult:
     return await web.read(source(**config), state, now=now, reddit_client_id="id", reddit_client_secret="secret")
 
 
-async def read_one(**post: Any) -> Any:
+async def read_post(**post: Any) -> Any:
     """Return the entry that is built from one post of the API."""
-    (parsed,) = (await read_api(with_api(POST | post))).entries
+    (parsed,) = (await read_api(web_with_api(POST | post))).entries
     return parsed
 
 
 async def test_feed_without_credentials_has_minute_gap() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(FEED_URL, feed(entry()))
     reading = await web.read(source())
-    assert (web.urls, web.gaps) == ([FEED_URL], [60.0])
-    assert web.asked[0].headers["accept"] == FEEDS
-    assert "authorization" not in web.asked[0].headers
+    assert (web.requested_urls, web.host_gaps) == ([FEED_URL], [60.0])
+    assert web.requests[0].headers["accept"] == ACCEPT_FEEDS
+    assert "authorization" not in web.requests[0].headers
     assert reading.feed_title == "newest submissions : Python"
 
 
@@ -108,14 +108,14 @@ async def test_feed_without_credentials_has_minute_gap() -> None:
     ],
 )
 async def test_config_overrides_listing_in_url(url: str, config: dict[str, str], path: str) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(SITE + path, feed(entry()))
     await web.read(source(url, **config))
-    assert web.urls == [SITE + path]
+    assert web.requested_urls == [SITE + path]
 
 
 async def test_link_post_uses_target_url() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(FEED_URL, feed(entry(link="https://blog.example/sqlite?a=1&b=2")))
     (post,) = (await web.read(source())).entries
     assert post.ident == post.alias == "t3_1abcde"
@@ -128,7 +128,7 @@ async def test_link_post_uses_target_url() -> None:
 
 async def test_text_post_is_its_own_page() -> None:
     """Reddit's footer is removed from its text."""
-    web = SmallWeb()
+    web = FakeFetcher()
     text = '<!-- SC_OFF --><div class="md"><p>I was submitted by fate.</p> <p>Second.</p></div><!-- SC_ON -->'
     web.put(FEED_URL, feed(entry(text=text)))
     (post,) = (await web.read(source())).entries
@@ -138,7 +138,7 @@ async def test_text_post_is_its_own_page() -> None:
 
 
 async def test_link_in_text_is_not_the_target() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     text = '<p><a href="https://evil.example/">[link]</a></p>'
     web.put(FEED_URL, feed(entry(text=text, link="https://blog.example/"), entry("t3_2", "[link]", text)))
     first, second = (await web.read(source())).entries
@@ -148,20 +148,20 @@ async def test_link_in_text_is_not_the_target() -> None:
 
 @pytest.mark.parametrize("title", ["[removed]", "[deleted by user]"])
 async def test_removed_posts_are_skipped(title: str) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(FEED_URL, feed(entry("t3_1", title), entry("t3_2")))
     assert [post.ident for post in (await web.read(source())).entries] == ["t3_2"]
 
 
 async def test_second_fetch_is_conditional() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(FEED_URL, feed(entry()), etag='"1"')
     first = await web.read(source())
-    assert (await web.read(source(), after(first))).unchanged
+    assert (await web.read(source(), next_state(first))).unchanged
 
 
 async def test_redirect_does_not_move_source() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(FEED_URL, "", status=301, location=f"{SITE}/r/python/new.rss?limit=100")
     web.put(f"{SITE}/r/python/new.rss?limit=100", feed(entry()))
     assert (await web.read(source())).moved_to is None
@@ -169,54 +169,54 @@ async def test_redirect_does_not_move_source() -> None:
 
 @pytest.mark.parametrize(("status", "wait"), [(403, 900), (429, 900)])
 async def test_refusal_means_throttled_with_hint(status: int, wait: float) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(FEED_URL, "whoa there, pardner!", status=status)
-    with pytest.raises(ThrottledError, match="COPYDESK_REDDIT__CLIENT_ID") as error:
+    with pytest.raises(RateLimitedError, match="COPYDESK_REDDIT__CLIENT_ID") as error:
         await web.read(source())
     assert error.value.retry_after == wait
 
 
 async def test_html_page_suggests_missing_subreddit() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(FEED_URL, "<!doctype html><html><body>search results</body></html>")
     with pytest.raises(NotAFeedError, match="r/Python exists"):
         await web.read(source())
 
 
 async def test_unknown_subreddit_is_missing() -> None:
-    with pytest.raises(MissingError):
-        await SmallWeb().read(source())
+    with pytest.raises(PageNotFoundError):
+        await FakeFetcher().read(source())
 
 
 async def test_api_uses_bearer_token() -> None:
-    web = with_api(POST)
+    web = web_with_api(POST)
     reading = await read_api(web)
-    token, request = web.asked
+    token, request = web.requests
     assert (token.method, str(token.url), token.content) == ("POST", TOKEN_URL, b"grant_type=client_credentials")
     assert token.headers["authorization"] == "Basic " + base64.b64encode(b"id:secret").decode()
     assert (request.method, str(request.url)) == ("GET", API_URL)
     assert request.headers["authorization"] == "Bearer hush"
-    assert (len(web.asked), reading.cursor) == (2, {"asked": API_URL})
+    assert (len(web.requests), reading.cursor) == (2, {"asked": API_URL})
 
 
 async def test_unchanged_listing_is_not_parsed() -> None:
-    web = with_api(POST)
+    web = web_with_api(POST)
     first = await read_api(web)
-    second = await read_api(web, after(first))
-    assert (second.unchanged, second.entries, len(web.asked)) == (True, (), 2 + 1)
+    second = await read_api(web, next_state(first))
+    assert (second.unchanged, second.entries, len(web.requests)) == (True, (), 2 + 1)
 
 
 async def test_private_subreddit_needs_login() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(TOKEN_URL, TOKEN)
     web.put(API_URL, {"reason": "private"}, status=403)
-    with pytest.raises(NeedsLoginError, match="public"):
+    with pytest.raises(LoginRequiredError, match="public"):
         await read_api(web)
-    assert web.urls == [TOKEN_URL, API_URL]
+    assert web.requested_urls == [TOKEN_URL, API_URL]
 
 
 async def test_api_post_has_points_and_comments() -> None:
-    post = await read_one()
+    post = await read_post()
     assert (post.ident, post.title) == ("t3_1abcde", "SQLite is enough")
     assert post.url == "https://blog.example/sqlite?a=1&b=2"
     assert post.discussion == f"{SITE}/r/Python/comments/1abcde/sqlite_is_enough/"
@@ -225,7 +225,7 @@ async def test_api_post_has_points_and_comments() -> None:
 
 
 async def test_api_text_post_is_its_own_page() -> None:
-    post = await read_one(
+    post = await read_post(
         is_self=True, selftext="I **ask**", selftext_html='<div class="md"><p>I <b>ask</b></p></div>', over_18=True
     )
     assert post.url == post.discussion
@@ -234,54 +234,54 @@ async def test_api_text_post_is_its_own_page() -> None:
 
 
 async def test_hidden_score_is_none() -> None:
-    assert (await read_one(hide_score=True)).points is None
+    assert (await read_post(hide_score=True)).points is None
 
 
 async def test_pinned_and_removed_posts_are_skipped() -> None:
     posts = [POST | {"stickied": True}, POST | {"removed_by_category": "moderator"}, POST]
-    assert len((await read_api(with_api(*posts))).entries) == 1
+    assert len((await read_api(web_with_api(*posts))).entries) == 1
 
 
 async def test_token_is_renewed_before_expiry() -> None:
-    web = with_api(POST)
+    web = web_with_api(POST)
     await read_api(web)
     await read_api(web, now=NOW + timedelta(seconds=86_339))
-    assert web.urls.count(TOKEN_URL) == 1
+    assert web.requested_urls.count(TOKEN_URL) == 1
     await read_api(web, now=NOW + timedelta(seconds=86_340))
-    assert web.urls.count(TOKEN_URL) == 2
+    assert web.requested_urls.count(TOKEN_URL) == 2
 
 
 async def test_revoked_token_is_replaced_once() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(TOKEN_URL, TOKEN)
     web.put(API_URL, listing(POST))
     web.put(API_URL, "", status=401)
     web.put(API_URL, listing(POST))
     await read_api(web)
     assert len((await read_api(web)).entries) == 1
-    assert web.urls == [TOKEN_URL, API_URL, API_URL, TOKEN_URL, API_URL]
+    assert web.requested_urls == [TOKEN_URL, API_URL, API_URL, TOKEN_URL, API_URL]
 
 
 @pytest.mark.parametrize("status", [401, 403])
 async def test_refused_credentials_name_the_setting(status: int) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(TOKEN_URL, {"message": "Unauthorized"}, status=status)
-    with pytest.raises((NeedsLoginError, ThrottledError), match="COPYDESK_REDDIT__CLIENT_SECRET") as error:
+    with pytest.raises((LoginRequiredError, RateLimitedError), match="COPYDESK_REDDIT__CLIENT_SECRET") as error:
         await read_api(web)
     assert "secret" not in str(error.value)
-    assert len(web.asked) == 1
+    assert len(web.requests) == 1
 
 
 @pytest.mark.parametrize("answer", [{"error": "invalid_grant"}, {"access_token": None}])
 async def test_answer_without_token_is_refused(answer: dict[str, Any]) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(TOKEN_URL, answer)
-    with pytest.raises(NeedsLoginError):
+    with pytest.raises(LoginRequiredError):
         await read_api(web)
 
 
 async def test_token_with_line_breaks_is_refused() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(TOKEN_URL, TOKEN | {"access_token": "a\r\nX-Evil: 1"})
     with pytest.raises(NotAFeedError):
         await read_api(web)
@@ -291,7 +291,7 @@ async def test_token_with_line_breaks_is_refused() -> None:
     "body", [b"", b"<html>", b"[]", b"{}", b'{"data": null}', b'{"data": {"children": [null, 7, {"data": 1}]}}']
 )
 async def test_malformed_answer_is_not_a_feed(body: bytes) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(TOKEN_URL, TOKEN)
     web.put(API_URL, body)
     with pytest.raises(NotAFeedError):
@@ -300,16 +300,16 @@ async def test_malformed_answer_is_not_a_feed(body: bytes) -> None:
 
 async def test_malformed_post_is_skipped() -> None:
     bad = [None, {}, POST | {"title": None}, POST | {"name": "t3_../x"}, POST | {"score": "many"}]
-    assert len((await read_api(with_api(*bad, POST))).entries) == 1
+    assert len((await read_api(web_with_api(*bad, POST))).entries) == 1
 
 
 async def test_empty_subreddit_is_no_error() -> None:
-    assert (await read_api(with_api())).entries == ()
+    assert (await read_api(web_with_api())).entries == ()
 
 
 async def test_hostile_values_are_sanitized() -> None:
-    post = await read_one(
-        title=NASTY + "a" * 100_000,
+    post = await read_post(
+        title=HOSTILE_TITLE + "a" * 100_000,
         url="javascript:alert(1)",
         permalink="//evil.example/",
         author=None,
@@ -327,8 +327,8 @@ async def test_hostile_values_are_sanitized() -> None:
 
 
 async def test_hostile_feed_is_parsed() -> None:
-    nasty = feed(entry(text="<entry><id>" * 20_000), entry("t3_2", NASTY.replace("\x1b", "").replace("\x07", "")))
-    web = SmallWeb()
+    nasty = feed(entry(text="<entry><id>" * 20_000), entry("t3_2", HOSTILE_TITLE.replace("\x1b", "").replace("\x07", "")))
+    web = FakeFetcher()
     web.put(FEED_URL, nasty)
     first, second = (await web.read(source())).entries
     assert (first.url, second.url) == (COMMENTS, COMMENTS)

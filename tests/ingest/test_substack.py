@@ -2,10 +2,10 @@
 
 import pytest
 
-from copydesk.errors import MissingError, NeedsLoginError, NotAFeedError
-from copydesk.ingest.visit import FEEDS
+from copydesk.errors import PageNotFoundError, LoginRequiredError, NotAFeedError
+from copydesk.ingest.visit import ACCEPT_FEEDS
 from copydesk.model.source import SourceSpec, SourceType
-from small_web import SmallWeb, after, spec
+from small_web import FakeFetcher, next_state, make_spec
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?><rss xmlns:dc="http://purl.org/dc/elements/1.1/"
  xmlns:content="http://purl.org/rss/1.0/modules/content/" version="2.0"><channel>
@@ -18,16 +18,16 @@ FEED = """<?xml version="1.0" encoding="UTF-8"?><rss xmlns:dc="http://purl.org/d
 
 
 def source(url: str = "https://letter.substack.com/feed") -> SourceSpec:
-    return spec(SourceType.SUBSTACK, url)
+    return make_spec(SourceType.SUBSTACK, url)
 
 
 @pytest.mark.parametrize("url", ["https://letter.substack.com/feed", "https://letter.substack.com/p/the-week"])
 async def test_publication_feed_is_read(url: str) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put("https://letter.substack.com/feed", FEED)
     reading = await web.read(source(url))
-    assert web.urls == ["https://letter.substack.com/feed"]
-    assert web.asked[0].headers["accept"] == FEEDS
+    assert web.requested_urls == ["https://letter.substack.com/feed"]
+    assert web.requests[0].headers["accept"] == ACCEPT_FEEDS
     (entry,) = reading.entries
     assert (entry.title, entry.author) == ("The week in agents", "Jo Writer")
     assert (entry.summary, entry.text) == ("Five things that mattered.", "First, prices fell by 40%.")
@@ -36,27 +36,27 @@ async def test_publication_feed_is_read(url: str) -> None:
 
 
 async def test_second_fetch_is_conditional() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put("https://letter.substack.com/feed", FEED, etag='"1"')
     first = await web.read(source())
-    assert (await web.read(source(), after(first))).unchanged
+    assert (await web.read(source(), next_state(first))).unchanged
 
 
 async def test_cloudflare_challenge_is_reported() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put("https://letter.substack.com/feed", "Just a moment...", status=403, cf_mitigated="challenge")
-    with pytest.raises(NeedsLoginError, match="Cloudflare"):
+    with pytest.raises(LoginRequiredError, match="Cloudflare"):
         await web.read(source())
 
 
 async def test_html_page_is_refused_without_discovery() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put("https://letter.substack.com/feed", "<!doctype html><html><head></head></html>")
     with pytest.raises(NotAFeedError):
         await web.read(source())
-    assert len(web.asked) == 1
+    assert len(web.requests) == 1
 
 
 async def test_unknown_publication_is_missing() -> None:
-    with pytest.raises(MissingError):
-        await SmallWeb().read(source())
+    with pytest.raises(PageNotFoundError):
+        await FakeFetcher().read(source())

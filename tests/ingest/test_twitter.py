@@ -6,22 +6,22 @@ from typing import Any
 import pytest
 
 from copydesk.errors import (
-    AnswerError,
+    ResponseStatusError,
     FetchError,
-    MissingError,
-    NeedsLoginError,
+    PageNotFoundError,
+    LoginRequiredError,
     NotAFeedError,
-    ThrottledError,
+    RateLimitedError,
     UnreachableError,
 )
-from copydesk.ingest.reading import Reading
+from copydesk.ingest.reading import FetchResult
 from copydesk.model.source import FetchState, SourceSpec, SourceType
-from small_web import NASTY, NOW, SmallWeb, after, spec
+from small_web import HOSTILE_TITLE, NOW, FakeFetcher, next_state, make_spec
 
 API = "https://api.x.com/2"
 LOOKUP = f"{API}/users/by/username/XDevelopers"
 FIELDS = "tweet.fields=created_at,public_metrics,entities,lang,note_tweet"
-QUIET = f"exclude=replies,retweets&{FIELDS}"
+DEFAULT_QUERY = f"exclude=replies,retweets&{FIELDS}"
 TOKEN = "hush"
 ACCOUNT = {"data": {"id": "2244994945", "name": "X Developers", "username": "XDevelopers"}}
 POST: dict[str, Any] = {
@@ -37,46 +37,46 @@ POST: dict[str, Any] = {
 
 
 def source(**config: Any) -> SourceSpec:
-    return spec(SourceType.TWITTER, "https://x.com/XDevelopers", **config)
+    return make_spec(SourceType.TWITTER, "https://x.com/XDevelopers", **config)
 
 
 def timeline(query: str) -> str:
     return f"{API}/users/2244994945/tweets?{query}"
 
 
-def answer(*ids: int, token: str | None = None) -> dict[str, Any]:
+def posts_page(*ids: int, token: str | None = None) -> dict[str, Any]:
     """Return a page of posts, newest first."""
     posts = [{"id": str(number), "text": f"Post {number}"} for number in ids]
     meta = {"result_count": len(ids), **({"next_token": token} if token else {})}
     return {"data": posts, "meta": meta} if posts else {"meta": meta}
 
 
-def known(newest: int = 10, **more: str) -> FetchState:
+def saved_state(newest: int = 10, **more: str) -> FetchState:
     """Return the state stored by an earlier fetch."""
     return FetchState(cursor={"name": "XDevelopers", "user_id": "2244994945", "newest_id": str(newest), **more})
 
 
-async def read(web: SmallWeb, state: FetchState | None = None, budget: int = 200, **config: Any) -> Reading:
+async def read(web: FakeFetcher, state: FetchState | None = None, budget: int = 200, **config: Any) -> FetchResult:
     return await web.read(source(**config), state, twitter_bearer_token=TOKEN, twitter_daily_reads=budget)
 
 
-async def read_one(**post: Any) -> Any:
+async def read_post(**post: Any) -> Any:
     """Return the entry that is built from one post."""
-    web = SmallWeb()
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"data": [POST | post], "meta": {"result_count": 1}})
-    (entry,) = (await read(web, known())).entries
+    web = FakeFetcher()
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"data": [POST | post], "meta": {"result_count": 1}})
+    (entry,) = (await read(web, saved_state())).entries
     return entry
 
 
 async def test_first_fetch_resolves_account() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(LOOKUP, ACCOUNT)
-    web.put(timeline(f"max_results=20&{QUIET}"), {"data": [POST], "meta": {"result_count": 1, "next_token": "more"}})
+    web.put(timeline(f"max_results=20&{DEFAULT_QUERY}"), {"data": [POST], "meta": {"result_count": 1, "next_token": "more"}})
     reading = await read(web)
-    assert web.urls == [LOOKUP, timeline(f"max_results=20&{QUIET}")]
-    assert {request.headers["authorization"] for request in web.asked} == {"Bearer hush"}
-    assert {request.headers["accept"] for request in web.asked} == {"application/json"}
-    assert len(web.asked) == 2
+    assert web.requested_urls == [LOOKUP, timeline(f"max_results=20&{DEFAULT_QUERY}")]
+    assert {request.headers["authorization"] for request in web.requests} == {"Bearer hush"}
+    assert {request.headers["accept"] for request in web.requests} == {"application/json"}
+    assert len(web.requests) == 2
     assert reading.cursor == {
         "name": "XDevelopers",
         "user_id": "2244994945",
@@ -87,7 +87,7 @@ async def test_first_fetch_resolves_account() -> None:
 
 
 async def test_linked_page_is_url_and_post_is_discussion() -> None:
-    entry = await read_one()
+    entry = await read_post()
     assert entry.ident == "1990000000000000002"
     assert entry.title == "SQLite is enough & fast"
     assert entry.text == "SQLite is enough & fast https://blog.example/sqlite"
@@ -99,7 +99,7 @@ async def test_linked_page_is_url_and_post_is_discussion() -> None:
 
 
 async def test_post_without_link_is_its_own_page() -> None:
-    entry = await read_one(text="Just a thought.", entities=None, public_metrics=None, lang="und")
+    entry = await read_post(text="Just a thought.", entities=None, public_metrics=None, lang="und")
     assert entry.url == entry.discussion == "https://x.com/XDevelopers/status/1990000000000000002"
     assert (entry.points, entry.comments, entry.language) == (None, None, None)
 
@@ -109,19 +109,19 @@ async def test_own_photo_and_quoted_post_are_not_links() -> None:
         {"url": "https://t.co/pic", "expanded_url": "https://x.com/XDevelopers/status/1/photo/1"},
         {"url": "https://t.co/quo", "expanded_url": "https://twitter.com/other/status/2"},
     ]
-    entry = await read_one(text="Look https://t.co/quo https://t.co/pic", entities={"urls": links})
+    entry = await read_post(text="Look https://t.co/quo https://t.co/pic", entities={"urls": links})
     assert entry.url == entry.discussion
     assert entry.text == "Look https://twitter.com/other/status/2"
 
 
 async def test_netflix_is_not_mistaken_for_x() -> None:
     links = [{"url": "https://t.co/abc", "expanded_url": "https://www.netflix.com/title"}]
-    assert (await read_one(entities={"urls": links})).url == "https://www.netflix.com/title"
+    assert (await read_post(entities={"urls": links})).url == "https://www.netflix.com/title"
 
 
 async def test_long_post_uses_full_text() -> None:
     note = {"text": "The whole of it.\n\nSecond paragraph.", "entities": {"urls": None}}
-    entry = await read_one(text="The whole…", note_tweet=note)
+    entry = await read_post(text="The whole…", note_tweet=note)
     assert entry.text == "The whole of it.\n\nSecond paragraph."
     assert entry.title == "The whole of it."
 
@@ -138,21 +138,21 @@ async def test_long_post_uses_full_text() -> None:
 )
 async def test_title_is_first_line_or_truncated(text: str, title: str) -> None:
     links = [{"url": "https://t.co/abc", "expanded_url": "https://blog.example/s", "title": "SQLite, explained"}]
-    assert (await read_one(text=text, entities={"urls": links})).title == title
+    assert (await read_post(text=text, entities={"urls": links})).title == title
 
 
 async def test_second_fetch_requests_only_newer_posts() -> None:
-    web = SmallWeb()
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), answer(12, 11))
-    reading = await read(web, known())
+    web = FakeFetcher()
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), posts_page(12, 11))
+    reading = await read(web, saved_state())
     assert [entry.ident for entry in reading.entries] == ["12", "11"]
-    assert (reading.cursor["newest_id"], reading.cursor["reads"], len(web.asked)) == ("12", "2", 1)
+    assert (reading.cursor["newest_id"], reading.cursor["reads"], len(web.requests)) == ("12", "2", 1)
 
 
 async def test_answer_without_data_means_unchanged() -> None:
-    web = SmallWeb()
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"meta": {"result_count": 0}})
-    reading = await read(web, known())
+    web = FakeFetcher()
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"meta": {"result_count": 0}})
+    reading = await read(web, saved_state())
     assert (reading.entries, reading.unchanged, reading.cursor["newest_id"]) == ((), True, "10")
 
 
@@ -165,180 +165,180 @@ async def test_answer_without_data_means_unchanged() -> None:
     ],
 )
 async def test_replies_and_reposts_follow_config(config: dict[str, bool], exclude: str) -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     url = timeline(f"max_results=100&{exclude}{FIELDS}&since_id=10")
-    web.put(url, answer())
-    await read(web, known(), **config)
-    assert web.urls == [url]
+    web.put(url, posts_page())
+    await read(web, saved_state(), **config)
+    assert web.requested_urls == [url]
 
 
 async def test_all_pages_are_read_after_pause() -> None:
-    web = SmallWeb()
-    url = timeline(f"max_results=100&{QUIET}&since_id=10")
-    web.put(url, answer(16, 15, token="p2"))
-    web.put(f"{url}&pagination_token=p2", answer(14, 13, token="p3"))
-    web.put(f"{url}&pagination_token=p3", answer(12, 11))
-    reading = await read(web, known())
+    web = FakeFetcher()
+    url = timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10")
+    web.put(url, posts_page(16, 15, token="p2"))
+    web.put(f"{url}&pagination_token=p2", posts_page(14, 13, token="p3"))
+    web.put(f"{url}&pagination_token=p3", posts_page(12, 11))
+    reading = await read(web, saved_state())
     assert [entry.ident for entry in reading.entries] == ["16", "15", "14", "13", "12", "11"]
-    assert (reading.cursor["newest_id"], len(web.asked)) == ("16", 3)
+    assert (reading.cursor["newest_id"], len(web.requests)) == ("16", 3)
     assert "gap_until" not in reading.cursor
 
 
 async def test_gap_after_failed_page_is_read_next() -> None:
-    web = SmallWeb()
-    url = timeline(f"max_results=100&{QUIET}&since_id=10")
-    web.put(url, answer(16, 15, token="p2"))
+    web = FakeFetcher()
+    url = timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10")
+    web.put(url, posts_page(16, 15, token="p2"))
     web.put(f"{url}&pagination_token=p2", "down", status=500)
-    first = await read(web, known())
+    first = await read(web, saved_state())
     assert (first.cursor["newest_id"], first.cursor["gap_since"], first.cursor["gap_until"]) == ("16", "10", "15")
 
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=16"), answer(17))
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10&until_id=15"), answer(14, 13))
-    second = await read(web, after(first))
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=16"), posts_page(17))
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10&until_id=15"), posts_page(14, 13))
+    second = await read(web, next_state(first))
     assert [entry.ident for entry in second.entries] == ["17", "14", "13"]
     assert second.cursor["newest_id"] == "17"
     assert "gap_until" not in second.cursor
 
 
 async def test_at_most_five_pages_per_fetch() -> None:
-    web = SmallWeb()
-    url = timeline(f"max_results=100&{QUIET}&since_id=10")
-    web.put(url, answer(99, token="p"))
-    web.put(f"{url}&pagination_token=p", answer(98, token="p"))
-    reading = await read(web, known())
-    assert (len(web.asked), reading.cursor["gap_since"], reading.cursor["gap_until"]) == (5, "10", "98")
+    web = FakeFetcher()
+    url = timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10")
+    web.put(url, posts_page(99, token="p"))
+    web.put(f"{url}&pagination_token=p", posts_page(98, token="p"))
+    reading = await read(web, saved_state())
+    assert (len(web.requests), reading.cursor["gap_since"], reading.cursor["gap_until"]) == (5, "10", "98")
 
 
 async def test_unreadable_gap_is_retained() -> None:
-    web = SmallWeb()
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=16"), answer(17))
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10&until_id=15"), "down", status=500)
-    reading = await read(web, known(16, gap_since="10", gap_until="15"))
+    web = FakeFetcher()
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=16"), posts_page(17))
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10&until_id=15"), "down", status=500)
+    reading = await read(web, saved_state(16, gap_since="10", gap_until="15"))
     assert [entry.ident for entry in reading.entries] == ["17"]
     assert (reading.cursor["gap_since"], reading.cursor["gap_until"]) == ("10", "15")
 
 
 async def test_second_gap_is_merged_with_first() -> None:
-    web = SmallWeb()
-    url = timeline(f"max_results=100&{QUIET}&since_id=16")
-    web.put(url, answer(30, 29, token="p2"))
+    web = FakeFetcher()
+    url = timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=16")
+    web.put(url, posts_page(30, 29, token="p2"))
     web.put(f"{url}&pagination_token=p2", "down", status=500)
-    reading = await read(web, known(16, gap_since="10", gap_until="15"))
+    reading = await read(web, saved_state(16, gap_since="10", gap_until="15"))
     assert (reading.cursor["newest_id"], reading.cursor["gap_since"], reading.cursor["gap_until"]) == ("30", "10", "29")
 
 
 async def test_gap_waits_for_next_days_budget() -> None:
-    web = SmallWeb()
-    url = timeline(f"max_results=6&{QUIET}&since_id=16")
-    web.put(url, answer(18, 17))
-    reading = await read(web, known(16, gap_since="10", gap_until="15", reads_day="2026-11-21", reads="194"))
-    assert web.urls == [url]
+    web = FakeFetcher()
+    url = timeline(f"max_results=6&{DEFAULT_QUERY}&since_id=16")
+    web.put(url, posts_page(18, 17))
+    reading = await read(web, saved_state(16, gap_since="10", gap_until="15", reads_day="2026-11-21", reads="194"))
+    assert web.requested_urls == [url]
     assert (reading.cursor["gap_since"], reading.cursor["gap_until"]) == ("10", "15")
 
 
 async def test_account_is_resolved_once_per_name() -> None:
-    web = SmallWeb()
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), answer())
-    await read(web, known())
-    assert LOOKUP not in web.urls
+    web = FakeFetcher()
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), posts_page())
+    await read(web, saved_state())
+    assert LOOKUP not in web.requested_urls
 
     web.put(f"{API}/users/by/username/Other", {"data": {"id": "7"}})
-    web.put(f"{API}/users/7/tweets?max_results=20&{QUIET}", answer(3))
-    other = spec(SourceType.TWITTER, "https://x.com/Other")
-    reading = await web.read(other, known(), twitter_bearer_token=TOKEN)
+    web.put(f"{API}/users/7/tweets?max_results=20&{DEFAULT_QUERY}", posts_page(3))
+    other = make_spec(SourceType.TWITTER, "https://x.com/Other")
+    reading = await web.read(other, saved_state(), twitter_bearer_token=TOKEN)
     assert (reading.cursor["user_id"], reading.cursor["newest_id"]) == ("7", "3")
 
 
 async def test_missing_token_sends_no_request() -> None:
-    web = SmallWeb()
-    with pytest.raises(NeedsLoginError, match="COPYDESK_TWITTER__BEARER_TOKEN"):
+    web = FakeFetcher()
+    with pytest.raises(LoginRequiredError, match="COPYDESK_TWITTER__BEARER_TOKEN"):
         await web.read(source())
-    assert web.asked == []
+    assert web.requests == []
 
 
 @pytest.mark.parametrize(("budget", "spent"), [(200, 200), (200, 197), (0, 0), (4, 0)])
 async def test_spent_budget_blocks_until_midnight(budget: int, spent: int) -> None:
-    web = SmallWeb()
-    with pytest.raises(ThrottledError, match=r"twitter\.daily_read_budget") as refusal:
-        await read(web, known(reads_day="2026-11-21", reads=str(spent)), budget)
+    web = FakeFetcher()
+    with pytest.raises(RateLimitedError, match=r"twitter\.daily_read_budget") as refusal:
+        await read(web, saved_state(reads_day="2026-11-21", reads=str(spent)), budget)
     assert refusal.value.retry_after == timedelta(hours=12).total_seconds()
-    assert web.asked == []
+    assert web.requests == []
 
 
 async def test_first_fetch_budget_includes_lookup() -> None:
-    web = SmallWeb()
-    with pytest.raises(ThrottledError):
+    web = FakeFetcher()
+    with pytest.raises(RateLimitedError):
         await read(web, None, 6)
-    assert web.asked == []
+    assert web.requests == []
 
 
 async def test_budget_resets_daily() -> None:
-    web = SmallWeb()
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), answer(11))
-    reading = await read(web, known(reads_day="2026-11-20", reads="200"))
+    web = FakeFetcher()
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), posts_page(11))
+    reading = await read(web, saved_state(reads_day="2026-11-20", reads="200"))
     assert (reading.cursor["reads_day"], reading.cursor["reads"]) == ("2026-11-21", "1")
 
 
 async def test_page_size_is_limited_by_budget() -> None:
-    web = SmallWeb()
-    url = timeline(f"max_results=7&{QUIET}&since_id=10")
-    web.put(url, answer(13, 12, 11, token="p2"))
-    reading = await read(web, known(reads_day="2026-11-21", reads="193"))
-    assert web.urls == [url]
+    web = FakeFetcher()
+    url = timeline(f"max_results=7&{DEFAULT_QUERY}&since_id=10")
+    web.put(url, posts_page(13, 12, 11, token="p2"))
+    reading = await read(web, saved_state(reads_day="2026-11-21", reads="193"))
+    assert web.requested_urls == [url]
     assert (reading.cursor["reads"], reading.cursor["gap_until"]) == ("196", "11")
 
 
 async def test_lookup_cost_is_saved_when_posts_fail() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     web.put(LOOKUP, ACCOUNT)
-    web.put(timeline(f"max_results=20&{QUIET}"), "down", status=503)
+    web.put(timeline(f"max_results=20&{DEFAULT_QUERY}"), "down", status=503)
     reading = await read(web)
-    assert isinstance(reading.failure, FetchError)
+    assert isinstance(reading.error, FetchError)
     assert (reading.cursor["user_id"], reading.cursor["reads"]) == ("2244994945", "2")
     with pytest.raises(FetchError):
-        await read(web, after(reading))
-    assert web.urls.count(LOOKUP) == 1
+        await read(web, next_state(reading))
+    assert web.requested_urls.count(LOOKUP) == 1
 
 
 async def test_unknown_account_is_missing() -> None:
     """X reports it as an error inside a response with status 200."""
-    web = SmallWeb()
-    web.put(LOOKUP, {"errors": [{"detail": f"Could not find user with username: [{NASTY}].", "title": "Not Found"}]})
-    with pytest.raises(MissingError, match="Could not find user") as error:
+    web = FakeFetcher()
+    web.put(LOOKUP, {"errors": [{"detail": f"Could not find user with username: [{HOSTILE_TITLE}].", "title": "Not Found"}]})
+    with pytest.raises(PageNotFoundError, match="Could not find user") as error:
         await read(web)
     assert "\x1b" not in str(error.value)
 
 
 async def test_protected_account_needs_login() -> None:
-    web = SmallWeb()
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"errors": [{"detail": "Not authorized to see it."}]})
-    with pytest.raises(NeedsLoginError, match="Not authorized"):
-        await read(web, known())
+    web = FakeFetcher()
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"errors": [{"detail": "Not authorized to see it."}]})
+    with pytest.raises(LoginRequiredError, match="Not authorized"):
+        await read(web, saved_state())
 
 
 @pytest.mark.parametrize(
-    ("status", "kind", "says"),
+    ("status", "kind", "message"),
     [
-        (429, ThrottledError, "usage cap"),
-        (401, NeedsLoginError, "COPYDESK_TWITTER__BEARER_TOKEN"),
-        (402, AnswerError, "credits"),
+        (429, RateLimitedError, "usage cap"),
+        (401, LoginRequiredError, "COPYDESK_TWITTER__BEARER_TOKEN"),
+        (402, ResponseStatusError, "credits"),
     ],
 )
-async def test_refusal_names_its_cause(status: int, kind: type[FetchError], says: str) -> None:
-    web = SmallWeb()
+async def test_refusal_names_its_cause(status: int, kind: type[FetchError], message: str) -> None:
+    web = FakeFetcher()
     capped = {"title": "UsageCapExceeded", "type": "https://api.twitter.com/2/problems/usage-capped"}
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), capped, status=status)
-    with pytest.raises(kind, match=says) as error:
-        await read(web, known())
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), capped, status=status)
+    with pytest.raises(kind, match=message) as error:
+        await read(web, saved_state())
     assert TOKEN not in str(error.value)
 
 
 async def test_rate_limit_reset_sets_retry_after() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     headers = {"x_rate_limit_remaining": "0", "x_rate_limit_reset": str(int(NOW.timestamp()) + 420)}
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"title": "Too Many Requests"}, status=429, **headers)
-    with pytest.raises(ThrottledError) as error:
-        await read(web, known())
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"title": "Too Many Requests"}, status=429, **headers)
+    with pytest.raises(RateLimitedError) as error:
+        await read(web, saved_state())
     assert error.value.retry_after == 420
 
 
@@ -347,26 +347,26 @@ async def test_rate_limit_reset_sets_retry_after() -> None:
     [b"", b"<html>", b"[]", b"null", b'{"data": "x"}', b"{}", b'{"data": [1, null]}', b'{"data":' + b"[" * 10**5],
 )
 async def test_malformed_answer_is_not_a_feed(body: bytes) -> None:
-    web = SmallWeb()
-    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), body)
+    web = FakeFetcher()
+    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), body)
     with pytest.raises(NotAFeedError):
-        await read(web, known())
+        await read(web, saved_state())
 
 
 async def test_malformed_post_is_skipped() -> None:
-    web = SmallWeb()
+    web = FakeFetcher()
     bad = [{"id": None, "text": "a"}, {"id": "../1", "text": "a"}, {"id": "13", "text": None}, {"id": "9" * 99}, 7]
     web.put(
-        timeline(f"max_results=100&{QUIET}&since_id=10"), {"data": [*bad, {"id": "11", "text": "Good"}], "meta": {}}
+        timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"data": [*bad, {"id": "11", "text": "Good"}], "meta": {}}
     )
-    reading = await read(web, known())
+    reading = await read(web, saved_state())
     assert [entry.title for entry in reading.entries] == ["Good"]
     assert reading.cursor["reads"] == "6"
 
 
 async def test_hostile_values_are_sanitized() -> None:
-    entry = await read_one(
-        text=NASTY + " https://t.co/abc " + "a" * 100_000,
+    entry = await read_post(
+        text=HOSTILE_TITLE + " https://t.co/abc " + "a" * 100_000,
         created_at="0001-01-01T00:00:00+14:00",
         lang=None,
         public_metrics={"like_count": "7", "retweet_count": 10**12, "reply_count": None},
@@ -383,14 +383,14 @@ async def test_hostile_values_are_sanitized() -> None:
 
 async def test_link_expansion_cannot_inflate_text() -> None:
     links = [{"url": "https://a", "expanded_url": "https://b/" + "https://a" * 200}] * 50
-    entry = await read_one(text="https://a " * 2_000, entities={"urls": links})
+    entry = await read_post(text="https://a " * 2_000, entities={"urls": links})
     assert len(entry.text) <= 25_000
 
 
 async def test_network_error_is_passed_on() -> None:
-    class Down(SmallWeb):
+    class Down(FakeFetcher):
         async def get(self, url: str, **_: Any) -> Any:
             raise UnreachableError
 
     with pytest.raises(UnreachableError):
-        await read(Down(), known())
+        await read(Down(), saved_state())

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from copydesk.jobs.due import DAY, REST, Situation, due_jobs
+from copydesk.jobs.due import DAY, ERROR_BACKOFF, DueInputs, due_jobs
 from copydesk.model.job import JobName, JobState
 from desk_fixtures import NOW
 
-PAUSE = timedelta(minutes=15)
+PIPELINE_PAUSE = timedelta(minutes=15)
 SECOND = timedelta(seconds=1)
-IDLE = Situation(
+IDLE = DueInputs(
     now=NOW,
     started=NOW,
     late=False,
@@ -19,19 +19,19 @@ IDLE = Situation(
     to_send=False,
     to_measure=False,
     to_write=False,
-    to_read=False,
-    pause=PAUSE,
+    to_fetch=False,
+    pause=PIPELINE_PAUSE,
     states=(),
 )
 
 
-def state(name: JobName, **values: object) -> JobState:
+def make_state(name: JobName, **values: object) -> JobState:
     """Return a job's stored state, empty but for `values`."""
     empty = dict.fromkeys(("owner", "lease_until", "began_at", "ended_at", "failed_at", "error"))
     return JobState(name=name, **(empty | values))
 
 
-FOLLOWED = state(JobName.ZONES, began_at=NOW)
+ZONES_CHECKED = make_state(JobName.ZONES, began_at=NOW)
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ FOLLOWED = state(JobName.ZONES, began_at=NOW)
         ("late", JobName.MISSED),
         ("due", JobName.DUE),
         ("to_send", JobName.POSTING),
-        ("to_measure", JobName.FIGURES),
+        ("to_measure", JobName.METRICS),
         ("to_write", JobName.GENERATION),
         ("to_read", JobName.PIPELINE),
     ],
 )
 def test_field_makes_job_due(field: str, job: JobName) -> None:
-    idle = replace(IDLE, states=(FOLLOWED,))
+    idle = replace(IDLE, states=(ZONES_CHECKED,))
     assert due_jobs(idle) == ()
     assert due_jobs(replace(idle, **{field: True})) == (job,)
 
@@ -58,7 +58,7 @@ def test_several_due_jobs_keep_order() -> None:
 
 def test_zones_are_checked_at_start_and_daily() -> None:
     assert due_jobs(IDLE) == (JobName.ZONES,)
-    situation = replace(IDLE, states=(FOLLOWED,))
+    situation = replace(IDLE, states=(ZONES_CHECKED,))
     assert due_jobs(situation) == ()
     assert due_jobs(replace(situation, now=NOW + DAY - SECOND)) == ()
     assert due_jobs(replace(situation, now=NOW + DAY)) == (JobName.ZONES,)
@@ -66,25 +66,25 @@ def test_zones_are_checked_at_start_and_daily() -> None:
 
 
 def test_pause_between_pipeline_runs() -> None:
-    running = state(JobName.PIPELINE, began_at=NOW)
-    situation = replace(IDLE, to_read=True, states=(FOLLOWED, running))
-    assert due_jobs(replace(situation, now=NOW + PAUSE - SECOND)) == ()
-    assert due_jobs(replace(situation, now=NOW + PAUSE)) == (JobName.PIPELINE,)
+    running = make_state(JobName.PIPELINE, began_at=NOW)
+    situation = replace(IDLE, to_read=True, states=(ZONES_CHECKED, running))
+    assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE - SECOND)) == ()
+    assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE)) == (JobName.PIPELINE,)
 
 
 def test_abandoned_run_is_not_waited_for() -> None:
-    running = state(JobName.PIPELINE, began_at=NOW, owner="host/1/1")
-    assert due_jobs(replace(IDLE, to_read=True, states=(FOLLOWED, running))) == (JobName.PIPELINE,)
+    running = make_state(JobName.PIPELINE, began_at=NOW, owner="host/1/1")
+    assert due_jobs(replace(IDLE, to_read=True, states=(ZONES_CHECKED, running))) == (JobName.PIPELINE,)
 
 
 def test_run_started_in_future_is_ignored() -> None:
     """A clock that was a year ahead would have kept the sources unfetched for a year."""
-    running = state(JobName.PIPELINE, began_at=NOW + timedelta(days=365))
-    assert due_jobs(replace(IDLE, to_read=True, states=(FOLLOWED, running))) == (JobName.PIPELINE,)
+    running = make_state(JobName.PIPELINE, began_at=NOW + timedelta(days=365))
+    assert due_jobs(replace(IDLE, to_read=True, states=(ZONES_CHECKED, running))) == (JobName.PIPELINE,)
 
 
 def test_failed_job_pauses_while_the_rest_continue() -> None:
-    failed = state(JobName.MISSED, failed_at=NOW, error="no")
-    situation = replace(IDLE, late=True, to_write=True, states=(FOLLOWED, failed))
-    assert due_jobs(replace(situation, now=NOW + REST - SECOND)) == (JobName.GENERATION,)
-    assert due_jobs(replace(situation, now=NOW + REST)) == (JobName.MISSED, JobName.GENERATION)
+    failed = make_state(JobName.MISSED, failed_at=NOW, error="no")
+    situation = replace(IDLE, late=True, to_write=True, states=(ZONES_CHECKED, failed))
+    assert due_jobs(replace(situation, now=NOW + ERROR_BACKOFF - SECOND)) == (JobName.GENERATION,)
+    assert due_jobs(replace(situation, now=NOW + ERROR_BACKOFF)) == (JobName.MISSED, JobName.GENERATION)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.errors import RefusedAddressError, UnreachableError
+from copydesk.errors import PrivateAddressError, UnreachableError
 from copydesk.network import guard, stream
 from copydesk.network.guard import GuardedBackend
 from copydesk.network.public import is_public
@@ -131,14 +131,14 @@ def backend() -> GuardedBackend:
     ],
 )
 async def test_all_names_of_localhost_are_refused(backend: GuardedBackend, host: str) -> None:
-    with pytest.raises(RefusedAddressError) as refused:
+    with pytest.raises(PrivateAddressError) as refused:
         await backend.connect_tcp(host, 80)
     assert host in refused.value.message
     assert "network.allow_private" in refused.value.hint
     assert "COPYDESK_NETWORK__ALLOW_PRIVATE=true" in refused.value.hint
 
 
-def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
+def fake_resolver(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
     """Resolve every name to these addresses; return the list of names that are looked up."""
     lookups: list[str] = []
 
@@ -150,7 +150,7 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
     return lookups
 
 
-def connecting(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, *, dead: Sequence[str] = ()) -> list[str]:
+def fake_connections(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, *, dead: Sequence[str] = ()) -> list[str]:
     """Let connections succeed at once, except to `dead` addresses; return the list of addresses tried."""
     tried: list[str] = []
 
@@ -166,8 +166,8 @@ def connecting(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, *, dead
 
 async def test_checked_address_is_connected_to(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
     """A second look-up could return another address (DNS rebinding)."""
-    lookups = resolving_to(monkeypatch, "93.184.215.14")
-    tried = connecting(monkeypatch, backend)
+    lookups = fake_resolver(monkeypatch, "93.184.215.14")
+    tried = fake_connections(monkeypatch, backend)
     await backend.connect_tcp("rebinding.example", 80)
     assert (lookups, tried) == (["rebinding.example"], ["93.184.215.14"])
 
@@ -175,28 +175,28 @@ async def test_checked_address_is_connected_to(monkeypatch: pytest.MonkeyPatch, 
 async def test_private_addresses_among_public_are_skipped(
     monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend
 ) -> None:
-    resolving_to(monkeypatch, "10.0.0.1", "93.184.215.14")
-    tried = connecting(monkeypatch, backend)
+    fake_resolver(monkeypatch, "10.0.0.1", "93.184.215.14")
+    tried = fake_connections(monkeypatch, backend)
     await backend.connect_tcp("mixed.example", 80)
     assert tried == ["93.184.215.14"]
 
 
 async def test_error_names_host_and_address(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
-    resolving_to(monkeypatch, "169.254.169.254")
-    with pytest.raises(RefusedAddressError, match=r"metadata\.example \(169\.254\.169\.254\)"):
+    fake_resolver(monkeypatch, "169.254.169.254")
+    with pytest.raises(PrivateAddressError, match=r"metadata\.example \(169\.254\.169\.254\)"):
         await backend.connect_tcp("metadata.example", 80)
 
 
 async def test_next_address_is_tried_after_failure(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
-    resolving_to(monkeypatch, "1.1.1.1", "1.0.0.1")
-    tried = connecting(monkeypatch, backend, dead=["1.1.1.1"])
+    fake_resolver(monkeypatch, "1.1.1.1", "1.0.0.1")
+    tried = fake_connections(monkeypatch, backend, dead=["1.1.1.1"])
     await backend.connect_tcp("two.example", 80)
     assert tried == ["1.1.1.1", "1.0.0.1"]
 
 
 async def test_first_failure_is_raised_when_all_fail(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
-    resolving_to(monkeypatch, "1.1.1.1", "1.0.0.1")
-    connecting(monkeypatch, backend, dead=["1.1.1.1", "1.0.0.1"])
+    fake_resolver(monkeypatch, "1.1.1.1", "1.0.0.1")
+    fake_connections(monkeypatch, backend, dead=["1.1.1.1", "1.0.0.1"])
     with pytest.raises(httpcore.ConnectError, match=r"1\.1\.1\.1 is dead"):
         await backend.connect_tcp("two.example", 80)
 
@@ -205,7 +205,7 @@ async def test_unresponsive_address_gets_short_head_start(
     monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend
 ) -> None:
     monkeypatch.setattr(guard, "HEAD_START", 0.02)
-    resolving_to(monkeypatch, "1.1.1.1", "1.0.0.1")
+    fake_resolver(monkeypatch, "1.1.1.1", "1.0.0.1")
     quick = httpcore.AsyncMockStream([])
 
     async def connect(host: str, *args: object) -> httpcore.AsyncMockStream:
@@ -219,7 +219,7 @@ async def test_unresponsive_address_gets_short_head_start(
 
 async def test_losing_connection_is_closed(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
     monkeypatch.setattr(guard, "HEAD_START", 0.0)
-    resolving_to(monkeypatch, "1.1.1.1", "1.0.0.1")
+    fake_resolver(monkeypatch, "1.1.1.1", "1.0.0.1")
     connections: list[httpcore.AsyncMockStream] = []
     both = asyncio.Barrier(2)
 
@@ -239,7 +239,7 @@ async def test_cancelled_connect_closes_late_connection(
 ) -> None:
     """The connection succeeded, and the whole was cancelled while the other attempt was being given up."""
     monkeypatch.setattr(guard, "HEAD_START", 0.0)
-    resolving_to(monkeypatch, "1.1.1.1", "1.0.0.1")
+    fake_resolver(monkeypatch, "1.1.1.1", "1.0.0.1")
     late_connection = httpcore.AsyncMockStream([])
     started, given_up = asyncio.Event(), asyncio.Event()
 
@@ -266,8 +266,8 @@ async def test_cancelled_connect_closes_late_connection(
 
 async def test_at_most_six_addresses_are_tried(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
     addresses = [f"1.1.{n}.1" for n in range(200)]
-    resolving_to(monkeypatch, *addresses)
-    tried = connecting(monkeypatch, backend, dead=addresses)
+    fake_resolver(monkeypatch, *addresses)
+    tried = fake_connections(monkeypatch, backend, dead=addresses)
     with pytest.raises(httpcore.ConnectError):
         await backend.connect_tcp("many.example", 80)
     assert len(tried) == 6
@@ -314,7 +314,7 @@ async def test_abandoned_lookups_hold_their_slot(monkeypatch: pytest.MonkeyPatch
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("1.1.1.1", port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    connecting(monkeypatch, backend)
+    fake_connections(monkeypatch, backend)
     first = asyncio.create_task(backend.connect_tcp("one.example", 80))
     async with asyncio.timeout(60):
         while not started:  # noqa: ASYNC110 - it starts in another thread

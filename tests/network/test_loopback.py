@@ -11,25 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import SignInError
-from copydesk.network.loopback import LARGEST_HEAD, MOST_CONNECTIONS, Loopback, code_from
+from copydesk.network.loopback import MAX_REQUEST_HEAD, MAX_CONNECTIONS, LoopbackServer, parse_pasted_code
 
 STATE = "a-state-of-43-characters"
 URL = f"http://127.0.0.1:8123/callback?code=c0de&state={STATE}"
 
 
 @asynccontextmanager
-async def waiting(state: str = STATE):
+async def waiting_loopback(state: str = STATE):
     """Yield a loopback that waits for its code, a browser, and the waiting task."""
-    async with Loopback() as loopback, httpx.AsyncClient(trust_env=False) as browser:
-        task = asyncio.create_task(loopback.code(state, timeout=60))
+    async with LoopbackServer() as loopback, httpx.AsyncClient(trust_env=False) as browser:
+        task = asyncio.create_task(loopback.wait_for_code(state, timeout=60))
         await asyncio.sleep(0)
         yield loopback, browser, task
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def raw(back: Loopback, request: bytes) -> bytes:
-    reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(back.redirect).port)
+async def send_raw(loopback: LoopbackServer, request: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(loopback.redirect_uri).port)
     writer.write(request)
     try:
         return await reader.read()
@@ -40,16 +40,16 @@ async def raw(back: Loopback, request: bytes) -> bytes:
 
 
 async def test_code_is_returned_for_matching_state():
-    async with waiting() as (loopback, browser, task):
-        answer = await browser.get(f"{loopback.redirect}?state={STATE}&code=c0%2Fde%3D")
+    async with waiting_loopback() as (loopback, browser, task):
+        answer = await browser.get(f"{loopback.redirect_uri}?state={STATE}&code=c0%2Fde%3D")
         assert await task == "c0/de="
     assert answer.status_code == 200
     assert "You can close this window" in answer.text
 
 
 async def test_page_has_no_script_and_no_echo():
-    async with waiting() as (loopback, browser, _):
-        answer = await browser.get(f"{loopback.redirect}?state={STATE}&code=c0de-planted")
+    async with waiting_loopback() as (loopback, browser, _):
+        answer = await browser.get(f"{loopback.redirect_uri}?state={STATE}&code=c0de-planted")
     assert "script" not in answer.text
     assert "planted" not in answer.text
     assert STATE not in answer.text
@@ -78,61 +78,61 @@ async def test_page_has_no_script_and_no_echo():
     ],
 )
 async def test_invalid_request_is_refused_and_waiting_continues(path, status):
-    async with waiting() as (loopback, browser, task):
-        origin = loopback.redirect.removesuffix("/callback")
+    async with waiting_loopback() as (loopback, browser, task):
+        origin = loopback.redirect_uri.removesuffix("/callback")
         assert (await browser.get(f"{origin}{path}")).status_code == status
         assert not task.done()
-        await browser.get(f"{loopback.redirect}?code=c0de&state={STATE}")
+        await browser.get(f"{loopback.redirect_uri}?code=c0de&state={STATE}")
         assert await task == "c0de"
 
 
 async def test_foreign_host_and_post_are_refused():
     """A web page elsewhere can point its host name at 127.0.0.1."""
-    async with waiting() as (loopback, browser, task):
-        url = f"{loopback.redirect}?code=c0de&state={STATE}"
+    async with waiting_loopback() as (loopback, browser, task):
+        url = f"{loopback.redirect_uri}?code=c0de&state={STATE}"
         assert (await browser.get(url, headers={"host": "evil.example"})).status_code == 404
         assert (await browser.post(url)).status_code == 404
         assert not task.done()
 
 
 async def test_second_code_is_refused():
-    async with waiting() as (loopback, browser, task):
-        assert (await browser.get(f"{loopback.redirect}?code=first&state={STATE}")).status_code == 200
-        assert (await browser.get(f"{loopback.redirect}?code=second&state={STATE}")).status_code == 400
+    async with waiting_loopback() as (loopback, browser, task):
+        assert (await browser.get(f"{loopback.redirect_uri}?code=first&state={STATE}")).status_code == 200
+        assert (await browser.get(f"{loopback.redirect_uri}?code=second&state={STATE}")).status_code == 400
         assert await task == "first"
 
 
 async def test_denied_consent_is_reported():
-    async with waiting() as (loopback, browser, task):
-        answer = await browser.get(f"{loopback.redirect}?error=access_denied&state={STATE}")
+    async with waiting_loopback() as (loopback, browser, task):
+        answer = await browser.get(f"{loopback.redirect_uri}?error=access_denied&state={STATE}")
         with pytest.raises(SignInError, match="you did not agree"):
             await task
     assert "Nothing was connected" in answer.text
 
 
 async def test_server_error_description_is_sanitized():
-    async with waiting() as (loopback, browser, task):
-        await browser.get(f"{loopback.redirect}?error=server_error&error_description=bad%1B%5B2J+day&state={STATE}")
+    async with waiting_loopback() as (loopback, browser, task):
+        await browser.get(f"{loopback.redirect_uri}?error=server_error&error_description=bad%1B%5B2J+day&state={STATE}")
         with pytest.raises(SignInError, match="did not let you in: bad day"):
             await task
 
 
 async def test_server_without_state_is_accepted():
-    async with waiting(state="") as (loopback, browser, task):
-        await browser.get(f"{loopback.redirect}?code=c0de")
+    async with waiting_loopback(state="") as (loopback, browser, task):
+        await browser.get(f"{loopback.redirect_uri}?code=c0de")
         assert await task == "c0de"
 
 
 async def test_wait_times_out():
-    async with Loopback() as loopback:
+    async with LoopbackServer() as loopback:
         with pytest.raises(SignInError, match="did not come back"):
-            await loopback.code(STATE, timeout=0.01)
+            await loopback.wait_for_code(STATE, timeout=0.01)
 
 
 async def test_listens_on_localhost_only():
-    async with Loopback() as loopback:
+    async with LoopbackServer() as loopback:
         assert [bound.getsockname()[0] for bound in loopback._server.sockets] == ["127.0.0.1"]
-        assert urlsplit(loopback.redirect).hostname == "127.0.0.1"
+        assert urlsplit(loopback.redirect_uri).hostname == "127.0.0.1"
 
 
 async def test_port_in_use_is_reported():
@@ -141,7 +141,7 @@ async def test_port_in_use_is_reported():
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(SignInError, match=f"Port {port} of 127.0.0.1 cannot be used"):
-            async with Loopback(port):
+            async with LoopbackServer(port):
                 pass
 
 
@@ -149,8 +149,8 @@ async def test_registered_port_is_used():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    async with Loopback(port) as loopback:
-        assert loopback.redirect == f"http://127.0.0.1:{port}/callback"
+    async with LoopbackServer(port) as loopback:
+        assert loopback.redirect_uri == f"http://127.0.0.1:{port}/callback"
 
 
 @pytest.mark.parametrize(
@@ -159,26 +159,26 @@ async def test_registered_port_is_used():
         b"GET /callback?code=c0de&state=" + STATE.encode() + b"\r\n\r\n",
         b"\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\r\n\r\n",
-        b"GET /callback?" + b"x" * (LARGEST_HEAD + 10) + b" HTTP/1.1\r\n\r\n",
+        b"GET /callback?" + b"x" * (MAX_REQUEST_HEAD + 10) + b" HTTP/1.1\r\n\r\n",
         b"GET /callback?code=\xff%ff HTTP/1.1\r\nHost: \xff\r\n\r\n",
     ],
 )
 async def test_malformed_request_is_ignored(request_):
-    async with waiting() as (loopback, browser, task):
-        assert b" 200 " not in await raw(loopback, request_)
-        await browser.get(f"{loopback.redirect}?code=c0de&state={STATE}")
+    async with waiting_loopback() as (loopback, browser, task):
+        assert b" 200 " not in await send_raw(loopback, request_)
+        await browser.get(f"{loopback.redirect_uri}?code=c0de&state={STATE}")
         assert await task == "c0de"
 
 
 async def test_idle_connections_are_limited():
-    async with waiting() as (loopback, _, _):
-        port = urlsplit(loopback.redirect).port
-        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(MOST_CONNECTIONS)]
+    async with waiting_loopback() as (loopback, _, _):
+        port = urlsplit(loopback.redirect_uri).port
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(MAX_CONNECTIONS)]
         async with asyncio.timeout(60):
-            while len(loopback._under_way) < MOST_CONNECTIONS:  # noqa: ASYNC110 - no event signals it
+            while len(loopback._tasks) < MAX_CONNECTIONS:  # noqa: ASYNC110 - no event signals it
                 await asyncio.sleep(0.005)
-        assert await raw(loopback, b"") == b""
-        assert len(loopback._under_way) == MOST_CONNECTIONS
+        assert await send_raw(loopback, b"") == b""
+        assert len(loopback._tasks) == MAX_CONNECTIONS
     for _, writer in silent:
         writer.close()
 
@@ -199,24 +199,24 @@ async def test_idle_connections_are_limited():
     ],
 )
 def test_code_is_found_in_pasted_text(pasted):
-    assert code_from(pasted, STATE) == "c0de"
+    assert parse_pasted_code(pasted, STATE) == "c0de"
 
 
 @pytest.mark.parametrize("pasted", ["", "http://127.0.0.1/callback", URL.replace(STATE, "another"), "http://[", "cödé"])
 def test_pasted_text_without_code_is_refused(pasted):
     with pytest.raises(SignInError):
-        code_from(pasted, STATE)
+        parse_pasted_code(pasted, STATE)
 
 
 def test_pasted_denial_is_reported():
     with pytest.raises(SignInError, match="did not agree"):
-        code_from(URL.replace("code=c0de", "error=access_denied"), STATE)
+        parse_pasted_code(URL.replace("code=c0de", "error=access_denied"), STATE)
 
 
 @given(pasted=st.text(), state=st.text())
 def test_any_pasted_text_gives_code_or_error(pasted, state):
     try:
-        code = code_from(pasted, state)
+        code = parse_pasted_code(pasted, state)
     except SignInError:
         return
     assert code

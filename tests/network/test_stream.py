@@ -10,24 +10,24 @@ from pathlib import Path
 import httpcore
 import pytest
 
-from certificates import certificate_in
+from certificates import create_certificate
 from copydesk.network import stream
 
 
 @pytest.fixture
-def listening() -> Iterator[socket.socket]:
+def server_socket() -> Iterator[socket.socket]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server
 
 
-async def connected(listening: socket.socket) -> tuple[stream.Stream, socket.socket]:
+async def connect_pair(server_socket: socket.socket) -> tuple[stream.Stream, socket.socket]:
     """Return both ends of a connection."""
-    client = await stream.connect(*listening.getsockname())
-    return client, listening.accept()[0]
+    client = await stream.connect(*server_socket.getsockname())
+    return client, server_socket.accept()[0]
 
 
-async def test_data_then_eof_is_read(listening: socket.socket) -> None:
-    client, peer = await connected(listening)
+async def test_data_then_eof_is_read(server_socket: socket.socket) -> None:
+    client, peer = await connect_pair(server_socket)
     with peer:
         await client.write(b"question")
         assert peer.recv(100) == b"question"
@@ -36,8 +36,8 @@ async def test_data_then_eof_is_read(listening: socket.socket) -> None:
     await client.aclose()
 
 
-async def test_closed_idle_connection_is_readable(listening: socket.socket) -> None:
-    client, peer = await connected(listening)
+async def test_closed_idle_connection_is_readable(server_socket: socket.socket) -> None:
+    client, peer = await connect_pair(server_socket)
     assert not client.get_extra_info("is_readable")
     peer.close()
     assert client.get_extra_info("is_readable")
@@ -45,16 +45,16 @@ async def test_closed_idle_connection_is_readable(listening: socket.socket) -> N
     assert client.get_extra_info("is_readable")
 
 
-async def test_refused_connection_raises_connect_error(listening: socket.socket) -> None:
-    address = listening.getsockname()
-    listening.close()
+async def test_refused_connection_raises_connect_error(server_socket: socket.socket) -> None:
+    address = server_socket.getsockname()
+    server_socket.close()
     with pytest.raises(httpcore.ConnectError) as refused:
         await stream.connect(*address)
     assert isinstance(refused.value.__cause__, ConnectionRefusedError)
 
 
-async def test_reset_connection_raises_read_error(listening: socket.socket) -> None:
-    client, peer = await connected(listening)
+async def test_reset_connection_raises_read_error(server_socket: socket.socket) -> None:
+    client, peer = await connect_pair(server_socket)
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     peer.close()
     with pytest.raises(httpcore.ReadError):
@@ -63,10 +63,10 @@ async def test_reset_connection_raises_read_error(listening: socket.socket) -> N
 
 
 async def test_read_yields_to_other_tasks(
-    listening: socket.socket,
+    server_socket: socket.socket,
 ) -> None:
     """Even if data is waiting. A server faster than its reader would be read forever, and no deadline would fire."""
-    client, peer = await connected(listening)
+    client, peer = await connect_pair(server_socket)
     calls: list[int] = []
     with peer:
         peer.sendall(b"xxx")
@@ -82,37 +82,37 @@ async def test_read_yields_to_other_tasks(
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return certificate_in(tmp_path_factory.mktemp("tls"))
+    return create_certificate(tmp_path_factory.mktemp("tls"))
 
 
-def trusting(certificate: Path) -> ssl.SSLContext:
+def client_context(certificate: Path) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=certificate)
 
 
 @asynccontextmanager
-async def encrypted(
-    listening: socket.socket, certificate: Path
+async def connect_tls_pair(
+    server_socket: socket.socket, certificate: Path
 ) -> AsyncIterator[tuple[httpcore.AsyncNetworkStream, ssl.SSLSocket]]:
     """Yield both ends of an encrypted connection."""
-    plain, peer_socket = await connected(listening)
+    plain, peer_socket = await connect_pair(server_socket)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     handshake = asyncio.to_thread(context.wrap_socket, peer_socket, server_side=True)
-    client, peer = await asyncio.gather(plain.start_tls(trusting(certificate), "127.0.0.1"), handshake)
+    client, peer = await asyncio.gather(plain.start_tls(client_context(certificate), "127.0.0.1"), handshake)
     with peer:
         yield client, peer
     await client.aclose()
 
 
-@pytest.mark.parametrize("says_so", [True, False])
+@pytest.mark.parametrize("close_notify", [True, False])
 async def test_tls_eof_with_and_without_close_notify(
-    listening: socket.socket, certificate: Path, *, says_so: bool
+    server_socket: socket.socket, certificate: Path, *, close_notify: bool
 ) -> None:
-    async with encrypted(listening, certificate) as (client, peer):
+    async with connect_tls_pair(server_socket, certificate) as (client, peer):
         await client.write(b"question")
         assert peer.recv(100) == b"question"
         peer.sendall(b"answer")
-        if says_so:
+        if close_notify:
             peer.setblocking(False)
             with pytest.raises(ssl.SSLWantReadError):  # waits for our close_notify, which never comes
                 peer.unwrap()
@@ -120,23 +120,23 @@ async def test_tls_eof_with_and_without_close_notify(
         assert [await client.read(3), await client.read(100), await client.read(100)] == [b"ans", b"wer", b""]
 
 
-@pytest.mark.parametrize("said", [b"", b"\x16\x03\x03", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+@pytest.mark.parametrize("data", [b"", b"\x16\x03\x03", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
 async def test_incomplete_handshake_raises_connect_error(
-    listening: socket.socket, certificate: Path, said: bytes
+    server_socket: socket.socket, certificate: Path, data: bytes
 ) -> None:
-    plain, peer = await connected(listening)
+    plain, peer = await connect_pair(server_socket)
     with peer:
-        peer.sendall(said)
+        peer.sendall(data)
         peer.shutdown(socket.SHUT_WR)
         with pytest.raises(httpcore.ConnectError) as refused:
-            await plain.start_tls(trusting(certificate), "127.0.0.1")
+            await plain.start_tls(client_context(certificate), "127.0.0.1")
         assert isinstance(refused.value.__cause__, ssl.SSLError)
     await plain.aclose()
 
 
-async def test_cancelled_handshake_can_be_closed(listening: socket.socket, certificate: Path) -> None:
-    plain, peer = await connected(listening)
-    handshake = asyncio.create_task(plain.start_tls(trusting(certificate), "127.0.0.1"))
+async def test_cancelled_handshake_can_be_closed(server_socket: socket.socket, certificate: Path) -> None:
+    plain, peer = await connect_pair(server_socket)
+    handshake = asyncio.create_task(plain.start_tls(client_context(certificate), "127.0.0.1"))
     with peer:
         hello = await asyncio.to_thread(peer.recv, 65_536)
         handshake.cancel()
@@ -147,8 +147,8 @@ async def test_cancelled_handshake_can_be_closed(listening: socket.socket, certi
         assert await asyncio.to_thread(peer.recv, 65_536) == b""
 
 
-async def test_cancelled_read_loses_no_data(listening: socket.socket, certificate: Path) -> None:
-    async with encrypted(listening, certificate) as (client, peer):
+async def test_cancelled_read_loses_no_data(server_socket: socket.socket, certificate: Path) -> None:
+    async with connect_tls_pair(server_socket, certificate) as (client, peer):
         reading = asyncio.create_task(client.read(100))
         for _ in range(20):
             await asyncio.sleep(0)  # let it read what follows the handshake, then wait
@@ -159,8 +159,8 @@ async def test_cancelled_read_loses_no_data(listening: socket.socket, certificat
         assert await client.read(100) == b"answer"
 
 
-async def test_cancelled_write_is_never_complete(listening: socket.socket, certificate: Path) -> None:
-    async with encrypted(listening, certificate) as (client, peer):
+async def test_cancelled_write_is_never_complete(server_socket: socket.socket, certificate: Path) -> None:
+    async with connect_tls_pair(server_socket, certificate) as (client, peer):
         writing = asyncio.create_task(client.write(b"x" * 32_000_000))
         received = len(await asyncio.to_thread(peer.recv, 1000))
         writing.cancel()

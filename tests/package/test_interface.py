@@ -8,7 +8,7 @@ import click
 import pytest
 
 from copydesk.cli import copydesk
-from copydesk.desk.ground import Ground, utc_now
+from copydesk.desk.ground import DeskContext, utc_now
 from copydesk.desk.opening import Desk
 from interface_rows import ROWS, Row
 
@@ -18,13 +18,13 @@ ROOT = Path(__file__).resolve().parents[2]
 @cache
 def desk() -> Desk:
     """Return a desk without a database, of which only the attributes are inspected."""
-    context = Ground.__new__(Ground)
+    context = DeskContext.__new__(DeskContext)
     context.clock = utc_now
     return Desk(context)
 
 
 @cache
-def names_in(path: str) -> frozenset[str]:
+def function_names(path: str) -> frozenset[str]:
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
@@ -52,11 +52,11 @@ def test_row_tests_exist(row: Row) -> None:
     assert row.tests
     for test in row.tests:
         path, _, name = test.partition("::")
-        assert name in names_in(path)
+        assert name in function_names(path)
 
 
 def test_endpoints_and_actions_have_rows() -> None:
-    descriptions = " ".join(row.says for row in ROWS)
+    descriptions = " ".join(row.description for row in ROWS)
     actions = ("approve", "reject", "regenerate", "schedule", "archive", "unapprove", "reschedule", "cancel_schedule")
     paths = ("drafts", "drafts/bulk", "pipeline", "pipeline/runs", "pipeline/stats", "engagement", "experiments")
     assert [word for word in (*actions, "post", *(f"/{path}" for path in paths)) if word not in descriptions] == []

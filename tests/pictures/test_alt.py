@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.pictures.alt import LONGEST, suggest_alt
+from copydesk.pictures.alt import MAX_LENGTH, suggest_alt
 
 URL = "https://pictures.example/2026/River%20quay.jpg?w=1200"
 
@@ -14,14 +14,14 @@ def test_page_description_becomes_one_line():
 
 
 @pytest.mark.parametrize(
-    "nothing",
+    "description",
     [
         None, "", "  \n", "River quay.jpg", "River quay", "river QUAY", "image", "Featured Image", "IMG_2034.JPG",
         "IMG_2034", "12345", "og-image", "logo", "The Title of It", "\u200b", "<img src=x>", "dsc.0001.png",
     ],
 )  # fmt: skip
-def test_meaningless_description_is_ignored(nothing):
-    assert suggest_alt(URL, nothing, title="The title of it") is None
+def test_meaningless_description_is_ignored(description):
+    assert suggest_alt(URL, description, title="The title of it") is None
 
 
 def test_redundant_prefix_is_removed():
@@ -32,7 +32,7 @@ def test_long_description_ends_at_a_word():
     suggestion = suggest_alt(URL, "crane " * 1_000)
 
     assert suggestion.endswith("crane…")
-    assert len(suggestion) <= LONGEST + 1
+    assert len(suggestion) <= MAX_LENGTH + 1
 
 
 @given(st.text(), st.text(), st.text())

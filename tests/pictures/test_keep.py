@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from copydesk.pictures import keep as module
-from copydesk.pictures.errors import PictureError
-from copydesk.pictures.keep import is_stored, keep, read_file, stored
+from copydesk.pictures.errors import ImageError
+from copydesk.pictures.keep import is_stored, save, read_file, load
 from some_pictures import drawing, photo
 
 PICTURE = drawing()
@@ -18,23 +18,23 @@ DIGEST = hashlib.sha256(PICTURE).hexdigest()
 URL = f"copydesk:picture/{DIGEST}"
 
 
-def files(folder: Path) -> list[str]:
+def file_names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
 def test_stored_image_is_read_back(tmp_path):
     folder = tmp_path / "home" / "pictures"
-    assert keep(folder, PICTURE) == keep(folder, PICTURE) == URL
+    assert save(folder, PICTURE) == save(folder, PICTURE) == URL
 
-    assert stored(folder, URL) == PICTURE
+    assert load(folder, URL) == PICTURE
     assert is_stored(folder, URL)
-    assert files(folder) == [DIGEST]
+    assert file_names(folder) == [DIGEST]
 
 
 def test_stored_file_is_private(tmp_path):
     before = os.umask(0)
     try:
-        keep(tmp_path / "pictures", PICTURE)
+        save(tmp_path / "pictures", PICTURE)
     finally:
         os.umask(before)
 
@@ -58,12 +58,12 @@ def test_stored_file_is_private(tmp_path):
     ],
 )
 def test_invalid_url_never_becomes_a_path(tmp_path, url, monkeypatch):
-    keep(tmp_path, PICTURE)
+    save(tmp_path, PICTURE)
     monkeypatch.setattr(module.os, "open", lambda *_: pytest.fail("a file was opened"))
 
     assert not is_stored(tmp_path, url)
-    with pytest.raises(PictureError, match="no picture that Copydesk keeps"):
-        stored(tmp_path, url)
+    with pytest.raises(ImageError, match="no picture that Copydesk keeps"):
+        load(tmp_path, url)
 
 
 def test_symlink_is_not_followed(tmp_path):
@@ -72,35 +72,35 @@ def test_symlink_is_not_followed(tmp_path):
     folder.mkdir()
     (folder / DIGEST).symlink_to(tmp_path / "secret")
 
-    with pytest.raises(PictureError, match="not kept any more"):
-        stored(folder, URL)
+    with pytest.raises(ImageError, match="not kept any more"):
+        load(folder, URL)
     # Saved again, it is a regular file, and the link's target is unchanged.
     (tmp_path / "secret").write_bytes(b"other")
-    keep(folder, PICTURE)
+    save(folder, PICTURE)
     assert not (folder / DIGEST).is_symlink()
     assert (tmp_path / "secret").read_bytes() == b"other"
 
 
 def test_damaged_file_is_refused_and_repaired_by_saving(tmp_path):
-    keep(tmp_path, PICTURE)
+    save(tmp_path, PICTURE)
     (tmp_path / DIGEST).write_bytes(PICTURE[:-1] + b"x")
 
-    with pytest.raises(PictureError, match="damaged"):
-        stored(tmp_path, URL)
-    keep(tmp_path, PICTURE)
-    assert stored(tmp_path, URL) == PICTURE
+    with pytest.raises(ImageError, match="damaged"):
+        load(tmp_path, URL)
+    save(tmp_path, PICTURE)
+    assert load(tmp_path, URL) == PICTURE
 
 
 def test_missing_image_is_reported(tmp_path):
-    with pytest.raises(PictureError, match="not kept any more") as caught:
-        stored(tmp_path / "nowhere", URL)
-    assert not caught.value.later
+    with pytest.raises(ImageError, match="not kept any more") as caught:
+        load(tmp_path / "nowhere", URL)
+    assert not caught.value.is_temporary
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>", b"MZ\x90\x00"])
 def test_only_images_are_stored(tmp_path, content):
-    with pytest.raises(PictureError):
-        keep(tmp_path / "pictures", content)
+    with pytest.raises(ImageError):
+        save(tmp_path / "pictures", content)
     assert not (tmp_path / "pictures").exists()
 
 
@@ -109,18 +109,18 @@ def test_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module.os, "fsync", fail_with_full_disk)
-    with pytest.raises(PictureError, match="cannot be kept: no space left") as refused:
-        keep(tmp_path, PICTURE)
-    assert refused.value.later
-    assert files(tmp_path) == []
+    with pytest.raises(ImageError, match="cannot be kept: no space left") as refused:
+        save(tmp_path, PICTURE)
+    assert refused.value.is_temporary
+    assert file_names(tmp_path) == []
 
 
 def test_concurrent_saves_store_one_file(tmp_path):
     with ThreadPoolExecutor(8) as threads:
-        urls = list(threads.map(lambda _: keep(tmp_path / "pictures", PICTURE), range(40)))
+        urls = list(threads.map(lambda _: save(tmp_path / "pictures", PICTURE), range(40)))
 
     assert set(urls) == {URL}
-    assert files(tmp_path / "pictures") == [DIGEST]
+    assert file_names(tmp_path / "pictures") == [DIGEST]
 
 
 class TestReadFile:
@@ -132,21 +132,21 @@ class TestReadFile:
 
     def test_invalid_file_is_reported(self, tmp_path):
         (tmp_path / "a.png").write_text("<html>hello</html>")
-        with pytest.raises(PictureError, match=r"a\.png: It is a web page"):
+        with pytest.raises(ImageError, match=r"a\.png: It is a web page"):
             read_file(tmp_path / "a.png")
-        with pytest.raises(PictureError, match=r"b\.png cannot be read: no such file"):
+        with pytest.raises(ImageError, match=r"b\.png cannot be read: no such file"):
             read_file(tmp_path / "b.png")
-        with pytest.raises(PictureError, match="cannot be read"):
+        with pytest.raises(ImageError, match="cannot be read"):
             read_file(Path("a\0b"))
 
     def test_special_files_are_refused(self, tmp_path):
         os.mkfifo(tmp_path / "pipe")
         for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
-            with pytest.raises(PictureError, match="is no file"):
+            with pytest.raises(ImageError, match="is no file"):
                 read_file(path)
 
     def test_large_file_is_not_read_completely(self, tmp_path):
         (tmp_path / "large.jpg").write_bytes(photo())
         os.truncate(tmp_path / "large.jpg", 2**40)
-        with pytest.raises(PictureError, match="larger than 20 MB"):
+        with pytest.raises(ImageError, match="larger than 20 MB"):
             read_file(tmp_path / "large.jpg")

@@ -2,24 +2,24 @@
 
 import pytest
 
-from copydesk.pictures.errors import PictureError
-from copydesk.pictures.kind import MOST_BYTES, Kind, checked_kind, kind_of
-from some_pictures import drawing, moving, named, photo
+from copydesk.pictures.errors import ImageError
+from copydesk.pictures.kind import MAX_BYTES, ImageFormat, validate_format, sniff
+from some_pictures import drawing, animation, parameter_id, photo
 
 SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
 @pytest.mark.parametrize(
     ("content", "kind"),
-    [(photo(), Kind.JPEG), (drawing(), Kind.PNG), (moving(), Kind.GIF), (moving("WEBP"), Kind.WEBP)],
-    ids=named,
+    [(photo(), ImageFormat.JPEG), (drawing(), ImageFormat.PNG), (animation(), ImageFormat.GIF), (animation("WEBP"), ImageFormat.WEBP)],
+    ids=parameter_id,
 )
 def test_image_type_is_detected(content, kind):
-    assert kind_of(content) is checked_kind(content) is kind
+    assert sniff(content) is validate_format(content) is kind
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         (b"", "empty file"),
         (b"\x00\x00\x00\x1cftypavif\x00\x00\x00\x00avifmif1", "format AVIF"),
@@ -35,16 +35,16 @@ def test_image_type_is_detected(content, kind):
         # An HTML page that contains an image is a page: browsers would treat it as one.
         (b"<html><script>1</script>" + drawing(), "web page"),
     ],
-    ids=named,
+    ids=parameter_id,
 )
-def test_unsupported_file_is_refused_by_name(content, says):
-    with pytest.raises(PictureError, match=says) as refused:
-        checked_kind(content)
+def test_unsupported_file_is_refused_by_name(content, message):
+    with pytest.raises(ImageError, match=message) as refused:
+        validate_format(content)
     assert refused.value.hint
-    assert not refused.value.later
+    assert not refused.value.is_temporary
 
 
 def test_oversized_file_is_refused():
-    assert checked_kind(photo().ljust(MOST_BYTES, b"\0")) is Kind.JPEG
-    with pytest.raises(PictureError, match="larger than 20 MB"):
-        checked_kind(photo().ljust(MOST_BYTES + 1, b"\0"))
+    assert validate_format(photo().ljust(MAX_BYTES, b"\0")) is ImageFormat.JPEG
+    with pytest.raises(ImageError, match="larger than 20 MB"):
+        validate_format(photo().ljust(MAX_BYTES + 1, b"\0"))

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.posting.blog import article, html, problems, slug
+from copydesk.posting.blog import article_from_post, render_markdown, validate_article, make_slug
 from copydesk.posting.keys import short_key
 from copydesk.posting.platform import Post
-from fake_blogs import SEED, blog_post
+from fake_blogs import SEED, make_post
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("text", "given_title", "title", "left"),
+    ("text", "given_title", "title", "remaining"),
     [
         ("# Tea & *steam*\n\nBoil it.", "", "Tea & steam", "Boil it."),
         ("Before.\n\n# Tea #\n\nAfter.", "", "Tea", "Before.\n\n\nAfter."),
@@ -28,13 +28,13 @@ NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
         (" ".join(["word"] * 30), "", " ".join(["word"] * 11) + " word…", " ".join(["word"] * 30)),
     ],
 )
-def test_title_is_own_then_heading_then_text_start(text, given_title, title, left):
-    rendered = article(blog_post(NOW, text, title=given_title), SEED)
-    assert (rendered.title, rendered.text) == (title, left)
+def test_title_is_own_then_heading_then_text_start(text, given_title, title, remaining):
+    rendered = article_from_post(make_post(NOW, text, title=given_title), SEED)
+    assert (rendered.title, rendered.text) == (title, remaining)
 
 
 @pytest.mark.parametrize(
-    ("title", "words"),
+    ("title", "slug_words"),
     [
         ("Tea & Steam: it's 100%!", "tea-steam-its-100"),
         ("Über Çay", "uber-cay"),
@@ -43,13 +43,13 @@ def test_title_is_own_then_heading_then_text_start(text, given_title, title, lef
         ("x" * 100, "x" * 60),
     ],
 )
-def test_slug_is_title_and_key(title, words):
-    assert slug(title, SEED) == f"{words}-{short_key(SEED)}"
+def test_slug_is_title_and_key(title, slug_words):
+    assert make_slug(title, SEED) == f"{slug_words}-{short_key(SEED)}"
 
 
 @given(title=st.text(max_size=200))
 def test_slug_is_valid_for_any_title(title):
-    generated = slug(title, SEED)
+    generated = make_slug(title, SEED)
     assert generated.isascii()
     assert generated.replace("-", "").isalnum()
     assert generated == generated.lower()
@@ -58,7 +58,7 @@ def test_slug_is_valid_for_any_title(title):
 
 
 def test_html_and_script_are_escaped():
-    rendered = html("<script>a</script> [b](javascript:c) <b onclick=d>e</b>\n\n<img src=x onerror=y>")
+    rendered = render_markdown("<script>a</script> [b](javascript:c) <b onclick=d>e</b>\n\n<img src=x onerror=y>")
     assert "<script" not in rendered
     assert "<b" not in rendered
     assert "<img" not in rendered
@@ -66,25 +66,25 @@ def test_html_and_script_are_escaped():
 
 
 def test_markdown_links_need_scheme():
-    assert html("*a* setup.py https://a.example/x.") == (
+    assert render_markdown("*a* setup.py https://a.example/x.") == (
         '<p><em>a</em> setup.py <a href="https://a.example/x">https://a.example/x</a>.</p>'
     )
 
 
 @pytest.mark.parametrize("text", ["", "# Only a title", " \n "])
 def test_title_without_text_is_a_problem(text):
-    assert problems(blog_post(NOW, text))
+    assert validate_article(make_post(NOW, text))
 
 
 def test_title_length_is_checked():
-    assert not problems(blog_post(NOW, "# Tea\n\nx"), longest_title=3)
-    assert problems(blog_post(NOW, "# Teas\n\nx"), longest_title=3)
-    assert problems(Post(format=Format.SHORT, parts=("x",), at=NOW))
+    assert not validate_article(make_post(NOW, "# Tea\n\nx"), max_title_length=3)
+    assert validate_article(make_post(NOW, "# Teas\n\nx"), max_title_length=3)
+    assert validate_article(Post(format=Format.SHORT, parts=("x",), at=NOW))
 
 
 @given(text=st.text(alphabet="#*` \n-[]()ab<>", max_size=60))
 def test_article_is_deterministic_and_loses_no_text(text):
-    rendered = article(blog_post(NOW, text), SEED)
-    assert rendered == article(blog_post(NOW, text), SEED)
+    rendered = article_from_post(make_post(NOW, text), SEED)
+    assert rendered == article_from_post(make_post(NOW, text), SEED)
     for letter in "ab":
         assert rendered.title.count(letter) + rendered.text.count(letter) >= text.count(letter)

@@ -9,23 +9,23 @@ from hypothesis import strategies as st
 
 import fake_pds
 from copydesk.model.draft import Format
-from copydesk.model.wire import to_wire
+from copydesk.model.wire import to_json_value
 from copydesk.posting.bluesky import records
-from copydesk.posting.bluesky.answers import typed, wrong_with
-from copydesk.posting.bluesky.facets import facets
-from copydesk.posting.platform import Picture, Post
+from copydesk.posting.bluesky.answers import normalize_handle, text_problem
+from copydesk.posting.bluesky.facets import find_facets
+from copydesk.posting.platform import PostImage, Post
 
 AT = datetime(2026, 2, 10, 9, 0, 0, 123456, tzinfo=UTC)
 SEED = "019c465e-6f00-7000-8000-000000000000"
-PICTURE = Picture(content=b"\x89PNG...", media_type="image/png", width=30, height=20, alt="A red square")
+PICTURE = PostImage(content=b"\x89PNG...", media_type="image/png", width=30, height=20, alt="A red square")
 
 
-def clicked(text: str) -> list[tuple[str, str]]:
+def facet_targets(text: str) -> list[tuple[str, str]]:
     """Return (covered text, target) per facet; facet offsets are in bytes."""
     raw = text.encode()
     return [
         (raw[facet.index.byte_start : facet.index.byte_end].decode(), facet.features[0].uri or facet.features[0].tag)
-        for facet in facets(text) or []
+        for facet in find_facets(text) or []
     ]
 
 
@@ -48,7 +48,7 @@ def clicked(text: str) -> list[tuple[str, str]]:
     ],
 )
 def test_links_and_hashtags_become_facets(text, found):
-    assert clicked(text) == found
+    assert facet_targets(text) == found
 
 
 @given(
@@ -56,26 +56,26 @@ def test_links_and_hashtags_become_facets(text, found):
         st.sampled_from(["word", "🇩🇪", "é", "https://a.example/x?y=1#z", "b.com", "#tag", "@me.b.c", "中文", "\n"])
     )
 )
-def test_facets_cover_their_text_without_overlap(words):
-    text = " ".join(words)
+def test_facets_cover_their_text_without_overlap(pieces):
+    text = " ".join(pieces)
     raw, last = text.encode(), 0
-    for facet in facets(text) or []:
+    for facet in find_facets(text) or []:
         assert last <= facet.index.byte_start < facet.index.byte_end <= len(raw)
         covered, feature = raw[facet.index.byte_start : facet.index.byte_end].decode(), facet.features[0]
         assert covered in (feature.uri, feature.uri.removeprefix("https://"), f"#{feature.tag}")
         last = facet.index.byte_end
 
 
-def post(*parts: str, alts: tuple[str, ...] = ()) -> Post:
+def make_post(*parts: str, alts: tuple[str, ...] = ()) -> Post:
     return Post(format=Format.THREAD, parts=parts, at=AT, alts=alts)
 
 
 def test_rendered_thread_has_uris_but_no_hashes():
-    writes = records.writes_for(post("One.", "Two.", "Three."), "did:plc:me", SEED)
+    writes = records.writes_for(make_post("One.", "Two.", "Three."), "did:plc:me", SEED)
     first, second, third = (f"at://did:plc:me/app.bsky.feed.post/{write.rkey}" for write in writes.writes)
-    assert to_wire(writes)["writes"][2]["value"]["reply"] == {"root": {"uri": first}, "parent": {"uri": second}}
+    assert to_json_value(writes)["writes"][2]["value"]["reply"] == {"root": {"uri": first}, "parent": {"uri": second}}
     assert third.startswith(second[:-3])
-    assert to_wire(writes)["writes"][0]["value"] == {
+    assert to_json_value(writes)["writes"][0]["value"] == {
         "$type": "app.bsky.feed.post",
         "text": "One.",
         "createdAt": "2026-02-10T09:00:00.123Z",
@@ -83,34 +83,34 @@ def test_rendered_thread_has_uris_but_no_hashes():
 
 
 def test_reply_names_root_and_parent_by_hash():
-    whole, cids = records.completed(records.writes_for(post("One.", "Two.", "Three."), "did:plc:me", SEED), ())
-    sent = to_wire(whole)["writes"]
-    assert [fake_pds.cid(write["value"]) for write in sent] == cids
+    whole, cids = records.with_images_and_cids(records.writes_for(make_post("One.", "Two.", "Three."), "did:plc:me", SEED), ())
+    sent = to_json_value(whole)["writes"]
+    assert [fake_pds.compute_cid(write["value"]) for write in sent] == cids
     assert sent[2]["value"]["reply"]["root"]["cid"] == cids[0]
     assert sent[2]["value"]["reply"]["parent"]["cid"] == cids[1]
 
 
 def test_json_round_trip_keeps_hashes():
-    writes = records.writes_for(post("One. #tag", "Two.", alts=("",)), "did:plc:me", SEED)
-    loaded = msgspec.convert(msgspec.json.decode(msgspec.json.encode(to_wire(writes))), records.Writes)
+    writes = records.writes_for(make_post("One. #tag", "Two.", alts=("",)), "did:plc:me", SEED)
+    loaded = msgspec.convert(msgspec.json.decode(msgspec.json.encode(to_json_value(writes))), records.Writes)
     image = records.image_of(PICTURE, "")
-    assert records.completed(loaded, [image]) == records.completed(writes, [image])
+    assert records.with_images_and_cids(loaded, [image]) == records.with_images_and_cids(writes, [image])
 
 
 def test_image_is_referenced_by_hash_with_alt_text():
-    whole, cids = records.completed(
-        records.writes_for(post("One.", "Two.", alts=("Red",)), "did:plc:me", SEED), [records.image_of(PICTURE, "Red")]
+    whole, cids = records.with_images_and_cids(
+        records.writes_for(make_post("One.", "Two.", alts=("Red",)), "did:plc:me", SEED), [records.image_of(PICTURE, "Red")]
     )
-    value = to_wire(whole)["writes"][0]["value"]
+    value = to_json_value(whole)["writes"][0]["value"]
     image = value["embed"]["images"][0]
     assert (image["alt"], image["aspectRatio"]) == ("Red", {"width": 30, "height": 20})
     assert (image["image"]["mimeType"], image["image"]["size"]) == ("image/png", 7)
     assert image["image"]["ref"]["$link"].startswith("bafkrei")
-    assert fake_pds.cid(value) == cids[0]
+    assert fake_pds.compute_cid(value) == cids[0]
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("x" * 300, ""),
         ("x" * 301, "It has 301 characters; Bluesky takes 300."),
@@ -119,9 +119,9 @@ def test_image_is_referenced_by_hash_with_alt_text():
         (" \n", "It has no text."),
     ],
 )
-def test_grapheme_and_byte_limits_are_checked(text, says):
-    assert wrong_with(text, may_be_empty=False) == says
+def test_grapheme_and_byte_limits_are_checked(text, message):
+    assert text_problem(text, may_be_empty=False) == message
 
 
 def test_pasted_handle_is_normalized():
-    assert typed("\u202a@me.bsky.social\u202c\n") == "me.bsky.social"
+    assert normalize_handle("\u202a@me.bsky.social\u202c\n") == "me.bsky.social"

@@ -7,17 +7,17 @@ from contextlib import asynccontextmanager
 import pytest
 
 from copydesk.network.transport import GuardedTransport
-from copydesk.posting.http import Answer, Caller
+from copydesk.posting.http import Response, PlatformClient
 from copydesk.posting.platform import NotSentError, UnknownOutcomeError
-from cutting_proxy import GARBAGE, Cut, CuttingProxy, Instead
+from cutting_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
 
 
 @asynccontextmanager
-async def small_server(asked: list[bytes]) -> AsyncIterator[str]:
+async def small_server(received: list[bytes]) -> AsyncIterator[str]:
     """Start a server that records request bodies and answers "made"; yield its address."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append(await reader.readuntil(b"a post."))
+        received.append(await reader.readuntil(b"a post."))
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nmade")
         await writer.drain()
         writer.close()
@@ -28,22 +28,22 @@ async def small_server(asked: list[bytes]) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def proxied(*faults: object, aim: str = "POST /posts") -> AsyncIterator[tuple[CuttingProxy, list[bytes]]]:
+async def proxied(*faults: object, aim: str = "POST /posts") -> AsyncIterator[tuple[FaultProxy, list[bytes]]]:
     received: list[bytes] = []
-    async with small_server(received) as target, CuttingProxy(target, aim=aim) as proxy:
+    async with small_server(received) as target, FaultProxy(target, pattern=aim) as proxy:
         proxy.faults.extend(faults)
         yield proxy, received
 
 
-async def ask(proxy: CuttingProxy, path: str = "/posts", **headers: str) -> Answer:
-    caller = Caller(GuardedTransport(allow_private=True, concurrency=1), asking=0.2)
+async def send(proxy: FaultProxy, path: str = "/posts", **headers: str) -> Response:
+    caller = PlatformClient(GuardedTransport(allow_private=True, concurrency=1), timeout=0.2)
     request_headers = {name.replace("_", "-"): value for name, value in headers.items()}
-    return await caller.ask("POST", proxy.url + path, content=b"a post.", headers=request_headers)
+    return await caller.request("POST", proxy.url + path, content=b"a post.", headers=request_headers)
 
 
 async def test_request_passes_without_fault():
     async with proxied() as (proxy, received):
-        assert (await ask(proxy)).body == b"made"
+        assert (await send(proxy)).body == b"made"
         assert len(received) == 1
 
 
@@ -54,47 +54,47 @@ async def test_request_passes_without_fault():
 async def test_fault_loses_one_response(fault, arrives):
     async with proxied(fault) as (proxy, received):
         with pytest.raises(UnknownOutcomeError):
-            await ask(proxy)
-        assert len(received) == len(proxy.arrived) == arrives
-        assert (await ask(proxy)).good
+            await send(proxy)
+        assert len(received) == len(proxy.forwarded) == arrives
+        assert (await send(proxy)).is_success
 
 
 async def test_late_request_arrives_on_demand():
     async with proxied(Cut.LATE) as (proxy, received):
         with pytest.raises(UnknownOutcomeError):
-            await ask(proxy)
-        assert [answer[-4:] for answer in await proxy.arrive()] == [b"made"]
+            await send(proxy)
+        assert [answer[-4:] for answer in await proxy.forward_late()] == [b"made"]
         assert len(received) == 1
 
 
 @pytest.mark.parametrize("arrives", [0, 1])
 async def test_replaced_response_with_or_without_arrival(arrives):
-    fault = Instead(429, b"later", (("retry-after", "7"),), asked=bool(arrives))
+    fault = ReplacedResponse(429, b"later", (("retry-after", "7"),), forwarded=bool(arrives))
     async with proxied(fault) as (proxy, received):
-        answer = await ask(proxy)
+        answer = await send(proxy)
         assert (answer.status, answer.headers["retry-after"], answer.body) == (429, "7", b"later")
         assert len(received) == arrives
 
 
 async def test_fault_applies_to_target_request_only():
     async with proxied(Cut.BEFORE) as (proxy, _):
-        assert (await ask(proxy, "/session")).good
+        assert (await send(proxy, "/session")).is_success
         with pytest.raises(UnknownOutcomeError):
-            await ask(proxy)
+            await send(proxy)
 
 
 async def test_connections_are_refused_temporarily():
     async with proxied() as (proxy, received):
-        async with proxy.refusing():
+        async with proxy.refuse_connections():
             with pytest.raises(NotSentError):
-                await ask(proxy)
+                await send(proxy)
         assert received == []
-        assert (await ask(proxy)).good
+        assert (await send(proxy)).is_success
 
 
 async def test_header_is_removed():
     async with proxied() as (proxy, received):
-        proxy.rewrite = lambda request: request.without("Idempotency-Key")
-        await ask(proxy, idempotency_key="k", x_other="o")
+        proxy.rewrite = lambda request: request.without_header("Idempotency-Key")
+        await send(proxy, idempotency_key="k", x_other="o")
         assert b"idempotency-key" not in received[0].lower()
         assert b"x-other: o" in received[0].lower()

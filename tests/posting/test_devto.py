@@ -5,36 +5,36 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 
-from copydesk.posting.delivery import State
-from copydesk.posting.devto import PAGE, DevTo, plain_start
-from copydesk.posting.http import Caller
+from copydesk.posting.delivery import DeliveryState
+from copydesk.posting.devto import PAGE_SIZE, DevTo, escape_front_matter
+from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    Figures,
+    PostMetrics,
     LoginError,
     NotSentError,
     RefusedPostError,
     UnknownOutcomeError,
 )
-from fake_blogs import SECOND, SEED, Clock, Fault, Kept, blog_post, courses, deliver
+from fake_blogs import SECOND, SEED, FakeClock, Fault, InMemorySecrets, make_post, fault_sequences, deliver
 from fake_forem import FakeForem
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 ME = Account(platform="devto", server="https://dev.to", id="7", name="me")
 KEYS = {"key": "k3y", "disclosure": "some_ai"}
-POST = blog_post(
+POST = make_post(
     NOW, "# Tea ☕ time\n\nFirst, boil it.  \nThen wait.", tags=("Web Dev", "web-dev", "C++", "#", "a", "b")
 )
 
 
-class Desk:
+class DevToSetup:
     """A fake site and a platform that posts to it."""
 
     def __init__(self) -> None:
-        self.clock = Clock(NOW)
+        self.clock = FakeClock(NOW)
         self.blog = FakeForem(self.clock)
-        self.platform = DevTo(Caller(self.blog), Kept(**KEYS), clock=self.clock)
+        self.platform = DevTo(PlatformClient(self.blog), InMemorySecrets(**KEYS), clock=self.clock)
         self.intent = self.platform.render(POST, ME, SEED)
 
     async def post(self):
@@ -44,18 +44,18 @@ class Desk:
 
 
 async def test_article_is_created_as_draft_then_published():
-    setup = Desk()
+    setup = DevToSetup()
     draft = await setup.platform.send(ME, setup.intent, ())
-    assert (draft.ids, draft.urls, setup.blog.seen) == (("1",), (), [])
+    assert (draft.ids, draft.urls, setup.blog.published) == (("1",), (), [])
     result = await setup.platform.send(ME, setup.intent, (draft,))
-    (post,) = setup.blog.seen
+    (post,) = setup.blog.published
     assert (result.ids, result.urls) == (("1",), ("https://dev.to/me/1",))
     assert (post["body_markdown"], post["tags"]) == ("First, boil it.  \nThen wait.", ["webdev", "c", "a", "b"])
     assert post["ai_disclosure_level"] == "some_ai"
 
 
 def test_rendering_is_deterministic():
-    setup = Desk()
+    setup = DevToSetup()
     assert setup.platform.render(POST, ME, SEED) == setup.intent
 
 
@@ -69,56 +69,56 @@ def test_rendering_is_deterministic():
     ],
 )
 def test_front_matter_in_text_is_neutralized(text, sent):
-    assert plain_start(text) == sent
+    assert escape_front_matter(text) == sent
 
 
 async def test_lost_draft_is_found_by_title_and_text():
-    setup = Desk()
-    assert await setup.platform.look_up(ME, setup.intent, (), NOW) is None
+    setup = DevToSetup()
+    assert await setup.platform.find_post(ME, setup.intent, (), NOW) is None
     setup.blog.faults.extend([None, Fault.CUT_AFTER])
     with pytest.raises(UnknownOutcomeError):
         await setup.platform.send(ME, setup.intent, ())
     assert setup.blog.posts[0]["title"] == "Tea   time"
-    found = await setup.platform.look_up(ME, setup.intent, (), NOW)
+    found = await setup.platform.find_post(ME, setup.intent, (), NOW)
     assert (found.ids, found.evidence) == (("1",), Evidence.READ_BACK)
-    other = setup.platform.render(blog_post(NOW, "# Tea time\n\nAnother text."), ME, SEED)
-    assert await setup.platform.look_up(ME, other, (), NOW) is None
+    other = setup.platform.render(make_post(NOW, "# Tea time\n\nAnother text."), ME, SEED)
+    assert await setup.platform.find_post(ME, other, (), NOW) is None
 
 
 async def test_draft_is_found_among_many():
-    setup = Desk()
-    for number in range(2 * PAGE + 1):
-        await setup.platform.send(ME, setup.platform.render(blog_post(NOW, f"# T\n\n{number}"), ME, SEED), ())
-    found = await setup.platform.look_up(ME, setup.platform.render(blog_post(NOW, "# T\n\n3"), ME, SEED), (), NOW)
+    setup = DevToSetup()
+    for number in range(2 * PAGE_SIZE + 1):
+        await setup.platform.send(ME, setup.platform.render(make_post(NOW, f"# T\n\n{number}"), ME, SEED), ())
+    found = await setup.platform.find_post(ME, setup.platform.render(make_post(NOW, "# T\n\n3"), ME, SEED), (), NOW)
     assert found.ids == ("4",)
 
 
 async def test_lost_publication_is_found_in_author_list():
-    setup = Desk()
+    setup = DevToSetup()
     draft = await setup.platform.send(ME, setup.intent, ())
-    assert await setup.platform.look_up(ME, setup.intent, (draft,), NOW) is None
+    assert await setup.platform.find_post(ME, setup.intent, (draft,), NOW) is None
     setup.blog.faults.append(Fault.GARBAGE_AFTER)
     with pytest.raises(UnknownOutcomeError):
         await setup.platform.send(ME, setup.intent, (draft,))
-    found = await setup.platform.look_up(ME, setup.intent, (draft,), NOW)
+    found = await setup.platform.find_post(ME, setup.intent, (draft,), NOW)
     assert found.urls == ("https://dev.to/me/1",)
 
 
 async def test_same_article_of_earlier_day_is_not_matched():
-    setup = Desk()
+    setup = DevToSetup()
     await setup.post()
     setup.clock.now += timedelta(days=1)
-    repeated = setup.platform.render(blog_post(setup.clock.now, POST.parts[0]), ME, SEED)
-    assert await setup.platform.look_up(ME, repeated, (), setup.clock.now) is None
+    repeated = setup.platform.render(make_post(setup.clock.now, POST.parts[0]), ME, SEED)
+    assert await setup.platform.find_post(ME, repeated, (), setup.clock.now) is None
     with pytest.raises(RefusedPostError, match="already been taken"):
         await setup.platform.send(ME, repeated, ())
 
 
 async def test_connect_returns_author_and_disclosure():
-    setup = Desk()
+    setup = DevToSetup()
     connected = await setup.platform.connect("", KEYS)
-    assert (connected.account, connected.secrets) == (ME, KEYS)
-    assert (await setup.platform.connect("https://dev.to", {"key": "k3y"})).secrets["disclosure"] == "not_disclosed"
+    assert (connected.account, connected.credentials) == (ME, KEYS)
+    assert (await setup.platform.connect("https://dev.to", {"key": "k3y"})).credentials["disclosure"] == "not_disclosed"
     with pytest.raises(LoginError):
         await setup.platform.connect("", {"key": "no"})
     with pytest.raises(RefusedPostError):
@@ -126,44 +126,44 @@ async def test_connect_returns_author_and_disclosure():
 
 
 def test_overlong_title_is_a_problem():
-    setup = Desk()
-    assert setup.platform.problems(blog_post(NOW, title="x" * 129), ME)
-    assert not setup.platform.problems(blog_post(NOW, title="x" * 128), ME)
+    setup = DevToSetup()
+    assert setup.platform.validate(make_post(NOW, title="x" * 129), ME)
+    assert not setup.platform.validate(make_post(NOW, title="x" * 128), ME)
 
 
 async def test_metrics_are_read_where_available():
-    setup = Desk()
+    setup = DevToSetup()
     await setup.post()
-    assert await setup.platform.figures(ME, ["1", "9"]) == {"1": Figures(), "9": None}
+    assert await setup.platform.metrics(ME, ["1", "9"]) == {"1": PostMetrics(), "9": None}
     setup.blog.posts[0].update(public_reactions_count=5, comments_count=0, page_views_count=80)
-    assert await setup.platform.figures(ME, ["1"]) == {"1": Figures(likes=5, replies=0, impressions=80)}
+    assert await setup.platform.metrics(ME, ["1"]) == {"1": PostMetrics(likes=5, replies=0, impressions=80)}
 
 
 async def test_deleted_article_is_unpublished():
-    setup = Desk()
+    setup = DevToSetup()
     result = await setup.post()
     await setup.platform.delete(ME, result)
-    assert (setup.blog.seen, len(setup.blog.posts)) == ([], 1)
-    assert await setup.platform.figures(ME, ["1"]) == {"1": None}
+    assert (setup.blog.published, len(setup.blog.posts)) == ([], 1)
+    assert await setup.platform.metrics(ME, ["1"]) == {"1": None}
 
 
 async def test_unreadable_list_raises_not_sent():
-    setup = Desk()
+    setup = DevToSetup()
     setup.blog.faults.append(Fault.BROKEN_AFTER)
     with pytest.raises(NotSentError):
-        await setup.platform.look_up(ME, setup.intent, (), NOW)
+        await setup.platform.find_post(ME, setup.intent, (), NOW)
 
 
-@given(course=courses)
-async def test_article_is_published_at_most_once_under_faults(course):
-    setup = Desk()
-    setup.blog.faults.extend(course)
+@given(faults=fault_sequences)
+async def test_article_is_published_at_most_once_under_faults(faults):
+    setup = DevToSetup()
+    setup.blog.faults.extend(faults)
 
     def assert_published_at_most_once() -> None:
-        assert len(setup.blog.seen) <= 1
+        assert len(setup.blog.published) <= 1
 
     delivery = await deliver(setup.platform, ME, setup.intent, setup.clock, assert_published_at_most_once)
     setup.clock.now += 100 * SECOND
-    setup.blog.arrive()
+    setup.blog.deliver_late()
     assert_published_at_most_once()
-    assert bool(setup.blog.seen) == (delivery.state is State.SENT) or delivery.state is State.NEEDS_USER
+    assert bool(setup.blog.published) == (delivery.state is DeliveryState.SENT) or delivery.state is DeliveryState.NEEDS_USER

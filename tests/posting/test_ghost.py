@@ -6,20 +6,20 @@ import httpx
 import pytest
 from hypothesis import given
 
-from copydesk.posting.delivery import State
-from copydesk.posting.ghost import Ghost, token
-from copydesk.posting.http import Caller
+from copydesk.posting.delivery import DeliveryState
+from copydesk.posting.ghost import Ghost, create_token
+from copydesk.posting.http import PlatformClient
 from copydesk.posting.keys import short_key
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    Figures,
+    PostMetrics,
     LoginError,
     NotSentError,
     RefusedPostError,
     UnknownOutcomeError,
 )
-from fake_blogs import PICTURE, SECOND, SEED, Clock, Fault, Kept, blog_post, courses, deliver
+from fake_blogs import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, make_post, fault_sequences, deliver
 from fake_ghost import FakeGhost
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
@@ -28,22 +28,22 @@ ME = Account(platform="ghost", server="https://blog.example", id="https://blog.e
 SLUG = f"tea-steam-{short_key(SEED)}"
 
 
-class Desk:
+class GhostSetup:
     """A fake blog and a platform that posts to it."""
 
     def __init__(self) -> None:
-        self.clock = Clock(NOW)
+        self.clock = FakeClock(NOW)
         self.blog = FakeGhost(self.clock)
-        self.platform = Ghost(Caller(self.blog), Kept(key=KEY), clock=self.clock)
-        self.intent = self.platform.render(blog_post(NOW, tags=("Tea",)), ME, SEED)
+        self.platform = Ghost(PlatformClient(self.blog), InMemorySecrets(key=KEY), clock=self.clock)
+        self.intent = self.platform.render(make_post(NOW, tags=("Tea",)), ME, SEED)
 
 
 async def test_article_is_created_as_draft_then_published():
-    setup = Desk()
+    setup = GhostSetup()
     draft = await setup.platform.send(ME, setup.intent, ())
-    assert (draft.ids, draft.urls, setup.blog.seen) == (("65f0",), (), [])
+    assert (draft.ids, draft.urls, setup.blog.published) == (("65f0",), (), [])
     result = await setup.platform.send(ME, setup.intent, (draft,))
-    (post,) = setup.blog.seen
+    (post,) = setup.blog.published
     assert (result.ids, result.urls) == (("65f0",), (f"https://blog.example/{SLUG}/",))
     assert (post["title"], post["tags"]) == ("Tea & steam", [{"name": "Tea"}])
     assert "&lt;script&gt;" in post["html"]
@@ -51,44 +51,44 @@ async def test_article_is_created_as_draft_then_published():
 
 
 def test_rendering_is_deterministic():
-    setup = Desk()
-    assert setup.platform.render(blog_post(NOW, tags=("Tea",)), ME, SEED) == setup.intent
+    setup = GhostSetup()
+    assert setup.platform.render(make_post(NOW, tags=("Tea",)), ME, SEED) == setup.intent
 
 
 async def test_existing_draft_is_reused():
-    setup = Desk()
+    setup = GhostSetup()
     await setup.platform.send(ME, setup.intent, ())
     second = await setup.platform.send(ME, setup.intent, ())
     assert (second.evidence, len(setup.blog.posts)) == (Evidence.READ_BACK, 1)
 
 
 async def test_lost_steps_are_found_by_slug_then_id():
-    setup = Desk()
-    assert await setup.platform.look_up(ME, setup.intent, (), NOW) is None
+    setup = GhostSetup()
+    assert await setup.platform.find_post(ME, setup.intent, (), NOW) is None
     setup.blog.faults.extend([None, Fault.CUT_AFTER])
     with pytest.raises(UnknownOutcomeError):
         await setup.platform.send(ME, setup.intent, ())
-    draft = await setup.platform.look_up(ME, setup.intent, (), NOW)
-    assert await setup.platform.look_up(ME, setup.intent, (draft,), NOW) is None
+    draft = await setup.platform.find_post(ME, setup.intent, (), NOW)
+    assert await setup.platform.find_post(ME, setup.intent, (draft,), NOW) is None
     setup.blog.faults.extend([None, Fault.CUT_AFTER])
     with pytest.raises(UnknownOutcomeError):
         await setup.platform.send(ME, setup.intent, (draft,))
-    found = await setup.platform.look_up(ME, setup.intent, (draft,), NOW)
+    found = await setup.platform.find_post(ME, setup.intent, (draft,), NOW)
     assert (found.ids, found.evidence) == (draft.ids, Evidence.READ_BACK)
 
 
 async def test_concurrently_edited_post_is_unknown():
-    setup = Desk()
+    setup = GhostSetup()
     draft = await setup.platform.send(ME, setup.intent, ())
-    setup.blog.changed_meanwhile = 1
+    setup.blog.conflicts_left = 1
     with pytest.raises(UnknownOutcomeError, match="Someone else"):
         await setup.platform.send(ME, setup.intent, (draft,))
-    assert await setup.platform.look_up(ME, setup.intent, (draft,), NOW) is None
+    assert await setup.platform.find_post(ME, setup.intent, (draft,), NOW) is None
     assert (await setup.platform.send(ME, setup.intent, (draft,))).urls
 
 
 async def test_deleted_draft_cannot_be_published():
-    setup = Desk()
+    setup = GhostSetup()
     draft = await setup.platform.send(ME, setup.intent, ())
     setup.blog.posts.clear()
     with pytest.raises(RefusedPostError):
@@ -96,7 +96,7 @@ async def test_deleted_draft_cannot_be_published():
 
 
 async def test_published_post_is_not_published_twice():
-    setup = Desk()
+    setup = GhostSetup()
     draft = await setup.platform.send(ME, setup.intent, ())
     await setup.platform.send(ME, setup.intent, (draft,))
     count = len(setup.blog.requests)
@@ -108,19 +108,19 @@ async def test_published_post_is_not_published_twice():
 
 
 async def test_pictures_are_uploaded_before_post():
-    setup = Desk()
-    await setup.platform.send(ME, setup.intent, (), (PICTURE, PICTURE))
+    setup = GhostSetup()
+    await setup.platform.send(ME, setup.intent, (), (IMAGE, IMAGE))
     (post,) = setup.blog.posts
     assert (post["feature_image"], post["feature_image_alt"]) == ("https://blog.example/1.png", 'A "cup"')
     assert post["html"].endswith('<img src="https://blog.example/2.png" alt="A &quot;cup&quot;"></figure>')
-    assert (setup.blog.images[0]["file"], setup.blog.images[0]["filename"]) == (PICTURE.content, f"{SLUG}.png")
+    assert (setup.blog.images[0]["file"], setup.blog.images[0]["filename"]) == (IMAGE.content, f"{SLUG}.png")
 
 
 async def test_failed_upload_prevents_post():
-    setup = Desk()
+    setup = GhostSetup()
     setup.blog.faults.extend([None, Fault.CUT_AFTER])
     with pytest.raises(NotSentError):
-        await setup.platform.send(ME, setup.intent, (), (PICTURE,))
+        await setup.platform.send(ME, setup.intent, (), (IMAGE,))
     assert setup.blog.posts == []
 
 
@@ -130,16 +130,16 @@ async def test_unsafe_id_has_unknown_outcome():
             return httpx.Response(404, json={"errors": [{"message": "Not found."}]})
         return httpx.Response(201, json={"posts": [{"id": "../users", "status": "draft"}]})
 
-    setup = Desk()
-    platform = Ghost(Caller(httpx.MockTransport(answer)), Kept(key=KEY), clock=setup.clock)
+    setup = GhostSetup()
+    platform = Ghost(PlatformClient(httpx.MockTransport(answer)), InMemorySecrets(key=KEY), clock=setup.clock)
     with pytest.raises(UnknownOutcomeError):
         await platform.send(ME, setup.intent, ())
 
 
 async def test_connect_returns_blog_integration():
-    setup = Desk()
+    setup = GhostSetup()
     connected = await setup.platform.connect("https://blog.example/ghost/", {"key": KEY})
-    assert (connected.account, connected.secrets) == (ME, {"key": KEY})
+    assert (connected.account, connected.credentials) == (ME, {"key": KEY})
     assert await setup.platform.check(ME) == ME
     with pytest.raises(LoginError, match="Invalid token"):
         await setup.platform.connect("https://blog.example", {"key": f"{FakeGhost.name}:{'0' * 64}"})
@@ -148,39 +148,39 @@ async def test_connect_returns_blog_integration():
 @pytest.mark.parametrize("key", ["", "abc", "abc:", ":00", "abc:xyz", "abc:0"])
 def test_malformed_key_is_refused_without_revealing_it(key):
     with pytest.raises(LoginError) as caught:
-        token(key, NOW)
+        create_token(key, NOW)
     assert not key or key not in str(caught.value)
 
 
 async def test_token_is_created_per_request():
-    setup = Desk()
+    setup = GhostSetup()
     draft = await setup.platform.send(ME, setup.intent, ())
     setup.clock.now += timedelta(minutes=6)
     assert await setup.platform.send(ME, setup.intent, (draft,))
 
 
 async def test_deleting_twice_is_no_error():
-    setup = Desk()
+    setup = GhostSetup()
     draft = await setup.platform.send(ME, setup.intent, ())
     result = await setup.platform.send(ME, setup.intent, (draft,))
-    assert await setup.platform.figures(ME, ["65f0", "65f9"]) == {"65f0": Figures(), "65f9": None}
+    assert await setup.platform.metrics(ME, ["65f0", "65f9"]) == {"65f0": PostMetrics(), "65f9": None}
     await setup.platform.delete(ME, result)
     await setup.platform.delete(ME, result)
-    assert await setup.platform.figures(ME, ["65f0"]) == {"65f0": None}
+    assert await setup.platform.metrics(ME, ["65f0"]) == {"65f0": None}
 
 
-@given(course=courses)
-async def test_article_is_published_at_most_once_under_faults(course):
-    setup = Desk()
-    setup.blog.faults.extend(course)
+@given(faults=fault_sequences)
+async def test_article_is_published_at_most_once_under_faults(faults):
+    setup = GhostSetup()
+    setup.blog.faults.extend(faults)
 
     def assert_published_at_most_once() -> None:
-        assert len(setup.blog.seen) <= 1
+        assert len(setup.blog.published) <= 1
 
     delivery = await deliver(setup.platform, ME, setup.intent, setup.clock, assert_published_at_most_once)
     setup.clock.now += 100 * SECOND
-    setup.blog.arrive()
+    setup.blog.deliver_late()
     assert_published_at_most_once()
-    assert bool(setup.blog.seen) == (delivery.state is State.SENT) or delivery.state is State.NEEDS_USER
-    if delivery.state is State.SENT:
-        assert delivery.made[-1].ids == (setup.blog.seen[0]["id"],)
+    assert bool(setup.blog.published) == (delivery.state is DeliveryState.SENT) or delivery.state is DeliveryState.NEEDS_USER
+    if delivery.state is DeliveryState.SENT:
+        assert delivery.made[-1].ids == (setup.blog.published[0]["id"],)

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from copydesk.errors import RefusedAddressError
-from copydesk.posting.http import Answer, Caller, unread, when_again, wrong
+from copydesk.errors import PrivateAddressError
+from copydesk.posting.http import Response, PlatformClient, error_for_read, retry_at, error_for_write
 from copydesk.posting.platform import LoginError, NotSentError, RefusedPostError, UnknownOutcomeError
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
@@ -14,19 +14,19 @@ URL = "https://social.example/api"
 TOKEN = "cd-planted-token"
 
 
-def caller(answers) -> Caller:
-    return Caller(httpx.MockTransport(answers), asking=1)
+def make_client(handler) -> PlatformClient:
+    return PlatformClient(httpx.MockTransport(handler), timeout=1)
 
 
-def raising(error: Exception):
+def raise_error(error: Exception):
     def answer(request: httpx.Request) -> httpx.Response:
         raise error
 
     return answer
 
 
-def answered(status: int, **headers: str) -> Answer:
-    return Answer(status=status, headers={name.replace("_", "-"): value for name, value in headers.items()}, body=b"")
+def make_response(status: int, **headers: str) -> Response:
+    return Response(status=status, headers={name.replace("_", "-"): value for name, value in headers.items()}, body=b"")
 
 
 async def test_request_is_sent_unchanged():
@@ -36,10 +36,10 @@ async def test_request_is_sent_unchanged():
         received.append(request)
         return httpx.Response(201, json={"id": "1"})
 
-    response = await caller(respond).ask(
+    response = await make_client(respond).request(
         "POST", URL, json={"text": "Héllo"}, params={"a": "b c"}, headers={"x-key": "k"}
     )
-    assert (response.status, response.good, response.read(dict[str, str])) == (201, True, {"id": "1"})
+    assert (response.status, response.is_success, response.decode(dict[str, str])) == (201, True, {"id": "1"})
     assert str(received[0].url) == f"{URL}?a=b+c"
     assert (received[0].content, received[0].headers["x-key"]) == ('{"text":"Héllo"}'.encode(), "k")
 
@@ -49,12 +49,12 @@ async def test_request_is_sent_unchanged():
     [
         httpx.ConnectError("refused"),
         httpx.ConnectTimeout("slow"),
-        RefusedAddressError("10.0.0.1 is not a public address."),
+        PrivateAddressError("10.0.0.1 is not a public address."),
     ],
 )
 async def test_failed_connection_sends_nothing(error):
     with pytest.raises(NotSentError):
-        await caller(raising(error)).ask("POST", URL)
+        await make_client(raise_error(error)).request("POST", URL)
 
 
 @pytest.mark.parametrize(
@@ -70,29 +70,29 @@ async def test_failed_connection_sends_nothing(error):
 )
 async def test_broken_connection_has_unknown_outcome(error):
     with pytest.raises(UnknownOutcomeError):
-        await caller(raising(error)).ask("POST", URL)
+        await make_client(raise_error(error)).request("POST", URL)
 
 
 async def test_oversized_response_has_unknown_outcome():
     with pytest.raises(UnknownOutcomeError, match="larger than 4 MB"):
-        await caller(lambda _: httpx.Response(200, content=b"x" * (4 * 2**20 + 1))).ask("GET", URL)
+        await make_client(lambda _: httpx.Response(200, content=b"x" * (4 * 2**20 + 1))).request("GET", URL)
 
 
 async def test_unreadable_response_has_unknown_outcome():
     for body in (b"<html>", b"[1]", b"\xff"):
         with pytest.raises(UnknownOutcomeError):
-            Answer(status=200, headers={}, body=body).read(dict[str, str])
+            Response(status=200, headers={}, body=body).decode(dict[str, str])
 
 
 async def test_header_with_line_break_is_not_sent():
     with pytest.raises(NotSentError):
-        await caller(lambda _: httpx.Response(200)).ask("GET", URL, headers={"authorization": "a\r\nx: y"})
+        await make_client(lambda _: httpx.Response(200)).request("GET", URL, headers={"authorization": "a\r\nx: y"})
 
 
 async def test_errors_do_not_contain_token():
     for error in (httpx.ReadError("cut"), httpx.ConnectError("refused")):
         with pytest.raises((UnknownOutcomeError, NotSentError)) as caught:
-            await caller(raising(error)).ask("POST", URL, headers={"authorization": f"Bearer {TOKEN}"})
+            await make_client(raise_error(error)).request("POST", URL, headers={"authorization": f"Bearer {TOKEN}"})
         descriptions, error_in_chain = [], caught.value
         while error_in_chain is not None:
             descriptions.append(repr(vars(error_in_chain)) + str(error_in_chain))
@@ -111,21 +111,21 @@ async def test_errors_do_not_contain_token():
     ],
 )
 def test_write_status_maps_to_error(status, kind):
-    assert type(wrong(answered(status), "social.example", NOW)) is kind
+    assert type(error_for_write(make_response(status), "social.example", NOW)) is kind
 
 
 def test_configured_status_is_not_login_error():
-    assert type(wrong(answered(403), "x.example", NOW, login=frozenset({401}))) is RefusedPostError
+    assert type(error_for_write(make_response(403), "x.example", NOW, login_statuses=frozenset({401}))) is RefusedPostError
 
 
 def test_failed_read_changes_nothing():
-    assert type(unread(answered(500), "social.example", NOW)) is NotSentError
-    assert type(unread(answered(401), "social.example", NOW)) is LoginError
+    assert type(error_for_read(make_response(500), "social.example", NOW)) is NotSentError
+    assert type(error_for_read(make_response(401), "social.example", NOW)) is LoginError
 
 
 def test_platform_message_is_cleaned_and_shortened():
     platform_text = "No.\x1b]0;pwned\x07\n" + "y" * 1000
-    message = wrong(answered(422), "social.example", NOW, says=platform_text).message
+    message = error_for_write(make_response(422), "social.example", NOW, explanation=platform_text).message
     assert "\x1b" not in message
     assert "\n" not in message
     assert len(message) < 330
@@ -143,7 +143,7 @@ def test_platform_message_is_cleaned_and_shortened():
 )
 def test_retry_time_is_read_from_headers(headers, wait):
     expected = None if wait is None else NOW + timedelta(seconds=wait)
-    assert when_again(answered(429, **headers).headers, NOW) == expected
+    assert retry_at(make_response(429, **headers).headers, NOW) == expected
 
 
 async def test_endless_response_times_out():
@@ -151,4 +151,4 @@ async def test_endless_response_times_out():
         raise TimeoutError
 
     with pytest.raises(UnknownOutcomeError):
-        await Caller(httpx.MockTransport(slow), asking=0.01).ask("POST", URL)
+        await PlatformClient(httpx.MockTransport(slow), timeout=0.01).request("POST", URL)

@@ -9,35 +9,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.posting.http import Caller
+from copydesk.posting.http import PlatformClient
 from copydesk.posting.linkedin import LinkedIn
-from copydesk.posting.linkedin_text import little, made_at
+from copydesk.posting.linkedin_text import to_little_text, creation_time
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    Figures,
+    PostMetrics,
     LoginError,
     NotSentError,
-    Picture,
+    PostImage,
     Post,
     RefusedPostError,
     UnknownOutcomeError,
 )
-from fake_linkedin import FakeLinkedIn, read_little
-from faulty_server import FAULTS, NOW, SEED, Clock, KeptSecrets, delivered
+from fake_linkedin import FakeLinkedIn, parse_little_text
+from faulty_server import FAULTS, NOW, SEED, FakeClock, RecordingSecrets, run_delivery
 
 ME = Account(platform="linkedin", server="https://api.linkedin.com", id="abc-1", name="Jo Doe")
-PICTURE = Picture(content=b"\x89PNG", media_type="image/png", width=1, height=1, alt="A dot.")
+PICTURE = PostImage(content=b"\x89PNG", media_type="image/png", width=1, height=1, alt="A dot.")
 
 
-class World:
+class LinkedInSetup:
     """The platform, a fake server, and the clock and credentials that both use."""
 
     def __init__(self, *, probe: bool = False) -> None:
-        self.clock = Clock()
+        self.clock = FakeClock()
         self.server = FakeLinkedIn(self.clock)
-        self.secrets = KeptSecrets(access_token="token", expires_at=(NOW + timedelta(days=60)).isoformat())
-        self.linkedin = LinkedIn(self.server.caller, self.secrets, clock=self.clock, probe_by_repeating=probe)
+        self.secrets = RecordingSecrets(access_token="token", expires_at=(NOW + timedelta(days=60)).isoformat())
+        self.linkedin = LinkedIn(self.server.client, self.secrets, clock=self.clock, probe_by_repeating=probe)
 
     def intent(self, text: str = "One.", alts: tuple[str, ...] = ()):
         return self.linkedin.render(post(text, alts), ME, SEED)
@@ -47,14 +47,14 @@ def post(text: str, alts: tuple[str, ...] = (), format: Format = Format.SHORT) -
     return Post(format=format, parts=(text,), at=NOW, alts=alts)
 
 
-async def lose(world: World, intent, fault: str = "cut_after") -> None:
-    world.server.faults.append(fault)
+async def lose_response(setup: LinkedInSetup, intent, fault: str = "cut_after") -> None:
+    setup.server.faults.append(fault)
     with pytest.raises(UnknownOutcomeError):
-        await world.linkedin.send(ME, intent, ())
+        await setup.linkedin.send(ME, intent, ())
 
 
 async def test_post_returns_urn_and_url():
-    setup = World()
+    setup = LinkedInSetup()
     result = await setup.linkedin.send(ME, setup.intent(), ())
     assert result.ids == (setup.server.posts[0]["urn"],)
     assert result.urls == (f"https://www.linkedin.com/feed/update/{result.ids[0]}/",)
@@ -63,16 +63,16 @@ async def test_post_returns_urn_and_url():
 
 @given(st.text(max_size=60) | st.text("#ab_(){}[]|@<>*~\\ .", max_size=40))
 def test_escaping_loses_no_text(text):
-    assert read_little(little(text)) == text
+    assert parse_little_text(to_little_text(text)) == text
 
 
 def test_hashtags_and_links_are_preserved():
-    assert little("A #tag (b_c).") == r"A {hashtag|\#|tag} \(b\_c\)."
-    assert little("https://example.com/a_b#part #12") == r"https://example.com/a\_b\#part \#12"
+    assert to_little_text("A #tag (b_c).") == r"A {hashtag|\#|tag} \(b\_c\)."
+    assert to_little_text("https://example.com/a_b#part #12") == r"https://example.com/a\_b\#part \#12"
 
 
 async def test_pictures_have_alt_texts():
-    setup = World()
+    setup = LinkedInSetup()
     await setup.linkedin.send(ME, setup.intent("One.", ("A dot.",)), (), (PICTURE,))
     await setup.linkedin.send(ME, setup.intent("Two.", ("A dot.", "A dot.")), (), (PICTURE, PICTURE))
     image = {"id": "urn:li:image:0", "altText": "A dot."}
@@ -81,12 +81,12 @@ async def test_pictures_have_alt_texts():
         "1",
         "2",
     ]
-    assert set(setup.server.pictures.values()) == {PICTURE.content}
+    assert set(setup.server.images.values()) == {PICTURE.content}
 
 
 @pytest.mark.parametrize("faults", [["cut_after"], ["none", "cut_before"], ["500"], ["none", "500_after"]])
 async def test_failed_upload_prevents_post(faults):
-    setup = World()
+    setup = LinkedInSetup()
     setup.server.faults.extend(faults)
     with pytest.raises((NotSentError, UnknownOutcomeError)) as caught:
         await setup.linkedin.send(ME, setup.intent("One.", ("",)), (), (PICTURE,))
@@ -96,15 +96,15 @@ async def test_failed_upload_prevents_post(faults):
 
 async def test_missing_picture_prevents_post():
     with pytest.raises(RefusedPostError):
-        await World().linkedin.send(ME, World().intent("One.", ("A dot.",)), ())
+        await LinkedInSetup().linkedin.send(ME, LinkedInSetup().intent("One.", ("A dot.",)), ())
 
 
 @pytest.mark.parametrize(
     "url", ["https://evil.example/", "http://www.linkedin.com/1", "https://linkedin.com.evil.org/"]
 )
 async def test_token_is_not_sent_to_other_hosts(url):
-    setup = World()
-    setup.server.upload = url
+    setup = LinkedInSetup()
+    setup.server.upload_url = url
     with pytest.raises(NotSentError):
         await setup.linkedin.send(ME, setup.intent("One.", ("",)), (), (PICTURE,))
     assert len(setup.server.requests) == 1
@@ -126,7 +126,7 @@ async def test_token_is_not_sent_to_other_hosts(url):
 )
 async def test_response_maps_to_error(status, error):
     transport = httpx.MockTransport(lambda _: httpx.Response(status, json={"message": "No.", "code": "X"}))
-    platform = LinkedIn(Caller(transport), KeptSecrets(access_token="cd-planted"), clock=Clock())
+    platform = LinkedIn(PlatformClient(transport), RecordingSecrets(access_token="cd-planted"), clock=FakeClock())
     with pytest.raises(error) as caught:
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
     assert type(caught.value) is error
@@ -136,123 +136,123 @@ async def test_response_maps_to_error(status, error):
 @pytest.mark.parametrize("headers", [{}, {"x-restli-id": "urn:li:share:"}, {"x-restli-id": "urn:li:share:1/../2"}])
 async def test_response_without_id_has_unknown_outcome(headers):
     transport = httpx.MockTransport(lambda _: httpx.Response(201, headers=headers))
-    platform = LinkedIn(Caller(transport), KeptSecrets(access_token="t"), clock=Clock())
+    platform = LinkedIn(PlatformClient(transport), RecordingSecrets(access_token="t"), clock=FakeClock())
     with pytest.raises(UnknownOutcomeError):
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
 
 
 async def test_duplicate_of_earlier_post_is_refused():
-    setup = World()
+    setup = LinkedInSetup()
     result = await setup.linkedin.send(ME, setup.intent(), ())
-    setup.clock.move(hours=5)
+    setup.clock.advance(hours=5)
     with pytest.raises(RefusedPostError) as caught:
         await setup.linkedin.send(ME, setup.intent(), ())
     assert result.urls[0] in caught.value.message
 
 
 async def test_duplicate_of_recent_post_may_be_ours():
-    setup = World()
+    setup = LinkedInSetup()
     await setup.linkedin.send(ME, setup.intent(), ())
     with pytest.raises(UnknownOutcomeError, match="feed/update"):
         await setup.linkedin.send(ME, setup.intent(), ())
 
 
 async def test_lost_post_cannot_be_read_back():
-    setup = World()
-    await lose(setup, setup.intent())
-    assert not setup.linkedin.trust(ME).can_look
+    setup = LinkedInSetup()
+    await lose_response(setup, setup.intent())
+    assert not setup.linkedin.guarantees(ME).can_read_back
     with pytest.raises(UnknownOutcomeError, match="your profile"):
-        await setup.linkedin.look_up(ME, setup.intent(), (), NOW)
+        await setup.linkedin.find_post(ME, setup.intent(), (), NOW)
     assert len(setup.server.requests) == 1
 
 
 @pytest.mark.parametrize(("fault", "evidence"), [("cut_after", "duplicate_answer"), ("cut_before", "answered")])
 async def test_probe_finds_or_creates_lost_post(fault, evidence):
     """If the user allows it, the same post is sent again: the refusal of the duplicate identifies the first one."""
-    setup = World(probe=True)
-    await lose(setup, setup.intent(), fault)
-    setup.clock.move(seconds=90)
-    found = await setup.linkedin.look_up(ME, setup.intent(), (), NOW)
+    setup = LinkedInSetup(probe=True)
+    await lose_response(setup, setup.intent(), fault)
+    setup.clock.advance(seconds=90)
+    found = await setup.linkedin.find_post(ME, setup.intent(), (), NOW)
     assert (found.ids, found.evidence) == ((setup.server.posts[0]["urn"],), Evidence(evidence))
     assert len(setup.server.posts) == 1
 
 
 async def test_probe_waits_for_first_request():
-    setup = World(probe=True)
-    await lose(setup, setup.intent())
+    setup = LinkedInSetup(probe=True)
+    await lose_response(setup, setup.intent())
     with pytest.raises(NotSentError) as caught:
-        await setup.linkedin.look_up(ME, setup.intent(), (), NOW)
+        await setup.linkedin.find_post(ME, setup.intent(), (), NOW)
     assert caught.value.retry_after == NOW + timedelta(seconds=90)
 
 
 async def test_probe_is_limited():
     """Not with pictures, not a second time, and not after an hour."""
-    setup = World(probe=True)
-    await lose(setup, setup.intent())
+    setup = LinkedInSetup(probe=True)
+    await lose_response(setup, setup.intent())
     intent_with_picture = setup.intent("One.", ("A dot.",))
-    setup.clock.move(minutes=2)
+    setup.clock.advance(minutes=2)
     with pytest.raises(UnknownOutcomeError):
-        await setup.linkedin.look_up(ME, intent_with_picture, (), NOW)
+        await setup.linkedin.find_post(ME, intent_with_picture, (), NOW)
     setup.server.faults.append("cut_before")
     for _ in range(2):
         with pytest.raises(UnknownOutcomeError):
-            await setup.linkedin.look_up(ME, setup.intent(), (), NOW)
-    other = World(probe=True)
-    other.clock.move(hours=1)
+            await setup.linkedin.find_post(ME, setup.intent(), (), NOW)
+    other = LinkedInSetup(probe=True)
+    other.clock.advance(hours=1)
     with pytest.raises(UnknownOutcomeError):
-        await other.linkedin.look_up(ME, other.intent(), (), NOW)
+        await other.linkedin.find_post(ME, other.intent(), (), NOW)
     assert len(setup.server.requests) == 2
     assert other.server.requests == []
 
 
 async def test_probe_ignores_post_of_other_time():
-    setup = World(probe=True)
+    setup = LinkedInSetup(probe=True)
     await setup.linkedin.send(ME, setup.intent(), ())
-    setup.clock.move(hours=5)
+    setup.clock.advance(hours=5)
     first_sent_at = setup.clock.now
-    setup.clock.move(minutes=2)
+    setup.clock.advance(minutes=2)
     with pytest.raises(UnknownOutcomeError, match="another time"):
-        await setup.linkedin.look_up(ME, setup.intent(), (), first_sent_at)
+        await setup.linkedin.find_post(ME, setup.intent(), (), first_sent_at)
 
 
 def test_urn_contains_creation_time():
-    assert made_at(f"urn:li:share:{int(NOW.timestamp() * 1000) << 22}") == NOW
-    assert made_at("urn:li:share:6") is None
-    assert made_at("urn:li:share:" + "9" * 20) is None
+    assert creation_time(f"urn:li:share:{int(NOW.timestamp() * 1000) << 22}") == NOW
+    assert creation_time("urn:li:share:6") is None
+    assert creation_time("urn:li:share:" + "9" * 20) is None
 
 
 async def test_expired_token_is_not_used():
-    setup = World()
-    setup.clock.move(days=61)
+    setup = LinkedInSetup()
+    setup.clock.advance(days=61)
     with pytest.raises(LoginError, match="Connect the account again"):
         await setup.linkedin.send(ME, setup.intent(), ())
     assert setup.server.requests == []
 
 
 async def test_browser_sign_in_connects_account():
-    setup = World()
+    setup = LinkedInSetup()
     client_credentials = {"client_id": "app", "client_secret": "hush"}
-    sign_in = await setup.linkedin.begin(LinkedIn.home, client_credentials, "http://127.0.0.1:8398/callback")
+    sign_in = await setup.linkedin.start_sign_in(LinkedIn.default_server, client_credentials, "http://127.0.0.1:8398/callback")
     authorization = parse_qs(urlsplit(sign_in.url).query)
     assert (authorization["state"], authorization["scope"]) == ([sign_in.state], ["openid profile w_member_social"])
     assert "hush" not in sign_in.url
-    connected = await setup.linkedin.finish(LinkedIn.home, sign_in, "code")
+    connected = await setup.linkedin.finish_sign_in(LinkedIn.default_server, sign_in, "code")
     assert connected.account == ME
-    assert set(connected.secrets) == {"access_token", "expires_at"}
+    assert set(connected.credentials) == {"access_token", "expires_at"}
     assert str(setup.server.requests[0].url) == "https://www.linkedin.com/oauth/v2/accessToken"
-    rejected = await setup.linkedin.begin(
-        LinkedIn.home, {**client_credentials, "client_secret": "bad"}, "http://127.0.0.1:8398/"
+    rejected = await setup.linkedin.start_sign_in(
+        LinkedIn.default_server, {**client_credentials, "client_secret": "bad"}, "http://127.0.0.1:8398/"
     )
     with pytest.raises(LoginError):
-        await setup.linkedin.finish(LinkedIn.home, rejected, "code")
+        await setup.linkedin.finish_sign_in(LinkedIn.default_server, rejected, "code")
 
 
 async def test_unreported_metrics_are_none():
-    assert await World().linkedin.figures(ME, ["urn:li:share:1"]) == {"urn:li:share:1": Figures()}
+    assert await LinkedInSetup().linkedin.metrics(ME, ["urn:li:share:1"]) == {"urn:li:share:1": PostMetrics()}
 
 
 async def test_deleting_twice_is_no_error():
-    setup = World()
+    setup = LinkedInSetup()
     result = await setup.linkedin.send(ME, setup.intent(), ())
     await setup.linkedin.delete(ME, result)
     await setup.linkedin.delete(ME, result)
@@ -260,10 +260,10 @@ async def test_deleting_twice_is_no_error():
 
 
 def test_validation_reports_problems():
-    platform = World().linkedin
+    platform = LinkedInSetup().linkedin
 
     def messages(candidate: Post) -> list[str]:
-        return [problem.message for problem in platform.problems(candidate, ME)]
+        return [problem.message for problem in platform.validate(candidate, ME)]
 
     assert messages(post("x" * 3000)) == []
     assert messages(post("_" * 3000)) == []  # counted without escapes
@@ -276,10 +276,10 @@ def test_validation_reports_problems():
 @given(faults=st.lists(st.sampled_from(FAULTS), max_size=20), probe=st.booleans(), jitter=st.floats(0, 1))
 @settings(max_examples=150, deadline=None)
 async def test_post_is_created_at_most_once_under_faults(faults, probe, jitter):
-    setup = World(probe=probe)
+    setup = LinkedInSetup(probe=probe)
     setup.server.faults.extend(faults)
-    delivery = await delivered(setup.linkedin, ME, setup.intent("One & #two."), setup.clock, jitter=jitter)
-    setup.server.arrive(everything=True)
+    delivery = await run_delivery(setup.linkedin, ME, setup.intent("One & #two."), setup.clock, jitter=jitter)
+    setup.server.deliver_late(everything=True)
     posts = setup.server.posts
     assert len(posts) <= 1
     if delivery.state == "sent" or not faults:
@@ -290,9 +290,9 @@ async def test_post_is_created_at_most_once_under_faults(faults, probe, jitter):
 
 @pytest.mark.parametrize("server", ["http://elsewhere.example", "https://me@elsewhere.example", "https://a.example/?b"])
 async def test_code_is_not_sent_to_unsafe_server(server):
-    setup = World()
+    setup = LinkedInSetup()
     client_credentials = {"client_id": "app", "client_secret": "hush"}
-    sign_in = await setup.linkedin.begin(server, client_credentials, "https://localhost/")
+    sign_in = await setup.linkedin.start_sign_in(server, client_credentials, "https://localhost/")
     with pytest.raises(RefusedPostError):
-        await setup.linkedin.finish(server, sign_in, "code")
+        await setup.linkedin.finish_sign_in(server, sign_in, "code")
     assert setup.server.requests == []

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.posting.delivery import State
-from copydesk.posting.mastodon.search import MOST_PAGES, PAGE, likeness, plain
-from copydesk.posting.platform import Evidence, LoginError, Made, NotSentError, UnknownOutcomeError
-from fake_mastodon import GOTOSOCIAL, MASTODON, MASTODON_4, MASTODON_46, PLEROMA, FakeMastodon, Fault, as_html
-from mastodon_fixtures import NOW, Here
-from mastodon_runs import run
+from copydesk.posting.delivery import DeliveryState
+from copydesk.posting.mastodon.search import MAX_PAGES, PAGE_SIZE, normalize_text, html_to_text
+from copydesk.posting.platform import Evidence, LoginError, StepResult, NotSentError, UnknownOutcomeError
+from fake_mastodon import GOTOSOCIAL, MASTODON, MASTODON_4, MASTODON_46, PLEROMA, FakeMastodon, Fault, render_html
+from mastodon_fixtures import NOW, MastodonSetup
+from mastodon_runs import run_delivery
 
-KINDS = [MASTODON, MASTODON_46, MASTODON_4, GOTOSOCIAL, PLEROMA]
+SERVERS = [MASTODON, MASTODON_46, MASTODON_4, GOTOSOCIAL, PLEROMA]
 TEXTS = [
     "Plain.",
     "  Ends in white space \n",
@@ -28,80 +28,80 @@ TEXTS = [
 MINUTE = timedelta(minutes=1)
 
 
-@pytest.fixture(params=KINDS, ids=lambda kind: f"{kind.name} {kind.version}")
-def here(request: pytest.FixtureRequest) -> Here:
-    return Here(request.param)
+@pytest.fixture(params=SERVERS, ids=lambda kind: f"{kind.name} {kind.version}")
+def setup(request: pytest.FixtureRequest) -> MastodonSetup:
+    return MastodonSetup(request.param)
 
 
-async def looked(here: Here, text: str, made: tuple[Made, ...] = (), *, since=NOW) -> Made | None:
-    parts = ["Before."] * len(made) + [text]
-    return await here.platform.look_up(here.me, here.intent(*parts), made, since)
+async def find(setup: MastodonSetup, text: str, completed: tuple[StepResult, ...] = (), *, since=NOW) -> StepResult | None:
+    parts = ["Before."] * len(completed) + [text]
+    return await setup.platform.find_post(setup.account, setup.render(*parts), completed, since)
 
 
 @pytest.mark.parametrize("text", TEXTS)
-async def test_post_is_found_by_text(here, text):
-    here.server.write("Another one.")
-    status = here.server.write(text.strip())
-    here.server.write("A later one.")
-    found = await looked(here, text)
-    assert found == Made(
+async def test_post_is_found_by_text(setup, text):
+    setup.server.write("Another one.")
+    status = setup.server.write(text.strip())
+    setup.server.write("A later one.")
+    found = await find(setup, text)
+    assert found == StepResult(
         ids=(status.id,), urls=(f"https://social.example/@me/{status.id}",), evidence=Evidence.READ_BACK
     )
 
 
-async def test_other_posts_are_not_matched(here):
-    here.server.write("Nearly the same")
-    here.server.write("The same", account="2000")
-    here.server.write("The same", reblog_of="000900")
-    here.server.write("The same", at=NOW - 3 * MINUTE)
-    assert await looked(here, "The same") is None
+async def test_other_posts_are_not_matched(setup):
+    setup.server.write("Nearly the same")
+    setup.server.write("The same", account="2000")
+    setup.server.write("The same", reblog_of="000900")
+    setup.server.write("The same", at=NOW - 3 * MINUTE)
+    assert await find(setup, "The same") is None
 
 
-async def test_slightly_slow_server_clock_is_tolerated(here):
-    status = here.server.write("The same", at=NOW - 1.9 * MINUTE)
-    found = await looked(here, "The same")
+async def test_slightly_slow_server_clock_is_tolerated(setup):
+    status = setup.server.write("The same", at=NOW - 1.9 * MINUTE)
+    found = await find(setup, "The same")
     assert found is not None
     assert found.ids == (status.id,)
 
 
-async def test_reply_must_answer_same_parent(here):
-    parent = here.server.write("Before.")
-    completed = (Made(ids=(parent.id,), urls=()),)
-    here.server.write("The same")
-    assert await looked(here, "The same", completed) is None
-    answer = here.server.write("The same", parent=parent.id)
-    found = await looked(here, "The same", completed)
+async def test_reply_must_answer_same_parent(setup):
+    parent = setup.server.write("Before.")
+    completed = (StepResult(ids=(parent.id,), urls=()),)
+    setup.server.write("The same")
+    assert await find(setup, "The same", completed) is None
+    answer = setup.server.write("The same", parent=parent.id)
+    found = await find(setup, "The same", completed)
     assert found is not None
     assert found.ids == (answer.id,)
-    assert (await looked(here, "The same")).ids != found.ids
+    assert (await find(setup, "The same")).ids != found.ids
 
 
-async def test_pages_are_searched_back_to_first_request(here):
-    here.server.write("Too early", at=NOW - 3 * MINUTE)
-    status = here.server.write("The same")
-    for number in range(2 * PAGE + 5):
-        here.server.write(f"Later {number}")
-    assert (await looked(here, "The same")).ids == (status.id,)
-    assert await looked(here, "Not the same") is None
-    assert await looked(here, "Too early") is None
+async def test_pages_are_searched_back_to_first_request(setup):
+    setup.server.write("Too early", at=NOW - 3 * MINUTE)
+    status = setup.server.write("The same")
+    for number in range(2 * PAGE_SIZE + 5):
+        setup.server.write(f"Later {number}")
+    assert (await find(setup, "The same")).ids == (status.id,)
+    assert await find(setup, "Not the same") is None
+    assert await find(setup, "Too early") is None
 
 
 async def test_search_beyond_page_limit_is_unknown():
-    setup = Here(GOTOSOCIAL)
-    for number in range(MOST_PAGES * PAGE + 1):
-        setup.server.write(f"Post {number}")
+    setup = MastodonSetup(GOTOSOCIAL)
+    for number in range(MAX_PAGES * PAGE_SIZE + 1):
+        setup.server.add_status(f"Post {number}")
     with pytest.raises(UnknownOutcomeError, match="more posts"):
-        await looked(setup, "Not there")
+        await find(setup, "Not there")
 
 
 async def test_circular_pages_end_search():
-    setup = Here(GOTOSOCIAL)
-    status = setup.server.write("Not it")
-    listed = setup.server._shown(status)
-    setup.server._answer = lambda request: httpx.Response(200, json=[listed])
+    setup = MastodonSetup(GOTOSOCIAL)
+    status = setup.server.add_status("Not it")
+    listed = setup.server._to_json(status)
+    setup.server._respond = lambda request: httpx.Response(200, json=[listed])
     with pytest.raises(UnknownOutcomeError):
-        await looked(setup, "Not there")
-    assert len(setup.server.asked) == 2
+        await find(setup, "Not there")
+    assert len(setup.server.received) == 2
 
 
 @pytest.mark.parametrize(
@@ -116,89 +116,89 @@ async def test_circular_pages_end_search():
         (401, LoginError),
     ],
 )
-async def test_failed_search_is_not_absent(here, fault, error):
-    here.server.faults["GET /api/v1/accounts/1090/statuses"].append(fault)
+async def test_failed_search_is_not_absent(setup, fault, error):
+    setup.server.faults["GET /api/v1/accounts/1090/statuses"].append(fault)
     with pytest.raises(error):
-        await looked(here, "The same")
+        await find(setup, "The same")
 
 
 async def test_unreadable_source_is_not_absent():
-    setup = Here(MASTODON)
-    status = setup.server.write("The same")
+    setup = MastodonSetup(MASTODON)
+    status = setup.server.add_status("The same")
     setup.server.faults[f"GET /api/v1/statuses/{status.id}/source"].append(500)
     with pytest.raises(NotSentError):
-        await looked(setup, "The same")
+        await find(setup, "The same")
 
 
 @given(st.text(alphabet=string.ascii_letters + string.digits + " \n.,:/@#&<>'\"-_?=äß漢", max_size=200))
 @settings(max_examples=200, deadline=None)
 def test_text_matches_its_html(text):
-    assert likeness(plain(as_html(text))) == likeness(text)
+    assert normalize_text(html_to_text(render_html(text))) == normalize_text(text)
 
 
 @pytest.mark.parametrize("piece", ["<", "<p", "<br ", "&#", "@a", "@a@", "<p>@"])
 def test_hostile_markup_takes_linear_time(piece):
-    likeness(plain(piece * 200_000))
+    normalize_text(html_to_text(piece * 200_000))
 
 
 async def test_source_decides_when_html_differs():
-    setup = Here(MASTODON)
-    status = setup.server.write("(c) :cat: -- it's")
-    original = setup.server._shown
-    setup.server._shown = lambda listed_status: original(listed_status) | {"content": "<p>© 🐈 — it’s</p>"}
-    assert (await looked(setup, "(c) :cat: -- it's")).ids == (status.id,)
+    setup = MastodonSetup(MASTODON)
+    status = setup.server.add_status("(c) :cat: -- it's")
+    original = setup.server._to_json
+    setup.server._to_json = lambda listed_status: original(listed_status) | {"content": "<p>© 🐈 — it’s</p>"}
+    assert (await find(setup, "(c) :cat: -- it's")).ids == (status.id,)
 
 
 async def test_listed_boost_is_not_matched():
-    setup = Here(PLEROMA)
-    boost = setup.server.write("The same")
-    original = setup.server._shown
-    setup.server._shown = lambda listed_status: original(listed_status) | {"reblog": {"id": "1"}}
-    assert await looked(setup, "The same") is None
+    setup = MastodonSetup(PLEROMA)
+    boost = setup.server.add_status("The same")
+    original = setup.server._to_json
+    setup.server._to_json = lambda listed_status: original(listed_status) | {"reblog": {"id": "1"}}
+    assert await find(setup, "The same") is None
     assert boost in setup.server.statuses
 
 
 # Complete deliveries under faults.
 
-SENDING = [fault for fault in Fault if fault is not Fault.WALL]
-LOOKING = [Fault.CUT_BEFORE, Fault.BROKEN_BEFORE, Fault.THROTTLED, Fault.GARBAGE_AFTER]
+SEND_FAULTS = [fault for fault in Fault if fault is not Fault.WALL]
+LOOKUP_FAULTS = [Fault.CUT_BEFORE, Fault.BROKEN_BEFORE, Fault.THROTTLED, Fault.GARBAGE_AFTER]
 
 
-def whole(server: FakeMastodon, parts: list[str]) -> bool:
+def is_complete(server: FakeMastodon, parts: list[str]) -> bool:
     before: list[str | None] = [None, *parts[:-1]]
-    return server.said() == list(zip(parts, before, strict=True))
+    return server.posted_texts() == list(zip(parts, before, strict=True))
 
 
 @given(
-    st.sampled_from(KINDS),
-    st.lists(st.none() | st.sampled_from(SENDING), max_size=2),
-    st.lists(st.none() | st.sampled_from(LOOKING), max_size=2),
+    st.sampled_from(SERVERS),
+    st.lists(st.none() | st.sampled_from(SEND_FAULTS), max_size=2),
+    st.lists(st.none() | st.sampled_from(LOOKUP_FAULTS), max_size=2),
     st.integers(1, 3),
 )
 @settings(max_examples=300, deadline=None)
-async def test_thread_is_posted_once_in_order_after_two_faults(kind, sending, looking, count):
-    setup = Here(kind)
+async def test_thread_is_posted_once_in_order_after_two_faults(software, send_faults, lookup_faults, count):
+    setup = MastodonSetup(software)
     parts = [f"Part {number}." for number in range(count)]
-    setup.server.faults["POST /api/v1/statuses"] = deque(sending)
-    setup.server.faults["GET /api/v1/accounts/1090/statuses"] = deque(looking)
-    delivery = await run(setup.platform, setup.me, setup.intent(*parts), setup.clock, waiting=setup.server.arrive)
-    setup.server.arrive()
-    assert delivery.state is State.SENT, delivery.error
-    assert whole(setup.server, parts)
+    setup.server.faults["POST /api/v1/statuses"] = deque(send_faults)
+    setup.server.faults["GET /api/v1/accounts/1090/statuses"] = deque(lookup_faults)
+    delivery = await run_delivery(setup.platform, setup.account, setup.render(*parts), setup.clock, on_wait=setup.server.deliver_late)
+    setup.server.deliver_late()
+    assert delivery.state is DeliveryState.SENT, delivery.error
+    assert is_complete(setup.server, parts)
     assert [result.ids[0] for result in delivery.made] == [status.id for status in setup.server.statuses]
 
 
-@given(st.sampled_from(KINDS), st.lists(st.sampled_from(SENDING), min_size=3, max_size=12), st.integers(1, 2))
+@given(st.sampled_from(SERVERS), st.lists(st.sampled_from(SEND_FAULTS), min_size=3, max_size=12), st.integers(1, 2))
 @settings(max_examples=200, deadline=None)
 async def test_many_faults_post_nothing_twice(kind, sending, count):
-    setup = Here(kind)
+    setup = MastodonSetup(kind)
     parts = [f"Part {number}." for number in range(count)]
     setup.server.faults["POST /api/v1/statuses"] = deque(sending)
-    delivery = await run(setup.platform, setup.me, setup.intent(*parts), setup.clock, waiting=setup.server.arrive)
-    setup.server.arrive()
-    texts = [text for text, _ in setup.server.said()]
+    delivery = await run_delivery(setup.platform, setup.account, setup.render(*parts), setup.clock, on_wait=setup.server.deliver_late)
+    setup.server.deliver_late()
+    texts = [text for text, _ in setup.server.posted_texts()]
     assert texts == parts[: len(texts)]
-    if delivery.state is State.SENT:
-        assert whole(setup.server, parts)
+    if delivery.state is DeliveryState.SENT:
+        assert is_complete(setup.server, parts)
     else:
-        assert delivery.state in (State.NEEDS_USER, State.ABANDONED)
+        assert delivery.state in (DeliveryState.NEEDS_USER, DeliveryState.ABANDONED)

@@ -5,85 +5,85 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from copydesk.posting.http import Answer, Caller
-from copydesk.posting.oauth import Access, Granted, as_secrets, grant, harmless
+from copydesk.posting.http import Response, PlatformClient
+from copydesk.posting.oauth import AuthorizedClient, TokenResponse, to_credentials, parse_token_response, as_repeatable
 from copydesk.posting.platform import Account, LoginError, NotSentError, UnknownOutcomeError
-from faulty_server import NOW, Clock, KeptSecrets
+from faulty_server import NOW, FakeClock, RecordingSecrets
 
 ME = Account(platform="any", server="https://any.example", id="1", name="me")
 URL = "https://any.example/token"
 
 
-def answer(status: int, body: bytes) -> Answer:
-    return Answer(status=status, headers={}, body=body)
+def make_response(status: int, body: bytes) -> Response:
+    return Response(status=status, headers={}, body=body)
 
 
-class Server:
+class TokenServer:
     """Accepts only the newest token; records (token, number of saves so far) per request."""
 
-    def __init__(self, secrets: KeptSecrets) -> None:
-        self.secrets, self.good, self.seen = secrets, "old", []
+    def __init__(self, secrets: RecordingSecrets) -> None:
+        self.secrets, self.good, self.received = secrets, "old", []
 
     def take(self, request: httpx.Request) -> httpx.Response:
         token = request.headers["authorization"].removeprefix("Bearer ")
-        self.seen.append((token, len(self.secrets.kept)))
+        self.received.append((token, len(self.secrets.saved)))
         return httpx.Response(200 if token == self.good else 401)
 
-    async def renew(self, account, held) -> Granted:
+    async def renew(self, account, held) -> TokenResponse:
         self.good = held["access_token"] + "+"
-        return Granted(access_token=self.good, expires_in=7200)
+        return TokenResponse(access_token=self.good, expires_in=7200)
 
 
-def access(server: Server, clock: Clock, *, renews: bool = True) -> Access:
-    caller = Caller(httpx.MockTransport(server.take))
+def make_access(server: TokenServer, clock: FakeClock, *, renews: bool = True) -> AuthorizedClient:
+    caller = PlatformClient(httpx.MockTransport(server.take))
     renew = server.renew if renews else None
-    return Access(caller, server.secrets, clock, renew=renew, early=timedelta(minutes=10))
+    return AuthorizedClient(caller, server.secrets, clock, refresh=renew, refresh_before=timedelta(minutes=10))
 
 
 async def test_new_token_is_saved_before_use():
-    server = Server(KeptSecrets(access_token="old", expires_at=(NOW + timedelta(minutes=5)).isoformat(), more="kept"))
-    assert (await access(server, Clock()).ask(ME, "GET", URL)).good
-    assert server.seen == [("old+", 1)]
-    assert server.secrets.held["more"] == "kept"
-    assert server.secrets.held["expires_at"] == "2026-02-10T11:00:00.000Z"
+    server = TokenServer(RecordingSecrets(access_token="old", expires_at=(NOW + timedelta(minutes=5)).isoformat(), more="kept"))
+    assert (await make_access(server, FakeClock()).request(ME, "GET", URL)).is_success
+    assert server.received == [("old+", 1)]
+    assert server.secrets.secrets["more"] == "kept"
+    assert server.secrets.secrets["expires_at"] == "2026-02-10T11:00:00.000Z"
 
 
 async def test_rejected_token_is_renewed_once():
-    server = Server(KeptSecrets(access_token="old"))
+    server = TokenServer(RecordingSecrets(access_token="old"))
     server.good = "another"
-    assert (await access(server, Clock()).ask(ME, "POST", URL)).good
-    assert server.seen == [("old", 0), ("old+", 1)]
+    assert (await make_access(server, FakeClock()).request(ME, "POST", URL)).is_success
+    assert server.received == [("old", 0), ("old+", 1)]
 
 
 async def test_token_renewed_elsewhere_is_used():
-    server = Server(KeptSecrets(access_token="old"))
-    tokens = access(server, Clock())
-    assert await tokens.token(ME, spent="older") == "old"
-    assert server.secrets.kept == []
+    server = TokenServer(RecordingSecrets(access_token="old"))
+    tokens = make_access(server, FakeClock())
+    assert await tokens.access_token(ME, rejected="older") == "old"
+    assert server.secrets.saved == []
 
 
-@pytest.mark.parametrize(("left", "works"), [(1, True), (-1, False)])
-async def test_old_token_is_used_until_expiry(left, works):
-    ends = (NOW + timedelta(minutes=left)).isoformat()
-    server = Server(KeptSecrets(access_token="old", expires_at=ends))
-    response = access(server, Clock(), renews=False).ask(ME, "GET", URL)
+@pytest.mark.parametrize(("minutes", "works"), [(1, True), (-1, False)])
+async def test_old_token_is_used_until_expiry(minutes, works):
+    ends = (NOW + timedelta(minutes=minutes)).isoformat()
+    server = TokenServer(RecordingSecrets(access_token="old", expires_at=ends))
+    response = make_access(server, FakeClock(), renews=False).request(ME, "GET", URL)
     if works:
-        assert (await response).good
+        assert (await response).is_success
     else:
         with pytest.raises(LoginError):
             await response
 
 
 async def test_unsavable_token_is_not_used():
-    server = Server(KeptSecrets(access_token="old", expires_at=NOW.isoformat()))
+    server = TokenServer(RecordingSecrets(access_token="old", expires_at=NOW.isoformat()))
 
     async def fail_to_save(account, secrets):
         raise OSError("No space left on device")
 
-    server.secrets.keep = fail_to_save
+    server.secrets.save = fail_to_save
     with pytest.raises(OSError, match="No space"):
-        await access(server, Clock()).ask(ME, "GET", URL)
-    assert server.seen == []
+        await make_access(server, FakeClock()).request(ME, "GET", URL)
+    assert server.received == []
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,13 @@ async def test_unsavable_token_is_not_used():
 )
 def test_token_error_is_classified(status, body, error):
     with pytest.raises(error) as caught:
-        grant(answer(status, body), URL, NOW)
+        parse_token_response(make_response(status, body), URL, NOW)
     assert type(caught.value) is error
 
 
 def test_invalid_expiry_is_not_saved():
     for seconds in (None, 0, -5, 10**12):
-        assert as_secrets(Granted(access_token="a", expires_in=seconds), NOW) == {"access_token": "a"}
+        assert to_credentials(TokenResponse(access_token="a", expires_in=seconds), NOW) == {"access_token": "a"}
 
 
 async def test_side_effect_free_request_may_be_retried():
@@ -114,5 +114,5 @@ async def test_side_effect_free_request_may_be_retried():
         raise UnknownOutcomeError("Cut.")
 
     with pytest.raises(NotSentError) as caught:
-        await harmless(lose_response())
+        await as_repeatable(lose_response())
     assert caught.value.__context__ is None

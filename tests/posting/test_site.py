@@ -6,16 +6,16 @@ import httpx
 import msgspec
 import pytest
 
-from copydesk.posting.http import Answer, Caller
+from copydesk.posting.http import Response, PlatformClient
 from copydesk.posting.platform import LoginError, NotSentError, RefusedPostError, UnknownOutcomeError
-from copydesk.posting.site import Site, explanation, own_server, shown
+from copydesk.posting.site import Site, error_text, parse_server_url, link_urls
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 
 
-def site(status: int, **answer) -> Site:
+def make_site(status: int, **response) -> Site:
     return Site(
-        Caller(httpx.MockTransport(lambda _: httpx.Response(status, **answer))), "https://blog.example", {}, NOW
+        PlatformClient(httpx.MockTransport(lambda _: httpx.Response(status, **response))), "https://blog.example", {}, NOW
     )
 
 
@@ -31,7 +31,7 @@ def site(status: int, **answer) -> Site:
     ],
 )
 def test_https_or_local_address_is_accepted(given_address, address):
-    assert own_server(given_address) == address
+    assert parse_server_url(given_address) == address
 
 
 @pytest.mark.parametrize(
@@ -53,48 +53,48 @@ def test_https_or_local_address_is_accepted(given_address, address):
 )
 def test_other_address_is_refused(address):
     with pytest.raises(RefusedPostError):
-        own_server(address)
+        parse_server_url(address)
 
 
 async def test_only_platform_404_means_missing():
-    assert await site(404, json={"message": "No post."}).seek("/1", dict) is None
+    assert await make_site(404, json={"message": "No post."}).get_or_none("/1", dict) is None
     with pytest.raises(NotSentError):
-        await site(404, text="<h1>nginx</h1>").seek("/1", dict)
+        await make_site(404, text="<h1>nginx</h1>").get_or_none("/1", dict)
     with pytest.raises(NotSentError):
-        await site(404, json={"message": "No route."}).look("/1", dict)
+        await make_site(404, json={"message": "No route."}).get("/1", dict)
 
 
 async def test_redirect_error_names_target():
     with pytest.raises(NotSentError, match="sends requests on to https"):
-        await site(301, headers={"location": "https://www.example/"}).look("", dict)
+        await make_site(301, headers={"location": "https://www.example/"}).get("", dict)
     with pytest.raises(NotSentError, match="status 301"):
-        await site(301, headers={"location": "javascript:x"}).look("", dict)
+        await make_site(301, headers={"location": "javascript:x"}).get("", dict)
 
 
 async def test_unreadable_response_is_unknown_only_when_writing():
     with pytest.raises(NotSentError):
-        await site(200, text="<html>").look("", dict)
+        await make_site(200, text="<html>").get("", dict)
     with pytest.raises(NotSentError):
-        await site(200, text="<html>").prepare("", dict)
+        await make_site(200, text="<html>").create_prerequisite("", dict)
     with pytest.raises(UnknownOutcomeError):
-        await site(200, text="<html>").make("POST", "", dict)
+        await make_site(200, text="<html>").create("POST", "", dict)
 
 
 @pytest.mark.parametrize(("status", "kind"), [(500, NotSentError), (413, RefusedPostError), (401, LoginError)])
 async def test_prepare_error_may_be_retried(status, kind):
     with pytest.raises(kind):
-        await site(status, text="").prepare("", dict)
+        await make_site(status, text="").create_prerequisite("", dict)
 
 
 async def test_firewall_403_is_not_login_error():
     with pytest.raises(RefusedPostError):
-        await site(403, text="<html>blocked").make("POST", "", dict)
+        await make_site(403, text="<html>blocked").create("POST", "", dict)
     with pytest.raises(LoginError):
-        await site(403, json={"message": "You may not."}).make("POST", "", dict)
+        await make_site(403, json={"message": "You may not."}).create("POST", "", dict)
 
 
 @pytest.mark.parametrize(
-    ("body", "says"),
+    ("body", "message"),
     [
         ({"message": "a"}, "a"),
         ({"error": "a", "error_description": "b"}, "b"),
@@ -104,10 +104,10 @@ async def test_firewall_403_is_not_login_error():
         ([], ""),
     ],
 )
-def test_explanation_reads_platform_error_formats(body, says):
-    assert explanation(Answer(status=400, headers={}, body=msgspec.json.encode(body))) == says
+def test_explanation_reads_platform_error_formats(body, message):
+    assert error_text(Response(status=400, headers={}, body=msgspec.json.encode(body))) == message
 
 
 def test_only_web_address_becomes_link():
-    assert shown("https://blog.example/1") == ("https://blog.example/1",)
-    assert shown("javascript:alert(1)") == shown("") == shown("https://a@b.example") == ()
+    assert link_urls("https://blog.example/1") == ("https://blog.example/1",)
+    assert link_urls("javascript:alert(1)") == link_urls("") == link_urls("https://a@b.example") == ()

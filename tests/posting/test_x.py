@@ -13,45 +13,45 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.posting.cost import cost
-from copydesk.posting.delivery import Move, next_move
+from copydesk.posting.cost import post_cost
+from copydesk.posting.delivery import NextAction, next_action
 from copydesk.posting.fake import FakePlatform, FakeServer
-from copydesk.posting.http import Caller
-from copydesk.posting.oauth import challenge
+from copydesk.posting.http import PlatformClient
+from copydesk.posting.oauth import code_challenge
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    Figures,
+    PostMetrics,
     LoginError,
-    Made,
+    StepResult,
     NotSentError,
-    Picture,
+    PostImage,
     Post,
     RefusedPostError,
     UnknownOutcomeError,
 )
 from copydesk.posting.x import X
-from copydesk.posting.x_posts import XPost, made_at, same
+from copydesk.posting.x_posts import XPost, creation_time, has_text
 from fake_x import CREATE_POST, FakeX
-from faulty_server import FAULTS, NOW, SEED, Clock, KeptSecrets, delivered
+from faulty_server import FAULTS, NOW, SEED, FakeClock, RecordingSecrets, run_delivery
 
 ME = Account(platform="x", server="https://api.x.com", id="12", name="me")
-PICTURE = Picture(content=b"\x89PNG", media_type="image/png", width=1, height=1, alt="A dot.")
+PICTURE = PostImage(content=b"\x89PNG", media_type="image/png", width=1, height=1, alt="A dot.")
 
 
-class World:
+class XSetup:
     """The platform, a fake server, and the clock and credentials that both use."""
 
     def __init__(self, **rules: bool) -> None:
-        self.clock = Clock()
+        self.clock = FakeClock()
         self.server = FakeX(self.clock, **rules)
         ends = (NOW + timedelta(hours=2)).isoformat()
         held = {"access_token": "access-0", "refresh_token": "refresh-0", "expires_at": ends, "client_id": "app"}
-        self.secrets = KeptSecrets(**held)
+        self.secrets = RecordingSecrets(**held)
 
     @property
     def x(self) -> X:
-        return X(self.server.caller, self.secrets, clock=self.clock)
+        return X(self.server.client, self.secrets, clock=self.clock)
 
 
 def post(*parts: str, alts: tuple[str, ...] = ()) -> Post:
@@ -60,7 +60,7 @@ def post(*parts: str, alts: tuple[str, ...] = ()) -> Post:
 
 
 async def test_thread_is_posted_as_replies():
-    setup = World()
+    setup = XSetup()
     intent = setup.x.render(post("One.", "Two."), ME, SEED)
     first = await setup.x.send(ME, intent, ())
     second = await setup.x.send(ME, intent, (first,))
@@ -73,23 +73,23 @@ async def test_thread_is_posted_as_replies():
 
 
 def test_rendering_is_deterministic_and_nfc():
-    platform = World().x
+    platform = XSetup().x
     assert platform.render(post("cafe\u0301"), ME, SEED) == platform.render(post("cafe\u0301"), ME, SEED)
     assert platform.render(post("cafe\u0301"), ME, SEED).steps[0].body == {"text": "café"}
 
 
 async def test_pictures_are_attached_to_first_part():
-    setup = World()
+    setup = XSetup()
     intent = setup.x.render(post("One.", "Two.", alts=("A dot.",)), ME, SEED)
     first = await setup.x.send(ME, intent, (), (PICTURE,))
     await setup.x.send(ME, intent, (first,), (PICTURE,))
     assert [len(posted["media"]) for posted in setup.server.posts] == [1, 0]
-    assert setup.server.alts == {setup.server.posts[0]["media"][0]: "A dot."}
-    assert (await setup.x.look_up(ME, intent, (), NOW)).ids == first.ids
+    assert setup.server.alt_texts == {setup.server.posts[0]["media"][0]: "A dot."}
+    assert (await setup.x.find_post(ME, intent, (), NOW)).ids == first.ids
 
 
 async def test_failed_upload_prevents_post():
-    setup = World()
+    setup = XSetup()
     setup.server.faults.append("cut_after")
     with pytest.raises(NotSentError):
         await setup.x.send(ME, setup.x.render(post("One.", alts=("",)), ME, SEED), (), (PICTURE,))
@@ -104,10 +104,10 @@ async def test_failed_upload_prevents_post():
 @settings(max_examples=30)
 async def test_request_body_matches_openapi_schema(parts, parent, pictures):
     """The schema is that of X's OpenAPI document, as far as fake_x includes it."""
-    setup = World()
+    setup = XSetup()
     intent = setup.x.render(post(*parts), ME, SEED)
     for position in range(len(parts)):
-        completed = [Made(ids=(str(parent),), urls=())] * position
+        completed = [StepResult(ids=(str(parent),), urls=())] * position
         try:
             await setup.x.send(ME, intent, completed, [PICTURE] * pictures)
         except UnknownOutcomeError:
@@ -144,8 +144,8 @@ async def test_response_maps_to_error(status, detail, error):
             return httpx.Response(200, json={"access_token": "b", "refresh_token": "c", "expires_in": 7200})
         return httpx.Response(status, json={"detail": detail})
 
-    secrets = KeptSecrets(access_token="cd-planted", refresh_token="r", client_id="app")
-    platform = X(Caller(httpx.MockTransport(answer)), secrets, clock=Clock())
+    secrets = RecordingSecrets(access_token="cd-planted", refresh_token="r", client_id="app")
+    platform = X(PlatformClient(httpx.MockTransport(answer)), secrets, clock=FakeClock())
     with pytest.raises(error) as caught:
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
     assert type(caught.value) is error
@@ -156,14 +156,14 @@ async def test_response_maps_to_error(status, detail, error):
     "body", [b"{}", b'{"data":{}}', b'{"data":{"id":"../1"}}', b'{"data":{"id":"1\\n"}}', b"[", b""]
 )
 async def test_response_without_id_has_unknown_outcome(body):
-    secrets = KeptSecrets(access_token="a", client_id="app")
-    platform = X(Caller(httpx.MockTransport(lambda _: httpx.Response(201, content=body))), secrets, clock=Clock())
+    secrets = RecordingSecrets(access_token="a", client_id="app")
+    platform = X(PlatformClient(httpx.MockTransport(lambda _: httpx.Response(201, content=body))), secrets, clock=FakeClock())
     with pytest.raises(UnknownOutcomeError):
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
 
 
 async def test_refused_reply_suggests_long_post():
-    setup = World(takes_replies=False)
+    setup = XSetup(takes_replies=False)
     intent = setup.x.render(post("One.", "Two."), ME, SEED)
     first = await setup.x.send(ME, intent, ())
     with pytest.raises(RefusedPostError, match="One long post is an alternative"):
@@ -174,7 +174,7 @@ async def test_rate_limit_reset_is_respected():
     reset = str(int(NOW.timestamp()) + 120)
     headers = {"x-rate-limit-remaining": "0", "x-rate-limit-reset": reset}
     transport = httpx.MockTransport(lambda _: httpx.Response(429, headers=headers))
-    platform = X(Caller(transport), KeptSecrets(access_token="a", client_id="app"), clock=Clock())
+    platform = X(PlatformClient(transport), RecordingSecrets(access_token="a", client_id="app"), clock=FakeClock())
     with pytest.raises(NotSentError) as caught:
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
     assert caught.value.retry_after == NOW + timedelta(minutes=2)
@@ -192,60 +192,60 @@ REWRITTEN = [
 
 @pytest.mark.parametrize("text", REWRITTEN)
 async def test_rewritten_post_is_found_by_text(text):
-    setup = World()
+    setup = XSetup()
     setup.server.faults.append("cut_after")
     intent = setup.x.render(post(text), ME, SEED)
     with pytest.raises(UnknownOutcomeError):
         await setup.x.send(ME, intent, ())
-    found = await setup.x.look_up(ME, intent, (), NOW)
+    found = await setup.x.find_post(ME, intent, (), NOW)
     assert (found.ids, found.evidence) == ((setup.server.posts[0]["id"],), Evidence.READ_BACK)
 
 
 async def test_other_text_parent_or_time_is_not_matched():
-    setup = World()
+    setup = XSetup()
     intent = setup.x.render(post("One.", "Two."), ME, SEED)
     old = await setup.x.send(ME, intent, ())
-    setup.clock.move(minutes=3)
-    assert await setup.x.look_up(ME, intent, (), setup.clock.now) is None
-    assert (await setup.x.look_up(ME, intent, (), NOW)).ids == old.ids
+    setup.clock.advance(minutes=3)
+    assert await setup.x.find_post(ME, intent, (), setup.clock.now) is None
+    assert (await setup.x.find_post(ME, intent, (), NOW)).ids == old.ids
     other = setup.x.render(post("One!"), ME, SEED)
-    assert await setup.x.look_up(ME, other, (), NOW) is None
-    assert await setup.x.look_up(ME, setup.x.render(post("Zero.", "One."), ME, SEED), (old,), NOW) is None
+    assert await setup.x.find_post(ME, other, (), NOW) is None
+    assert await setup.x.find_post(ME, setup.x.render(post("Zero.", "One."), ME, SEED), (old,), NOW) is None
 
 
 async def test_search_reads_all_pages_and_takes_first_match():
-    setup = World(refuses_duplicates=False)
-    setup.server.page = 1
+    setup = XSetup(refuses_duplicates=False)
+    setup.server.page_size = 1
     intent = setup.x.render(post("One."), ME, SEED)
     first = await setup.x.send(ME, intent, ())
-    setup.clock.move(seconds=1)
+    setup.clock.advance(seconds=1)
     await setup.x.send(ME, intent, ())
     await setup.x.send(ME, setup.x.render(post("Two."), ME, SEED), ())
-    assert (await setup.x.look_up(ME, intent, (), NOW)).ids == first.ids
+    assert (await setup.x.find_post(ME, intent, (), NOW)).ids == first.ids
 
 
 async def test_endless_pages_are_unknown():
     page = {"meta": {"result_count": 0, "next_token": "more"}}
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=page))
-    platform = X(Caller(transport), KeptSecrets(access_token="a", client_id="app"), clock=Clock())
+    platform = X(PlatformClient(transport), RecordingSecrets(access_token="a", client_id="app"), clock=FakeClock())
     with pytest.raises(UnknownOutcomeError):
-        await platform.look_up(ME, platform.render(post("One."), ME, SEED), (), NOW)
+        await platform.find_post(ME, platform.render(post("One."), ME, SEED), (), NOW)
 
 
 @pytest.mark.parametrize("body", [{}, {"errors": [{"title": "No"}]}, {"meta": {"result_count": 3}}, {"meta": {}}])
 async def test_incomplete_list_is_not_taken_as_empty(body):
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=body))
-    platform = X(Caller(transport), KeptSecrets(access_token="a", client_id="app"), clock=Clock())
+    platform = X(PlatformClient(transport), RecordingSecrets(access_token="a", client_id="app"), clock=FakeClock())
     with pytest.raises(UnknownOutcomeError):
-        await platform.look_up(ME, platform.render(post("One."), ME, SEED), (), NOW)
+        await platform.find_post(ME, platform.render(post("One."), ME, SEED), (), NOW)
 
 
 @pytest.mark.parametrize("fault", ["refused", "cut_before", "500", "429"])
 async def test_failed_search_raises_not_sent(fault):
-    setup = World()
+    setup = XSetup()
     setup.server.faults.append(fault)
     with pytest.raises(NotSentError):
-        await setup.x.look_up(ME, setup.x.render(post("One."), ME, SEED), (), NOW)
+        await setup.x.find_post(ME, setup.x.render(post("One."), ME, SEED), (), NOW)
 
 
 def test_expanded_link_must_match():
@@ -254,45 +254,45 @@ def test_expanded_link_must_match():
         body = {"id": "1", "text": "See https://t.co/abc", "created_at": NOW, "entities": {"urls": urls}}
         return msgspec.convert(body, XPost)
 
-    assert same(make_post("https://example.com/a"), "See https://example.com/a")
-    assert not same(make_post("https://example.com/b"), "See https://example.com/a")
+    assert has_text(make_post("https://example.com/a"), "See https://example.com/a")
+    assert not has_text(make_post("https://example.com/b"), "See https://example.com/a")
 
 
 def test_post_id_contains_creation_time():
-    assert made_at("1212092628029698048").replace(microsecond=0) == datetime(2019, 12, 31, 19, 26, 16, tzinfo=UTC)
+    assert creation_time("1212092628029698048").replace(microsecond=0) == datetime(2019, 12, 31, 19, 26, 16, tzinfo=UTC)
 
 
 async def test_expiring_token_is_renewed_and_saved_before_use():
-    setup = World()
-    setup.clock.move(minutes=55 + 60)
+    setup = XSetup()
+    setup.clock.advance(minutes=55 + 60)
     await setup.x.send(ME, setup.x.render(post("One."), ME, SEED), ())
-    assert [saved["access_token"] for saved in setup.secrets.kept] == ["access-1"]
-    assert setup.secrets.held["refresh_token"] == "refresh-1"
-    assert setup.secrets.held["client_id"] == "app"
+    assert [saved["access_token"] for saved in setup.secrets.saved] == ["access-1"]
+    assert setup.secrets.secrets["refresh_token"] == "refresh-1"
+    assert setup.secrets.secrets["client_id"] == "app"
 
 
 async def test_rejected_token_is_renewed_and_post_created_once():
-    setup = World()
+    setup = XSetup()
     setup.server.access = "another"
     await setup.x.send(ME, setup.x.render(post("One."), ME, SEED), ())
     assert len(setup.server.posts) == 1
-    assert setup.secrets.held["access_token"] == "access-1"
+    assert setup.secrets.secrets["access_token"] == "access-1"
 
 
 async def test_concurrent_sends_renew_token_once():
-    setup = World()
-    setup.clock.move(hours=3)
+    setup = XSetup()
+    setup.clock.advance(hours=3)
     platform = setup.x
     intents = [platform.render(post(f"Number {number}."), ME, SEED) for number in range(5)]
     await asyncio.gather(*(platform.send(ME, intent, ()) for intent in intents))
-    assert len(setup.secrets.kept) == 1
+    assert len(setup.secrets.saved) == 1
     assert len(setup.server.posts) == 5
 
 
 async def test_renewed_token_is_saved_despite_cancellation():
-    setup = World()
-    setup.clock.move(hours=3)
-    save, started, proceed, saved = setup.secrets.keep, asyncio.Event(), asyncio.Event(), asyncio.Event()
+    setup = XSetup()
+    setup.clock.advance(hours=3)
+    save, started, proceed, saved = setup.secrets.save, asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def slow(account, secrets):
         started.set()
@@ -300,7 +300,7 @@ async def test_renewed_token_is_saved_despite_cancellation():
         await save(account, secrets)
         saved.set()
 
-    setup.secrets.keep = slow
+    setup.secrets.save = slow
     platform = setup.x
     sending = asyncio.ensure_future(platform.send(ME, platform.render(post("One."), ME, SEED), ()))
     await asyncio.wait_for(started.wait(), 60)
@@ -309,100 +309,100 @@ async def test_renewed_token_is_saved_despite_cancellation():
     with pytest.raises(asyncio.CancelledError):
         await sending
     await asyncio.wait_for(saved.wait(), 60)
-    assert setup.secrets.held["refresh_token"] == "refresh-1"
+    assert setup.secrets.secrets["refresh_token"] == "refresh-1"
     assert setup.server.posts == []
 
 
-@pytest.mark.parametrize(("fault", "left"), [("cut_before", True), ("500", True), ("cut_before", False)])
-async def test_old_token_is_used_until_expiry_when_renewal_fails(fault, left):
-    setup = World()
-    setup.clock.move(minutes=115 if left else 121)
+@pytest.mark.parametrize(("fault", "still_valid"), [("cut_before", True), ("500", True), ("cut_before", False)])
+async def test_old_token_is_used_until_expiry_when_renewal_fails(fault, still_valid):
+    setup = XSetup()
+    setup.clock.advance(minutes=115 if still_valid else 121)
     setup.server.faults.append(fault)
     sending = setup.x.send(ME, setup.x.render(post("One."), ME, SEED), ())
-    if left:
+    if still_valid:
         await sending
     else:
         with pytest.raises(NotSentError):
             await sending
-    assert len(setup.server.posts) == (1 if left else 0)
+    assert len(setup.server.posts) == (1 if still_valid else 0)
 
 
 async def test_forgotten_refresh_token_requires_login():
-    setup = World()
-    setup.server.family = False
-    setup.clock.move(hours=3)
+    setup = XSetup()
+    setup.server.token_family_valid = False
+    setup.clock.advance(hours=3)
     with pytest.raises(LoginError, match="Connect the account again"):
         await setup.x.send(ME, setup.x.render(post("One."), ME, SEED), ())
 
 
 async def test_browser_sign_in_uses_pkce_and_state():
-    setup = World()
-    sign_in = await setup.x.begin(X.home, {"client_id": "app"}, "http://127.0.0.1:8399/callback")
+    setup = XSetup()
+    sign_in = await setup.x.start_sign_in(X.default_server, {"client_id": "app"}, "http://127.0.0.1:8399/callback")
     authorization = {name: values[0] for name, values in parse_qs(urlsplit(sign_in.url).query).items()}
     assert sign_in.url.startswith("https://x.com/i/oauth2/authorize?")
     assert authorization["state"] == sign_in.state
-    assert authorization["code_challenge"] == challenge(sign_in.kept["code_verifier"])
+    assert authorization["code_challenge"] == code_challenge(sign_in.context["code_verifier"])
     assert (authorization["code_challenge_method"], authorization["redirect_uri"]) == (
         "S256",
         "http://127.0.0.1:8399/callback",
     )
-    assert sign_in.kept["code_verifier"] not in sign_in.url
-    connected = await setup.x.finish(X.home, sign_in, "the-code")
+    assert sign_in.context["code_verifier"] not in sign_in.url
+    connected = await setup.x.finish_sign_in(X.default_server, sign_in, "the-code")
     assert connected.account == ME
-    assert connected.secrets["refresh_token"] == "refresh-1"
+    assert connected.credentials["refresh_token"] == "refresh-1"
     form = parse_qs(setup.server.requests[0].content.decode())
-    assert form["code_verifier"] == [sign_in.kept["code_verifier"]]
+    assert form["code_verifier"] == [sign_in.context["code_verifier"]]
 
 
 def test_challenge_matches_rfc_7636():
-    assert challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk") == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    assert code_challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk") == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
 
 async def test_client_secret_is_sent_in_header():
-    setup = World()
-    setup.secrets.held["client_secret"] = "hush"
-    setup.clock.move(hours=3)
+    setup = XSetup()
+    setup.secrets.secrets["client_secret"] = "hush"
+    setup.clock.advance(hours=3)
     await setup.x.check(ME)
     assert setup.server.requests[0].headers["authorization"] == "Basic YXBwOmh1c2g="
     assert b"hush" not in setup.server.requests[0].content
 
 
 async def test_check_returns_current_name_and_verifies_owner():
-    setup = World()
-    assert await setup.x.check(Account(platform="x", server=X.home, id="12", name="was")) == ME
+    setup = XSetup()
+    assert await setup.x.check(Account(platform="x", server=X.default_server, id="12", name="was")) == ME
     with pytest.raises(LoginError):
-        await setup.x.check(Account(platform="x", server=X.home, id="13", name="me"))
+        await setup.x.check(Account(platform="x", server=X.default_server, id="13", name="me"))
 
 
 async def test_metrics_of_missing_post_are_none():
-    setup = World()
+    setup = XSetup()
     result = await setup.x.send(ME, setup.x.render(post("One."), ME, SEED), ())
     existing, missing = result.ids[0], str(int(result.ids[0]) + 1)
-    expected = Figures(likes=3, replies=1, reposts=2, impressions=90, clicks=4)
-    assert await setup.x.figures(ME, [existing, missing]) == {existing: expected, missing: None}
+    expected = PostMetrics(likes=3, replies=1, reposts=2, impressions=90, clicks=4)
+    assert await setup.x.metrics(ME, [existing, missing]) == {existing: expected, missing: None}
 
 
 @pytest.mark.parametrize("days", [1, 30, 31])
 async def test_clicks_are_none_when_not_reported(days):
-    setup = World()
+    setup = XSetup()
     result = await setup.x.send(ME, setup.x.render(post("One."), ME, SEED), ())
-    setup.server.clicks = days != 1
-    setup.clock.move(days=days)
-    setup.secrets.held["expires_at"] = (setup.clock.now + timedelta(hours=1)).isoformat()
-    expected = Figures(likes=3, replies=1, reposts=2, impressions=90)
-    assert await setup.x.figures(ME, list(result.ids)) == {result.ids[0]: expected}
+    setup.server.has_clicks = days != 1
+    setup.clock.advance(days=days)
+    setup.secrets.secrets["expires_at"] = (setup.clock.now + timedelta(hours=1)).isoformat()
+    expected = PostMetrics(likes=3, replies=1, reposts=2, impressions=90)
+    assert await setup.x.metrics(ME, list(result.ids)) == {result.ids[0]: expected}
 
 
 async def test_metrics_are_requested_in_batches_of_100():
-    setup = World()
+    setup = XSetup()
     base = int(setup.server.new_id())
-    metrics = await setup.x.figures(ME, [str(base + number) for number in range(150)])
+    metrics = await setup.x.metrics(ME, [str(base + number) for number in range(150)])
     assert len(setup.server.requests) == 2
     assert set(metrics.values()) == {None}
 
 
 async def test_deleting_twice_is_no_error():
-    setup = World()
+    setup = XSetup()
     result = await setup.x.send(ME, setup.x.render(post("One."), ME, SEED), ())
     await setup.x.delete(ME, result)
     await setup.x.delete(ME, result)
@@ -410,10 +410,10 @@ async def test_deleting_twice_is_no_error():
 
 
 def test_validation_reports_problems():
-    platform = World().x
+    platform = XSetup().x
 
     def problems_of(candidate: Post) -> list[tuple[int | None, str]]:
-        return [(problem.part, problem.message) for problem in platform.problems(candidate, ME)]
+        return [(problem.part, problem.message) for problem in platform.validate(candidate, ME)]
 
     assert problems_of(post("x" * 280)) == []
     assert problems_of(post("One.", "x" * 281)) == [(1, "It is 281 characters long as X counts; 280 are allowed.")]
@@ -435,23 +435,23 @@ def test_validation_reports_problems():
     ],
 )
 def test_post_cost_is_estimated(parts, alts, amount):
-    estimate = cost(World().x, post(*parts, alts=alts), ME)
+    estimate = post_cost(XSetup().x, post(*parts, alts=alts), ME)
     assert (estimate.amount, estimate.currency) == (Decimal(amount), "USD")
 
 
 def test_free_platform_has_no_cost():
-    assert cost(FakePlatform(FakeServer()), post("One."), ME) is None
+    assert post_cost(FakePlatform(FakeServer()), post("One."), ME) is None
 
 
 async def test_foreign_duplicate_needs_user():
-    setup = World()
+    setup = XSetup()
     await setup.x.send(ME, setup.x.render(post("One."), ME, SEED), ())
-    setup.clock.move(days=1)
-    setup.secrets.held["expires_at"] = (setup.clock.now + timedelta(hours=1)).isoformat()
+    setup.clock.advance(days=1)
+    setup.secrets.secrets["expires_at"] = (setup.clock.now + timedelta(hours=1)).isoformat()
     intent = setup.x.render(post("One."), ME, SEED)
-    delivery = await delivered(setup.x, ME, intent, setup.clock)
+    delivery = await run_delivery(setup.x, ME, intent, setup.clock)
     assert delivery.state == "needs_user"
-    assert next_move(delivery, setup.x.trust(ME), setup.clock.now) is Move.WAIT
+    assert next_action(delivery, setup.x.guarantees(ME), setup.clock.now) is NextAction.WAIT
     assert len(setup.server.posts) == 1
 
 
@@ -463,12 +463,12 @@ async def test_foreign_duplicate_needs_user():
 )
 @settings(max_examples=150, deadline=None)
 async def test_posts_are_created_once_in_order_under_faults(faults, parts, refuses, jitter):
-    setup = World(refuses_duplicates=refuses)
+    setup = XSetup(refuses_duplicates=refuses)
     setup.server.faults.extend(faults)
     texts = [f"Part {number}. https://example.com/{number} & more" for number in range(parts)]
     intent = setup.x.render(post(*texts), ME, SEED)
-    delivery = await delivered(None, ME, intent, setup.clock, jitter=jitter, fresh=lambda: setup.x)
-    setup.server.arrive(everything=True)
+    delivery = await run_delivery(None, ME, intent, setup.clock, jitter=jitter, make_platform=lambda: setup.x)
+    setup.server.deliver_late(everything=True)
     posts = setup.server.posts
     assert [posted["source"] for posted in posts] == texts[: len(posts)]
     assert [posted["parent"] for posted in posts] == [None, *[posted["id"] for posted in posts]][: len(posts)]
@@ -481,9 +481,9 @@ async def test_posts_are_created_once_in_order_under_faults(faults, parts, refus
 
 @pytest.mark.parametrize("server", ["http://elsewhere.example", "https://me@elsewhere.example", "https://a.example/?b"])
 async def test_code_is_not_sent_to_unsafe_server(server):
-    setup = World()
+    setup = XSetup()
     client_credentials = {"client_id": "app", "client_secret": "hush"}
-    sign_in = await setup.x.begin(server, client_credentials, "https://localhost/")
+    sign_in = await setup.x.start_sign_in(server, client_credentials, "https://localhost/")
     with pytest.raises(RefusedPostError):
-        await setup.x.finish(server, sign_in, "code")
+        await setup.x.finish_sign_in(server, sign_in, "code")
     assert setup.server.requests == []

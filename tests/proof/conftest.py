@@ -11,14 +11,14 @@ import pytest_asyncio
 
 import mastodon_server
 import pds_server
-from cutting_proxy import CuttingProxy
-from doomed_sender import Doom, doom
-from proof_desk import PROVE
-from sending_places import FakePlace, MastodonPlace, PdsPlace, Place
-from sending_runs import Desks
+from cutting_proxy import FaultProxy
+from doomed_sender import KillRunner, kill_runner
+from proof_desk import EXHAUSTIVE
+from sending_places import FakeTarget, MastodonTarget, PdsTarget, SendTarget
+from sending_runs import CaseRunner
 
 _numbers = count(1)
-_SENDERS = [f"sender{number}" for number in range(2500 if PROVE else 300)]
+_SENDERS = [f"sender{number}" for number in range(2500 if EXHAUSTIVE else 300)]
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +26,7 @@ def pds() -> Iterator[pds_server.Pds]:
     """A Bluesky PDS. If it cannot be installed its tests are skipped, except in CI, where they fail."""
     with ExitStack() as stack:
         try:
-            server = stack.enter_context(pds_server.running())
+            server = stack.enter_context(pds_server.run_pds())
         except pds_server.UnavailableError as error:
             if os.environ.get("CI"):
                 pytest.fail(f"In CI there has to be a PDS: {error}")
@@ -35,63 +35,63 @@ def pds() -> Iterator[pds_server.Pds]:
 
 
 @pytest.fixture
-def writer(pds: pds_server.Pds) -> pds_server.Writer:
+def writer(pds: pds_server.Pds) -> pds_server.PdsAccount:
     """A new account on the PDS."""
-    return pds.writer(f"writer{next(_numbers)}")
+    return pds.create_account(f"writer{next(_numbers)}")
 
 
 @pytest.fixture(scope="session")
 def mastodon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[mastodon_server.MockMastodon, Iterator[str]]]:
     """A mastodon-mock and an iterator of its unused account names."""
-    with mastodon_server.running(tmp_path_factory.mktemp("mastodon"), _SENDERS) as server:
+    with mastodon_server.run_mastodon_mock(tmp_path_factory.mktemp("mastodon"), _SENDERS) as server:
         yield server, iter(_SENDERS)
 
 
 @pytest.fixture(scope="session")
-def doomed() -> Iterator[Doom]:
+def killed_sender() -> Iterator[KillRunner]:
     """The process that sends and is killed."""
-    with doom() as started:
+    with kill_runner() as started:
         yield started
 
 
 @pytest.fixture
-def desks(tmp_path: Path, doomed: Doom) -> Desks:
+def desks(tmp_path: Path, killed_sender: KillRunner) -> CaseRunner:
     """Creates desks with due drafts."""
-    return Desks(tmp_path, doomed)
+    return CaseRunner(tmp_path, killed_sender)
 
 
-class Places:
+class Servers:
     """Servers by name, closed at the end of the test."""
 
     def __init__(self, request: pytest.FixtureRequest, stack: AsyncExitStack) -> None:
         self._request = request
         self._stack = stack
 
-    async def at(self, name: str) -> Place:
+    async def get(self, name: str) -> SendTarget:
         """Return the server; one without idempotency keys is behind a proxy that removes them."""
         if name.startswith("fake"):
-            return FakePlace(keyed="without" not in name)
-        return (await self.behind(name))[0] if "without" in name else self._open(name, self._url(name))
+            return FakeTarget(keyed="without" not in name)
+        return (await self.behind_proxy(name))[0] if "without" in name else self._open(name, self._url(name))
 
-    async def behind(self, name: str, aim: str = "") -> tuple[MastodonPlace | PdsPlace, CuttingProxy]:
+    async def behind_proxy(self, name: str, aim: str = "") -> tuple[MastodonTarget | PdsTarget, FaultProxy]:
         """Return a real server behind a proxy, and the proxy; requests matching `aim` meet its faults."""
-        proxy = await self._stack.enter_async_context(CuttingProxy(self._url(name), aim=aim))
+        proxy = await self._stack.enter_async_context(FaultProxy(self._url(name), pattern=aim))
         if "without" in name:
-            proxy.rewrite = lambda request: request.without("idempotency-key")
+            proxy.rewrite = lambda request: request.without_header("idempotency-key")
         server = self._open(name, proxy.url)
-        server.late = proxy.arrive
+        server.release_late = proxy.forward_late
         return server, proxy
 
-    def _open(self, name: str, url: str) -> MastodonPlace | PdsPlace:
-        server = self._made(name, url)
+    def _open(self, name: str, url: str) -> MastodonTarget | PdsTarget:
+        server = self._create(name, url)
         self._stack.callback(server.close)
         return server
 
-    def _made(self, name: str, url: str) -> MastodonPlace | PdsPlace:
+    def _create(self, name: str, url: str) -> MastodonTarget | PdsTarget:
         if name == "pds":
-            return PdsPlace(self._request.getfixturevalue("pds"), url)
+            return PdsTarget(self._request.getfixturevalue("pds"), url)
         server, names = self._request.getfixturevalue("mastodon")
-        return MastodonPlace(server, names, url, keyed="without" not in name)
+        return MastodonTarget(server, names, url, keyed="without" not in name)
 
     def _url(self, name: str) -> str:
         if name == "pds":
@@ -100,7 +100,7 @@ class Places:
 
 
 @pytest_asyncio.fixture
-async def places(request: pytest.FixtureRequest) -> AsyncIterator[Places]:
+async def servers(request: pytest.FixtureRequest) -> AsyncIterator[Servers]:
     """The servers that drafts are sent to."""
     async with AsyncExitStack() as stack:
-        yield Places(request, stack)
+        yield Servers(request, stack)

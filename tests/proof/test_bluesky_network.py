@@ -19,15 +19,15 @@ from bsky_network import Network
 from copydesk.model.draft import Format
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.bluesky import Bluesky
-from copydesk.posting.http import Caller
-from copydesk.posting.platform import Account, Figures, NotSentError, Post
+from copydesk.posting.http import PlatformClient
+from copydesk.posting.platform import Account, PostMetrics, NotSentError, Post
 from copydesk.store import accounts
 from copydesk.store.ids import new_id
-from cutting_proxy import CuttingProxy
-from desk_fixtures import NOW, Watch, rows
-from faulty_server import KeptSecrets
-from pds_server import Writer
-from posting_fixtures import approved, open_posting
+from cutting_proxy import FaultProxy
+from desk_fixtures import NOW, Watch, query_db
+from faulty_server import RecordingSecrets
+from pds_server import PdsAccount
+from posting_fixtures import create_approved_draft, open_posting_desk
 
 pytestmark = [
     pytest.mark.xdist_group("bsky_network"),
@@ -36,10 +36,10 @@ pytestmark = [
         reason="the whole Bluesky network is a proof of its own: make prove-network",
     ),
 ]
-ASKED = "GET /xrpc/app.bsky.feed.getPosts"
-READINGS = "SELECT likes, replies, reposts, impressions, clicks, by_hand FROM engagement_reading ORDER BY rid"
-WITH_TESTS = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
-HOLD = """
+METRICS_REQUEST = "GET /xrpc/app.bsky.feed.getPosts"
+SELECT_READINGS = "SELECT likes, replies, reposts, impressions, clicks, by_hand FROM engagement_reading ORDER BY rid"
+TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+HOLD_PROGRAM = """
 import time, bsky_network
 with bsky_network.running():
     print("ready", flush=True)
@@ -53,104 +53,104 @@ def network() -> Iterator[Network]:
     """The running network; skip if it is unavailable."""
     with ExitStack() as stack:
         try:
-            started = stack.enter_context(bsky_network.running())
+            started = stack.enter_context(bsky_network.run_network())
         except bsky_network.UnavailableError as error:
             pytest.skip(f"no Bluesky network: {error}")
         yield started
 
 
 @pytest.fixture(scope="module")
-def people(network: Network) -> list[Writer]:
+def readers(network: Network) -> list[PdsAccount]:
     """Accounts that react to posts."""
-    return [network.pds.writer(f"reader{number}") for number in range(4)]
+    return [network.pds.create_account(f"reader{number}") for number in range(4)]
 
 
 class Author:
     """An account that posts through a proxy."""
 
-    def __init__(self, network: Network, proxy: CuttingProxy) -> None:
-        self.writer = network.pds.writer(f"author{next(_numbers)}")
+    def __init__(self, network: Network, proxy: FaultProxy) -> None:
+        self.writer = network.pds.create_account(f"author{next(_numbers)}")
         self.proxy = proxy
         self.transport = GuardedTransport(allow_private=True, concurrency=4)
         self.account = Account(platform="bluesky", server=proxy.url, id=self.writer.did, name=self.writer.handle)
-        secrets = KeptSecrets(password=self.writer.app_password)
-        self.bluesky = Bluesky(Caller(self.transport, asking=5), secrets, clock=lambda: NOW)
+        secrets = RecordingSecrets(password=self.writer.app_password)
+        self.bluesky = Bluesky(PlatformClient(self.transport, timeout=5), secrets, clock=lambda: NOW)
 
-    async def posts(self, *parts: str) -> tuple[str, ...]:
+    async def post(self, *parts: str) -> tuple[str, ...]:
         """Post one text or a thread; return the records' URIs."""
         kind = Format.THREAD if len(parts) > 1 else Format.SHORT
         intent = self.bluesky.render(Post(format=kind, parts=parts, at=NOW), self.account, new_id(NOW))
         return (await self.bluesky.send(self.account, intent, ())).ids
 
-    async def figures(self, *uris: str) -> list[Figures | None]:
+    async def metrics(self, *uris: str) -> list[PostMetrics | None]:
         """Return the metrics of the posts, in the order of `uris`."""
-        reported = await self.bluesky.figures(self.account, uris)
+        reported = await self.bluesky.metrics(self.account, uris)
         assert tuple(reported) == uris
         return [reported[uri] for uri in uris]
 
-    def asked(self) -> list[int]:
+    def request_sizes(self) -> list[int]:
         """Return the number of posts in each metrics request."""
-        return [request.path.count("uris=") for request in self.proxy.seen if f"GET {request.path}".startswith(ASKED)]
+        return [request.path.count("uris=") for request in self.proxy.requests if f"GET {request.path}".startswith(METRICS_REQUEST)]
 
 
 @pytest.fixture
 async def author(network: Network) -> AsyncIterator[Author]:
-    async with CuttingProxy(network.pds.url) as proxy:
+    async with FaultProxy(network.pds.url) as proxy:
         author = Author(network, proxy)
         yield author
         await author.transport.aclose()
 
 
-async def test_reactions_are_reported_as_metrics(network, people, author):
+async def test_reactions_are_reported_as_metrics(network, readers, author):
     liked, ignored = [(await author.posts(text))[0] for text in ("Everybody sees this.", "Nobody sees this.")]
-    for reader in people[:3]:
+    for reader in readers[:3]:
         network.like(reader, liked)
-    network.repost(people[0], liked)
-    for reader in people[2:]:
+    network.repost(readers[0], liked)
+    for reader in readers[2:]:
         network.reply(reader, liked)
-    network.quote(people[3], liked)
+    network.quote(readers[3], liked)
     network.settle()
     assert await author.figures(liked, ignored) == [
-        Figures(likes=3, replies=2, reposts=1, impressions=None, clicks=None),
-        Figures(likes=0, replies=0, reposts=0, impressions=None, clicks=None),
+        PostMetrics(likes=3, replies=2, reposts=1, impressions=None, clicks=None),
+        PostMetrics(likes=0, replies=0, reposts=0, impressions=None, clicks=None),
     ]
 
 
-async def test_removed_reactions_are_not_counted(network, people, author):
+async def test_removed_reactions_are_not_counted(network, readers, author):
     (uri,) = await author.posts("Is this good?")
-    likes = [network.like(reader, uri) for reader in people[:2]]
-    repost = network.repost(people[0], uri)
-    reply = network.reply(people[1], uri)
+    likes = [network.like(reader, uri) for reader in readers[:2]]
+    repost = network.repost(readers[0], uri)
+    reply = network.reply(readers[1], uri)
     network.settle()
-    assert await author.figures(uri) == [Figures(likes=2, replies=1, reposts=1)]
-    network.delete(people[0], likes[0].uri)
-    network.delete(people[0], repost.uri)
-    network.delete(people[1], reply.uri)
+    assert await author.figures(uri) == [PostMetrics(likes=2, replies=1, reposts=1)]
+    network.delete(readers[0], likes[0].uri)
+    network.delete(readers[0], repost.uri)
+    network.delete(readers[1], reply.uri)
     network.settle()
-    assert await author.figures(uri) == [Figures(likes=1, replies=0, reposts=0)]
+    assert await author.figures(uri) == [PostMetrics(likes=1, replies=0, reposts=0)]
 
 
-async def test_repeated_reaction_counts_once(network, people, author):
+async def test_repeated_reaction_counts_once(network, readers, author):
     (uri,) = await author.posts("Again, again!")
     for _ in range(2):
-        network.like(people[0], uri)
-        network.repost(people[0], uri)
+        network.like(readers[0], uri)
+        network.repost(readers[0], uri)
     network.settle()
-    assert await author.figures(uri) == [Figures(likes=1, replies=0, reposts=1)]
+    assert await author.figures(uri) == [PostMetrics(likes=1, replies=0, reposts=1)]
 
 
-async def test_next_thread_post_counts_as_reply(network, people, author):
+async def test_next_thread_post_counts_as_reply(network, readers, author):
     first, second, last = await author.posts("One.", "Two.", "Three.")
-    network.reply(people[0], second, first)
+    network.reply(readers[0], second, first)
     network.settle()
     assert [metrics.replies for metrics in await author.figures(first, second, last)] == [1, 2, 0]
 
 
-async def test_metrics_are_requested_in_batches_of_25(network, people, author):
+async def test_metrics_are_requested_in_batches_of_25(network, readers, author):
     uris = await author.posts(*[f"Part {number}." for number in range(60)])
     liked = {0: 1, 24: 2, 25: 3, 49: 1, 50: 2, 59: 4}
     for position, likes in liked.items():
-        for reader in people[:likes]:
+        for reader in readers[:likes]:
             network.like(reader, uris[position])
     network.settle()
     found = await author.figures(*uris)
@@ -160,18 +160,18 @@ async def test_metrics_are_requested_in_batches_of_25(network, people, author):
 
 async def test_batch_of_26_is_refused(author, monkeypatch):
     uris = await author.posts(*[f"Part {number}." for number in range(26)])
-    monkeypatch.setattr("copydesk.posting.bluesky.platform.MOST_ASKED", 26)
+    monkeypatch.setattr("copydesk.posting.bluesky.platform.MAX_IDS_PER_REQUEST", 26)
     with pytest.raises(NotSentError):
         await author.figures(*uris)
 
 
-async def test_only_deleted_post_has_no_metrics(network, people, author):
+async def test_only_deleted_post_has_no_metrics(network, readers, author):
     deleted, existing = [(await author.posts(text))[0] for text in ("A typpo.", "No typo.")]
-    network.like(people[0], deleted)
-    network.like(people[0], existing)
+    network.like(readers[0], deleted)
+    network.like(readers[0], existing)
     network.delete(author.writer, deleted)
     network.settle()
-    assert await author.figures(deleted, existing) == [None, Figures(likes=1, replies=0, reposts=0)]
+    assert await author.figures(deleted, existing) == [None, PostMetrics(likes=1, replies=0, reposts=0)]
 
 
 async def test_unindexed_post_is_not_reported_as_deleted(author):
@@ -180,52 +180,52 @@ async def test_unindexed_post_is_not_reported_as_deleted(author):
     assert None not in await author.figures(*uris)
 
 
-async def test_desk_reads_metrics_until_post_is_deleted(network, people, author, tmp_path: Path):
+async def test_desk_reads_metrics_until_post_is_deleted(network, readers, author, tmp_path: Path):
     watch = Watch()
-    async with open_posting(tmp_path, {"bluesky": author.bluesky}, clock=watch) as desk:
-        await desk.ground.write(accounts.connect, new_id(NOW), author.account, NOW)
-        draft = await approved(desk)
+    async with open_posting_desk(tmp_path, {"bluesky": author.bluesky}, clock=watch) as desk:
+        await desk.ctx.write(accounts.save, new_id(NOW), author.account, NOW)
+        draft = await create_approved_draft(desk)
         uri = (await desk.posting.post(draft)).draft.post_id or ""
-        network.like(people[0], uri)
-        network.like(people[1], uri)
-        network.repost(people[2], uri)
+        network.like(readers[0], uri)
+        network.like(readers[1], uri)
+        network.repost(readers[2], uri)
         network.settle()
         watch.now = NOW + timedelta(hours=1)
-        assert (await desk.posting.read_figures(), await desk.posting.read_figures()) == (1, 0)
-        network.like(people[2], uri)
-        network.reply(people[3], uri)
+        assert (await desk.posting.collect_metrics(), await desk.posting.collect_metrics()) == (1, 0)
+        network.like(readers[2], uri)
+        network.reply(readers[3], uri)
         network.settle()
         watch.now = NOW + timedelta(hours=6)
-        assert await desk.posting.read_figures() == 1
+        assert await desk.posting.collect_metrics() == 1
         readings = [(2, 0, 1, None, None, 0), (3, 1, 1, None, None, 0)]
-        assert rows(tmp_path, READINGS) == readings
+        assert query_db(tmp_path, SELECT_READINGS) == readings
 
         network.delete(author.writer, uri)
         network.settle()
         watch.now = NOW + timedelta(days=1)
-        assert await desk.posting.read_figures() == 1
-        (report,) = await desk.posting.deliveries(draft)
+        assert await desk.posting.collect_metrics() == 1
+        (report,) = await desk.posting.list_deliveries(draft)
         assert "It was not there any more on" in report.says
         (top,) = (await desk.engagement.summary()).top_posts
         assert (top.likes, top.replies, top.reposts, top.impressions) == (3, 1, 1, None)
         watch.now = NOW + timedelta(days=30)
-        assert await desk.posting.read_figures() == 0
-    assert rows(tmp_path, READINGS) == readings
+        assert await desk.posting.collect_metrics() == 0
+    assert query_db(tmp_path, SELECT_READINGS) == readings
 
 
 def test_network_ends_when_starter_is_killed(network):
-    earlier = folders()
-    with subprocess.Popen([sys.executable, "-c", HOLD], env=WITH_TESTS, stdout=subprocess.PIPE, text=True) as holder:
+    earlier = network_folders()
+    with subprocess.Popen([sys.executable, "-c", HOLD_PROGRAM], env=TEST_ENVIRONMENT, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "ready\n"
-        assert len(folders() - earlier) == 2
+        assert len(network_folders() - earlier) == 2
         holder.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 60
-    while folders() - earlier:
+    while network_folders() - earlier:
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
-def folders() -> set[Path]:
+def network_folders() -> set[Path]:
     """Return the data folders of running networks; each is removed when all its processes have ended."""
     return {path for name in ("bsky", "postgres") for path in Path(tempfile.gettempdir()).glob(f"copydesk-{name}-*")}

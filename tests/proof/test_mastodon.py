@@ -15,18 +15,18 @@ from msgspec.structs import replace
 
 from copydesk.model.draft import Format
 from copydesk.network.transport import GuardedTransport
-from copydesk.posting.delivery import State
-from copydesk.posting.http import Caller
+from copydesk.posting.delivery import DeliveryState
+from copydesk.posting.http import PlatformClient
 from copydesk.posting.mastodon import Mastodon
-from copydesk.posting.platform import Account, Evidence, Figures, LoginError, Picture, Post
-from cutting_proxy import GARBAGE, Cut, CuttingProxy, Instead
-from fake_mastodon import Keys
-from mastodon_runs import Clock, run
-from mastodon_server import MockMastodon, running
+from copydesk.posting.platform import Account, Evidence, PostMetrics, LoginError, PostImage, Post
+from cutting_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
+from fake_mastodon import InMemorySecrets
+from mastodon_runs import ShiftedClock, run_delivery
+from mastodon_server import MockMastodon, run_mastodon_mock
 
-NAMES = [f"writer{number}" for number in range(60)]
+ACCOUNT_NAMES = [f"writer{number}" for number in range(60)]
 PARTS = ("First of three: a link, https://example.com/a?b=c&d=e\n\nand <b>no</b> markup.", "Second of three.", "Third.")
-POSTING = "POST /api/v1/statuses"
+POST_STATUS = "POST /api/v1/statuses"
 SEEDS = count(1)
 ONE_PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
@@ -36,199 +36,199 @@ ONE_PIXEL = bytes.fromhex(
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MockMastodon]:
-    with running(tmp_path_factory.mktemp("mastodon"), NAMES) as started:
+    with run_mastodon_mock(tmp_path_factory.mktemp("mastodon"), ACCOUNT_NAMES) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def names() -> Iterator[str]:
-    return iter(NAMES)
+def account_names() -> Iterator[str]:
+    return iter(ACCOUNT_NAMES)
 
 
 @pytest.fixture
-def name(names: Iterator[str]) -> str:
+def account_name(account_names: Iterator[str]) -> str:
     """An unused account."""
-    return next(names)
+    return next(account_names)
 
 
 @pytest_asyncio.fixture
-async def caller() -> AsyncIterator[Caller]:
+async def client() -> AsyncIterator[PlatformClient]:
     transport = GuardedTransport(allow_private=True, concurrency=4)
-    yield Caller(transport, asking=5)
+    yield PlatformClient(transport, timeout=5)
     await transport.aclose()
 
 
-def thread(*parts: str) -> Post:
-    return Post(format=Format.THREAD, parts=parts, at=Clock()())
+def make_thread(*parts: str) -> Post:
+    return Post(format=Format.THREAD, parts=parts, at=ShiftedClock()())
 
 
-def seed() -> str:
+def next_seed() -> str:
     return f"019c465e-6f00-7000-8000-{next(SEEDS):012x}"
 
 
-async def connected(caller: Caller, url: str, name: str, clock: Clock) -> tuple[Mastodon, Account]:
-    platform = Mastodon(caller, Keys({"token": MockMastodon.token(name)}), clock=clock)
+async def connect(client: PlatformClient, url: str, name: str, clock: ShiftedClock) -> tuple[Mastodon, Account]:
+    platform = Mastodon(client, InMemorySecrets({"token": MockMastodon.token(name)}), clock=clock)
     return platform, (await platform.connect(url, {"token": MockMastodon.token(name)})).account
 
 
-async def test_connect_reads_server_information(server, name, caller):
-    platform, account = await connected(caller, server.url, name, Clock())
-    assert (account.name, account.software, account.longest) == (f"{name}@mock.example", "mastodon 4.6.0", 500)
+async def test_connect_reads_server_information(server, account_name, client):
+    platform, account = await connect(client, server.url, account_name, ShiftedClock())
+    assert (account.name, account.software, account.longest) == (f"{account_name}@mock.example", "mastodon 4.6.0", 500)
     assert await platform.check(account) == account
 
 
-async def test_thread_is_posted_in_order(server, name, caller):
-    clock = Clock()
-    platform, account = await connected(caller, server.url, name, clock)
-    delivery = await run(platform, account, platform.render(thread(*PARTS), account, seed()), clock)
-    assert delivery.state is State.SENT
-    assert server.said(name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
-    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.posts(name)]
-    assert all(post["visibility"] == "public" for post in server.posts(name))
+async def test_thread_is_posted_in_order(server, account_name, client):
+    clock = ShiftedClock()
+    platform, account = await connect(client, server.url, account_name, clock)
+    delivery = await run_delivery(platform, account, platform.render(make_thread(*PARTS), account, next_seed()), clock)
+    assert delivery.state is DeliveryState.SENT
+    assert server.said(account_name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
+    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.posts(account_name)]
+    assert all(post["visibility"] == "public" for post in server.posts(account_name))
 
 
-ONCE = [[Cut.BEFORE], [Cut.AFTER], [Cut.HALF], [Cut.LATE], [GARBAGE], [Instead(503)], [Instead(503, asked=True)]]
-TWICE = [[Cut.AFTER, Cut.AFTER], [Cut.BEFORE, Cut.LATE], [Cut.LATE, Cut.BEFORE], [Cut.LATE, Cut.LATE]]
-LATER = [[None, Cut.AFTER], [None, Cut.LATE], [None, None, Cut.HALF], [Cut.AFTER, None, Cut.BEFORE]]
+SINGLE_FAULTS = [[Cut.BEFORE], [Cut.AFTER], [Cut.HALF], [Cut.LATE], [GARBAGE], [ReplacedResponse(503)], [ReplacedResponse(503, forwarded=True)]]
+DOUBLE_FAULTS = [[Cut.AFTER, Cut.AFTER], [Cut.BEFORE, Cut.LATE], [Cut.LATE, Cut.BEFORE], [Cut.LATE, Cut.LATE]]
+LATER_FAULTS = [[None, Cut.AFTER], [None, Cut.LATE], [None, None, Cut.HALF], [Cut.AFTER, None, Cut.BEFORE]]
 
 
-@pytest.mark.parametrize("keyed", [True, False], ids=["keys", "no keys"])
-@pytest.mark.parametrize("faults", [*ONCE, *TWICE, *LATER], ids=str)
-async def test_post_is_created_once_in_order_under_faults(server, name, caller, faults, keyed):
-    clock = Clock()
-    async with CuttingProxy(server.url, aim=POSTING) as proxy:
-        platform, account = await connected(caller, proxy.url, name, clock)
-        if not keyed:
-            proxy.rewrite = lambda request: request.without("idempotency-key")
+@pytest.mark.parametrize("idempotent", [True, False], ids=["keys", "no keys"])
+@pytest.mark.parametrize("faults", [*SINGLE_FAULTS, *DOUBLE_FAULTS, *LATER_FAULTS], ids=str)
+async def test_post_is_created_once_in_order_under_faults(server, account_name, client, faults, idempotent):
+    clock = ShiftedClock()
+    async with FaultProxy(server.url, pattern=POST_STATUS) as proxy:
+        platform, account = await connect(client, proxy.url, account_name, clock)
+        if not idempotent:
+            proxy.rewrite = lambda request: request.without_header("idempotency-key")
             account = replace(account, software="gotosocial 0.20.1")
         proxy.faults.extend(faults)
-        intent = platform.render(thread(*PARTS), account, seed())
-        delivery = await run(platform, account, intent, clock, waiting=proxy.arrive)
-        await proxy.arrive()
+        intent = platform.render(make_thread(*PARTS), account, next_seed())
+        delivery = await run_delivery(platform, account, intent, clock, on_wait=proxy.forward_late)
+        await proxy.forward_late()
         assert not proxy.faults
-    assert delivery.state is State.SENT, delivery.error
-    assert server.said(name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
-    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.posts(name)]
+    assert delivery.state is DeliveryState.SENT, delivery.error
+    assert server.said(account_name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
+    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.posts(account_name)]
 
 
-class NewKeys(Mastodon):
+class NewKeyPerAttempt(Mastodon):
     """Uses a new key for each attempt."""
 
-    async def send(self, account, intent, made, pictures=()):
-        steps = [replace(step, keys=(seed(),)) for step in intent.steps]
-        return await super().send(account, replace(intent, steps=tuple(steps)), made, pictures)
+    async def send(self, account, intent, completed, images=()):
+        steps = [replace(step, keys=(next_seed(),)) for step in intent.steps]
+        return await super().send(account, replace(intent, steps=tuple(steps)), completed, images)
 
 
 class NoReadBack(Mastodon):
     """Reports every post as absent without looking."""
 
-    async def look_up(self, account, intent, made, since):
+    async def find_post(self, account, intent, completed, since):
         return None
 
 
-class NoQuiet(Mastodon):
+class NoSettleTime(Mastodon):
     """Reports a post as absent without waiting for late arrivals."""
 
-    def trust(self, account):
-        return replace(super().trust(account), quiet=timedelta(0))
+    def guarantees(self, account):
+        return replace(super().guarantees(account), quiet=timedelta(0))
 
 
 @pytest.mark.parametrize(
-    ("wrong", "software", "fault", "copies"),
+    ("variant", "software", "fault", "copies"),
     [
         (Mastodon, "mastodon 4.6.0", Cut.LATE, 1),
         (Mastodon, "gotosocial 0.20.1", Cut.LATE, 1),
-        (NewKeys, "mastodon 4.6.0", Cut.AFTER, 2),
+        (NewKeyPerAttempt, "mastodon 4.6.0", Cut.AFTER, 2),
         (NoReadBack, "gotosocial 0.20.1", Cut.AFTER, 2),
-        (NoQuiet, "gotosocial 0.20.1", Cut.LATE, 2),
+        (NoSettleTime, "gotosocial 0.20.1", Cut.LATE, 2),
     ],
 )
-async def test_mutant_is_detected(server, name, caller, wrong, software, fault, copies):
-    clock = Clock()
+async def test_mutant_is_detected(server, account_name, client, variant, software, fault, copies):
+    clock = ShiftedClock()
 
     async def arrive_after_settle_time() -> None:
-        if clock.ahead > timedelta(seconds=70):
-            await proxy.arrive()
+        if clock.offset > timedelta(seconds=70):
+            await proxy.forward_late()
 
-    async with CuttingProxy(server.url, aim=POSTING) as proxy:
-        platform = wrong(caller, Keys({"token": MockMastodon.token(name)}), clock=clock)
-        connection = await platform.connect(proxy.url, {"token": MockMastodon.token(name)})
+    async with FaultProxy(server.url, pattern=POST_STATUS) as proxy:
+        platform = variant(client, InMemorySecrets({"token": MockMastodon.token(account_name)}), clock=clock)
+        connection = await platform.connect(proxy.url, {"token": MockMastodon.token(account_name)})
         account = replace(connection.account, software=software)
         if not software.startswith("mastodon"):
-            proxy.rewrite = lambda request: request.without("idempotency-key")
+            proxy.rewrite = lambda request: request.without_header("idempotency-key")
         proxy.faults.append(fault)
-        await run(
+        await run_delivery(
             platform,
             account,
-            platform.render(thread("Once."), account, seed()),
+            platform.render(make_thread("Once."), account, next_seed()),
             clock,
-            waiting=arrive_after_settle_time,
+            on_wait=arrive_after_settle_time,
         )
-        await proxy.arrive()
-    assert server.said(name) == [("Once.", None)] * copies
+        await proxy.forward_late()
+    assert server.said(account_name) == [("Once.", None)] * copies
 
 
-async def test_lost_response_without_keys_is_found_by_search(server, name, caller):
-    clock = Clock()
-    async with CuttingProxy(server.url, aim=POSTING) as proxy:
-        platform, account = await connected(caller, proxy.url, name, clock)
+async def test_lost_response_without_keys_is_found_by_search(server, account_name, client):
+    clock = ShiftedClock()
+    async with FaultProxy(server.url, pattern=POST_STATUS) as proxy:
+        platform, account = await connect(client, proxy.url, account_name, clock)
         account = replace(account, software="")
         proxy.faults.append(Cut.AFTER)
-        delivery = await run(platform, account, platform.render(thread("Once."), account, seed()), clock)
-        assert len([request for request in proxy.seen if request.method == "POST"]) == 1
-    assert (delivery.state, delivery.made[0].evidence) == (State.SENT, Evidence.READ_BACK)
+        delivery = await run_delivery(platform, account, platform.render(make_thread("Once."), account, next_seed()), clock)
+        assert len([request for request in proxy.requests if request.method == "POST"]) == 1
+    assert (delivery.state, delivery.made[0].evidence) == (DeliveryState.SENT, Evidence.READ_BACK)
 
 
-async def test_refused_connection_is_retried(server, name, caller):
-    clock = Clock()
-    async with CuttingProxy(server.url, aim=POSTING) as proxy:
-        platform, account = await connected(caller, proxy.url, name, clock)
-        intent = platform.render(thread("Once."), account, seed())
-        refusing = proxy.refusing()
+async def test_refused_connection_is_retried(server, account_name, client):
+    clock = ShiftedClock()
+    async with FaultProxy(server.url, pattern=POST_STATUS) as proxy:
+        platform, account = await connect(client, proxy.url, account_name, clock)
+        intent = platform.render(make_thread("Once."), account, next_seed())
+        refusing = proxy.refuse_connections()
         await refusing.__aenter__()
-        delivery = await run(platform, account, intent, clock, waiting=lambda: refusing.__aexit__(None, None, None))
-    assert (delivery.state, server.said(name)) == (State.SENT, [("Once.", None)])
+        delivery = await run_delivery(platform, account, intent, clock, on_wait=lambda: refusing.__aexit__(None, None, None))
+    assert (delivery.state, server.said(account_name)) == (DeliveryState.SENT, [("Once.", None)])
 
 
-async def test_pictures_are_stored_with_alt_texts(server, name, caller):
-    platform, account = await connected(caller, server.url, name, Clock())
-    pictures = [Picture(content=ONE_PIXEL, media_type="image/png", width=1, height=1, alt=alt) for alt in ("A é", "B")]
-    await platform.send(account, platform.render(thread("Look."), account, seed()), (), pictures)
-    attachments = server.posts(name)[0]["media_attachments"]
+async def test_pictures_are_stored_with_alt_texts(server, account_name, client):
+    platform, account = await connect(client, server.url, account_name, ShiftedClock())
+    pictures = [PostImage(content=ONE_PIXEL, media_type="image/png", width=1, height=1, alt=alt) for alt in ("A é", "B")]
+    await platform.send(account, platform.render(make_thread("Look."), account, next_seed()), (), pictures)
+    attachments = server.posts(account_name)[0]["media_attachments"]
     assert [(attachment["type"], attachment["description"]) for attachment in attachments] == [
         ("image", "A é"),
         ("image", "B"),
     ]
 
 
-async def test_metrics_are_read_and_deleted_post_has_none(server, name, names, caller):
-    clock, reader = Clock(), next(names)
-    platform, account = await connected(caller, server.url, name, clock)
-    delivery = await run(platform, account, platform.render(thread("Liked.", "Gone."), account, seed()), clock)
+async def test_metrics_are_read_and_deleted_post_has_none(server, account_name, account_names, client):
+    clock, reader = ShiftedClock(), next(account_names)
+    platform, account = await connect(client, server.url, account_name, clock)
+    delivery = await run_delivery(platform, account, platform.render(make_thread("Liked.", "Gone."), account, next_seed()), clock)
     first, second = delivery.made
     for action in ("favourite", "reblog"):
         assert server.ask("POST", f"/api/v1/statuses/{first.ids[0]}/{action}", reader).status_code == 200
     await platform.delete(account, second)
     await platform.delete(account, second)
-    metrics = await platform.figures(account, [first.ids[0], second.ids[0]])
+    metrics = await platform.metrics(account, [first.ids[0], second.ids[0]])
     liked = metrics[first.ids[0]]
-    assert isinstance(liked, Figures)
+    assert isinstance(liked, PostMetrics)
     assert (liked.likes, liked.reposts, liked.impressions, liked.clicks) == (1, 1, None, None)
     assert metrics[second.ids[0]] is None
 
 
-async def test_browser_sign_in_and_disconnect(server, name, caller):
-    keys = Keys({})
-    platform = Mastodon(caller, keys, clock=Clock())
-    sign_in = await platform.begin(server.url, {}, "http://127.0.0.1:8765/back")
+async def test_browser_sign_in_and_disconnect(server, account_name, client):
+    keys = InMemorySecrets({})
+    platform = Mastodon(client, keys, clock=ShiftedClock())
+    sign_in = await platform.start_sign_in(server.url, {}, "http://127.0.0.1:8765/back")
     authorization = {key: values[0] for key, values in parse_qs(urlsplit(sign_in.url).query).items()}
-    redirect = server.agree(authorization, name)
+    redirect = server.agree(authorization, account_name)
     answer = parse_qs(urlsplit(redirect).query)
-    assert (redirect.startswith(sign_in.redirect), answer["state"]) == (True, [sign_in.state])
-    account, keys.held = await _finish_sign_in(platform, server.url, sign_in, answer["code"][0])
-    assert account.name == f"{name}@mock.example"
-    await platform.send(account, platform.render(thread("In."), account, seed()), ())
-    assert server.said(name) == [("In.", None)]
+    assert (redirect.startswith(sign_in.redirect_uri), answer["state"]) == (True, [sign_in.state])
+    account, keys.secrets = await _finish_sign_in(platform, server.url, sign_in, answer["code"][0])
+    assert account.name == f"{account_name}@mock.example"
+    await platform.send(account, platform.render(make_thread("In."), account, next_seed()), ())
+    assert server.said(account_name) == [("In.", None)]
     await platform.disconnect(account)
     with pytest.raises(LoginError):
         await platform.check(account)

@@ -15,14 +15,14 @@ import pytest
 
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.bluesky import Bluesky
-from copydesk.posting.http import Caller
+from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import NotSentError
-from faulty_server import KeptSecrets
-from pds_server import Pds, running
+from faulty_server import RecordingSecrets
+from pds_server import Pds, run_pds
 
 pytestmark = pytest.mark.xdist_group("pds")
-WITH_TESTS = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
-HOLD = """
+TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+HOLD_PROGRAM = """
 import time, pds_server
 with pds_server.running() as pds:
     print(pds.url, pds.plc, flush=True)
@@ -31,13 +31,13 @@ with pds_server.running() as pds:
 
 
 def test_pds_ends_when_starter_is_killed(pds: Pds):
-    with subprocess.Popen([sys.executable, "-c", HOLD], env=WITH_TESTS, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen([sys.executable, "-c", HOLD_PROGRAM], env=TEST_ENVIRONMENT, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         urls = holder.stdout.readline().split()
         holder.send_signal(signal.SIGKILL)
     assert len(urls) == 2
     deadline = time.monotonic() + 60
-    while any(listens(url) for url in urls):
+    while any(accepts_connections(url) for url in urls):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -45,8 +45,8 @@ def test_pds_ends_when_starter_is_killed(pds: Pds):
 async def test_login_rate_limit_has_retry_time(pds: Pds):
     now = datetime.now(UTC)
     transport = GuardedTransport(allow_private=True, concurrency=1)
-    bluesky = Bluesky(Caller(transport), KeptSecrets(), clock=lambda: now)
-    with running("--rate-limits") as strict:
+    bluesky = Bluesky(PlatformClient(transport), RecordingSecrets(), clock=lambda: now)
+    with run_pds("--rate-limits") as strict:
         credentials = {"handle": "nobody.test", "password": "wrong"}
         login = {"identifier": credentials["handle"], "password": credentials["password"]}
         async with httpx.AsyncClient() as client:
@@ -58,7 +58,7 @@ async def test_login_rate_limit_has_retry_time(pds: Pds):
     assert timedelta(0) < caught.value.retry_after - now <= timedelta(minutes=5, seconds=30)
 
 
-def listens(url: str) -> bool:
+def accepts_connections(url: str) -> bool:
     """Return whether a connection to `url` succeeds."""
     host, port = url.removeprefix("http://").split(":")
     try:

@@ -6,65 +6,65 @@ from pathlib import Path
 
 import pytest
 
-from command_line import COMMAND, Said, call, environment
-from pds_server import Pds, Writer
+from command_line import COMMAND, CommandResult, run_command, make_environment
+from pds_server import Pds, PdsAccount
 
 pytestmark = pytest.mark.xdist_group("pds")
 KEYS = {"copydesk_secrets__keyring": "false", "copydesk_passphrase": "four words are good"}
 
 
-def connect(home: Path, pds: Pds, writer: Writer, **named: str) -> Said:
+def connect(home: Path, pds: Pds, writer: PdsAccount, **variables: str) -> CommandResult:
     args = ("account", "connect", "bluesky", "--url", pds.url, "--set", f"handle={writer.handle}")
-    return call(home, *args, stdin=f"{writer.app_password}\n", **(KEYS | named))
+    return run_command(home, *args, stdin=f"{writer.app_password}\n", **(KEYS | variables))
 
 
-def approved(home: Path, text: str, *more: str) -> str:
-    created = json.loads(call(home, "draft", "new", text, "--json", *more, **KEYS).out)
+def create_approved(home: Path, text: str, *options: str) -> str:
+    created = json.loads(run_command(home, "draft", "new", text, "--json", *options, **KEYS).out)
     draft_id = created["drafts"][0]["id"]
-    assert call(home, "draft", "approve", draft_id, **KEYS).code == 0
+    assert run_command(home, "draft", "approve", draft_id, **KEYS).code == 0
     return str(draft_id)
 
 
-def test_connect_approve_and_post(tmp_path: Path, pds: Pds, writer: Writer) -> None:
+def test_connect_approve_and_post(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
     result = connect(tmp_path, pds, writer)
     assert (result.code, result.out) == (0, f"bluesky:{writer.handle} is connected.\n")
-    assert call(tmp_path, "account", "check", **KEYS).out == f"bluesky:{writer.handle} works.\n"
-    draft = approved(tmp_path, "Said from a terminal: https://example.com/page")
-    result = call(tmp_path, "draft", "post", draft, **KEYS)
+    assert run_command(tmp_path, "account", "check", **KEYS).out == f"bluesky:{writer.handle} works.\n"
+    draft = create_approved(tmp_path, "Said from a terminal: https://example.com/page")
+    result = run_command(tmp_path, "draft", "post", draft, **KEYS)
     assert result.code == 0
-    (post,) = pds.posts(writer.did)
+    (post,) = pds.list_posts(writer.did)
     key = post["uri"].rsplit("/", 1)[1]
     url = f"https://bsky.app/profile/{writer.handle}/post/{key}"
     assert result.out == f"bluesky:{writer.handle}: Posted: {url}\n"
-    assert url in call(tmp_path, "draft", "show", draft, **KEYS).out
-    repeated = call(tmp_path, "draft", "post", draft, **KEYS)
+    assert url in run_command(tmp_path, "draft", "show", draft, **KEYS).out
+    repeated = run_command(tmp_path, "draft", "post", draft, **KEYS)
     assert (repeated.code, repeated.err) == (1, "Error: It is live there already; nothing was posted.\n")
-    assert len(pds.posts(writer.did)) == 1
+    assert len(pds.list_posts(writer.did)) == 1
 
 
-def test_invalid_password_connects_nothing(tmp_path: Path, pds: Pds, writer: Writer) -> None:
+def test_invalid_password_connects_nothing(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
     result = connect(tmp_path, pds, writer._replace(app_password="wrong-wrong-wrong"))
     assert result.code == 1
     assert "Invalid identifier or password." in result.err
-    assert call(tmp_path, "account", "list", **KEYS).out == ""
+    assert run_command(tmp_path, "account", "list", **KEYS).out == ""
 
 
-def test_approval_warns_of_posting_problem(tmp_path: Path, pds: Pds, writer: Writer) -> None:
+def test_approval_warns_of_posting_problem(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
     connect(tmp_path, pds, writer)
-    created = json.loads(call(tmp_path, "draft", "new", "x" * 310, "--json", **KEYS).out)
-    result = call(tmp_path, "draft", "approve", created["drafts"][0]["id"], **KEYS)
+    created = json.loads(run_command(tmp_path, "draft", "new", "x" * 310, "--json", **KEYS).out)
+    result = run_command(tmp_path, "draft", "approve", created["drafts"][0]["id"], **KEYS)
     assert result.code == 0
     assert f"would not go to bluesky:{writer.handle}: It has 310 characters; Bluesky takes 300." in result.err
 
 
-def test_secrets_are_in_no_file_or_output(tmp_path: Path, pds: Pds, writer: Writer) -> None:
+def test_secrets_are_in_no_file_or_output(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
     home = tmp_path / "home"
     results = [connect(home, pds, writer)]
-    draft = approved(home, "Nothing secret in here.")
+    draft = create_approved(home, "Nothing secret in here.")
     results += [
-        call(home, "--debug", *args, **KEYS) for args in (("draft", "post", draft), ("account", "list", "--json"))
+        run_command(home, "--debug", *args, **KEYS) for args in (("draft", "post", draft), ("account", "list", "--json"))
     ]
-    results.append(call(home, "draft", "post", draft, **KEYS))
+    results.append(run_command(home, "draft", "post", draft, **KEYS))
     (home / "copydesk.log").write_text("".join(result.out + result.err for result in results), encoding="utf-8")
     files = [path for path in home.rglob("*") if path.is_file()]
     assert {path.name for path in files} >= {"copydesk.db", "secrets.sealed"}
@@ -74,15 +74,15 @@ def test_secrets_are_in_no_file_or_output(tmp_path: Path, pds: Pds, writer: Writ
         assert b"eyJ" not in content, f"a token in {path}"
 
 
-def test_secret_argument_is_refused_and_stdin_is_invisible(tmp_path: Path, pds: Pds, writer: Writer) -> None:
+def test_secret_argument_is_refused_and_stdin_is_invisible(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
     """An argument would be visible in the process list."""
     args = ("account", "connect", "bluesky", "--url", pds.url, "--set", f"handle={writer.handle}")
-    result = call(tmp_path, *args, "--set", f"password={writer.app_password}", **KEYS)
+    result = run_command(tmp_path, *args, "--set", f"password={writer.app_password}", **KEYS)
     assert result.code == 2
     assert "every user of this machine could read it" in result.err
     assert writer.app_password not in result.err
     process = subprocess.Popen(
-        [*COMMAND, *args], env=environment(tmp_path, **KEYS), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*COMMAND, *args], env=make_environment(tmp_path, **KEYS), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     command = Path(f"/proc/{process.pid}/cmdline").read_bytes()
     out, _ = process.communicate(f"{writer.app_password}\n", timeout=60)
@@ -90,28 +90,28 @@ def test_secret_argument_is_refused_and_stdin_is_invisible(tmp_path: Path, pds: 
     assert out == f"bluesky:{writer.handle} is connected.\n"
 
 
-def test_account_that_cannot_be_checked_is_reported(tmp_path: Path, pds: Pds, writer: Writer) -> None:
+def test_account_that_cannot_be_checked_is_reported(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
     connect(tmp_path, pds, writer)
-    result = call(tmp_path, "account", "check", copydesk_secrets__keyring="false")
+    result = run_command(tmp_path, "account", "check", copydesk_secrets__keyring="false")
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith(f"bluesky:{writer.handle}: The keys to your accounts are encrypted")
 
 
-def test_removed_account_posts_nothing_and_keys_are_deleted(tmp_path: Path, pds: Pds, writer: Writer) -> None:
+def test_removed_account_posts_nothing_and_keys_are_deleted(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
     connect(tmp_path, pds, writer)
-    draft = approved(tmp_path, "Too late for this one.")
-    assert call(tmp_path, "account", "remove", "bluesky", "--yes", **KEYS).code == 0
-    assert call(tmp_path, "account", "list", **KEYS).out == ""
-    result = call(tmp_path, "draft", "post", draft, **KEYS)
+    draft = create_approved(tmp_path, "Too late for this one.")
+    assert run_command(tmp_path, "account", "remove", "bluesky", "--yes", **KEYS).code == 0
+    assert run_command(tmp_path, "account", "list", **KEYS).out == ""
+    result = run_command(tmp_path, "draft", "post", draft, **KEYS)
     assert (result.code, "No account is connected; nothing was posted." in result.err) == (1, True)
     assert not (tmp_path / "secrets" / "secrets.sealed").exists()
 
 
-def test_environment_variable_holds_key(tmp_path: Path, pds: Pds, writer: Writer) -> None:
+def test_environment_variable_holds_key(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
     keys = {"copydesk_secrets__keyring": "false", "copydesk_secret_bluesky": writer.app_password}
     args = ("account", "connect", "bluesky", "--url", pds.url, "--set", f"handle={writer.handle}")
-    assert call(tmp_path, *args, stdin=f"{writer.app_password}\n", **keys).code == 0
-    assert call(tmp_path, "account", "check", **keys).out == f"bluesky:{writer.handle} works.\n"
-    assert call(tmp_path, "draft", "post", approved(tmp_path, "From a server"), **keys).code == 0
-    assert len(pds.posts(writer.did)) == 1
+    assert run_command(tmp_path, *args, stdin=f"{writer.app_password}\n", **keys).code == 0
+    assert run_command(tmp_path, "account", "check", **keys).out == f"bluesky:{writer.handle} works.\n"
+    assert run_command(tmp_path, "draft", "post", create_approved(tmp_path, "From a server"), **keys).code == 0
+    assert len(pds.list_posts(writer.did)) == 1
     assert not (tmp_path / "secrets").exists()

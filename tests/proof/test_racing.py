@@ -1,27 +1,27 @@
 """Tests that no change is lost when two processes change the same fifty drafts as fast as they can."""
 
 from copydesk.model.draft import Status
-from desk_fixtures import open_at
-from proof_desk import HOURLY, PROVE, assert_agrees, drafts_in, events_in, furnish
-from racing_changes import races
+from desk_fixtures import open_desk_at
+from proof_desk import HOURLY_SLOTS, EXHAUSTIVE, assert_consistent, load_drafts, load_events, insert_drafts
+from racing_changes import run_racers
 
 DRAFTS = 50
-SECONDS = 20.0 if PROVE else 1.0
+SECONDS = 20.0 if EXHAUSTIVE else 1.0
 STATES = [status for status in Status if status not in {Status.POSTING, Status.SCHEDULED, Status.PENDING_GENERATION}]
 
 
 async def test_concurrent_changes_are_neither_lost_nor_repeated(tmp_path):
-    async with open_at(tmp_path) as desk:
-        await furnish(desk, (STATES * DRAFTS)[:DRAFTS])
-        await desk.schedule.set_slots(HOURLY)
-    before = drafts_in(tmp_path)
+    async with open_desk_at(tmp_path) as desk:
+        await insert_drafts(desk, (STATES * DRAFTS)[:DRAFTS])
+        await desk.schedule.set_slots(HOURLY_SLOTS)
+    before = load_drafts(tmp_path)
 
-    answers = races(tmp_path, [1, 2], SECONDS)
+    answers = run_racers(tmp_path, [1, 2], SECONDS)
 
     assert [answer["wrong"] for answer in answers] == [[], []]
     # Each draft has one chain of versions, and each change follows from the state before it.
-    assert_agrees(tmp_path, before)
-    events = events_in(tmp_path)
+    assert_consistent(tmp_path, before)
+    events = load_events(tmp_path)
     assert sum(len(draft_events) - 1 for draft_events in events.values()) == sum(answer["done"] for answer in answers)
     changed = [tuple(change) for answer in answers for change in answer["changed"]]
     assert len({(draft_id, version) for draft_id, version, _ in changed}) == len(changed)
@@ -32,10 +32,10 @@ async def test_concurrent_changes_are_neither_lost_nor_repeated(tmp_path):
     # A refusal is a conflict naming the draft's current state, or says that there is nothing to undo.
     refusals = [error for answer in answers for error in answer["refused"]]
     assert any("changed meanwhile" in error for error in refusals)
-    assert_no_slot_was_given_twice(before, events)
+    assert_slots_were_free(before, events)
 
 
-def assert_no_slot_was_given_twice(before, events):
+def assert_slots_were_free(before, events):
     """Assert that each automatically assigned slot was free. An undo may return a draft to a slot taken since."""
     slots = dict.fromkeys(before)
     rows = {draft_id: dict(row) for draft_id, row in before.items()}

@@ -15,47 +15,47 @@ from typing import NamedTuple
 
 import pytest
 
-from command_line import COMMAND, environment
+from command_line import COMMAND, make_environment
 from copydesk.desk import Desk, open_desk
 from copydesk.posting.fake import Fault
-from cutting_proxy import GARBAGE, Cut, CuttingProxy, Instead
+from cutting_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
 from desk_fixtures import settings_at
-from doomed_sender import NO_STORE, platform_of
-from proof_desk import PROVE
-from sending_boundaries import DUE, Boundaries, WatchedTransport
-from sending_places import Case
-from sending_runs import is_over, wrong_with
+from doomed_sender import STORE_FAILED, make_platform
+from proof_desk import EXHAUSTIVE
+from sending_boundaries import DUE, CrashPoints, CrashPointTransport
+from sending_places import SendCase
+from sending_runs import is_finished, find_problems
 
-FAKES = ("fake with keys", "fake without keys")
-MASTODONS = ("mastodon with keys", "mastodon without keys")
-REAL = (*MASTODONS, "pds")
-EVERYWHERE = (*FAKES, *REAL)
-WRITES = r"POST /xrpc/com\.atproto\.repo\.applyWrites"
-AIM = {"mastodon with keys": "POST /api/v1/statuses", "mastodon without keys": "POST /api/v1/statuses", "pds": WRITES}
-REFRESHES = r"POST /xrpc/com\.atproto\.server\.refreshSession"
-REQUESTS = ("before send", "before POST statuses", "before POST applyWrites")
-NOT_COMMITS = ("send", "look up", "keep secrets")
+FAKE_SERVERS = ("fake with keys", "fake without keys")
+MASTODON_SERVERS = ("mastodon with keys", "mastodon without keys")
+REAL_SERVERS = (*MASTODON_SERVERS, "pds")
+ALL_SERVERS = (*FAKE_SERVERS, *REAL_SERVERS)
+WRITE_REQUEST = r"POST /xrpc/com\.atproto\.repo\.applyWrites"
+FAULT_TARGETS = {"mastodon with keys": "POST /api/v1/statuses", "mastodon without keys": "POST /api/v1/statuses", "pds": WRITE_REQUEST}
+REFRESH_REQUEST = r"POST /xrpc/com\.atproto\.server\.refreshSession"
+POSTING_BOUNDARIES = ("before send", "before POST statuses", "before POST applyWrites")
+NON_COMMIT_BOUNDARIES = ("send", "look up", "keep secrets")
 
-ONCE = [
+SINGLE_FAULTS = [
     [Cut.BEFORE],
     [Cut.AFTER],
     [Cut.HALF],
     [Cut.LATE],
     [GARBAGE],
-    [Instead(500)],
-    [Instead(500, asked=True)],
-    [Instead(429, headers=(("retry-after", "70"),))],
-    [Instead(200, b"<html>", asked=True)],
+    [ReplacedResponse(500)],
+    [ReplacedResponse(500, forwarded=True)],
+    [ReplacedResponse(429, headers=(("retry-after", "70"),))],
+    [ReplacedResponse(200, b"<html>", forwarded=True)],
 ]
-TWICE = [[Cut.AFTER, Cut.AFTER], [Cut.BEFORE, Cut.AFTER], [Cut.LATE, Cut.LATE], [Cut.BEFORE, Cut.LATE]]
-SOME = [[Cut.AFTER], [Cut.LATE], ONCE[6], ONCE[7], ONCE[8]]
-SECOND = [[None, *faults] for faults in (*ONCE, *TWICE)]
+DOUBLE_FAULTS = [[Cut.AFTER, Cut.AFTER], [Cut.BEFORE, Cut.AFTER], [Cut.LATE, Cut.LATE], [Cut.BEFORE, Cut.LATE]]
+SAMPLE_FAULTS = [[Cut.AFTER], [Cut.LATE], SINGLE_FAULTS[6], SINGLE_FAULTS[7], SINGLE_FAULTS[8]]
+FAULTS_AT_SECOND_POST = [[None, *faults] for faults in (*SINGLE_FAULTS, *DOUBLE_FAULTS)]
 FAULTS = (
-    [(name, parts, faults) for name in REAL for parts in (1, 3) for faults in (*ONCE, *TWICE)]
-    + [(name, 3, faults) for name in MASTODONS for faults in SECOND]
-    if PROVE
-    else [(name, 1, faults) for name in REAL for faults in SOME]
-    + [(name, 3, [None, *faults]) for name in MASTODONS for faults in SOME[:2]]
+    [(name, parts, faults) for name in REAL_SERVERS for parts in (1, 3) for faults in (*SINGLE_FAULTS, *DOUBLE_FAULTS)]
+    + [(name, 3, faults) for name in MASTODON_SERVERS for faults in FAULTS_AT_SECOND_POST]
+    if EXHAUSTIVE
+    else [(name, 1, faults) for name in REAL_SERVERS for faults in SAMPLE_FAULTS]
+    + [(name, 3, [None, *faults]) for name in MASTODON_SERVERS for faults in SAMPLE_FAULTS[:2]]
 )
 FAKE_FAULTS = [
     (each,) for each in (Fault.NO_CONNECTION, Fault.THROTTLED, Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.LATE)
@@ -63,13 +63,13 @@ FAKE_FAULTS = [
 
 
 def test_number_of_faults():
-    assert len(FAULTS) == (3 * 2 * 13 + 2 * 13 if PROVE else 3 * 5 + 2 * 2)
+    assert len(FAULTS) == (3 * 2 * 13 + 2 * 13 if EXHAUSTIVE else 3 * 5 + 2 * 2)
     assert len(FAKE_FAULTS) == 8
 
 
 @pytest.mark.parametrize(("name", "parts", "faults"), FAULTS, ids=str)
-async def test_post_is_published_once_under_network_faults(desks, places, name, parts, faults):
-    server, proxy = await places.behind(name, AIM[name])
+async def test_post_is_published_once_under_network_faults(desks, servers, name, parts, faults):
+    server, proxy = await servers.behind(name, FAULT_TARGETS[name])
     case = await desks.case(server, parts)
     proxy.faults.extend(faults)
     result = await desks.to_the_end(case)
@@ -78,39 +78,39 @@ async def test_post_is_published_once_under_network_faults(desks, places, name, 
     assert len(proxy.faults) < len([fault for fault in faults if fault])
 
 
-@pytest.mark.parametrize("place_in_thread", [0, 1, 2] if PROVE else [1])
+@pytest.mark.parametrize("fault_position", [0, 1, 2] if EXHAUSTIVE else [1])
 @pytest.mark.parametrize("faults", FAKE_FAULTS, ids=str)
-@pytest.mark.parametrize("name", FAKES)
-async def test_post_is_published_once_under_request_faults(desks, places, name, faults, place_in_thread):
-    case = await desks.case(await places.at(name), 3)
-    result = await desks.to_the_end(case, faults=("",) * place_in_thread + tuple(faults))
+@pytest.mark.parametrize("name", FAKE_SERVERS)
+async def test_post_is_published_once_under_request_faults(desks, servers, name, faults, fault_position):
+    case = await desks.case(await servers.at(name), 3)
+    result = await desks.to_the_end(case, faults=("",) * fault_position + tuple(faults))
     assert result.wrong == ()
 
 
-@pytest.mark.parametrize("parts", [1, 3] if PROVE else [1])
-@pytest.mark.parametrize("name", REAL)
-async def test_refused_connection_is_retried(desks, places, name, parts):
-    server, proxy = await places.behind(name)
+@pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [1])
+@pytest.mark.parametrize("name", REAL_SERVERS)
+async def test_refused_connection_is_retried(desks, servers, name, parts):
+    server, proxy = await servers.behind(name)
     case = await desks.case(server, parts)
     async with proxy.refusing():
         await desks.send_once(case)
-    assert (server.held(case) == [], is_over(case.home)) == (True, False)
+    assert (server.held(case) == [], is_finished(case.home)) == (True, False)
     assert (await desks.to_the_end(case)).wrong == ()
 
 
-@pytest.mark.parametrize("fault", [Cut.BEFORE, Cut.AFTER, Cut.LATE, Instead(500), GARBAGE], ids=str)
-async def test_old_tokens_work_if_new_ones_are_lost(desks, places, fault):
-    server, proxy = await places.behind("pds", REFRESHES)
+@pytest.mark.parametrize("fault", [Cut.BEFORE, Cut.AFTER, Cut.LATE, ReplacedResponse(500), GARBAGE], ids=str)
+async def test_old_tokens_work_if_new_ones_are_lost(desks, servers, fault):
+    server, proxy = await servers.behind("pds", REFRESH_REQUEST)
     case = await desks.case(server, 3)
     proxy.faults.append(fault)
     assert (await desks.to_the_end(case)).wrong == ()
     assert not proxy.faults
 
 
-@pytest.mark.parametrize("parts", [1, 3] if PROVE else [3])
-@pytest.mark.parametrize("name", EVERYWHERE if PROVE else ("fake without keys", "mastodon with keys", "pds"))
-async def test_disk_full_at_any_commit_posts_nothing_twice(desks, places, name, parts):
-    server = await places.at(name)
+@pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [3])
+@pytest.mark.parametrize("name", ALL_SERVERS if EXHAUSTIVE else ("fake without keys", "mastodon with keys", "pds"))
+async def test_disk_full_at_any_commit_posts_nothing_twice(desks, servers, name, parts):
+    server = await servers.at(name)
     passed = (await desks.to_the_end(await desks.case(server, parts))).passed
     commits = [boundary for boundary in passed if boundary.startswith("before ") and not _is_request(boundary)]
     assert len(commits) == 4 + 2 * (parts if name != "pds" else 1)
@@ -119,140 +119,140 @@ async def test_disk_full_at_any_commit_posts_nothing_twice(desks, places, name, 
         first = result.runs[0]
         assert result.wrong == (), commit
         # Releasing the account lease may fail: it expires.
-        assert first.code == (0 if commit == "before release" else NO_STORE), commit
+        assert first.code == (0 if commit == "before release" else STORE_FAILED), commit
         # From the fourth commit on there is a request between each two commits; after a failed commit none is sent.
         assert _requests(first.passed) == max(0, (number - 3) // 2), commit
         assert commit in first.passed
 
 
-@pytest.mark.parametrize("parts", [1, 3] if PROVE else [3])
-@pytest.mark.parametrize("name", EVERYWHERE)
-async def test_one_of_four_processes_sends(desks, places, name, parts):
-    case = await desks.case(await places.at(name), parts)
+@pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [3])
+@pytest.mark.parametrize("name", ALL_SERVERS)
+async def test_one_of_four_processes_sends(desks, servers, name, parts):
+    case = await desks.case(await servers.at(name), parts)
     result = await desks.to_the_end(case, senders=4)
     assert result.wrong == ()
     request_counts = [_requests(run.passed) for run in result.runs[:4]]
     assert sum(request_counts) == (parts if name != "pds" else 1)
 
 
-@pytest.mark.parametrize("parts", [1, 3] if PROVE else [3])
-@pytest.mark.parametrize("name", EVERYWHERE)
-async def test_one_of_four_desks_in_one_process_sends(desks, places, name, parts):
-    case = await desks.case(await places.at(name), parts)
+@pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [3])
+@pytest.mark.parametrize("name", ALL_SERVERS)
+async def test_one_of_four_desks_in_one_process_sends(desks, servers, name, parts):
+    case = await desks.case(await servers.at(name), parts)
     async with AsyncExitStack() as stack:
-        opened_desks = [await stack.enter_async_context(desk_of(case)) for _ in range(4)]
-        await asyncio.gather(*[pick_up_and_send(desk) for desk in opened_desks])
+        opened_desks = [await stack.enter_async_context(open_case_desk(case)) for _ in range(4)]
+        await asyncio.gather(*[dispatch_and_send(desk) for desk in opened_desks])
     assert (await desks.to_the_end(case)).wrong == ()
 
 
-class Answer(NamedTuple):
+class HeldResponse(NamedTuple):
     """The withheld response to the first posting request."""
 
-    given: asyncio.Event
+    received: asyncio.Event
     """Set when the server has created the post."""
-    go: asyncio.Event
+    release: asyncio.Event
 
 
 @asynccontextmanager
-async def desk_of(case: Case) -> AsyncIterator[Desk]:
+async def open_case_desk(case: SendCase) -> AsyncIterator[Desk]:
     """Open the desk of a case in this process, with the clock at DUE."""
-    order = case.place.order(case.home)
-    boundaries = Boundaries(-1, order)
-    transport = WatchedTransport(boundaries)
-    platforms = {order.platform: platform_of(order, boundaries, transport)}
+    order = case.target.make_order(case.home)
+    boundaries = CrashPoints(-1, order)
+    transport = CrashPointTransport(boundaries)
+    platforms = {order.platform: make_platform(order, boundaries, transport)}
     async with open_desk(settings_at(case.home), clock=lambda: DUE, platforms=platforms) as desk:
         yield desk
     await transport.aclose()
 
 
-async def pick_up_and_send(desk: Desk) -> None:
+async def dispatch_and_send(desk: Desk) -> None:
     """Dispatch due drafts and send them, as the daemon does."""
-    await desk.schedule.picking_up.pick_up()
+    await desk.schedule.due_drafts.dispatch_due()
     await desk.posting.send_due()
 
 
-def keep_back(proxy: CuttingProxy) -> Answer:
+def hold_response(proxy: FaultProxy) -> HeldResponse:
     """Let the server process the posting request, and withhold its response until released."""
-    answer, original = Answer(asyncio.Event(), asyncio.Event()), proxy._ask
+    answer, original = HeldResponse(asyncio.Event(), asyncio.Event()), proxy._forward
 
     async def request_and_hold(request):
         response = await original(request)
         if request.method == "POST" and request.path.endswith(("/statuses", "applyWrites")):
-            answer.given.set()
-            await answer.go.wait()
+            answer.received.set()
+            await answer.release.wait()
         return response
 
-    proxy._ask = request_and_hold
+    proxy._forward = request_and_hold
     return answer
 
 
-@pytest.mark.parametrize("how", ["closed", "cancelled", "closed while posting now"])
-@pytest.mark.parametrize("name", REAL if PROVE else REAL[1:])
-async def test_closing_console_waits_for_outcome(desks, places, name, how):
-    server, proxy = await places.behind(name)
-    case, answer = await desks.case(server, 3), keep_back(proxy)
-    async with desk_of(case) as desk:
-        if "now" in how:
+@pytest.mark.parametrize("ending", ["closed", "cancelled", "closed while posting now"])
+@pytest.mark.parametrize("name", REAL_SERVERS if EXHAUSTIVE else REAL_SERVERS[1:])
+async def test_closing_console_waits_for_outcome(desks, servers, name, ending):
+    server, proxy = await servers.behind(name)
+    case, answer = await desks.case(server, 3), hold_response(proxy)
+    async with open_case_desk(case) as desk:
+        if "now" in ending:
             draft = (await desk.drafts.list()).items[0].id
             sending = asyncio.create_task(desk.posting.post(draft))
         else:
-            sending = asyncio.create_task(pick_up_and_send(desk))
-        await answer.given.wait()
-        if how != "closed":
+            sending = asyncio.create_task(dispatch_and_send(desk))
+        await answer.received.wait()
+        if ending != "closed":
             sending.cancel()
-        asyncio.get_running_loop().call_later(0.05, answer.go.set)
+        asyncio.get_running_loop().call_later(0.05, answer.release.set)
     await asyncio.gather(sending, return_exceptions=True)
-    assert is_over(case.home)
-    assert list(wrong_with(case)) == []
+    assert is_finished(case.home)
+    assert list(find_problems(case)) == []
     assert (await desks.to_the_end(case)).wrong == ()
 
 
-@pytest.mark.parametrize("told", [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT,)], ids=str)
-@pytest.mark.parametrize("name", MASTODONS if PROVE else MASTODONS[1:])
-async def test_stopped_daemon_waits_for_outcome(desks, places, name, told):
-    server, proxy = await places.behind(name)
-    case, answer = await desks.case(server, 1, an_hour_that_is_due()), keep_back(proxy)
+@pytest.mark.parametrize("signals", [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT,)], ids=str)
+@pytest.mark.parametrize("name", MASTODON_SERVERS if EXHAUSTIVE else MASTODON_SERVERS[1:])
+async def test_stopped_daemon_waits_for_outcome(desks, servers, name, signals):
+    server, proxy = await servers.behind(name)
+    case, answer = await desks.case(server, 1, due_start_time()), hold_response(proxy)
     daemon = start_daemon(case)
-    await asyncio.wait_for(answer.given.wait(), 60)
-    for number in told:
+    await asyncio.wait_for(answer.received.wait(), 60)
+    for number in signals:
         daemon.send_signal(number)
         await asyncio.sleep(0.1)
-    answer.go.set()
+    answer.release.set()
     await asyncio.to_thread(daemon.communicate, timeout=60)
-    assert is_over(case.home)
-    assert list(wrong_with(case)) == []
+    assert is_finished(case.home)
+    assert list(find_problems(case)) == []
 
 
-@pytest.mark.parametrize("parts", [1, 3] if PROVE else [3])
-async def test_next_daemon_continues_after_killed_one(desks, places, parts):
-    server, proxy = await places.behind("mastodon with keys")
-    case, answer = await desks.case(server, parts, an_hour_that_is_due()), keep_back(proxy)
+@pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [3])
+async def test_next_daemon_continues_after_killed_one(desks, servers, parts):
+    server, proxy = await servers.behind("mastodon with keys")
+    case, answer = await desks.case(server, parts, due_start_time()), hold_response(proxy)
     daemon = start_daemon(case)
-    await asyncio.wait_for(answer.given.wait(), 60)
+    await asyncio.wait_for(answer.received.wait(), 60)
     daemon.kill()
     await asyncio.to_thread(daemon.communicate, timeout=60)
-    answer.go.set()
+    answer.release.set()
     daemon = start_daemon(case)
-    await asyncio.to_thread(until, lambda: is_over(case.home))
+    await asyncio.to_thread(wait_until, lambda: is_finished(case.home))
     daemon.terminate()
     await asyncio.to_thread(daemon.communicate, timeout=60)
-    assert list(wrong_with(case)) == []
+    assert list(find_problems(case)) == []
 
 
-def an_hour_that_is_due() -> datetime:
+def due_start_time() -> datetime:
     """Return a creation time for a desk whose draft is due now."""
     now = datetime.now(UTC)
     return now.replace(microsecond=0) - timedelta(seconds=61)
 
 
-def start_daemon(case: Case) -> "subprocess.Popen[bytes]":
+def start_daemon(case: SendCase) -> "subprocess.Popen[bytes]":
     """Start `copydesk daemon` on the desk of a case."""
     secret = (case.home / "secrets.json").read_text(encoding="utf-8")
-    variables = environment(case.home, copydesk_secret_mastodon=secret)
+    variables = make_environment(case.home, copydesk_secret_mastodon=secret)
     return subprocess.Popen([*COMMAND, "daemon"], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def until(condition: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     """Wait until the condition holds."""
     deadline = time.monotonic() + 60
     while not condition():
@@ -262,9 +262,9 @@ def until(condition: Callable[[], object]) -> None:
 
 def _is_request(boundary: str) -> bool:
     name = boundary.partition(" ")[2]
-    return name in NOT_COMMITS or name.startswith(("POST ", "GET "))
+    return name in NON_COMMIT_BOUNDARIES or name.startswith(("POST ", "GET "))
 
 
 def _requests(passed: Sequence[str]) -> int:
     """Count the requests that create posts."""
-    return sum(boundary in REQUESTS for boundary in passed)
+    return sum(boundary in POSTING_BOUNDARIES for boundary in passed)

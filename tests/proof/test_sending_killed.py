@@ -10,49 +10,49 @@ from statistics import median
 
 import pytest
 
-from proof_desk import PROVE
-from sending_places import Place
-from sending_runs import Desks, Story
+from proof_desk import EXHAUSTIVE
+from sending_places import SendTarget
+from sending_runs import CaseRunner, SendResult
 
-FAKES = ("fake with keys", "fake without keys")
-PLACES = (*FAKES, "mastodon with keys", "mastodon without keys", "pds")
+FAKE_SERVERS = ("fake with keys", "fake without keys")
+SERVERS = (*FAKE_SERVERS, "mastodon with keys", "mastodon without keys", "pds")
 PARTS = (1, 3)
-STEP = {
+STEP_BOUNDARIES = {
     "fake": (("begin", "send", "keep made"), 1),
     "mastodon": (("begin", "POST statuses", "keep made"), 1),
     "pds": (("begin", "POST refreshSession", "keep secrets", "POST applyWrites", "keep made"), 3),
 }
 """Per server: the boundaries of one posting request, and the most posts of a thread that it creates."""
-LEAST_PAIRS = {1: 120, 3: 430}
+MIN_PAIRS = {1: 120, 3: 430}
 """Per number of posts; each server has at least as many pairs."""
-RANDOM = 100 if PROVE else 2
-SAMPLE = 2
-CASES = [(name, parts) for name in PLACES for parts in PARTS if PROVE or parts > 1 or name in FAKES]
+RANDOM_KILLS = 100 if EXHAUSTIVE else 2
+SAMPLE_PAIRS = 2
+CASES = [(name, parts) for name in SERVERS for parts in PARTS if EXHAUSTIVE or parts > 1 or name in FAKE_SERVERS]
 """A thread passes all boundaries of a single post; without time for both it stands for both."""
-THREADS = 120
+MAX_THREAD_PAIRS = 120
 """Pairs tested for a thread on a real server, of several hundred: each takes a second."""
 
 
-def boundaries(place: str, parts: int) -> list[str]:
+def expected_boundaries(server_name: str, parts: int) -> list[str]:
     """Return the boundaries that a clean run passes."""
-    step, max_posts = STEP[place.partition(" ")[0]]
+    step, max_posts = STEP_BOUNDARIES[server_name.partition(" ")[0]]
     steps = -(-parts // max_posts)
     names = ["look again", "pick up", "claim", *step * steps, "release"]
     return [f"{when} {name}" for name in names for when in ("before", "after")]
 
 
-async def clean(desks: Desks, place: Place, parts: int) -> Story:
+async def run_clean(desks: CaseRunner, server: SendTarget, parts: int) -> SendResult:
     """Run a case without killing; return its result."""
-    result = await desks.to_the_end(await desks.case(place, parts))
-    assert (result.wrong, result.kills) == ((), 0)
+    result = await desks.run_to_end(await desks.create_case(server, parts))
+    assert (result.problems, result.kill_count) == ((), 0)
     return result
 
 
 @pytest.mark.parametrize(("name", "parts"), CASES)
-async def test_kill_at_any_boundary_posts_once(desks, places, name, parts):
-    server = await places.at(name)
-    passed = (await clean(desks, server, parts)).passed
-    assert passed == boundaries(name, parts)
+async def test_kill_at_any_boundary_posts_once(desks, servers, name, parts):
+    server = await servers.at(name)
+    passed = (await run_clean(desks, server, parts)).crash_points
+    assert passed == expected_boundaries(name, parts)
     errors = {}
     for position, boundary in enumerate(passed, 1):
         result = await desks.to_the_end(await desks.case(server, parts), kills=[position])
@@ -63,18 +63,18 @@ async def test_kill_at_any_boundary_posts_once(desks, places, name, parts):
 
 
 @pytest.mark.parametrize(("name", "parts"), CASES)
-async def test_kill_at_any_two_boundaries_posts_once(desks, places, name, parts):
-    server = await places.at(name)
+async def test_kill_at_any_two_boundaries_posts_once(desks, servers, name, parts):
+    server = await servers.at(name)
     rng = random.Random(f"{name} {parts}")
-    firsts = range(1, len(boundaries(name, parts)) + 1)
+    firsts = range(1, len(expected_boundaries(name, parts)) + 1)
     pairs: list[tuple[int, int]] = []
-    for first in firsts if PROVE else rng.sample(firsts, 2):
+    for first in firsts if EXHAUSTIVE else rng.sample(firsts, 2):
         # If nothing is left to do after the first kill, there is no second one.
         first_run = await desks.to_the_end(await desks.case(server, parts), kills=[first])
         pairs += [(first, second) for second in range(1, first_run.after_kill + 1)]
-    if PROVE:
-        assert len(pairs) >= LEAST_PAIRS[parts if name != "pds" else 1]
-    limit = SAMPLE if not PROVE else THREADS if parts > 1 and name not in FAKES else len(pairs)
+    if EXHAUSTIVE:
+        assert len(pairs) >= MIN_PAIRS[parts if name != "pds" else 1]
+    limit = SAMPLE_PAIRS if not EXHAUSTIVE else MAX_THREAD_PAIRS if parts > 1 and name not in FAKE_SERVERS else len(pairs)
     errors, count = {}, 0
     for pair in rng.sample(pairs, min(limit, len(pairs))):
         result = await desks.to_the_end(await desks.case(server, parts), kills=pair)
@@ -86,17 +86,17 @@ async def test_kill_at_any_two_boundaries_posts_once(desks, places, name, parts)
 
 
 @pytest.mark.parametrize(("name", "parts"), CASES)
-async def test_kill_at_random_times_posts_once(desks, places, name, parts):
+async def test_kill_at_random_times_posts_once(desks, servers, name, parts):
     """Two kills each, anywhere from the start to a little after the end."""
-    server = await places.at(name)
-    duration = median([(await clean(desks, server, parts)).runs[0].took for _ in range(3 if PROVE else 1)])
+    server = await servers.at(name)
+    duration = median([(await run_clean(desks, server, parts)).runs[0].seconds for _ in range(3 if EXHAUSTIVE else 1)])
     rng = random.Random(f"{name} {parts}")
     errors, killed = {}, 0
-    for number in range(RANDOM):
-        kill_times = [duration * (number + rng.random()) / RANDOM * 1.1, duration * rng.random() * 1.1]
+    for number in range(RANDOM_KILLS):
+        kill_times = [duration * (number + rng.random()) / RANDOM_KILLS * 1.1, duration * rng.random() * 1.1]
         result = await desks.to_the_end(await desks.case(server, parts), kill_after=kill_times)
         killed += result.kills > 0
         if result.wrong:
             errors[tuple(kill_times)] = result.wrong
     assert errors == {}
-    assert killed >= RANDOM / 2
+    assert killed >= RANDOM_KILLS / 2

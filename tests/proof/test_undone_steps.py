@@ -11,20 +11,20 @@ from copydesk.errors import ConflictError
 from copydesk.model.change import BulkChange, ChangeDraft
 from copydesk.model.draft import BULK_ACTIONS, Action
 from copydesk.model.transitions import allowed_actions
-from desk_fixtures import NOW, open_at
-from proof_desk import HOURLY, PROVE, assert_agrees, drafts_in, everything, furnish, text
+from desk_fixtures import NOW, open_desk_at
+from proof_desk import HOURLY_SLOTS, EXHAUSTIVE, assert_consistent, load_drafts, dump_tables, insert_drafts, draft_text
 
 STEPS = 200
-SEEDS = range(25) if PROVE else range(1)
-STARTS = (
+SEEDS = range(25) if EXHAUSTIVE else range(1)
+INITIAL_STATUSES = (
     *("pending_review", "approved", "awaiting_review", "rejected", "changes_requested"),
     *("generation_failed", "posted"),
 )
 FORMATS = ("SHORT", "THREAD", "BLOG")
-ENDED = ("posted", "pending_regeneration")
+FINAL_STATUSES = ("posted", "pending_regeneration")
 
 
-class Person:
+class RandomUser:
     """Makes random changes at one of two desks."""
 
     def __init__(self, desks: Sequence[Desk], ids: list[str], seed: int) -> None:
@@ -45,8 +45,8 @@ class Person:
         candidates = sorted(set(allowed) - excluded)
         if not candidates:
             return frozenset()
-        request = self._asked(self.rng.choice(candidates))
-        if self.rng.random() < 0.2 and draft.status not in (*ENDED, "rejected"):
+        request = self._request(self.rng.choice(candidates))
+        if self.rng.random() < 0.2 and draft.status not in (*FINAL_STATUSES, "rejected"):
             request = {**request, "text": self._text()}
         await desk.drafts.change(draft.id, ChangeDraft(**request))
         return frozenset({draft.id})
@@ -62,14 +62,14 @@ class Person:
     async def _bulk(self, desk: Desk) -> frozenset[str]:
         action = self.rng.choice([action for action in BULK_ACTIONS if action != "archive" or self.rng.random() < 0.1])
         ids = (*self.rng.sample(self.ids, self.rng.randrange(1, 9)), "nobody")
-        outcome = await desk.drafts.bulk(BulkChange(ids=ids, **self._asked(action)))
+        outcome = await desk.drafts.bulk(BulkChange(ids=ids, **self._request(action)))
         return frozenset(outcome.results.succeeded)
 
     async def _auto(self, desk: Desk) -> frozenset[str]:
-        outcome = await desk.schedule.auto(self.rng.sample(self.ids, 3))
+        outcome = await desk.schedule.auto_schedule(self.rng.sample(self.ids, 3))
         return frozenset(assignment.draft_id for assignment in outcome.scheduled)
 
-    def _asked(self, action: Action) -> dict[str, object]:
+    def _request(self, action: Action) -> dict[str, object]:
         request: dict[str, object] = {"action": action}
         if action in (Action.REJECT, Action.UNAPPROVE):
             request["feedback"] = self.rng.choice([None, "Too long.", "Who says so?"])
@@ -78,47 +78,47 @@ class Person:
         return request
 
     def _text(self) -> str:
-        return text(self.rng.randrange(50), self.rng.randrange(9))
+        return draft_text(self.rng.randrange(50), self.rng.randrange(9))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_two_hundred_steps_are_undone_and_redone(tmp_path, seed):
-    async with open_at(tmp_path) as first_desk, open_at(tmp_path) as second_desk:
-        ids = await furnish(first_desk, STARTS * 4, FORMATS)
-        await first_desk.schedule.set_slots(HOURLY)
-        initial = drafts_in(tmp_path)
-        user = Person([first_desk, second_desk], ids, seed)
-        snapshots, changes = [everything(tmp_path)], []
+    async with open_desk_at(tmp_path) as first_desk, open_desk_at(tmp_path) as second_desk:
+        ids = await insert_drafts(first_desk, INITIAL_STATUSES * 4, FORMATS)
+        await first_desk.schedule.set_slots(HOURLY_SLOTS)
+        initial = load_drafts(tmp_path)
+        user = RandomUser([first_desk, second_desk], ids, seed)
+        snapshots, changes = [dump_tables(tmp_path)], []
         while len(changes) < STEPS:
             if changed_ids := await user.step():
                 changes.append(changed_ids)
-                snapshots.append(everything(tmp_path))
+                snapshots.append(dump_tables(tmp_path))
         assert {1} < {len(changed_ids) for changed_ids in changes}  # both single changes and bulks
 
         for before, changed_ids in zip(reversed(snapshots[:-1]), reversed(changes), strict=True):
             undone = await user.rng.choice(user.desks).drafts.undo()
             assert (frozenset(undone.succeeded), undone.failed) == (changed_ids, ())
-            assert everything(tmp_path) == before
+            assert dump_tables(tmp_path) == before
         with pytest.raises(ConflictError, match="nothing"):
             await first_desk.drafts.undo()
 
         for after, changed_ids in zip(snapshots[1:], changes, strict=True):
             redone = await user.rng.choice(user.desks).drafts.redo()
             assert (frozenset(redone.succeeded), redone.failed) == (changed_ids, ())
-            assert everything(tmp_path) == after
-    assert_agrees(tmp_path, initial)
+            assert dump_tables(tmp_path) == after
+    assert_consistent(tmp_path, initial)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_undoing_draft_by_draft_restores_everything(tmp_path, seed):
-    async with open_at(tmp_path) as first_desk, open_at(tmp_path) as second_desk:
-        ids = await furnish(first_desk, STARTS * 4, FORMATS)
-        await first_desk.schedule.set_slots(HOURLY)
-        initial, all_initial = drafts_in(tmp_path), everything(tmp_path)
-        user = Person([first_desk, second_desk], ids, 1000 + seed)
+    async with open_desk_at(tmp_path) as first_desk, open_desk_at(tmp_path) as second_desk:
+        ids = await insert_drafts(first_desk, INITIAL_STATUSES * 4, FORMATS)
+        await first_desk.schedule.set_slots(HOURLY_SLOTS)
+        initial, all_initial = load_drafts(tmp_path), dump_tables(tmp_path)
+        user = RandomUser([first_desk, second_desk], ids, 1000 + seed)
         pending = [draft_id for _ in range(STEPS) for draft_id in await user.step()]
         user.rng.shuffle(pending)
         for draft_id in pending:
             await user.rng.choice(user.desks).drafts.undo(draft_id)
-    assert everything(tmp_path) == all_initial
-    assert_agrees(tmp_path, initial)
+    assert dump_tables(tmp_path) == all_initial
+    assert_consistent(tmp_path, initial)

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.ranking import canonical
-from copydesk.ranking.canonical import canonical_url, names_a_page
-from growth import assert_in_proportion
+from copydesk.ranking.canonical import canonical_url, identifies_page
+from growth import assert_linear
 
 SAME_PAGE = [
     ("https://Example.com/a?utm_source=x&id=2", "https://example.com/a?id=2"),
@@ -73,7 +73,7 @@ OTHER_PAGE = [
     ("https://m.com/a", "https://www.com/a"),
 ]
 
-NO_ADDRESS = [
+INVALID_URLS = [
     "",
     "   ",
     "example.com/a",
@@ -105,7 +105,7 @@ def test_different_pages_have_different_keys(one: str, other: str) -> None:
     assert canonical_url(one) != canonical_url(other)
 
 
-@pytest.mark.parametrize("url", NO_ADDRESS)
+@pytest.mark.parametrize("url", INVALID_URLS)
 def test_invalid_url_has_no_key(url: str) -> None:
     assert canonical_url(url) == ""
 
@@ -116,11 +116,11 @@ def test_ipv6_and_numeric_hosts_are_accepted() -> None:
 
 
 def test_front_page_is_not_a_story() -> None:
-    assert not names_a_page(canonical_url("https://www.example.com/?utm_source=rss"))
-    assert not names_a_page(canonical_url("https://example.com/index.html"))
-    assert names_a_page(canonical_url("https://example.com/?p=12"))
-    assert names_a_page(canonical_url("https://example.com/a"))
-    assert not names_a_page("")
+    assert not identifies_page(canonical_url("https://www.example.com/?utm_source=rss"))
+    assert not identifies_page(canonical_url("https://example.com/index.html"))
+    assert identifies_page(canonical_url("https://example.com/?p=12"))
+    assert identifies_page(canonical_url("https://example.com/a"))
+    assert not identifies_page("")
 
 
 PIECES = (
@@ -128,10 +128,10 @@ PIECES = (
     "example.com reddit.com r comments x.com status youtube.com watch v shorts youtu.be open.substack.com pub p "
     "utm_a ref=a.de é ß 日 + ; [ ] \\ \ud800"
 )
-ADDRESS_PIECE = st.sampled_from(PIECES.split(" "))
+URL_PIECES = st.sampled_from(PIECES.split(" "))
 
 
-@given(st.one_of(st.text(), st.lists(ADDRESS_PIECE, max_size=14).map("".join).map("https://".__add__)))
+@given(st.one_of(st.text(), st.lists(URL_PIECES, max_size=14).map("".join).map("https://".__add__)))
 @settings(max_examples=300)
 def test_canonical_url_is_idempotent(url: str) -> None:
     key = canonical_url(url)
@@ -139,7 +139,7 @@ def test_canonical_url_is_idempotent(url: str) -> None:
     assert key == "" or key.isascii()
 
 
-@given(st.lists(ADDRESS_PIECE, max_size=14).map("".join))
+@given(st.lists(URL_PIECES, max_size=14).map("".join))
 @settings(max_examples=300)
 def test_any_path_has_stable_key(rest: str) -> None:
     for host in ("example.com", "x.com", "www.youtube.com", "youtu.be", "old.reddit.com", "redd.it"):
@@ -159,4 +159,4 @@ def test_hostile_url_takes_linear_time(piece: str) -> None:
         canonical_url(url)
         canonical_url("https://example.com/" + url)
 
-    assert_in_proportion(lambda size: "https://x.com" + piece * (size // len(piece)), canonicalize, 8000)
+    assert_linear(lambda size: "https://x.com" + piece * (size // len(piece)), canonicalize, 8000)

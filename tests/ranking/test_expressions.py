@@ -5,10 +5,10 @@ from typing import Any, cast
 import pytest
 
 from copydesk.ranking import expressions
-from copydesk.ranking.expressions import Expression, TooSlowError
+from copydesk.ranking.expressions import UserPattern, PatternTimeoutError
 
 
-class Sluggish:
+class SlowPattern:
     """A fake compiled pattern: a search takes `seconds` of process time, at most its timeout."""
 
     pattern = "slow"
@@ -24,30 +24,30 @@ class Sluggish:
         return text
 
 
-def expression(pattern: Sluggish) -> Expression:
-    return Expression(cast("Any", pattern))
+def user_pattern(pattern: SlowPattern) -> UserPattern:
+    return UserPattern(cast("Any", pattern))
 
 
 def test_slow_machine_does_not_fail_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert expression(Sluggish(0.9, monkeypatch)).found_in("a") is True
+    assert user_pattern(SlowPattern(0.9, monkeypatch)).matches("a") is True
 
 
 def test_normal_pattern_searches_any_number_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = Sluggish(0.05, monkeypatch)
-    pattern = expression(usual)
-    assert all(pattern.found_in("a") for _ in range(10_000))
+    usual = SlowPattern(0.05, monkeypatch)
+    pattern = user_pattern(usual)
+    assert all(pattern.matches("a") for _ in range(10_000))
     usual.seconds = 0.9
-    assert pattern.found_in("a") is True
+    assert pattern.matches("a") is True
 
 
 @pytest.mark.parametrize("seconds", [0.9, 600.0])
 def test_slow_pattern_is_bounded_over_many_texts(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = Sluggish(seconds, monkeypatch)
-    pattern, given_up = expression(slow), 0
+    slow = SlowPattern(seconds, monkeypatch)
+    pattern, given_up = user_pattern(slow), 0
     for _ in range(10_000):
         try:
-            pattern.found_in("a")
-        except TooSlowError:
+            pattern.matches("a")
+        except PatternTimeoutError:
             given_up += 1
     assert given_up > 9_990
     # Each text is allowed a twentieth of a second; three seconds more are allowed in total.

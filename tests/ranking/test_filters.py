@@ -5,17 +5,17 @@ from datetime import timedelta
 import pytest
 
 from copydesk.errors import InvalidError
-from copydesk.ranking.filters import MAX_TEXT, compile_rules, judge, language_of
+from copydesk.ranking.filters import MAX_SEARCHED_TEXT, compile_rules, rejection_reason, detect_language
 from copydesk.ranking.phrases import Phrases
-from growth import assert_no_dearer
-from ranking_items import NOW, entry, item
+from growth import assert_bounded
+from ranking_items import NOW, make_entry, make_item
 
 GERMAN = "Die Regierung hat am Dienstag angekündigt, dass das Gesetz nicht vor Ende des Jahres geändert wird."
 ENGLISH = "The government said on Tuesday that it will not change the law before the end of the year."
 
 
 def test_no_rules_pass_everything() -> None:
-    assert judge(item(), compile_rules(), NOW) is None
+    assert rejection_reason(make_item(), compile_rules(), NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_no_rules_pass_everything() -> None:
     ],
 )
 def test_match_ignores_case_and_accents(word: str, title: str) -> None:
-    assert judge(item(title), compile_rules([word]), NOW) is None
-    assert judge(item(title), compile_rules((), [word]), NOW) is not None
+    assert rejection_reason(make_item(title), compile_rules([word]), NOW) is None
+    assert rejection_reason(make_item(title), compile_rules((), [word]), NOW) is not None
 
 
 @pytest.mark.parametrize(
@@ -44,41 +44,41 @@ def test_match_ignores_case_and_accents(word: str, title: str) -> None:
 )
 def test_partial_word_does_not_match(word: str, title: str) -> None:
     rules = compile_rules((), [word])
-    found = judge(item(title.replace("C#", "D#")), rules, NOW)
+    found = rejection_reason(make_item(title.replace("C#", "D#")), rules, NOW)
     assert found is None
 
 
 def test_title_summary_text_and_tags_are_searched() -> None:
     rules = compile_rules(["sqlite"])
-    assert judge(item(summary="about SQLite"), rules, NOW) is None
-    assert judge(item(text="about SQLite"), rules, NOW) is None
-    assert judge(item(tags=("databases", "sqlite")), rules, NOW) is None
-    assert judge(item(text="x " * MAX_TEXT + "sqlite"), rules, NOW) is not None
+    assert rejection_reason(make_item(summary="about SQLite"), rules, NOW) is None
+    assert rejection_reason(make_item(text="about SQLite"), rules, NOW) is None
+    assert rejection_reason(make_item(tags=("databases", "sqlite")), rules, NOW) is None
+    assert rejection_reason(make_item(text="x " * MAX_SEARCHED_TEXT + "sqlite"), rules, NOW) is not None
 
 
 def test_reason_names_the_rule() -> None:
-    assert judge(item("Crypto crash"), compile_rules((), ["crypto", "nft"]), NOW) == "has the excluded crypto"
-    assert judge(item("Crash"), compile_rules((), ["/cr.sh/"]), NOW) == "has the excluded /cr.sh/"
-    assert judge(item("News"), compile_rules(["sqlite", "/post.*/"]), NOW) == "has none of sqlite, /post.*/"
-    assert judge(item(hours=73), compile_rules(max_age=timedelta(hours=72)), NOW) == "older than 72 hours"
-    assert judge(item(hours=999), compile_rules(max_age=timedelta(days=7)), NOW) == "older than 7 days"
-    assert judge(item("x", summary=GERMAN), compile_rules(language="en"), NOW) == "in German, not in English"
+    assert rejection_reason(make_item("Crypto crash"), compile_rules((), ["crypto", "nft"]), NOW) == "has the excluded crypto"
+    assert rejection_reason(make_item("Crash"), compile_rules((), ["/cr.sh/"]), NOW) == "has the excluded /cr.sh/"
+    assert rejection_reason(make_item("News"), compile_rules(["sqlite", "/post.*/"]), NOW) == "has none of sqlite, /post.*/"
+    assert rejection_reason(make_item(hours=73), compile_rules(max_age=timedelta(hours=72)), NOW) == "older than 72 hours"
+    assert rejection_reason(make_item(hours=999), compile_rules(max_age=timedelta(days=7)), NOW) == "older than 7 days"
+    assert rejection_reason(make_item("x", summary=GERMAN), compile_rules(language="en"), NOW) == "in German, not in English"
 
 
 def test_exclude_overrides_include() -> None:
-    assert judge(item("sqlite and crypto"), compile_rules(["sqlite"], ["crypto"]), NOW) == "has the excluded crypto"
+    assert rejection_reason(make_item("sqlite and crypto"), compile_rules(["sqlite"], ["crypto"]), NOW) == "has the excluded crypto"
 
 
 def test_blank_terms_are_ignored() -> None:
-    assert judge(item(), compile_rules(["", "  "], [" "]), NOW) is None
+    assert rejection_reason(make_item(), compile_rules(["", "  "], [" "]), NOW) is None
 
 
 def test_item_at_max_age_passes() -> None:
-    assert judge(item(hours=72), compile_rules(max_age=timedelta(hours=72)), NOW) is None
+    assert rejection_reason(make_item(hours=72), compile_rules(max_age=timedelta(hours=72)), NOW) is None
 
 
 @pytest.mark.parametrize(
-    ("declared", "text", "told"),
+    ("declared", "text", "expected"),
     [
         ("en", GERMAN, "de"),
         ("de-DE", "Guten Tag", "de"),
@@ -88,20 +88,20 @@ def test_item_at_max_age_passes() -> None:
         ("ca", "El president va dir que la llei no es canviarà i que el govern no ho farà", "ca"),
     ],
 )
-def test_detected_language_overrides_declared_one(declared: str | None, text: str, told: str | None) -> None:
+def test_detected_language_overrides_declared_one(declared: str | None, text: str, expected: str | None) -> None:
     """The text must be long enough to be detected."""
-    assert language_of(entry(text, language=declared)) == told
+    assert detect_language(make_entry(text, language=declared)) == expected
 
 
 def test_unknown_language_passes() -> None:
-    assert judge(item("SQLite 3.51"), compile_rules(language="en-GB"), NOW) is None
+    assert rejection_reason(make_item("SQLite 3.51"), compile_rules(language="en-GB"), NOW) is None
 
 
 def test_undetectable_language_uses_declared_one() -> None:
     catalan = compile_rules(language="ca")
-    assert judge(item("x", summary=ENGLISH, language="ca"), catalan, NOW) is None
-    assert judge(item("x", summary=ENGLISH), catalan, NOW) is None
-    assert judge(item("x", summary=ENGLISH, language="en"), catalan, NOW) == "in English, not in ca"
+    assert rejection_reason(make_item("x", summary=ENGLISH, language="ca"), catalan, NOW) is None
+    assert rejection_reason(make_item("x", summary=ENGLISH), catalan, NOW) is None
+    assert rejection_reason(make_item("x", summary=ENGLISH, language="en"), catalan, NOW) == "in English, not in ca"
 
 
 @pytest.mark.parametrize("bad", ["/[/", "/(/", "/(?P<a>x)(?P=b)/", "/a{99999999999}/", "/" + "a" * 600 + "/"])
@@ -122,20 +122,20 @@ def test_catastrophic_pattern_is_refused(slow: str) -> None:
 def test_pattern_slow_on_one_item_is_reported() -> None:
     """Fast on any repeated letter, so it passes validation, but exponential on its own syllable."""
     rules = compile_rules(["/(?:xy|xyxy)+$/"])
-    assert judge(item("xy" * 6000 + "!"), rules, NOW) == "the expression /(?:xy|xyxy)+$/ took too long on it"
+    assert rejection_reason(make_item("xy" * 6000 + "!"), rules, NOW) == "the expression /(?:xy|xyxy)+$/ took too long on it"
 
 
 def test_long_text_costs_no_more() -> None:
     rules = compile_rules(["nothing of it"], ["/x{5}/", "neither"])
-    assert_no_dearer(lambda size: item("a " * size, text="b" * size), lambda long: judge(long, rules, NOW), 400_000)
+    assert_bounded(lambda size: make_item("a " * size, text="b" * size), lambda long: rejection_reason(long, rules, NOW), 400_000)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "text"), [("databases", "a database"), ("database", "two databases"), ("bus", "buses")]
+    ("phrase", "text"), [("databases", "a database"), ("database", "two databases"), ("bus", "buses")]
 )
-def test_singular_and_plural_match(wanted: str, text: str) -> None:
-    assert Phrases([wanted]).found(text) == [wanted]
+def test_singular_and_plural_match(phrase: str, text: str) -> None:
+    assert Phrases([phrase]).find(text) == [phrase]
 
 
 def test_trailing_s_is_not_cut_off() -> None:
-    assert Phrases(["css", "boss"]).found("cs and bos") == []
+    assert Phrases(["css", "boss"]).find("cs and bos") == []

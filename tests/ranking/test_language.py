@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ranking.language import LANGUAGES, base_language, guess_language
+from copydesk.ranking.language import LANGUAGES, base_language, detect_text_language
 
 SENTENCES = [
     ("en", "The government said on Tuesday that it will not change the law before the end of the year."),
@@ -58,12 +58,12 @@ UNSURE = [
 
 @pytest.mark.parametrize(("language", "text"), SENTENCES)
 def test_sentence_language_is_detected(language: str, text: str) -> None:
-    assert guess_language(text) == language
+    assert detect_text_language(text) == language
 
 
 @pytest.mark.parametrize("text", UNSURE)
 def test_short_text_has_no_language(text: str) -> None:
-    assert guess_language(text) is None
+    assert detect_text_language(text) is None
 
 
 def test_detectable_languages_have_names() -> None:
@@ -79,4 +79,4 @@ def test_base_language_of_tag(tag: str | None, base: str | None) -> None:
 
 @given(st.text())
 def test_no_text_raises(text: str) -> None:
-    assert guess_language(text) in {None, *LANGUAGES}
+    assert detect_text_language(text) in {None, *LANGUAGES}

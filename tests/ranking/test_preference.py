@@ -16,7 +16,7 @@ TOPICS = {
 FILLER = ["yesterday", "report", "people", "company", "plan", "week", "city", "group", "market", "public"]
 
 
-def made_up(count: int, seed: int = 7) -> list[Decision]:
+def sample_decisions(count: int, seed: int = 7) -> list[Decision]:
     """Return the decisions of a reviewer who likes databases, dislikes gossip and contradicts that one time in ten."""
     rng = random.Random(seed)
     decisions = []
@@ -30,24 +30,24 @@ def made_up(count: int, seed: int = 7) -> list[Decision]:
 
 def test_untrained_preference_is_neutral() -> None:
     for untrained in (Preference(), train([])):
-        assert untrained.labels == 0
-        assert untrained.trust == 0
-        assert untrained.judge("sqlite", "s1").probability == 0.5
-        assert untrained.judge("sqlite", "s1").pulls == ()
+        assert untrained.decision_count == 0
+        assert untrained.confidence == 0
+        assert untrained.predict("sqlite", "s1").probability == 0.5
+        assert untrained.predict("sqlite", "s1").features == ()
 
 
 def test_simple_preference_is_learned() -> None:
-    preference = train(made_up(200))
-    assert preference.judge("A faster query planner in sqlite", "s1").probability > 0.8
-    assert preference.judge("Celebrity yacht seen", "s1").probability < 0.2
+    preference = train(sample_decisions(200))
+    assert preference.predict("A faster query planner in sqlite", "s1").probability > 0.8
+    assert preference.predict("Celebrity yacht seen", "s1").probability < 0.2
 
 
 def test_reason_names_strongest_terms() -> None:
-    preference = train(made_up(200))
-    liked = preference.judge("A new index for sqlite this week", "s1").pulls
+    preference = train(sample_decisions(200))
+    liked = preference.predict("A new index for sqlite this week", "s1").features
     assert {pull.word for pull in liked[:2]} == {"sqlite", "index"}
-    assert all(pull.strength > 0 for pull in liked)
-    assert all(pull.strength < 0 for pull in preference.judge("Royal divorce with a celebrity", "s1").pulls)
+    assert all(pull.weight > 0 for pull in liked)
+    assert all(pull.weight < 0 for pull in preference.predict("Royal divorce with a celebrity", "s1").features)
 
 
 def test_source_preference_is_learned() -> None:
@@ -57,43 +57,43 @@ def test_source_preference_is_learned() -> None:
         for n in range(100)
     ]
     preference = train(decisions)
-    assert preference.judge("report", "good").probability > 0.7
-    assert preference.judge("report", "bad").probability < 0.3
+    assert preference.predict("report", "good").probability > 0.7
+    assert preference.predict("report", "bad").probability < 0.3
 
 
 def test_trust_grows_with_decisions() -> None:
-    assert train(made_up(50)).trust == 0.5
-    assert train(made_up(450)).trust == 0.9
+    assert train(sample_decisions(50)).confidence == 0.5
+    assert train(sample_decisions(450)).confidence == 0.9
 
 
 def test_decision_order_does_not_matter() -> None:
-    decisions = made_up(60)
+    decisions = sample_decisions(60)
     shuffled = random.Random(1).sample(decisions, len(decisions))
-    assert train(decisions).judge("sqlite", "s1").probability == train(shuffled).judge("sqlite", "s1").probability
+    assert train(decisions).predict("sqlite", "s1").probability == train(shuffled).predict("sqlite", "s1").probability
 
 
 def test_opposite_decisions_give_opposite_result() -> None:
-    decisions = made_up(80)
+    decisions = sample_decisions(80)
     opposite = [
         Decision(text=decision.text, source_id=decision.source_id, approved=not decision.approved)
         for decision in decisions
     ]
     for text in ("sqlite query", "celebrity yacht", "report", "never seen"):
-        sum_of_both = train(decisions).judge(text, "s1").probability + train(opposite).judge(text, "s1").probability
+        sum_of_both = train(decisions).predict(text, "s1").probability + train(opposite).predict(text, "s1").probability
         assert math.isclose(sum_of_both, 1, abs_tol=0.02)
 
 
 def test_heavier_decision_counts_more() -> None:
     def probability_with(weight: float) -> float:
         liked = Decision(text="sqlite", source_id="s1", approved=True, weight=weight)
-        return train([liked, Decision(text="yacht", source_id="s2", approved=False)]).judge("sqlite", "s1").probability
+        return train([liked, Decision(text="yacht", source_id="s2", approved=False)]).predict("sqlite", "s1").probability
 
     assert probability_with(3) > probability_with(1) > probability_with(0.3) > 0.5
 
 
 @pytest.mark.parametrize("weight", [0, -1, math.nan, math.inf])
 def test_invalid_weight_is_ignored(weight: float) -> None:
-    assert train([Decision(text="sqlite", source_id="s1", approved=True, weight=weight)]).labels == 0
+    assert train([Decision(text="sqlite", source_id="s1", approved=True, weight=weight)]).decision_count == 0
 
 
 @given(st.lists(st.builds(Decision, text=st.text(max_size=60), source_id=st.text(max_size=5), approved=st.booleans())))
@@ -101,8 +101,8 @@ def test_invalid_weight_is_ignored(weight: float) -> None:
 def test_any_text_can_be_learned(decisions: list[Decision]) -> None:
     preference = train(decisions)
     for decision in decisions:
-        assert 0 <= preference.judge(decision.text, decision.source_id).probability <= 1
+        assert 0 <= preference.predict(decision.text, decision.source_id).probability <= 1
 
 
 def test_empty_text_is_judged_by_source() -> None:
-    assert 0 < train(made_up(20)).judge("", "s1").probability < 1
+    assert 0 < train(sample_decisions(20)).predict("", "s1").probability < 1

@@ -12,28 +12,28 @@ from copydesk.model.draft import Score, ScorePart
 from copydesk.model.item import Item
 from copydesk.model.source import SourceType
 from copydesk.ranking.preference import Decision, train
-from copydesk.ranking.score import Context, Standing, Weights, score, survey
-from copydesk.ranking.stories import gather
-from ranking_items import NOW, item
+from copydesk.ranking.score import ScoringContext, SourceRecord, Weights, score, prepare
+from copydesk.ranking.stories import group_into_stories
+from ranking_items import NOW, make_item
 
 PARTS = ["recency", "interest", "source", "popularity", "corroboration", "novelty", "preference"]
 
 
-def scored(*items: Item, context: Context | None = None) -> Score:
+def scored(*items: Item, context: ScoringContext | None = None) -> Score:
     """Return the score of the first item's story among the stories of all items."""
-    context = context or Context()
-    stories = gather(items)
+    context = context or ScoringContext()
+    stories = group_into_stories(items)
     first = next(story for story in stories if story.story_id == items[0].story_id)
-    return score(first, survey(stories, context, NOW), NOW)
+    return score(first, prepare(stories, context, NOW), NOW)
 
 
-def part(name: str, *items: Item, context: Context | None = None) -> ScorePart:
+def part(name: str, *items: Item, context: ScoringContext | None = None) -> ScorePart:
     """Return one part of that score."""
     return next(score_part for score_part in scored(*items, context=context).parts if score_part.name == name)
 
 
 def test_parts_are_ordered_and_add_up() -> None:
-    whole = scored(item("Iran talks", points=5), context=Context(interests=("iran",)))
+    whole = scored(make_item("Iran talks", points=5), context=ScoringContext(interests=("iran",)))
     assert [score_part.name for score_part in whole.parts] == PARTS
     assert whole.total == sum(score_part.points for score_part in whole.parts)
     assert all(score_part.points == score_part.value * score_part.weight for score_part in whole.parts)
@@ -52,72 +52,72 @@ def test_parts_are_ordered_and_add_up() -> None:
     ],
 )
 def test_recency_follows_half_life(hours: float, value: float, why: str) -> None:
-    recency = part("recency", item(hours=hours))
+    recency = part("recency", make_item(hours=hours))
     assert (recency.value, recency.why) == (value, why)
 
 
 def test_half_life_is_configurable() -> None:
-    assert part("recency", item(hours=6), context=Context(half_life_hours=6)).value == 0.5
+    assert part("recency", make_item(hours=6), context=ScoringContext(half_life_hours=6)).value == 0.5
 
 
 def test_story_age_is_its_leads_age() -> None:
-    items = [item("A", id="a", story="x", hours=18, text="much " * 100), item("B", id="b", source="s2", story="x")]
+    items = [make_item("A", id="a", story="x", hours=18, text="much " * 100), make_item("B", id="b", source="s2", story="x")]
     assert part("recency", *items).value == 0.5
 
 
 def test_interest_names_title_matches_first() -> None:
-    interests = Context(interests=("python", "sqlite", "go"))
-    found = part("interest", item("SQLite news", summary="for Python people"), item("B", id="b"), context=interests)
+    interests = ScoringContext(interests=("python", "sqlite", "go"))
+    found = part("interest", make_item("SQLite news", summary="for Python people"), make_item("B", id="b"), context=interests)
     assert found.why == "matches sqlite, python"
     assert 0.5 < found.value < 1
 
 
 def test_title_match_counts_three_times() -> None:
-    interests, fillers = Context(interests=("sqlite",)), [item(f"O{n}", id=f"o{n}") for n in range(3)]
-    in_title = part("interest", item("About SQLite"), *fillers, context=interests).value
-    in_text = part("interest", item("About it", text="SQLite"), *fillers, context=interests).value
+    interests, fillers = ScoringContext(interests=("sqlite",)), [make_item(f"O{n}", id=f"o{n}") for n in range(3)]
+    in_title = part("interest", make_item("About SQLite"), *fillers, context=interests).value
+    in_text = part("interest", make_item("About it", text="SQLite"), *fillers, context=interests).value
     assert math.isclose(1 - in_title, (1 - in_text) ** 3, abs_tol=0.001)
 
 
 def test_rare_interest_outweighs_common_one() -> None:
-    interests = Context(interests=("sqlite", "news"))
-    fillers = [item(f"News {n}", id=f"o{n}") for n in range(9)]
-    rare = part("interest", item("SQLite"), *fillers, context=interests).value
-    common = part("interest", item("News"), *fillers, context=interests).value
+    interests = ScoringContext(interests=("sqlite", "news"))
+    fillers = [make_item(f"News {n}", id=f"o{n}") for n in range(9)]
+    rare = part("interest", make_item("SQLite"), *fillers, context=interests).value
+    common = part("interest", make_item("News"), *fillers, context=interests).value
     assert rare > common > 0
 
 
 def test_titles_of_all_sources_count() -> None:
-    items = [item("They did it", id="a", story="x"), item("SQLite is out", id="b", source="s2", story="x")]
-    assert part("interest", *items, context=Context(interests=("sqlite",))).why == "matches sqlite"
+    items = [make_item("They did it", id="a", story="x"), make_item("SQLite is out", id="b", source="s2", story="x")]
+    assert part("interest", *items, context=ScoringContext(interests=("sqlite",))).why == "matches sqlite"
 
 
 def test_interest_without_phrases_or_match() -> None:
-    assert part("interest", item()).value == 0.5
-    assert part("interest", item(), context=Context(interests=(" ", "-"))).value == 0.5
-    missed = part("interest", item(), context=Context(interests=("sqlite",)))
+    assert part("interest", make_item()).value == 0.5
+    assert part("interest", make_item(), context=ScoringContext(interests=(" ", "-"))).value == 0.5
+    missed = part("interest", make_item(), context=ScoringContext(interests=("sqlite",)))
     assert (missed.value, missed.why) == (0, "matches none of your interests")
 
 
 @pytest.mark.parametrize(
-    ("standing", "value", "why"),
+    ("record", "value", "why"),
     [
-        (Standing(), 0.5, "nothing decided yet from S1"),
-        (Standing(approved=12, rejected=3), 0.7368, "12 approved, 3 rejected from S1"),
-        (Standing(approved=0, rejected=8), 0.1667, "0 approved, 8 rejected from S1"),
-        (Standing(weight=1.5), 0.75, "nothing decided yet from S1, weight 1.5"),
-        (Standing(weight=10), 1.0, "nothing decided yet from S1, weight 10"),
-        (Standing(weight=0, approved=9), 0.0, "9 approved, 0 rejected from S1, weight 0"),
+        (SourceRecord(), 0.5, "nothing decided yet from S1"),
+        (SourceRecord(approved=12, rejected=3), 0.7368, "12 approved, 3 rejected from S1"),
+        (SourceRecord(approved=0, rejected=8), 0.1667, "0 approved, 8 rejected from S1"),
+        (SourceRecord(weight=1.5), 0.75, "nothing decided yet from S1, weight 1.5"),
+        (SourceRecord(weight=10), 1.0, "nothing decided yet from S1, weight 10"),
+        (SourceRecord(weight=0, approved=9), 0.0, "9 approved, 0 rejected from S1, weight 0"),
     ],
 )
-def test_source_value_uses_weight_and_approvals(standing: Standing, value: float, why: str) -> None:
-    source = part("source", item(), context=Context(standings={"s1": standing}))
+def test_source_value_uses_weight_and_approvals(record: SourceRecord, value: float, why: str) -> None:
+    source = part("source", make_item(), context=ScoringContext(source_records={"s1": record}))
     assert (source.value, source.why) == (value, why)
 
 
 def test_popularity_is_rank_within_source_type() -> None:
-    reddit = [item(f"R{n}", id=f"r{n}", type=SourceType.REDDIT, points=10 * n, comments=n) for n in range(1, 5)]
-    news = item("N", id="n", type=SourceType.HACKERNEWS, points=3)
+    reddit = [make_item(f"R{n}", id=f"r{n}", type=SourceType.REDDIT, points=10 * n, comments=n) for n in range(1, 5)]
+    news = make_item("N", id="n", type=SourceType.HACKERNEWS, points=3)
     assert part("popularity", reddit[3], *reddit[:3], news).value == 0.875
     assert part("popularity", reddit[0], *reddit[1:], news).value == 0.125
     assert part("popularity", news, *reddit).value == 0.5
@@ -125,65 +125,65 @@ def test_popularity_is_rank_within_source_type() -> None:
 
 
 def test_popularity_decays_with_age() -> None:
-    old = item("Old", id="o", type=SourceType.REDDIT, points=100, hours=48)
-    new = item("New", id="n", type=SourceType.REDDIT, points=100, hours=2)
+    old = make_item("Old", id="o", type=SourceType.REDDIT, points=100, hours=48)
+    new = make_item("New", id="n", type=SourceType.REDDIT, points=100, hours=2)
     assert part("popularity", new, old).value > part("popularity", old, new).value
 
 
 def test_unknown_metrics_count_as_average() -> None:
-    unknown = part("popularity", item(), item("Hit", id="h", points=10_000))
+    unknown = part("popularity", make_item(), make_item("Hit", id="h", points=10_000))
     assert (unknown.value, unknown.why) == (0.5, "no figures: counted as average")
 
 
 def test_extreme_metrics_are_handled() -> None:
-    odd = [item(f"O{n}", id=f"o{n}", points=points, comments=-5) for n, points in enumerate((-7, 0, 10**30))]
+    odd = [make_item(f"O{n}", id=f"o{n}", points=points, comments=-5) for n, points in enumerate((-7, 0, 10**30))]
     assert part("popularity", odd[2], *odd[:2]).value > part("popularity", odd[0], *odd[1:]).value
 
 
 @pytest.mark.parametrize(("count", "value"), [(1, 0), (2, 0.5), (3, 0.7925), (4, 1), (5, 1)])
 def test_corroboration_grows_with_sources(count: int, value: float) -> None:
-    items = [item("T", id=f"i{n}", source=f"s{n}", story="x") for n in range(count)]
+    items = [make_item("T", id=f"i{n}", source=f"s{n}", story="x") for n in range(count)]
     assert part("corroboration", *items).value == value
     assert part("corroboration", *items).why == (f"{count} sources tell it" if count > 1 else "one source tells it")
 
 
 def test_repeated_source_counts_once() -> None:
-    items = [item("T", id=f"i{n}", story="x") for n in range(2)]
+    items = [make_item("T", id=f"i{n}", story="x") for n in range(2)]
     assert part("corroboration", *items).value == 0
 
 
 def test_novelty_falls_with_similarity() -> None:
-    context = Context(told=("SQLite 3.51 adds faster joins", "Something else"))
-    like = part("novelty", item("SQLite 3.51 adds a new shell"), context=context)
+    context = ScoringContext(recent_titles=("SQLite 3.51 adds faster joins", "Something else"))
+    like = part("novelty", make_item("SQLite 3.51 adds a new shell"), context=context)
     assert like.value == 0.5
     assert like.why == "50% like “SQLite 3.51 adds faster joins”, drafted before"
-    assert part("novelty", item("Iran talks end"), context=context).why == "nothing like it drafted in 60 days"
-    assert part("novelty", item("SQLite in space"), context=context).value == 1
-    assert part("novelty", item("Iran talks end")).value == 1
+    assert part("novelty", make_item("Iran talks end"), context=context).why == "nothing like it drafted in 60 days"
+    assert part("novelty", make_item("SQLite in space"), context=context).value == 1
+    assert part("novelty", make_item("Iran talks end")).value == 1
 
 
 def test_preference_weight_grows_with_decisions() -> None:
-    def trained(count: int) -> Context:
-        return Context(
+    def trained(count: int) -> ScoringContext:
+        return ScoringContext(
             preference=train(
                 Decision(text="sqlite index" if n % 2 else "celebrity yacht", source_id="s", approved=bool(n % 2))
                 for n in range(count)
             )
         )
 
-    nothing = part("preference", item("SQLite"))
+    nothing = part("preference", make_item("SQLite"))
     assert (nothing.value, nothing.weight, nothing.points, nothing.why) == (0.5, 0, 0, "nothing learnt yet")
-    some = part("preference", item("SQLite"), context=trained(50))
+    some = part("preference", make_item("SQLite"), context=trained(50))
     assert some.weight == 0.15
     assert some.value > 0.6
     assert some.why == "you tend to approve sqlite"
-    assert part("preference", item("A yacht"), context=trained(50)).why == "you tend to reject yacht"
-    assert part("preference", item("Neither"), context=trained(50)).why == "learnt from 50 decisions"
+    assert part("preference", make_item("A yacht"), context=trained(50)).why == "you tend to reject yacht"
+    assert part("preference", make_item("Neither"), context=trained(50)).why == "learnt from 50 decisions"
 
 
 def test_weights_are_applied() -> None:
     weights = Weights(recency=1, interest=0, source=0, popularity=0, corroboration=0, novelty=0, preference=0)
-    assert scored(item(hours=18), context=Context(weights=weights)).total == 0.5
+    assert scored(make_item(hours=18), context=ScoringContext(weights=weights)).total == 0.5
 
 
 @pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
@@ -196,13 +196,13 @@ TITLES = st.text(alphabet="abc iran talks 12 日本", max_size=30)
 
 
 @given(st.lists(st.tuples(TITLES, st.integers(-9, 10**6), st.floats(-10, 10**5)), min_size=1, max_size=8))
-def test_values_are_shares_and_sum_to_total(made: Sequence[tuple[str, int, float]]) -> None:
-    items = [item(title, id=f"i{n}", points=points, hours=hours) for n, (title, points, hours) in enumerate(made)]
-    context = Context(
-        interests=("iran", "-talks", "日本"), told=("iran talks", "12"), standings={"s1": Standing(weight=9)}
+def test_values_are_shares_and_sum_to_total(specs: Sequence[tuple[str, int, float]]) -> None:
+    items = [make_item(title, id=f"i{n}", points=points, hours=hours) for n, (title, points, hours) in enumerate(specs)]
+    context = ScoringContext(
+        interests=("iran", "-talks", "日本"), recent_titles=("iran talks", "12"), source_records={"s1": SourceRecord(weight=9)}
     )
-    stories = gather(items)
-    field = survey(stories, context, NOW)
+    stories = group_into_stories(items)
+    field = prepare(stories, context, NOW)
     for story in stories:
         whole = score(story, field, NOW)
         assert whole.total == sum(score_part.points for score_part in whole.parts)

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ranking.titles import read_title, same_story
+from copydesk.ranking.titles import parse_title, story_similarity
 
 HOUR = 3600.0
 
-SAME = [
+SAME_STORY = [
     ("Civil rights leader Jesse Jackson dies, aged 84", "US civil rights leader Jesse Jackson dies aged 84"),
     (
         "Jesse Jackson, civil rights leader and U.S. presidential hopeful, dies at 84",
@@ -38,7 +38,7 @@ SAME = [
     ("Russia strikes power plants across the country", "Russian strikes power plants across the country"),
 ]
 
-OTHER = [
+DIFFERENT_STORIES = [
     ("Giant Bombcast 11-26-2013 with the whole crew", "Giant Bombcast 03-26-2013 with the whole crew"),
     ("Writing a compiler in Rust, Part 1", "Writing a compiler in Rust, Part 2"),
     ("Writing a compiler in Rust, Part II", "Writing a compiler in Rust, Part III"),
@@ -63,32 +63,32 @@ OTHER = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
+@pytest.mark.parametrize(("one", "other"), SAME_STORY)
 def test_titles_of_same_story(one: str, other: str) -> None:
-    assert same_story(read_title(one), read_title(other), HOUR) >= 0.55
-    assert same_story(read_title(other), read_title(one), HOUR) >= 0.55
+    assert story_similarity(parse_title(one), parse_title(other), HOUR) >= 0.55
+    assert story_similarity(parse_title(other), parse_title(one), HOUR) >= 0.55
 
 
-@pytest.mark.parametrize(("one", "other"), OTHER)
+@pytest.mark.parametrize(("one", "other"), DIFFERENT_STORIES)
 def test_titles_of_different_stories(one: str, other: str) -> None:
-    assert same_story(read_title(one), read_title(other), HOUR) == 0
+    assert story_similarity(parse_title(one), parse_title(other), HOUR) == 0
 
 
 def test_threshold_rises_after_three_days() -> None:
-    one = read_title("Low expectations as Ukraine, Russia confirm new round of talks with U.S.")
-    other = read_title("Ukraine and Russia Hold New Round of Peace Talks, but Expectations Are Low")
-    assert same_story(one, other, 71 * HOUR) > 0
-    assert same_story(one, other, 73 * HOUR) == 0
-    assert same_story(one, one, 13 * 24 * HOUR) == 1
+    one = parse_title("Low expectations as Ukraine, Russia confirm new round of talks with U.S.")
+    other = parse_title("Ukraine and Russia Hold New Round of Peace Talks, but Expectations Are Low")
+    assert story_similarity(one, other, 71 * HOUR) > 0
+    assert story_similarity(one, other, 73 * HOUR) == 0
+    assert story_similarity(one, one, 13 * 24 * HOUR) == 1
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_similarity_is_symmetric(one: str, other: str) -> None:
-    first, second = read_title(one), read_title(other)
-    assert same_story(first, second, HOUR) == same_story(second, first, HOUR)
-    assert 0 <= same_story(first, second, HOUR) <= 1
+    first, second = parse_title(one), parse_title(other)
+    assert story_similarity(first, second, HOUR) == story_similarity(second, first, HOUR)
+    assert 0 <= story_similarity(first, second, HOUR) <= 1
 
 
 def test_long_title_is_truncated() -> None:
-    assert len(read_title("breaking story " * 7000).text) <= 400
-    assert read_title("a - " * 25_000).words == frozenset()
+    assert len(parse_title("breaking story " * 7000).text) <= 400
+    assert parse_title("a - " * 25_000).words == frozenset()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ranking.words import fold, words
+from copydesk.ranking.words import fold, content_words
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_fold_is_independent_of_normalization() -> None:
     ],
 )
 def test_text_is_split_into_tokens(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert content_words(text) == expected
 
 
 @given(st.text())
 def test_any_text_can_be_tokenized(text: str) -> None:
-    assert all(words(text))
+    assert all(content_words(text))

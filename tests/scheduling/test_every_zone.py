@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo, available_timezones
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clock_changes import FIRST, LAST, MINUTE, changes, is_shown, shown_by_clock
+from clock_changes import FIRST, LAST, MINUTE, find_transitions, wall_time_exists, first_instants
 from copydesk.model.schedule import Slot
-from copydesk.scheduling.meant import instant_of, meant_at, moved
-from copydesk.scheduling.plan import Approved, plan
+from copydesk.scheduling.meant import instant_of, wall_time_at, moved_instant
+from copydesk.scheduling.plan import ApprovedDraft, plan_drafts
 from copydesk.scheduling.slots import HORIZON, occurrences
 from copydesk.scheduling.zones import instant_of_wall
 
@@ -32,11 +32,11 @@ def zones_with_changes():
     for name in ZONES:
         zone = ZoneInfo(name)
         start = FIRST.astimezone(zone).utcoffset()
-        zones_by_changes.setdefault((start, tuple(changes(zone)), name if PROVE else ""), zone)
+        zones_by_changes.setdefault((start, tuple(find_transitions(zone)), name if PROVE else ""), zone)
     return [(zone, key[1]) for key, zone in zones_by_changes.items()]
 
 
-def every_change():
+def all_changes():
     return [(zone, change) for zone, zone_changes in zones_with_changes() for change in zone_changes]
 
 
@@ -52,58 +52,58 @@ def slots_around(zone, change):
     return list(dict.fromkeys(walls)), slots
 
 
-def until(end, times):
+def occurrences_before(end, times):
     return list(takewhile(lambda occurrence: occurrence.at < end, times))
 
 
-def expected(wall, seen):
+def expected_instant(wall, instants_by_wall):
     """Return the first instant at which the clock displays `wall`, else that of the first minute after it."""
-    return seen.get(wall) or seen[min(displayed for displayed in seen if displayed > wall)]
+    return instants_by_wall.get(wall) or instants_by_wall[min(displayed for displayed in instants_by_wall if displayed > wall)]
 
 
 def test_zone_database_has_relevant_changes():
-    forwards = {abs(change.forward) for _, change in every_change()}
+    forwards = {abs(change.forward) for _, change in all_changes()}
     assert timedelta(hours=1) in forwards
     assert timedelta(minutes=30) in forwards  # Lord Howe
     assert timedelta(hours=2) in forwards  # Troll
-    assert len(every_change()) >= 150
+    assert len(all_changes()) >= 150
 
 
 def test_wall_time_maps_to_first_displayed_instant():
     """A wall time within a gap maps to the first minute after it."""
-    for zone, change in every_change():
-        instants_by_wall = shown_by_clock(zone, change.at - 2 * AROUND, change.at + 2 * AROUND)
+    for zone, change in all_changes():
+        instants_by_wall = first_instants(zone, change.at - 2 * AROUND, change.at + 2 * AROUND)
         walls, _ = slots_around(zone, change)
         for wall in walls:
-            assert instant_of_wall(wall, zone) == expected(wall, instants_by_wall), (zone, wall)
+            assert instant_of_wall(wall, zone) == expected_instant(wall, instants_by_wall), (zone, wall)
 
 
 def test_slots_occur_once_around_changes():
-    for zone, change in every_change():
-        instants_by_wall = shown_by_clock(zone, change.at - 2 * AROUND, change.at + 2 * AROUND)
+    for zone, change in all_changes():
+        instants_by_wall = first_instants(zone, change.at - 2 * AROUND, change.at + 2 * AROUND)
         walls, slots = slots_around(zone, change)
         now = change.at - AROUND - DAY
-        found = until(change.at + AROUND + DAY, occurrences(slots, zone, now))
+        found = occurrences_before(change.at + AROUND + DAY, occurrences(slots, zone, now))
         assert [occurrence.at for occurrence in found] == sorted(
-            {expected(wall, instants_by_wall) for wall in walls}
+            {expected_instant(wall, instants_by_wall) for wall in walls}
         ), zone
         assert all(occurrence.at > now for occurrence in found)
         for occurrence in found:
-            wall = datetime.fromisoformat(occurrence.meant.wall)
+            wall = datetime.fromisoformat(occurrence.wall_time.wall)
             assert wall not in instants_by_wall or occurrence.at.astimezone(zone).replace(tzinfo=None) == wall
 
 
 def test_plan_uses_slots_once_around_changes():
-    for zone, change in every_change():
+    for zone, change in all_changes():
         _, slots = slots_around(zone, change)
         now = change.at + MINUTE / 2
-        drafts = [Approved(id=f"{count:04}", confidence=0.5, created_at=now) for count in range(2 * len(slots))]
-        planned = plan(drafts, slots, zone, (), now).scheduled
+        drafts = [ApprovedDraft(id=f"{count:04}", confidence=0.5, created_at=now) for count in range(2 * len(slots))]
+        planned = plan_drafts(drafts, slots, zone, (), now).scheduled
         instants = [assignment.at for assignment in planned]
         assert len(planned) == len(drafts)
         assert instants == sorted(set(instants))
         assert instants[0] > now
-        assert all(instant_of(assignment.meant) == assignment.at for assignment in planned)
+        assert all(instant_of(assignment.wall_time) == assignment.at for assignment in planned)
 
 
 def test_slots_hold_wall_time_for_three_years():
@@ -119,22 +119,22 @@ def test_slots_hold_wall_time_for_three_years():
     }
     for zone, _ in zones_with_changes():
         instants_by_wall = {}
-        for occurrence in until(LAST, occurrences(slots, zone, FIRST)):
-            instants_by_wall[datetime.fromisoformat(occurrence.meant.wall)] = occurrence.at
+        for occurrence in occurrences_before(LAST, occurrences(slots, zone, FIRST)):
+            instants_by_wall[datetime.fromisoformat(occurrence.wall_time.wall)] = occurrence.at
         assert list(instants_by_wall.values()) == sorted(set(instants_by_wall.values()))
-        assert all(not is_shown(wall, zone) for wall in walls - instants_by_wall.keys()), zone
+        assert all(not wall_time_exists(wall, zone) for wall in walls - instants_by_wall.keys()), zone
         moved_walls = [
             wall for wall, at in instants_by_wall.items() if at.astimezone(zone).replace(tzinfo=None) != wall
         ]
-        assert all(not is_shown(wall, zone) for wall in moved_walls), zone
+        assert all(not wall_time_exists(wall, zone) for wall in moved_walls), zone
 
 
 def test_instant_round_trips_in_all_zones():
-    for zone, change in every_change():
+    for zone, change in all_changes():
         for count in range(-150, 150):
             at = change.at + count * MINUTE
-            assert instant_of(meant_at(at, zone)) == at
-            assert moved(meant_at(at, zone), at) is None
+            assert instant_of(wall_time_at(at, zone)) == at
+            assert moved_instant(wall_time_at(at, zone), at) is None
 
 
 @given(
@@ -150,11 +150,11 @@ def test_instant_round_trips_in_all_zones():
 )
 def test_plan_has_no_early_or_double_slots(name, now, slots, count):
     zone = ZoneInfo(name)
-    drafts = [Approved(id=f"{number:03}", confidence=number / 100, created_at=now) for number in range(count)]
-    first = plan(drafts, slots, zone, (), now)
+    drafts = [ApprovedDraft(id=f"{number:03}", confidence=number / 100, created_at=now) for number in range(count)]
+    first = plan_drafts(drafts, slots, zone, (), now)
     instants = [assignment.at for assignment in first.scheduled]
     assert len(instants) + first.skipped == count
     assert instants == sorted(set(instants))
     assert all(now < at <= now + HORIZON for at in instants)
-    second = plan(drafts, slots, zone, instants, now)
+    second = plan_drafts(drafts, slots, zone, instants, now)
     assert not set(instants) & {assignment.at for assignment in second.scheduled}

@@ -7,23 +7,23 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from copydesk.model.schedule import Slot
-from copydesk.scheduling.daytime import slot_read
-from copydesk.scheduling.plan import Approved, Plan, plan
-from growth import assert_in_proportion
+from copydesk.scheduling.daytime import parse_slot
+from copydesk.scheduling.plan import ApprovedDraft, SchedulePlan, plan_drafts
+from growth import assert_linear
 
 PRAGUE = ZoneInfo("Europe/Prague")
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
-MONDAYS = [slot_read("mon 9")]
+MONDAYS = [parse_slot("mon 9")]
 FIRST_MONDAY = datetime(2026, 11, 23, 8, 0, tzinfo=UTC)
 WEEK = timedelta(days=7)
 
 
 def draft(name, confidence=0.5, age=0):
-    return Approved(id=name, confidence=confidence, created_at=NOW - timedelta(hours=age))
+    return ApprovedDraft(id=name, confidence=confidence, created_at=NOW - timedelta(hours=age))
 
 
 def order(drafts):
-    return [assignment.draft_id for assignment in plan(drafts, MONDAYS, PRAGUE, (), NOW).scheduled]
+    return [assignment.draft_id for assignment in plan_drafts(drafts, MONDAYS, PRAGUE, (), NOW).scheduled]
 
 
 def test_most_confident_then_oldest_draft_first():
@@ -44,48 +44,48 @@ def test_input_order_does_not_matter():
 
 
 def test_drafts_get_next_free_slots():
-    result = plan([draft("a", 0.9), draft("b", 0.8)], MONDAYS, PRAGUE, [FIRST_MONDAY + WEEK], NOW)
+    result = plan_drafts([draft("a", 0.9), draft("b", 0.8)], MONDAYS, PRAGUE, [FIRST_MONDAY + WEEK], NOW)
     assert [(assignment.draft_id, assignment.at) for assignment in result.scheduled] == [
         ("a", FIRST_MONDAY),
         ("b", FIRST_MONDAY + 2 * WEEK),
     ]
-    assert result.scheduled[0].meant.wall == "2026-11-23T09:00"
+    assert result.scheduled[0].wall_time.wall == "2026-11-23T09:00"
     assert (result.skipped, result.reason) == (0, "")
 
 
 def test_duplicate_draft_gets_one_slot():
-    result = plan([draft("a"), draft("a")], MONDAYS, PRAGUE, (), NOW)
+    result = plan_drafts([draft("a"), draft("a")], MONDAYS, PRAGUE, (), NOW)
     assert (len(result.scheduled), result.skipped) == (1, 0)
 
 
 def test_drafts_beyond_last_slot_are_skipped():
-    result = plan([draft(f"{count:02}") for count in range(60)], MONDAYS, PRAGUE, (), NOW)
+    result = plan_drafts([draft(f"{count:02}") for count in range(60)], MONDAYS, PRAGUE, (), NOW)
     assert len(result.scheduled) == 53
     assert result.skipped == 7
     assert result.reason == "no slot was left for 7 drafts: every slot of the next 366 days is taken"
 
 
 def test_reason_uses_singular_for_one_draft():
-    result = plan([draft(f"{count:02}") for count in range(54)], MONDAYS, PRAGUE, (), NOW)
+    result = plan_drafts([draft(f"{count:02}") for count in range(54)], MONDAYS, PRAGUE, (), NOW)
     assert "1 draft:" in result.reason
 
 
 def test_no_slots_skips_all_drafts():
-    result = plan([draft("a")], [], PRAGUE, (), NOW)
-    assert result == Plan(scheduled=(), skipped=1, reason="there are no slots to schedule to")
+    result = plan_drafts([draft("a")], [], PRAGUE, (), NOW)
+    assert result == SchedulePlan(scheduled=(), skipped=1, reason="there are no slots to schedule to")
 
 
 @pytest.mark.parametrize("slots", [[], MONDAYS])
 def test_no_drafts_gives_empty_plan(slots):
-    assert plan([], slots, PRAGUE, (), NOW) == Plan(scheduled=(), skipped=0, reason="")
+    assert plan_drafts([], slots, PRAGUE, (), NOW) == SchedulePlan(scheduled=(), skipped=0, reason="")
 
 
-def many(count):
+def many_drafts(count):
     return [draft(f"{number:05}", number % 97 / 97, number % 7) for number in range(count)]
 
 
 def test_ten_thousand_drafts_take_linear_time():
     slots = {Slot(day_of_week=count % 7, hour=count % 24, minute=count % 60) for count in range(0, 5000, 13)}
-    result = plan(many(10_000), slots, PRAGUE, (), NOW)
+    result = plan_drafts(many_drafts(10_000), slots, PRAGUE, (), NOW)
     assert len({assignment.at for assignment in result.scheduled}) == 10_000
-    assert_in_proportion(many, lambda drafts: plan(drafts, slots, PRAGUE, (), NOW), 10_000)
+    assert_linear(many_drafts, lambda drafts: plan_drafts(drafts, slots, PRAGUE, (), NOW), 10_000)

@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
 from copydesk.model.schedule import Slot
-from copydesk.scheduling.daytime import clock_read, slot_read, slot_written
-from copydesk.scheduling.slots import MOST_SLOTS, checked_slots, free, next_free, occurrences
+from copydesk.scheduling.daytime import parse_clock, parse_slot, format_slot
+from copydesk.scheduling.slots import MAX_SLOTS, validate_slots, free_slots, next_free_slot, occurrences
 
 PRAGUE = ZoneInfo("Europe/Prague")
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)  # a Saturday, 11:00 in Prague
 
 
 def slots(*texts):
-    return [slot_read(text) for text in texts]
+    return [parse_slot(text) for text in texts]
 
 
 def utc(text):
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def first_times(count, of, after, zone=PRAGUE):
-    return [occurrence.at for occurrence in islice(occurrences(of, zone, after), count)]
+def first_times(count, weekly_slots, after, zone=PRAGUE):
+    return [occurrence.at for occurrence in islice(occurrences(weekly_slots, zone, after), count)]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def first_times(count, of, after, zone=PRAGUE):
     ],
 )
 def test_slot_is_parsed(text, day, hour, minute):
-    assert slot_read(text) == Slot(day_of_week=day, hour=hour, minute=minute)
+    assert parse_slot(text) == Slot(day_of_week=day, hour=hour, minute=minute)
 
 
 @pytest.mark.parametrize(
@@ -55,43 +55,43 @@ def test_slot_is_parsed(text, day, hour, minute):
 )  # fmt: skip
 def test_invalid_slot_is_refused_with_example(text):
     with pytest.raises(InvalidError, match="mon 09:00") as caught:
-        slot_read(text, field="slots[1]")
+        parse_slot(text, field="slots[1]")
     assert caught.value.errors[0].field == "slots[1]"
     assert "\x1b" not in str(caught.value)
 
 
 @given(st.builds(Slot, day_of_week=st.integers(0, 6), hour=st.integers(0, 23), minute=st.integers(0, 59)))
 def test_formatted_slot_parses_back(slot):
-    assert slot_read(slot_written(slot)) == slot
+    assert parse_slot(format_slot(slot)) == slot
 
 
 @pytest.mark.parametrize("text", ["", "nine", "9:", ":30", "9:00:00", "-9", "9 am pm"])
 def test_invalid_clock_time_is_none(text):
-    assert clock_read(text) is None
+    assert parse_clock(text) is None
 
 
 def test_slots_are_sorted_by_week():
-    assert checked_slots(slots("fri 9", "sun 10", "fri 8:30")) == tuple(slots("sun 10", "fri 8:30", "fri 9"))
-    assert checked_slots([]) == ()
+    assert validate_slots(slots("fri 9", "sun 10", "fri 8:30")) == tuple(slots("sun 10", "fri 8:30", "fri 9"))
+    assert validate_slots([]) == ()
 
 
 def test_duplicate_slot_is_reported():
     with pytest.raises(InvalidError) as caught:
-        checked_slots(slots("mon 9", "tue 9", "mon 9:00"))
+        validate_slots(slots("mon 9", "tue 9", "mon 9:00"))
     assert caught.value.errors == (("slots[2]", "mon 09:00 is already slots[0]"),)
 
 
 def test_out_of_range_values_are_reported():
     with pytest.raises(InvalidError) as caught:
-        checked_slots([Slot(day_of_week=7, hour=0, minute=0), Slot(day_of_week=0, hour=24, minute=-1)])
+        validate_slots([Slot(day_of_week=7, hour=0, minute=0), Slot(day_of_week=0, hour=24, minute=-1)])
     assert [error.field for error in caught.value.errors] == ["slots[0].dayOfWeek", "slots[1].hour", "slots[1].minute"]
 
 
 def test_too_many_slots_are_refused():
-    minute_slots = [Slot(day_of_week=0, hour=count // 60, minute=count % 60) for count in range(MOST_SLOTS + 1)]
-    assert len(checked_slots(minute_slots[:-1])) == MOST_SLOTS
+    minute_slots = [Slot(day_of_week=0, hour=count // 60, minute=count % 60) for count in range(MAX_SLOTS + 1)]
+    assert len(validate_slots(minute_slots[:-1])) == MAX_SLOTS
     with pytest.raises(InvalidError, match="500"):
-        checked_slots(minute_slots)
+        validate_slots(minute_slots)
 
 
 def test_slots_recur_weekly_in_user_zone():
@@ -123,7 +123,7 @@ def test_slots_in_gap_collapse_into_one():
     gap_slots = slots("sun 02:15", "sun 02:45", "sun 03:00", "sun 03:01")
     night = list(islice(occurrences(gap_slots, PRAGUE, utc("2027-03-27T12:00")), 2))
     assert [occurrence.at for occurrence in night] == [utc("2027-03-28T01:00"), utc("2027-03-28T01:01")]
-    assert night[0].meant.wall == "2027-03-28T03:00"
+    assert night[0].wall_time.wall == "2027-03-28T03:00"
 
 
 def test_slot_in_repeated_hour_comes_once():
@@ -139,32 +139,32 @@ def test_slot_is_over_within_repeated_hour():
 
 def test_next_free_slot_skips_taken_ones():
     taken = {utc("2026-11-23T08:00")}
-    found = next_free(slots("mon 9"), PRAGUE, taken, NOW)
+    found = next_free_slot(slots("mon 9"), PRAGUE, taken, NOW)
     assert found is not None
     assert found.at == utc("2026-11-30T08:00")
-    assert found.meant.wall == "2026-11-30T09:00"
+    assert found.wall_time.wall == "2026-11-30T09:00"
 
 
 def test_draft_within_minute_takes_slot():
-    assert next_free(slots("mon 9"), PRAGUE, [utc("2026-11-23T08:00:59")], NOW).at == utc("2026-11-30T08:00")
-    assert next_free(slots("mon 9"), PRAGUE, [utc("2026-11-23T08:01")], NOW).at == utc("2026-11-23T08:00")
+    assert next_free_slot(slots("mon 9"), PRAGUE, [utc("2026-11-23T08:00:59")], NOW).at == utc("2026-11-30T08:00")
+    assert next_free_slot(slots("mon 9"), PRAGUE, [utc("2026-11-23T08:01")], NOW).at == utc("2026-11-23T08:00")
 
 
 def test_fully_taken_year_has_no_free_slot():
     weekly = slots("mon 9", "thu 18:00")
-    taken = [occurrence.at for occurrence in free(weekly, PRAGUE, (), NOW)]
+    taken = [occurrence.at for occurrence in free_slots(weekly, PRAGUE, (), NOW)]
     assert len(taken) == 105
-    assert next_free(weekly, PRAGUE, taken, NOW) is None
-    assert next_free(weekly, PRAGUE, taken[:-1], NOW).at == taken[-1]
+    assert next_free_slot(weekly, PRAGUE, taken, NOW) is None
+    assert next_free_slot(weekly, PRAGUE, taken[:-1], NOW).at == taken[-1]
 
 
 def test_not_before_is_inclusive():
     monday = utc("2026-11-30T08:00")
-    assert next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=monday).at == monday
-    assert next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=monday + timedelta(seconds=1)).at > monday
-    assert next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=NOW - timedelta(days=99)).at == utc("2026-11-23T08:00")
+    assert next_free_slot(slots("mon 9"), PRAGUE, (), NOW, not_before=monday).at == monday
+    assert next_free_slot(slots("mon 9"), PRAGUE, (), NOW, not_before=monday + timedelta(seconds=1)).at > monday
+    assert next_free_slot(slots("mon 9"), PRAGUE, (), NOW, not_before=NOW - timedelta(days=99)).at == utc("2026-11-23T08:00")
 
 
 def test_not_before_searches_a_year_ahead():
     far = NOW + timedelta(days=2 * 366)
-    assert far <= next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=far).at < far + timedelta(days=7)
+    assert far <= next_free_slot(slots("mon 9"), PRAGUE, (), NOW, not_before=far).at < far + timedelta(days=7)

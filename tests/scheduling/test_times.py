@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
-from copydesk.model.asked import FURTHEST, wrong_with_time
-from copydesk.scheduling.shown import shown
-from copydesk.scheduling.times import EXAMPLES, time_read
+from copydesk.model.asked import MAX_TIME_AHEAD, scheduled_time_problem
+from copydesk.scheduling.shown import format_time
+from copydesk.scheduling.times import TIME_EXAMPLES, parse_time
 
 PRAGUE = ZoneInfo("Europe/Prague")
 NOW = datetime(2026, 11, 21, 10, 38, 13, tzinfo=UTC)  # Saturday, 11:38:13 in Prague
 
 
 def read(text, now=NOW, zone=PRAGUE):
-    return time_read(text, zone, now)
+    return parse_time(text, zone, now)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def read(text, now=NOW, zone=PRAGUE):
 )
 def test_time_is_parsed(text, wall):
     scheduled = read(text)
-    assert scheduled.meant.wall == wall
+    assert scheduled.wall_time.wall == wall
     assert scheduled.at == datetime.fromisoformat(wall).replace(tzinfo=PRAGUE)
 
 
@@ -95,12 +95,12 @@ def test_ambiguous_text_is_refused_with_examples(text):
         read(text)
     ((field, message),) = caught.value.errors
     assert field == "scheduledAt"
-    assert EXAMPLES in message
+    assert TIME_EXAMPLES in message
     assert "\x1b" not in message
 
 
 def test_examples_can_be_parsed():
-    assert all(read(example) for example in EXAMPLES.replace(" or ", ", ").split(", "))
+    assert all(read(example) for example in TIME_EXAMPLES.replace(" or ", ", ").split(", "))
 
 
 def test_weekday_must_match_date():
@@ -132,8 +132,8 @@ def test_distant_time_is_refused(text):
 def test_days_preserve_wall_time_but_hours_count():
     """Across a clock change."""
     now = datetime(2027, 3, 27, 11, 0, tzinfo=UTC)  # the day before the clocks go forward
-    assert read("in 1 day", now).meant.wall == "2027-03-28T12:00"
-    assert read("in 24 hours", now).meant.wall == "2027-03-28T13:00"
+    assert read("in 1 day", now).wall_time.wall == "2027-03-28T12:00"
+    assert read("in 24 hours", now).wall_time.wall == "2027-03-28T13:00"
 
 
 def test_skipped_and_repeated_times_are_resolved():
@@ -144,19 +144,19 @@ def test_skipped_and_repeated_times_are_resolved():
 def test_offset_selects_second_repeated_time():
     scheduled = read("2027-10-31 02:30 +01:00")
     assert scheduled.at == datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
-    assert scheduled.meant.wall == "2027-10-31T02:30#2"
+    assert scheduled.wall_time.wall == "2027-10-31T02:30#2"
 
 
 def test_today_is_the_users_day():
     late = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)  # Sunday in Prague, Saturday in New York
-    assert read("tomorrow 9", late).meant.wall == "2026-11-23T09:00"
-    assert read("tomorrow 9", late, ZoneInfo("America/New_York")).meant.wall == "2026-11-22T09:00"
+    assert read("tomorrow 9", late).wall_time.wall == "2026-11-23T09:00"
+    assert read("tomorrow 9", late, ZoneInfo("America/New_York")).wall_time.wall == "2026-11-22T09:00"
 
 
 @given(st.text(st.sampled_from("0123456789:+-tz apmfrisunovdehw"), max_size=30) | st.text())
 def test_any_text_is_future_time_or_refused(text):
     with suppress(InvalidError):
-        assert NOW < read(text).at <= NOW + FURTHEST
+        assert NOW < read(text).at <= NOW + MAX_TIME_AHEAD
 
 
 @given(
@@ -165,7 +165,7 @@ def test_any_text_is_future_time_or_refused(text):
 )
 def test_formatted_time_identifies_instant(at, name):
     at = at.replace(microsecond=0)
-    day, _, clock = shown(at, ZoneInfo(name), NOW).partition(" (")[0].partition(" UTC")
+    day, _, clock = format_time(at, ZoneInfo(name), NOW).partition(" (")[0].partition(" UTC")
     names = day.split()[:5]
     local = datetime.strptime(" ".join(names).rstrip(","), "%a %d %b %Y %H:%M" + (":%S" if at.second else ""))  # noqa: DTZ007
     assert local.replace(tzinfo=timezone.utc if not clock else datetime.strptime(clock, "%z").tzinfo) == at  # noqa: UP017
@@ -184,17 +184,17 @@ def test_formatted_time_identifies_instant(at, name):
     ],
 )
 def test_time_is_formatted_unambiguously(at, zone, text):
-    assert shown(datetime.fromisoformat(at).replace(tzinfo=UTC), ZoneInfo(zone), NOW) == text
+    assert format_time(datetime.fromisoformat(at).replace(tzinfo=UTC), ZoneInfo(zone), NOW) == text
 
 
 def test_repeated_times_are_formatted_differently():
     first, second = datetime(2027, 10, 31, 0, 30, tzinfo=UTC), datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
-    assert "02:30 CEST, UTC+02:00" in shown(first, PRAGUE, NOW)
-    assert "02:30 CET, UTC+01:00" in shown(second, PRAGUE, NOW)
+    assert "02:30 CEST, UTC+02:00" in format_time(first, PRAGUE, NOW)
+    assert "02:30 CET, UTC+01:00" in format_time(second, PRAGUE, NOW)
 
 
 def test_latest_allowed_time_is_accepted():
-    at = NOW.replace(microsecond=0) + FURTHEST - timedelta(days=1)
+    at = NOW.replace(microsecond=0) + MAX_TIME_AHEAD - timedelta(days=1)
     assert read(f"{at:%Y-%m-%dT%H:%MZ}").at == at.replace(second=0)
 
 
@@ -204,10 +204,10 @@ def test_latest_allowed_time_is_accepted():
         (datetime(2026, 11, 30, 14, 30), "offset"),  # noqa: DTZ001
         (NOW, "not in the future"),
         (NOW - timedelta(days=1), "not in the future"),
-        (NOW + FURTHEST + timedelta(seconds=1), "ten years"),
+        (NOW + MAX_TIME_AHEAD + timedelta(seconds=1), "ten years"),
         (datetime(9999, 12, 31, 23, 59, tzinfo=timezone(timedelta(hours=-12))), "ten years"),
         (datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=12))), "not in the future"),
     ],
 )
 def test_invalid_time_is_refused_with_reason(at, message):
-    assert message in wrong_with_time(at, NOW)
+    assert message in scheduled_time_problem(at, NOW)

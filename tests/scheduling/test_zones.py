@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
-from copydesk.scheduling.zones import instant_of_wall, is_repeated, is_skipped, zone_named
+from copydesk.scheduling.zones import instant_of_wall, is_repeated, is_skipped, get_zone
 
 
 def wall(text):
@@ -18,7 +18,7 @@ def wall(text):
 
 @pytest.mark.parametrize("name", ["Europe/Prague", "America/Argentina/Buenos_Aires", "UTC", "Etc/GMT+8"])
 def test_zone_is_found_by_name(name):
-    assert zone_named(name).key == name
+    assert get_zone(name).key == name
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_zone_is_found_by_name(name):
 )  # fmt: skip
 def test_invalid_zone_name_is_refused(name):
     with pytest.raises(InvalidError) as caught:
-        zone_named(name)
+        get_zone(name)
     assert [error.field for error in caught.value.errors] == ["timeZone"]
     assert len(str(caught.value)) < 250
 
@@ -38,11 +38,11 @@ def test_invalid_zone_name_is_refused(name):
 @given(st.text())
 def test_any_text_is_zone_or_refused(name):
     with suppress(InvalidError):
-        assert zone_named(name).key == name
+        assert get_zone(name).key == name
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right"),
+    ("name", "suggestion"),
     [
         ("europe/prague", "Europe/Prague"),
         ("Prague", "Europe/Prague"),
@@ -51,15 +51,15 @@ def test_any_text_is_zone_or_refused(name):
         ("utc", "UTC"),
     ],
 )
-def test_misspelled_zone_gets_suggestion(wrong, right):
+def test_misspelled_zone_gets_suggestion(name, suggestion):
     with pytest.raises(InvalidError) as caught:
-        zone_named(wrong)
-    assert right in caught.value.hint
+        get_zone(name)
+    assert suggestion in caught.value.hint
 
 
 def test_invalid_zone_name_is_sanitized():
     with pytest.raises(InvalidError) as caught:
-        zone_named("\x1b[2JEurope")
+        get_zone("\x1b[2JEurope")
     assert "\x1b" not in str(caught.value)
 
 

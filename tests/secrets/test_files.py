@@ -13,97 +13,97 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from copydesk.errors import CopydeskError, SecretsError, WrongPassphraseError
+from copydesk.errors import CopydeskError, CredentialsError, WrongPassphraseError
 from copydesk.secrets import folder as folder_module
-from copydesk.secrets.folder import LARGEST, PrivateFolder
-from copydesk.secrets.seal import Cost, Passphrase
-from vaults import CHEAP, NAME, OTHER, PASSPHRASE, PLANTED, bytes_of, sealed, vault
+from copydesk.secrets.folder import MAX_FILE_SIZE, PrivateFolder
+from copydesk.secrets.seal import ScryptParameters, Passphrase
+from vaults import CHEAP_SCRYPT, SECRET_NAME, OTHER_NAME, PASSPHRASE, PLANTED_SECRETS, read_files, make_encrypted_vault, make_vault
 
-SEAL = Passphrase(PASSPHRASE, cost=CHEAP)
+SEALER = Passphrase(PASSPHRASE, parameters=CHEAP_SCRYPT)
 
 
 @given(content=st.binary(max_size=200))
 def test_encryption_round_trips(content):
-    assert SEAL.unseal(SEAL.seal(content), "it") == content
+    assert SEALER.decrypt(SEALER.encrypt(content), "it") == content
 
 
 def test_encryption_is_randomized():
-    first, second = SEAL.seal(b"same"), SEAL.seal(b"same")
+    first, second = SEALER.encrypt(b"same"), SEALER.encrypt(b"same")
     assert not set(first.split()[6:9]) & set(second.split()[6:9])
 
 
 @given(data=st.data())
 @settings(max_examples=200)
 def test_modified_file_is_detected(data):
-    whole = SEAL.seal(b"content")
+    whole = SEALER.encrypt(b"content")
     position = data.draw(st.integers(0, len(whole) - 1))
     changed = whole[:position] + bytes([whole[position] ^ data.draw(st.integers(1, 255))]) + whole[position + 1 :]
-    with pytest.raises(SecretsError):
-        SEAL.unseal(changed, "it")
+    with pytest.raises(CredentialsError):
+        SEALER.decrypt(changed, "it")
 
 
 @given(cut=st.integers(0, 200))
 @example(cut=len("COPYDESK-SEALED "))
 @example(cut=len("COPYDESK-SEALED 1"))
 def test_truncated_file_is_damaged(cut):
-    whole = SEAL.seal(b"content")
-    with pytest.raises(SecretsError, match=r"damaged.*it\.1"):
-        SEAL.unseal(whole[: min(cut, len(whole) - 1)], "it")
+    whole = SEALER.encrypt(b"content")
+    with pytest.raises(CredentialsError, match=r"damaged.*it\.1"):
+        SEALER.decrypt(whole[: min(cut, len(whole) - 1)], "it")
 
 
 def test_invalid_passphrase_is_distinguished_from_damage():
-    whole = SEAL.seal(b"content")
+    whole = SEALER.encrypt(b"content")
     with pytest.raises(WrongPassphraseError):
-        Passphrase("another one", cost=CHEAP).unseal(whole, "it")
-    with pytest.raises(SecretsError, match="damaged"):
-        SEAL.unseal(whole[:-1] + bytes([whole[-1] ^ 1]), "it")
+        Passphrase("another one", parameters=CHEAP_SCRYPT).decrypt(whole, "it")
+    with pytest.raises(CredentialsError, match="damaged"):
+        SEALER.decrypt(whole[:-1] + bytes([whole[-1] ^ 1]), "it")
 
 
-@pytest.mark.parametrize("cost", [Cost(2**19, 8, 1), Cost(2**4, 8, 99), Cost(3, 8, 1), Cost(2, 0, 1), Cost(0, 8, 1)])
+@pytest.mark.parametrize("cost", [ScryptParameters(2**19, 8, 1), ScryptParameters(2**4, 8, 99), ScryptParameters(3, 8, 1), ScryptParameters(2, 0, 1), ScryptParameters(0, 8, 1)])
 def test_excessive_kdf_cost_is_refused(cost):
-    header = SEAL.seal(b"").replace(b" 2 8 1 ", f" {cost.n} {cost.r} {cost.p} ".encode())
-    with pytest.raises(SecretsError, match="damaged"):
-        SEAL.unseal(header, "it")
+    header = SEALER.encrypt(b"").replace(b" 2 8 1 ", f" {cost.n} {cost.r} {cost.p} ".encode())
+    with pytest.raises(CredentialsError, match="damaged"):
+        SEALER.decrypt(header, "it")
 
 
 def test_newer_version_is_not_called_damaged():
-    with pytest.raises(SecretsError, match="newer version"):
-        SEAL.unseal(b"COPYDESK-SEALED 2 argon2id\n", "it")
+    with pytest.raises(CredentialsError, match="newer version"):
+        SEALER.decrypt(b"COPYDESK-SEALED 2 argon2id\n", "it")
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"a": 1}', b'{"a": {"b": 1}}', b"\xff", b"[" * 100_000])
 async def test_damaged_file_is_reported_and_unchanged(tmp_path, content):
-    await vault(tmp_path, plain=True).keep(NAME, PLANTED)
+    await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)
     path = tmp_path / "secrets/secrets.json"
     path.write_bytes(content)
-    secrets = vault(tmp_path)
-    for operation in (secrets.read(NAME), secrets.keep(NAME, PLANTED), secrets.remove(NAME), secrets.names()):
-        with pytest.raises(SecretsError, match=r"is damaged.*\.1") as caught:
+    secrets = make_vault(tmp_path)
+    for operation in (secrets.load(SECRET_NAME), secrets.save(SECRET_NAME, PLANTED_SECRETS), secrets.remove(SECRET_NAME), secrets.names()):
+        with pytest.raises(CredentialsError, match=r"is damaged.*\.1") as caught:
             await operation
         assert caught.value.__cause__ is caught.value.__context__ is None
     assert path.read_bytes() == content
 
 
 async def test_previous_version_remains_as_backup(tmp_path):
-    secrets = vault(tmp_path, plain=True)
+    secrets = make_vault(tmp_path, plain=True)
     for refresh in ("first", "second", "third"):
-        await secrets.keep(NAME, {"refresh": refresh})
+        await secrets.save(SECRET_NAME, {"refresh": refresh})
     path = tmp_path / "secrets/secrets.json"
     path.with_name("secrets.json.1").rename(path)
-    assert await vault(tmp_path).read(NAME) == {"refresh": "second"}
+    assert await make_vault(tmp_path).load(SECRET_NAME) == {"refresh": "second"}
 
 
 async def test_world_readable_file_is_refused(tmp_path):
-    await vault(tmp_path, plain=True).keep(NAME, PLANTED)
+    await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)
     path = tmp_path / "secrets/secrets.json"
     path.chmod(0o640)
-    with pytest.raises(SecretsError, match=r"can be read by others.*chmod 600"):
-        await vault(tmp_path).read(NAME)
+    with pytest.raises(CredentialsError, match=r"can be read by others.*chmod 600"):
+        await make_vault(tmp_path).load(SECRET_NAME)
 
 
 async def test_open_folder_becomes_private(tmp_path):
     (tmp_path / "secrets").mkdir(mode=0o755)
-    await vault(tmp_path, plain=True).keep(NAME, PLANTED)
+    await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)
     assert (tmp_path / "secrets").stat().st_mode & 0o077 == 0
 
 
@@ -113,59 +113,59 @@ async def test_symlinks_are_not_followed(tmp_path):
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets/secrets.json").symlink_to(elsewhere)
     (tmp_path / "secrets/secrets.json.new").symlink_to(elsewhere)
-    with pytest.raises(SecretsError):
-        await vault(tmp_path, plain=True).keep(NAME, PLANTED)
+    with pytest.raises(CredentialsError):
+        await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)
     (tmp_path / "secrets/secrets.json").unlink()
-    await vault(tmp_path, plain=True).keep(NAME, PLANTED)
+    await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)
     assert elsewhere.read_text() == "{}"
 
 
 async def test_symlinked_folder_is_refused(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "secrets").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(SecretsError, match="not a folder of yours"):
-        await vault(tmp_path, plain=True).keep(NAME, PLANTED)
+    with pytest.raises(CredentialsError, match="not a folder of yours"):
+        await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)
 
 
 async def test_full_disk_leaves_files_unchanged(tmp_path, monkeypatch):
-    secrets = sealed(tmp_path)
-    await secrets.keep(NAME, PLANTED)
-    before = bytes_of(tmp_path)
+    secrets = make_encrypted_vault(tmp_path)
+    await secrets.save(SECRET_NAME, PLANTED_SECRETS)
+    before = read_files(tmp_path)
 
     def fail_with_full_disk(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(folder_module.os, "fsync", fail_with_full_disk)
-    with pytest.raises(SecretsError, match="No space left on device"):
-        await secrets.keep(NAME, {"password": "newer"})
+    with pytest.raises(CredentialsError, match="No space left on device"):
+        await secrets.save(SECRET_NAME, {"password": "newer"})
     monkeypatch.undo()
-    assert bytes_of(tmp_path) == before
+    assert read_files(tmp_path) == before
 
 
 def test_oversized_content_is_refused(tmp_path):
     folder = PrivateFolder(tmp_path)
-    with pytest.raises(SecretsError, match="larger"):
-        folder.write("file", b"x" * (LARGEST + 1))
+    with pytest.raises(CredentialsError, match="larger"):
+        folder.write("file", b"x" * (MAX_FILE_SIZE + 1))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_long_held_lock_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(folder_module, "LONGEST_WAIT", 0.0)
     folder = PrivateFolder(tmp_path)
-    with folder.locked(), pytest.raises(SecretsError, match="Another Copydesk"), PrivateFolder(tmp_path).locked():
+    with folder.lock(), pytest.raises(CredentialsError, match="Another Copydesk"), PrivateFolder(tmp_path).lock():
         pass
 
 
 async def test_cancelled_caller_does_not_break_write_order(tmp_path):
-    secrets = vault(tmp_path, plain=True)
-    tasks = [asyncio.create_task(secrets.keep(f"{number}", {"a": "b"})) for number in range(5)]
+    secrets = make_vault(tmp_path, plain=True)
+    tasks = [asyncio.create_task(secrets.save(f"{number}", {"a": "b"})) for number in range(5)]
     await asyncio.sleep(0.001)
     tasks[0].cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert {"1", "2", "3", "4"} <= set(await secrets.names())
 
 
-WRITER = """
+WRITER_PROGRAM = """
 import asyncio, sys
 from pathlib import Path
 from vaults import NAME, sealed, vault
@@ -182,7 +182,7 @@ asyncio.run(write())
 """
 
 
-def started(home: Path, script: str) -> subprocess.Popen[bytes]:
+def start_process(home: Path, script: str) -> subprocess.Popen[bytes]:
     tests = str(Path(__file__).resolve().parents[1])
     environ = os.environ | {"PYTHONPATH": tests}
     return subprocess.Popen([sys.executable, "-c", script, str(home)], stdout=subprocess.PIPE, env=environ)
@@ -192,7 +192,7 @@ def started(home: Path, script: str) -> subprocess.Popen[bytes]:
 def test_killed_writer_leaves_old_or_new_version(tmp_path, place, more):
     random = Random(7)
     for _ in range(3):
-        writer = started(tmp_path, WRITER.format(place=place, more=more))
+        writer = start_process(tmp_path, WRITER_PROGRAM.format(place=place, more=more))
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"begun\n"
         time.sleep(random.uniform(0, 0.03))
@@ -200,14 +200,14 @@ def test_killed_writer_leaves_old_or_new_version(tmp_path, place, more):
         printed = writer.stdout.read().split()
         writer.wait()
         writer.stdout.close()
-        stored = asyncio.run(sealed(tmp_path).read(NAME))
+        stored = asyncio.run(make_encrypted_vault(tmp_path).load(SECRET_NAME))
         last_printed = int(printed[-1]) if printed else 0
         assert stored is not None
         assert stored["refresh"] == stored["same"]
         assert int(stored["refresh"]) in (last_printed, last_printed + 1)
 
 
-MANY = """
+MULTI_WRITER_PROGRAM = """
 import asyncio, os, sys
 from pathlib import Path
 from vaults import sealed
@@ -222,24 +222,24 @@ asyncio.run(write())
 
 
 def test_concurrent_writers_lose_nothing(tmp_path):
-    writers = [started(tmp_path, MANY) for _ in range(2)]
+    writers = [start_process(tmp_path, MULTI_WRITER_PROGRAM) for _ in range(2)]
     for writer in writers:
         assert writer.wait(60) == 0
         assert writer.stdout is not None
         writer.stdout.close()
-    assert len(asyncio.run(sealed(tmp_path).names())) == 16
+    assert len(asyncio.run(make_encrypted_vault(tmp_path).names())) == 16
 
 
 async def test_concurrent_first_writes_use_one_backend(tmp_path):
-    first, second = vault(tmp_path, plain=True), sealed(tmp_path)
-    backend = await second._place(second._choose(), new=True)
-    await first.keep(NAME, PLANTED)
-    with pytest.raises(SecretsError, match="another place"):
-        second._change(backend, lambda: backend.keep(OTHER, PLANTED))
-    assert await vault(tmp_path).names() == (NAME,)
+    first, second = make_vault(tmp_path, plain=True), make_encrypted_vault(tmp_path)
+    backend = await second._open_backend(second._choose_kind(), new=True)
+    await first.save(SECRET_NAME, PLANTED_SECRETS)
+    with pytest.raises(CredentialsError, match="another place"):
+        second._write_locked(backend, lambda: backend.save(OTHER_NAME, PLANTED_SECRETS))
+    assert await make_vault(tmp_path).names() == (SECRET_NAME,)
 
 
 async def test_file_at_folder_path_raises_own_error(tmp_path):
     (tmp_path / "secrets").write_text("a file in its place")
     with pytest.raises(CopydeskError):
-        await vault(tmp_path, plain=True).keep(NAME, PLANTED)
+        await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)

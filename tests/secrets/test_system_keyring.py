@@ -8,7 +8,7 @@ import pytest
 from keyring.backends import fail, null
 from keyring.backends.chainer import ChainerBackend
 
-from copydesk.secrets.system_keyring import usable_keyring
+from copydesk.secrets.system_keyring import find_keyring
 
 
 # None of these derives from KeyringBackend: keyring would list them as available in every test of this process.
@@ -34,7 +34,7 @@ class Broken:
 
 
 @pytest.mark.parametrize(
-    ("found", "taken"),
+    ("backend", "expected"),
     [
         (Good(), Good),
         (Poor(), None),
@@ -44,15 +44,15 @@ class Broken:
         (Broken(), None),
     ],
 )
-def test_only_secure_keyring_is_used(monkeypatch, found, taken):
-    monkeypatch.setattr(keyring.core, "get_keyring", lambda: found)
-    assert type(usable_keyring()) is (taken or type(None))
+def test_only_secure_keyring_is_used(monkeypatch, backend, expected):
+    monkeypatch.setattr(keyring.core, "get_keyring", lambda: backend)
+    assert type(find_keyring()) is (expected or type(None))
 
 
 def test_first_usable_backend_of_chain_is_used(monkeypatch):
     monkeypatch.setattr(ChainerBackend, "backends", [Plaintext(), Poor(), Good()])
     monkeypatch.setattr(keyring.core, "get_keyring", ChainerBackend)
-    assert type(usable_keyring()) is Good
+    assert type(find_keyring()) is Good
 
 
 def test_misconfigured_keyring_is_ignored(monkeypatch):
@@ -60,7 +60,7 @@ def test_misconfigured_keyring_is_ignored(monkeypatch):
         raise ModuleNotFoundError("no.such.Keyring")
 
     monkeypatch.setattr(keyring.core, "get_keyring", broken)
-    assert usable_keyring() is None
+    assert find_keyring() is None
 
 
 def test_keyring_is_imported_lazily():

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.store.engine import Engines
+from copydesk.store.engine import Database
 from store_fixtures import open_store
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Engines]:
+async def store(tmp_path: Path) -> AsyncIterator[Database]:
     """An open store with its tables and no rows, closed after the test."""
     engines = await open_store(tmp_path)
     yield engines

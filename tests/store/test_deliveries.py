@@ -11,26 +11,26 @@ import pytest
 from sqlalchemy import Connection, event
 
 from copydesk.store import deliveries
-from posting_fixtures import NOW, approved, connect, fake, open_posting
+from posting_fixtures import NOW, create_approved_draft, connect_account, fake_platforms, open_posting_desk
 
-Ask = Callable[[Connection], object]
+Query = Callable[[Connection], object]
 
 
 @pytest.mark.parametrize(
-    ("ask", "first"),
+    ("query", "expected"),
     [
-        (lambda conn: deliveries.of_draft(conn, "ada", "draft"), "delivery USING INDEX ix_delivery_draft_id"),
+        (lambda conn: deliveries.list_by_draft(conn, "ada", "draft"), "delivery USING INDEX ix_delivery_draft_id"),
         (
-            lambda conn: deliveries.same_text(conn, "ada", "draft", "digest", "account", NOW - timedelta(days=30)),
+            lambda conn: deliveries.last_duplicate_sent_at(conn, "ada", "draft", "digest", "account", NOW - timedelta(days=30)),
             "delivery USING INDEX ix_delivery_user_id_digest",
         ),
         (
-            lambda conn: deliveries.unsettled(conn, "ada", NOW),
+            lambda conn: deliveries.list_unsettled(conn, "ada", NOW),
             "draft USING COVERING INDEX ix_draft_user_id_status",
         ),
     ],
 )
-async def test_delivery_query_uses_index(tmp_path: Path, ask: Ask, first: str) -> None:
+async def test_delivery_query_uses_index(tmp_path: Path, query: Query, expected: str) -> None:
     def plan(conn: Connection) -> str:
         executed: list[tuple[str, tuple[object, ...]]] = []
 
@@ -38,13 +38,13 @@ async def test_delivery_query_uses_index(tmp_path: Path, ask: Ask, first: str) -
             executed.append((text, values))
 
         event.listen(conn, "before_cursor_execute", record)
-        ask(conn)
+        query(conn)
         text, values = executed[0]
         return str(conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values).first())
 
-    async with open_posting(tmp_path, fake()) as desk:
-        await connect(desk)
-        await desk.posting.post(await approved(desk))
-        await desk.ground.write(lambda conn, _: conn.exec_driver_sql("ANALYZE").close())
-    async with open_posting(tmp_path, fake()) as desk:
-        assert f"SEARCH {first}" in await desk.ground.engines.read(plan)
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await connect_account(desk)
+        await desk.posting.post(await create_approved_draft(desk))
+        await desk.ctx.write(lambda conn, _: conn.exec_driver_sql("ANALYZE").close())
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        assert f"SEARCH {expected}" in await desk.ctx.database.read(plan)

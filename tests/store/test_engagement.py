@@ -13,41 +13,41 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, insert, select, update
 
-from copydesk.desk.engagement import summed_up
-from copydesk.model.engagement import FIGURES, INTERACTIONS, engagement_rate
+from copydesk.desk.engagement import summarize
+from copydesk.model.engagement import METRICS, INTERACTION_METRICS, engagement_rate
 from copydesk.store import engagement, tables
-from copydesk.store.engine import Engines
+from copydesk.store.engine import Database
 from copydesk.store.ids import new_id
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user, open_store
 
 PLATFORMS = ("x", "bluesky", "mastodon")
 STATUSES = ("pending", "posted", "posted", "failed")
-records = tables.engagement
-figure = st.one_of(st.none(), st.integers(0, 50))
-written = st.fixed_dictionaries({"status": st.sampled_from(STATUSES), **dict.fromkeys(FIGURES, figure)})
-step = st.tuples(st.sampled_from(["write", "write", "write", "delete", "drop"]), st.integers(0, 5), written)
+engagement_table = tables.engagement
+metric = st.one_of(st.none(), st.integers(0, 50))
+record_values = st.fixed_dictionaries({"status": st.sampled_from(STATUSES), **dict.fromkeys(METRICS, metric)})
+step = st.tuples(st.sampled_from(["write", "write", "write", "delete", "drop"]), st.integers(0, 5), record_values)
 
 
-def put(conn: Connection, user: str, draft: str, platform: str, values: dict[str, Any], format: str) -> None:
+def write_record(conn: Connection, user: str, draft: str, platform: str, values: dict[str, Any], format: str) -> None:
     """Write a record with plain SQL, bypassing the store's functions."""
-    where = (records.c.draft_id == draft, records.c.platform == platform)
-    if conn.execute(select(records.c.id).where(*where)).first():
-        conn.execute(update(records).where(*where).values(values))
+    where = (engagement_table.c.draft_id == draft, engagement_table.c.platform == platform)
+    if conn.execute(select(engagement_table.c.id).where(*where)).first():
+        conn.execute(update(engagement_table).where(*where).values(values))
         return
     row = {"id": new_id(NOW), "user_id": user, "draft_id": draft, "platform": platform, "format": format}
-    conn.execute(insert(records).values(row | {"created_at": NOW} | values))
+    conn.execute(insert(engagement_table).values(row | {"created_at": NOW} | values))
 
 
-def scanned(rows: Iterable[Any]) -> dict[tuple[str, str], dict[str, int]]:
+def scan_totals(rows: Iterable[Any]) -> dict[tuple[str, str], dict[str, int]]:
     """Return the totals computed from all records."""
     totals: dict[tuple[str, str], dict[str, int]] = {}
     for row in rows:
         if row.status != "posted":
             continue
         sums = totals.setdefault((row.platform, row.format), dict.fromkeys(SUMS, 0))
-        metrics = {name: getattr(row, name) for name in FIGURES}
+        metrics = {name: getattr(row, name) for name in METRICS}
         rate = engagement_rate(metrics)
-        interactions = sum(metrics[name] or 0 for name in INTERACTIONS)
+        interactions = sum(metrics[name] or 0 for name in INTERACTION_METRICS)
         sums["posts"] += 1
         sums["measured"] += any(value is not None for value in metrics.values())
         for name, value in metrics.items():
@@ -59,39 +59,39 @@ def scanned(rows: Iterable[Any]) -> dict[tuple[str, str], dict[str, int]]:
     return totals
 
 
-SUMS = (*("posts", "measured", "rated"), *FIGURES, "rated_interactions", "rated_impressions")
+SUMS = (*("posts", "measured", "rated"), *METRICS, "rated_interactions", "rated_impressions")
 
 
-def best(rows: Iterable[Any], most: int) -> list[tuple[str, str]]:
+def scan_best(rows: Iterable[Any], limit: int) -> list[tuple[str, str]]:
     """Return the best posts, found by sorting all of them."""
     candidates = []
     for row in rows:
-        metrics = {name: getattr(row, name) for name in FIGURES}
-        interactions = [metrics[name] for name in INTERACTIONS if metrics[name] is not None]
+        metrics = {name: getattr(row, name) for name in METRICS}
+        interactions = [metrics[name] for name in INTERACTION_METRICS if metrics[name] is not None]
         if row.status == "posted" and interactions:
             rate = engagement_rate(metrics)
             candidates.append(
                 ((-1.0 if rate is None else rate, sum(interactions), row.id), (row.draft_id, row.platform))
             )
-    return [post for _, post in sorted(candidates, reverse=True)[:most]]
+    return [post for _, post in sorted(candidates, reverse=True)[:limit]]
 
 
-def check(conn: Connection, user: str) -> None:
-    rows = conn.execute(select(records).where(records.c.user_id == user)).all()
+def assert_totals_match(conn: Connection, user: str) -> None:
+    rows = conn.execute(select(engagement_table).where(engagement_table.c.user_id == user)).all()
     stored = {
         (total.platform, total.format.value): {name: getattr(total, name) for name in SUMS}
-        for total in engagement.totals(conn, user)
+        for total in engagement.list_totals(conn, user)
         if total.posts
     }
-    assert stored == scanned(rows)
+    assert stored == scan_totals(rows)
     for row in rows:
-        assert row.engagement_rate == engagement_rate({name: getattr(row, name) for name in FIGURES})
+        assert row.engagement_rate == engagement_rate({name: getattr(row, name) for name in METRICS})
     for limit in (1, 3, 50):
-        top = [(post.draft_id, post.platform) for post in engagement.top(conn, user, limit)]
-        assert top == best(rows, limit)
+        top = [(post.draft_id, post.platform) for post in engagement.list_top(conn, user, limit)]
+        assert top == scan_best(rows, limit)
 
 
-async def play(store: Engines, steps: list[tuple[str, int, dict[str, Any]]]) -> None:
+async def run_steps(store: Database, steps: list[tuple[str, int, dict[str, Any]]]) -> None:
     def work(conn: Connection) -> None:
         for user in (add_user(conn), add_user(conn, "Bob")):
             item = add_item(conn, user, add_source(conn, user))
@@ -101,12 +101,12 @@ async def play(store: Engines, steps: list[tuple[str, int, dict[str, Any]]]) -> 
                 platform = PLATFORMS[position // 2]
                 if action == "write":
                     if conn.execute(select(tables.draft.c.id).where(tables.draft.c.id == draft)).first():
-                        put(conn, user, draft, platform, values, kind)
+                        write_record(conn, user, draft, platform, values, kind)
                 elif action == "delete":
-                    conn.execute(delete(records).where(records.c.draft_id == draft, records.c.platform == platform))
+                    conn.execute(delete(engagement_table).where(engagement_table.c.draft_id == draft, engagement_table.c.platform == platform))
                 else:
                     conn.execute(delete(tables.draft).where(tables.draft.c.id == draft))
-                check(conn, user)
+                assert_totals_match(conn, user)
 
     await store.write(work)
 
@@ -117,13 +117,13 @@ def test_totals_equal_full_scan_after_any_write(steps: list[tuple[str, int, dict
     async def run() -> None:
         with TemporaryDirectory() as folder:
             store = await open_store(Path(folder))
-            await play(store, steps)
+            await run_steps(store, steps)
             await store.close()
 
     asyncio.run(run())
 
 
-async def test_bulk_deletes_update_totals(store: Engines) -> None:
+async def test_bulk_deletes_update_totals(store: Database) -> None:
     rng = random.Random(3)
 
     def work(conn: Connection) -> None:
@@ -133,24 +133,24 @@ async def test_bulk_deletes_update_totals(store: Engines) -> None:
             kind = rng.choice(("SHORT", "THREAD", "BLOG"))
             draft = add_draft(conn, user, item, format=kind, origin="direct")
             for platform in PLATFORMS:
-                values = {name: rng.choice((None, 0, rng.randrange(1000))) for name in FIGURES}
-                put(conn, user, draft, platform, values | {"status": rng.choice(STATUSES)}, kind)
-        check(conn, user)
+                values = {name: rng.choice((None, 0, rng.randrange(1000))) for name in METRICS}
+                write_record(conn, user, draft, platform, values | {"status": rng.choice(STATUSES)}, kind)
+        assert_totals_match(conn, user)
         conn.execute(delete(tables.source))
-        check(conn, user)
-        assert summed_up(engagement.totals(conn, user), ()).total_posted == 0
+        assert_totals_match(conn, user)
+        assert summarize(engagement.list_totals(conn, user), ()).total_posted == 0
 
     await store.write(work)
 
 
-async def test_large_metrics_stay_integers(store: Engines) -> None:
+async def test_large_metrics_stay_integers(store: Database) -> None:
     def work(conn: Connection) -> None:
         user = add_user(conn)
         item = add_item(conn, user, add_source(conn, user))
         for _ in range(20):
-            largest = {"status": "posted", **dict.fromkeys(FIGURES, 10**12)}
-            put(conn, user, add_draft(conn, user, item, origin="direct"), "x", largest, "SHORT")
-        (total,) = engagement.totals(conn, user)
+            largest = {"status": "posted", **dict.fromkeys(METRICS, 10**12)}
+            write_record(conn, user, add_draft(conn, user, item, origin="direct"), "x", largest, "SHORT")
+        (total,) = engagement.list_totals(conn, user)
         assert (total.impressions, total.rated_interactions) == (20 * 10**12, 20 * 10**12)
         assert type(total.likes) is int
 
@@ -158,7 +158,7 @@ async def test_large_metrics_stay_integers(store: Engines) -> None:
 
 
 @pytest.mark.parametrize("statement", [engagement._TOP, engagement._TOTALS])
-async def test_summary_query_scans_no_table(store: Engines, statement: Any) -> None:
+async def test_summary_query_scans_no_table(store: Database, statement: Any) -> None:
     def plan(conn: Connection) -> str:
         sql = str(statement.compile(conn.engine))
         if statement is engagement._TOTALS:

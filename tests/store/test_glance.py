@@ -17,38 +17,38 @@ from copydesk.model.source import SourceType
 from copydesk.settings import Settings, load
 from copydesk.store import drafts, tables
 from copydesk.store.drafts import NewDraft
-from copydesk.store.glance import glance
+from copydesk.store.glance import load_first_page
 from copydesk.store.ids import new_id
-from copydesk.store.tables import Origin
+from copydesk.store.tables import DraftOrigin
 from store_fixtures import NOW, add_item, add_source, add_user
 
-WHEN = NOW.replace(microsecond=123_000)
+CREATED_AT = NOW.replace(microsecond=123_000)
 
 
-def written(number: int, item: str, **values: object) -> Values:
+def make_draft(number: int, item: str, **values: object) -> Values:
     """Return a draft with a value in every field that a list shows."""
     score = Total(
         total=number % 7 / 10,
         parts=(ScorePart(name="recency", value=0.5, weight=0.2, points=0.1, why="2 hours old"),),
     )
     fields: dict[str, object] = {
-        "id": new_id(WHEN),
+        "id": new_id(CREATED_AT),
         "text": f"Words “{number}” \u202e, \U0001f642\n\nand more.",
         "format": list(Format)[number % 3],
         "status": TO_REVIEW[number % 3],
         "confidence": number / 100,
         "feedback": "shorter" if number % 2 else None,
         "rejection_feedback": None,
-        "scheduled_at": WHEN + timedelta(days=1) if number % 4 == 0 else None,
+        "scheduled_at": CREATED_AT + timedelta(days=1) if number % 4 == 0 else None,
         "posted_at": None,
         "post_id": None,
         "item_id": item,
         "regenerated_from_id": None,
-        "created_at": WHEN,
-        "updated_at": WHEN + timedelta(microseconds=1),
+        "created_at": CREATED_AT,
+        "updated_at": CREATED_AT + timedelta(microseconds=1),
         "tags": ("b", "a", "ä") if number % 2 else (),
         "target_platforms": ("bluesky", "x") if number % 3 else (),
-        "images": tuple(_picture(at) for at in (1, 0)) if number % 5 == 0 else (),
+        "images": tuple(_image(at) for at in (1, 0)) if number % 5 == 0 else (),
         "checks": Checks(
             ran=3, findings=(Finding(rule="length", severity=Severity.INFO, message="“ok”", start=1, end=2),)
         ),
@@ -58,31 +58,31 @@ def written(number: int, item: str, **values: object) -> Values:
     return Values(**fields | values)  # type: ignore[arg-type]
 
 
-def _picture(position: int) -> DraftImage:
+def _image(position: int) -> DraftImage:
     return DraftImage(
-        id=new_id(WHEN), url="https://x.example/é.png", alt=None, position=position, source=ImageSource.OG
+        id=new_id(CREATED_AT), url="https://x.example/é.png", alt=None, position=position, source=ImageSource.OG
     )
 
 
-async def fill(desk: Desk, count: int) -> None:
+async def add_drafts(desk: Desk, count: int) -> None:
     """Add drafts to review, and some that are not: archived, approved, another user's."""
-    await desk.ground.write(_add, count)
+    await desk.ctx.write(_add, count)
 
 
 def _add(conn: Connection, user: str, count: int) -> None:
     source = add_source(conn, user)
     for number in range(count):
         item = add_item(conn, user, source, title=f"Title {number}")
-        odd = {7: {"status": Status.APPROVED}, 8: {"archived_at": WHEN}}.get(number % 10, {})
-        _keep(conn, user, written(number, item, **odd), source)
+        odd = {7: {"status": Status.APPROVED}, 8: {"archived_at": CREATED_AT}}.get(number % 10, {})
+        _save(conn, user, make_draft(number, item, **odd), source)
     other = add_user(conn, "Bea")
     item = add_item(conn, other, add_source(conn, other))
-    _keep(conn, other, written(1, item), source)
+    _save(conn, other, make_draft(1, item), source)
 
 
-def _keep(conn: Connection, user: str, draft: Values, source: str) -> None:
+def _save(conn: Connection, user: str, draft: Values, source: str) -> None:
     new = NewDraft(
-        draft=draft, source_id=source, source_type=SourceType.RSS, story_id=draft.item_id, origin=Origin.PIPELINE
+        draft=draft, source_id=source, source_type=SourceType.RSS, story_id=draft.item_id, origin=DraftOrigin.PIPELINE
     )
     assert drafts.add(conn, user, new)
 
@@ -96,32 +96,32 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.mark.parametrize("limit", [1, 10, 1000])
 async def test_page_equals_queue(settings: Settings, limit: int) -> None:
     async with open_desk(settings) as desk:
-        await fill(desk, 60)
+        await add_drafts(desk, 60)
         queue = await desk.drafts.queue(limit)
         assert len(queue) == min(limit, 48)
-        assert glance(settings.database_file, TO_REVIEW, limit) == queue
+        assert load_first_page(settings.database_file, TO_REVIEW, limit) == queue
 
 
 async def test_page_loads_while_desk_is_closed(settings: Settings) -> None:
     async with open_desk(settings) as desk:
-        await fill(desk, 3)
+        await add_drafts(desk, 3)
         queue = await desk.drafts.queue()
-    assert glance(settings.database_file, TO_REVIEW, 100) == queue
+    assert load_first_page(settings.database_file, TO_REVIEW, 100) == queue
 
 
 async def test_page_loads_during_write(settings: Settings) -> None:
     async with open_desk(settings) as desk:
-        await fill(desk, 3)
+        await add_drafts(desk, 3)
 
         def read_page(conn: Connection, user: str) -> int:
-            conn.execute(insert(tables.tag).values(id=new_id(WHEN), user_id=user, name="new"))
-            return len(glance(settings.database_file, TO_REVIEW, 100))
+            conn.execute(insert(tables.tag).values(id=new_id(CREATED_AT), user_id=user, name="new"))
+            return len(load_first_page(settings.database_file, TO_REVIEW, 100))
 
-        assert await desk.ground.write(read_page) == 3
+        assert await desk.ctx.write(read_page) == 3
 
 
 def test_missing_database_yields_empty_page(tmp_path: Path) -> None:
-    assert glance(tmp_path / "none.db", TO_REVIEW, 10) == ()
+    assert load_first_page(tmp_path / "none.db", TO_REVIEW, 10) == ()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,7 +129,7 @@ def test_missing_database_yields_empty_page(tmp_path: Path) -> None:
 def test_invalid_file_yields_empty_page(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "odd # ?.db"
     file.write_bytes(content)
-    assert glance(file, TO_REVIEW, 10) == ()
+    assert load_first_page(file, TO_REVIEW, 10) == ()
     assert file.read_bytes() == content
 
 
@@ -139,14 +139,14 @@ def test_invalid_file_yields_empty_page(tmp_path: Path, content: bytes) -> None:
 )
 async def test_incompatible_database_yields_empty_page(settings: Settings, damage: str) -> None:
     async with open_desk(settings) as desk:
-        await fill(desk, 1)
+        await add_drafts(desk, 1)
 
         def spoil(conn: Connection) -> None:
             conn.exec_driver_sql("pragma ignore_check_constraints = on")
             conn.exec_driver_sql(damage)
 
-        await desk.ground.engines.write(spoil)
-    assert glance(settings.database_file, TO_REVIEW, 10) == ()
+        await desk.ctx.database.write(spoil)
+    assert load_first_page(settings.database_file, TO_REVIEW, 10) == ()
 
 
 def test_first_page_imports_no_sqlalchemy() -> None:

@@ -9,30 +9,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.store.ids import Ids, least_id, new_id, time_of
+from copydesk.store.ids import IdGenerator, min_id, new_id, creation_time
 
 NOW = datetime(2026, 2, 11, 9, 30, 0, 123456, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MOMENTS = st.integers(0, 200_000_000_000_000_000).map(lambda number: EPOCH + timedelta(microseconds=number))
+TIMES = st.integers(0, 200_000_000_000_000_000).map(lambda number: EPOCH + timedelta(microseconds=number))
 
 
-@given(MOMENTS)
+@given(TIMES)
 def test_id_is_canonical_uuid7(now: datetime) -> None:
-    parsed = uuid.UUID(new := Ids()(now))
+    parsed = uuid.UUID(new := IdGenerator()(now))
 
     assert str(parsed) == new
     assert parsed.version == 7
     assert parsed.variant == uuid.RFC_4122
 
 
-@given(MOMENTS)
+@given(TIMES)
 def test_id_carries_creation_time_in_milliseconds(now: datetime) -> None:
-    assert time_of(Ids()(now)) == now.replace(microsecond=now.microsecond // 1000 * 1000)
+    assert creation_time(IdGenerator()(now)) == now.replace(microsecond=now.microsecond // 1000 * 1000)
 
 
-@given(st.lists(MOMENTS, min_size=2, max_size=50))
+@given(st.lists(TIMES, min_size=2, max_size=50))
 def test_ids_increase_when_clock_jumps(clock: list[datetime]) -> None:
-    ids = Ids()
+    ids = IdGenerator()
 
     generated = [ids(now) for now in clock]
 
@@ -47,13 +47,13 @@ def test_ids_increase_within_one_millisecond() -> None:
 
 def test_full_counter_borrows_next_millisecond() -> None:
     # All random bits are ones: the fewest ids fit into a millisecond.
-    ids = Ids(lambda bits: (1 << bits) - 1)
-    ids._counter, ids._moment = (1 << 74) - 2, int(NOW.timestamp() * 1000)
+    ids = IdGenerator(lambda bits: (1 << bits) - 1)
+    ids._counter, ids._last_millisecond = (1 << 74) - 2, int(NOW.timestamp() * 1000)
 
     before, after = ids(NOW), ids(NOW)
 
     assert before < after
-    assert time_of(after) == time_of(before) == NOW.replace(microsecond=124000)
+    assert creation_time(after) == creation_time(before) == NOW.replace(microsecond=124000)
 
 
 def test_threads_get_different_ids() -> None:
@@ -61,7 +61,7 @@ def test_threads_get_different_ids() -> None:
         time.sleep(0)  # let another thread run
         return 1
 
-    ids = Ids(slow_bits, slow_bits)
+    ids = IdGenerator(slow_bits, slow_bits)
     with ThreadPoolExecutor(8) as pool:
         generated = list(pool.map(lambda _: ids(NOW), range(1000)))
 
@@ -69,13 +69,13 @@ def test_threads_get_different_ids() -> None:
 
 
 def test_processes_get_different_ids() -> None:
-    assert Ids()(NOW) != Ids()(NOW)
+    assert IdGenerator()(NOW) != IdGenerator()(NOW)
 
 
 def test_clock_offset_is_ignored() -> None:
     tokyo = NOW.astimezone(timezone(timedelta(hours=9)))
 
-    assert time_of(Ids()(tokyo)) == time_of(Ids()(NOW))
+    assert creation_time(IdGenerator()(tokyo)) == creation_time(IdGenerator()(NOW))
 
 
 @pytest.mark.parametrize("now", [NOW.replace(tzinfo=None), datetime(1969, 12, 31, tzinfo=UTC)])
@@ -87,12 +87,12 @@ def test_naive_or_pre_epoch_time_is_refused(now: datetime) -> None:
 @pytest.mark.parametrize("text", ["", "hello", "0" * 36, str(uuid.UUID(int=0)), "2a7f25ff-d475-450b-87d0-fa2a3defdc41"])
 def test_time_of_invalid_id_raises(text: str) -> None:
     with pytest.raises(ValueError, match="not an id"):
-        time_of(text)
+        creation_time(text)
 
 
 @given(st.integers(0, 4_000_000_000_000), st.integers(-2000, 2000))
-def test_least_id_separates_earlier_from_later(moment: int, apart: int) -> None:
-    limit = EPOCH + timedelta(milliseconds=moment)
-    created_at = max(limit + timedelta(milliseconds=apart), EPOCH)
+def test_least_id_separates_earlier_from_later(milliseconds: int, offset: int) -> None:
+    limit = EPOCH + timedelta(milliseconds=milliseconds)
+    created_at = max(limit + timedelta(milliseconds=offset), EPOCH)
 
-    assert (Ids()(created_at) >= least_id(limit)) == (created_at >= limit)
+    assert (IdGenerator()(created_at) >= min_id(limit)) == (created_at >= limit)

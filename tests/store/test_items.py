@@ -9,22 +9,22 @@ from sqlalchemy import Connection, event, update
 
 from copydesk.model.item import Entry
 from copydesk.store import items, tables
-from copydesk.store.engine import Engines
-from copydesk.store.statements import driver_of
+from copydesk.store.engine import Database
+from copydesk.store.statements import dbapi_connection
 from store_fixtures import NOW, add_item, add_source, add_user
 
 
-def told(number: int) -> Entry:
+def make_entry(number: int) -> Entry:
     return Entry(ident=f"id {number}", alias=f"alias {number}", title=f"Title {number}")
 
 
-async def test_existing_entries_are_found_by_index(store: Engines) -> None:
+async def test_existing_entries_are_found_by_index(store: Database) -> None:
     """Querying both keys at once made SQLite read all items of the source."""
     executed: list[tuple[str, Any]] = []
 
     def plans_of(conn: Connection) -> list[list[str]]:
         event.listen(conn, "before_cursor_execute", lambda *args: executed.append((args[2], args[3])))
-        items.known(conn, "user", "source", [told(1), told(2)])
+        items.find_existing(conn, "user", "source", [make_entry(1), make_entry(2)])
         return [
             [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)]
             for text, values in tuple(executed)
@@ -38,22 +38,22 @@ async def test_existing_entries_are_found_by_index(store: Engines) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "index"),
+    ("query", "index"),
     [
-        (lambda conn: items.waiting(conn, "user", None), "ix_item_user_id_state_published_new"),
-        (lambda conn: items.waiting(conn, "user", ["one", "other"]), "ix_item_user_id_state_published_new"),
-        (lambda conn: items.reopen(conn, "user", ["one", "other"], NOW), "ix_item_user_id_state_published_filtered"),
-        (lambda conn: items.newest(conn, "user", 20), "ix_item_user_id_published"),
-        (lambda conn: items.story_members(conn, "user", NOW), "ix_item_user_id_published"),
+        (lambda conn: items.list_new(conn, "user", None), "ix_item_user_id_state_published_new"),
+        (lambda conn: items.list_new(conn, "user", ["one", "other"]), "ix_item_user_id_state_published_new"),
+        (lambda conn: items.reopen_filtered(conn, "user", ["one", "other"], NOW), "ix_item_user_id_state_published_filtered"),
+        (lambda conn: items.list_newest(conn, "user", 20), "ix_item_user_id_published"),
+        (lambda conn: items.list_story_members(conn, "user", NOW), "ix_item_user_id_published"),
     ],
     ids=["waiting", "waiting of some sources", "left out", "newest", "told in the window"],
 )
-async def test_item_query_uses_index(store: Engines, ask: Callable[[Connection], object], index: str) -> None:
+async def test_item_query_uses_index(store: Database, query: Callable[[Connection], object], index: str) -> None:
     def plan_of(conn: Connection) -> list[str]:
         statements: list[str] = []
-        driver = driver_of(conn)
+        driver = dbapi_connection(conn)
         driver.set_trace_callback(statements.append)
-        ask(conn)
+        query(conn)
         driver.set_trace_callback(None)
         (statement,) = statements
         return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")]
@@ -64,21 +64,21 @@ async def test_item_query_uses_index(store: Engines, ask: Callable[[Connection],
     assert "USE TEMP B-TREE FOR ORDER BY" not in plan
 
 
-async def test_entry_is_matched_once_by_either_key(store: Engines) -> None:
+async def test_entry_is_matched_once_by_either_key(store: Database) -> None:
     def add(conn: Connection) -> tuple[str, str, list[str]]:
         user = add_user(conn)
         source = add_source(conn, user)
         both = add_item(conn, user, source, ident="id 1", alias="alias 1", content_hash=b"")
         renamed = add_item(conn, user, source, ident="old id 2", alias="alias 2", content_hash=b"")
         add_item(conn, user, source, ident="id 3", alias="alias 3", content_hash=b"")
-        return both, renamed, [item.id for item in items.known(conn, user, source, [told(1), told(2)])]
+        return both, renamed, [item.id for item in items.find_existing(conn, user, source, [make_entry(1), make_entry(2)])]
 
     both, renamed, found = await store.write(add)
 
     assert sorted(found) == sorted([both, renamed])
 
 
-async def test_other_users_items_are_excluded(store: Engines) -> None:
+async def test_other_users_items_are_excluded(store: Database) -> None:
     def add(conn: Connection) -> tuple[str, str, str]:
         user, other = add_user(conn), add_user(conn)
         source = add_source(conn, user)
@@ -89,14 +89,14 @@ async def test_other_users_items_are_excluded(store: Engines) -> None:
 
     user, other, source = await store.write(add)
 
-    assert len(await store.read(items.known, user, source, [told(1)])) == 1
-    assert await store.read(items.known, other, source, [told(1)]) == ()
+    assert len(await store.read(items.find_existing, user, source, [make_entry(1)])) == 1
+    assert await store.read(items.find_existing, other, source, [make_entry(1)]) == ()
     newest = (NOW + timedelta(hours=2), NOW + timedelta(hours=1))
-    assert await store.read(items.recent_times, user, source, 2) == newest
-    assert await store.read(items.recent_times, other, source) == ()
+    assert await store.read(items.list_publication_times, user, source, 2) == newest
+    assert await store.read(items.list_publication_times, other, source) == ()
 
 
-async def test_items_of_disabled_source_do_not_wait(store: Engines) -> None:
+async def test_items_of_disabled_source_do_not_wait(store: Database) -> None:
     """Drafts kept coming from a disabled source as long as it had items left."""
 
     def add(conn: Connection) -> tuple[str, str, str, str]:
@@ -106,8 +106,8 @@ async def test_items_of_disabled_source_do_not_wait(store: Engines) -> None:
 
     user, disabled, enabled_item, disabled_item = await store.write(add)
 
-    assert [item.id for item in await store.read(items.waiting, user, None)] == [enabled_item]
+    assert [item.id for item in await store.read(items.list_new, user, None)] == [enabled_item]
     # A disabled source's items are listed when the source is requested by its id.
-    assert [item.id for item in await store.read(items.waiting, user, [disabled])] == [disabled_item]
+    assert [item.id for item in await store.read(items.list_new, user, [disabled])] == [disabled_item]
     await store.write(lambda conn: conn.execute(update(tables.source).values(enabled=True)).rowcount)
-    assert {item.id for item in await store.read(items.waiting, user, None)} == {enabled_item, disabled_item}
+    assert {item.id for item in await store.read(items.list_new, user, None)} == {enabled_item, disabled_item}

@@ -15,12 +15,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
 
-from copydesk.errors import StoreDamagedError, StoreNewerError
+from copydesk.errors import StoreCorruptError, StoreTooNewError
 from copydesk.store import migrate, tables
-from copydesk.store.engine import Engines, open_engines
-from copydesk.store.migrate import HEAD, REVISIONS, Prepared, prepare
+from copydesk.store.engine import Database, open_database
+from copydesk.store.migrate import HEAD_REVISION, REVISIONS, PreparedDatabase, prepare_database
 from copydesk.store.triggers import TRIGGERS
-from store_fixtures import NOW, add_user, files, open_store, user_names
+from store_fixtures import NOW, add_user, list_files, open_store, user_names
 
 
 def execute(path: Path, statement: str) -> list[tuple[object, ...]]:
@@ -29,39 +29,39 @@ def execute(path: Path, statement: str) -> list[tuple[object, ...]]:
         return connection.execute(statement).fetchall()
 
 
-def make_newer(connection: Connection) -> None:
+def mark_as_newer(connection: Connection) -> None:
     """Mark the database as written by a newer version."""
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
 
 
-def schema(path: Path) -> dict[str, str]:
+def read_schema(path: Path) -> dict[str, str]:
     """Return the SQL of each schema object by name, with whitespace normalized."""
     return {str(name): " ".join(str(sql).split()) for name, sql in execute(path, "SELECT name, sql FROM sqlite_master")}
 
 
-async def migrated(folder: Path) -> Engines:
+async def open_migrated(folder: Path) -> Database:
     """Return a store created by running all migrations in order."""
-    engines = open_engines(folder / "migrated.db")
+    engines = open_database(folder / "migrated.db")
     await engines.upgrade(migrate._run_migrations)
     return engines
 
 
 async def test_new_database_is_created_once(tmp_path: Path) -> None:
-    engines = open_engines(tmp_path / "desk.db")
+    engines = open_database(tmp_path / "desk.db")
 
-    assert await prepare(engines.path, engines, NOW) == Prepared(created=True)
-    assert await prepare(engines.path, engines, NOW) == Prepared()
+    assert await prepare_database(engines.path, engines, NOW) == PreparedDatabase(created=True)
+    assert await prepare_database(engines.path, engines, NOW) == PreparedDatabase()
 
-    assert migrate.revision_of(engines.path) == HEAD
+    assert migrate.read_revision(engines.path) == HEAD_REVISION
     await engines.close()
-    assert files(tmp_path) == ["desk.db"]
+    assert list_files(tmp_path) == ["desk.db"]
 
 
 async def test_created_schema_equals_migrated_schema(tmp_path: Path) -> None:
     # A new database is created from the tables, which is faster than migrating; the two must not diverge.
-    created, upgraded = await open_store(tmp_path), await migrated(tmp_path)
+    created, upgraded = await open_store(tmp_path), await open_migrated(tmp_path)
 
-    assert schema(created.path) == schema(upgraded.path)
+    assert read_schema(created.path) == read_schema(upgraded.path)
     assert execute(created.path, "SELECT * FROM alembic_version") == execute(
         upgraded.path, "SELECT * FROM alembic_version"
     )
@@ -70,7 +70,7 @@ async def test_created_schema_equals_migrated_schema(tmp_path: Path) -> None:
 
 
 async def test_migrations_match_table_metadata(tmp_path: Path) -> None:
-    engines = await migrated(tmp_path)
+    engines = await open_migrated(tmp_path)
     await engines.close()
 
     engine = create_engine(f"sqlite:///{engines.path}")
@@ -81,7 +81,7 @@ async def test_migrations_match_table_metadata(tmp_path: Path) -> None:
     assert differences == []
 
 
-async def test_all_triggers_exist(store: Engines) -> None:
+async def test_all_triggers_exist(store: Database) -> None:
     rows = execute(store.path, "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
 
     assert dict(rows) == TRIGGERS
@@ -94,9 +94,9 @@ def test_revisions_match_migration_files() -> None:
 
 
 async def test_concurrent_starts_create_database_once(tmp_path: Path) -> None:
-    stores = [open_engines(tmp_path / "desk.db") for _ in range(5)]
+    stores = [open_database(tmp_path / "desk.db") for _ in range(5)]
 
-    results = await asyncio.gather(*(prepare(engines.path, engines, NOW) for engines in stores))
+    results = await asyncio.gather(*(prepare_database(engines.path, engines, NOW) for engines in stores))
 
     assert sorted(engines.created for engines in results) == [False, False, False, False, True]
     for engines in stores:
@@ -104,10 +104,10 @@ async def test_concurrent_starts_create_database_once(tmp_path: Path) -> None:
 
 
 async def test_start_killed_before_tables_is_repeated(tmp_path: Path) -> None:
-    engines = open_engines(tmp_path / "desk.db")
+    engines = open_database(tmp_path / "desk.db")
     await engines.write(lambda connection: None)
 
-    assert (await prepare(engines.path, engines, NOW)).created
+    assert (await prepare_database(engines.path, engines, NOW)).created
     await engines.close()
 
 
@@ -117,24 +117,24 @@ async def test_newer_database_is_refused_untouched(tmp_path: Path) -> None:
     execute(path, "UPDATE alembic_version SET version_num = '9999'")
     before = path.read_bytes()
 
-    engines = open_engines(path)
-    with pytest.raises(StoreNewerError, match=r"newer version .* wrote .*desk\.db \(revision 9999\)"):
-        await prepare(path, engines, NOW)
+    engines = open_database(path)
+    with pytest.raises(StoreTooNewError, match=r"newer version .* wrote .*desk\.db \(revision 9999\)"):
+        await prepare_database(path, engines, NOW)
     await engines.close()
 
     assert path.read_bytes() == before
-    assert not [name for name in files(tmp_path) if "bak" in name]
+    assert not [name for name in list_files(tmp_path) if "bak" in name]
 
 
 async def test_newer_open_database_keeps_its_wal(tmp_path: Path) -> None:
     newer = await open_store(tmp_path)
-    await newer.write(make_newer)
+    await newer.write(mark_as_newer)
     log = newer.path.with_name("desk.db-wal")
     before = newer.path.read_bytes(), log.read_bytes()
 
-    engines = open_engines(newer.path)
-    with pytest.raises(StoreNewerError):
-        await prepare(newer.path, engines, NOW)
+    engines = open_database(newer.path)
+    with pytest.raises(StoreTooNewError):
+        await prepare_database(newer.path, engines, NOW)
     await engines.close()
 
     assert (newer.path.read_bytes(), log.read_bytes()) == before
@@ -144,28 +144,28 @@ async def test_newer_open_database_keeps_its_wal(tmp_path: Path) -> None:
 async def test_newer_unclosed_database_keeps_its_wal(tmp_path: Path) -> None:
     # Closing a connection that was opened for writing checkpoints the WAL into the file, even if nothing was written.
     newer = await open_store(tmp_path / "running")
-    await newer.write(make_newer)
+    await newer.write(mark_as_newer)
     shutil.copytree(tmp_path / "running", tmp_path / "killed", ignore=shutil.ignore_patterns("*-shm"))
     await newer.close()
     path = tmp_path / "killed" / "desk.db"
     before = path.read_bytes()
 
-    engines = open_engines(path)
-    with pytest.raises(StoreNewerError):
-        await prepare(path, engines, NOW)
+    engines = open_database(path)
+    with pytest.raises(StoreTooNewError):
+        await prepare_database(path, engines, NOW)
     await engines.close()
 
     assert path.read_bytes() == before
-    assert "desk.db-wal" in files(path.parent)
+    assert "desk.db-wal" in list_files(path.parent)
 
 
 async def test_non_database_file_is_refused_untouched(tmp_path: Path) -> None:
     path = tmp_path / "desk.db"
     path.write_text("Dear diary, " * 1000)
-    engines = open_engines(path)
+    engines = open_database(path)
 
-    with pytest.raises(StoreDamagedError, match=r"desk\.db cannot be read as a database"):
-        await prepare(path, engines, NOW)
+    with pytest.raises(StoreCorruptError, match=r"desk\.db cannot be read as a database"):
+        await prepare_database(path, engines, NOW)
 
     await engines.close()
     assert path.read_text() == "Dear diary, " * 1000
@@ -176,16 +176,16 @@ async def test_foreign_database_is_refused_untouched(tmp_path: Path, statement: 
     path = tmp_path / "desk.db"
     execute(path, statement)
     before = path.read_bytes()
-    engines = open_engines(path)
+    engines = open_database(path)
 
-    with pytest.raises(StoreDamagedError, match="not one of Copydesk's"):
-        await prepare(path, engines, NOW)
+    with pytest.raises(StoreCorruptError, match="not one of Copydesk's"):
+        await prepare_database(path, engines, NOW)
 
     await engines.close()
     assert path.read_bytes() == before
 
 
-STARTS = """
+START_PROGRAM = """
 import asyncio, json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
@@ -205,11 +205,11 @@ print(json.dumps([name for name in heavy if name in sys.modules]))
 """
 
 
-@pytest.mark.parametrize("ending", ["close", "forget"])
-def test_start_imports_no_alembic_and_process_exits(tmp_path: Path, ending: str) -> None:
+@pytest.mark.parametrize("close_mode", ["close", "forget"])
+def test_start_imports_no_alembic_and_process_exits(tmp_path: Path, close_mode: str) -> None:
     # A connection thread that is never stopped would keep the process from exiting.
     process = subprocess.run(
-        [sys.executable, "-c", STARTS, str(tmp_path), str(Path(__file__).parents[1]), ending],
+        [sys.executable, "-c", START_PROGRAM, str(tmp_path), str(Path(__file__).parents[1]), close_mode],
         capture_output=True,
         text=True,
         timeout=60,

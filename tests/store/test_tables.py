@@ -12,18 +12,18 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import IntegrityError
 
 from copydesk.store import tables
-from copydesk.store.engine import Engines
+from copydesk.store.engine import Database
 from copydesk.store.ids import new_id
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
-ALL = list(tables.metadata.tables.values())
+TABLES = list(tables.metadata.tables.values())
 
 
-def names(table: Table) -> str:
+def table_name(table: Table) -> str:
     return table.name
 
 
-def indexes(table: Table) -> Iterator[tuple[str, ...]]:
+def indexed_columns(table: Table) -> Iterator[tuple[str, ...]]:
     """Yield the columns of each index of `table`, including primary and unique keys."""
     yield tuple(column.name for column in table.primary_key)
     for index in table.indexes:
@@ -33,7 +33,7 @@ def indexes(table: Table) -> Iterator[tuple[str, ...]]:
             yield tuple(column.name for column in constraint.columns)
 
 
-@pytest.mark.parametrize("table", ALL, ids=names)
+@pytest.mark.parametrize("table", TABLES, ids=table_name)
 def test_row_belongs_to_user(table: Table) -> None:
     if table.name != "user":
         assert not table.c.user_id.nullable
@@ -41,20 +41,20 @@ def test_row_belongs_to_user(table: Table) -> None:
         assert (key.column, key.ondelete) == (tables.user.c.id, "CASCADE")
 
 
-@pytest.mark.parametrize("table", ALL, ids=names)
+@pytest.mark.parametrize("table", TABLES, ids=table_name)
 def test_foreign_keys_are_indexed(table: Table) -> None:
     # Without an index, each delete of the referenced row reads the whole table.
-    leading = {columns[0] for columns in indexes(table)}
+    leading = {columns[0] for columns in indexed_columns(table)}
 
     assert {column.name for column in table.columns if column.foreign_keys} <= leading
 
 
-@pytest.mark.parametrize("table", ALL, ids=names)
+@pytest.mark.parametrize("table", TABLES, ids=table_name)
 def test_constraints_have_names(table: Table) -> None:
     assert all(constraint.name for constraint in table.constraints)
 
 
-async def count(store: Engines, table: Table) -> int:
+async def count_rows(store: Database, table: Table) -> int:
     return await store.read(lambda connection: int(connection.scalar(select(func.count()).select_from(table)) or 0))
 
 
@@ -74,7 +74,7 @@ def add_everything(connection: Connection) -> tuple[str, str, str]:
     return user, source, draft
 
 
-async def change(store: Engines, *statements: Executable) -> None:
+async def execute(store: Database, *statements: Executable) -> None:
     """Execute the statements in one transaction."""
 
     def work(connection: Connection) -> None:
@@ -84,23 +84,23 @@ async def change(store: Engines, *statements: Executable) -> None:
     await store.write(work)
 
 
-async def test_deleting_source_deletes_items_and_drafts(store: Engines) -> None:
+async def test_deleting_source_deletes_items_and_drafts(store: Database) -> None:
     _, source, _ = await store.write(add_everything)
-    await change(store, delete(tables.source).where(tables.source.c.id == source))
+    await execute(store, delete(tables.source).where(tables.source.c.id == source))
 
     emptied = [tables.item, tables.draft, tables.draft_image, tables.draft_event, tables.engagement, tables.draft_tag]
-    assert [await count(store, table) for table in emptied] == [0] * 6
-    assert await count(store, tables.tag) == 1
+    assert [await count_rows(store, table) for table in emptied] == [0] * 6
+    assert await count_rows(store, tables.tag) == 1
 
 
-async def test_deleting_user_deletes_everything(store: Engines) -> None:
+async def test_deleting_user_deletes_everything(store: Database) -> None:
     await store.write(add_everything)
-    await change(store, delete(tables.user))
+    await execute(store, delete(tables.user))
 
-    assert sum([await count(store, table) for table in ALL]) == 0
+    assert sum([await count_rows(store, table) for table in TABLES]) == 0
 
 
-async def test_deleting_run_or_older_version_keeps_draft(store: Engines) -> None:
+async def test_deleting_run_or_older_version_keeps_draft(store: Database) -> None:
     def add(connection: Connection) -> tuple[str, str]:
         user, source, old = add_everything(connection)
         run, item = new_id(NOW), add_item(connection, user, source)
@@ -108,14 +108,14 @@ async def test_deleting_run_or_older_version_keeps_draft(store: Engines) -> None
         return old, add_draft(connection, user, item, run_id=run, regenerated_from_id=old)
 
     old, new = await store.write(add)
-    await change(store, delete(tables.run), delete(tables.draft).where(tables.draft.c.id == old))
+    await execute(store, delete(tables.run), delete(tables.draft).where(tables.draft.c.id == old))
 
     draft = tables.draft.c
     query = select(draft.id, draft.run_id, draft.regenerated_from_id)
     assert await store.read(lambda connection: connection.execute(query).all()) == [(new, None, None)]
 
 
-async def test_source_counts_its_items(store: Engines) -> None:
+async def test_source_counts_its_items(store: Database) -> None:
     item, source = tables.item.c, tables.source.c
     rng = random.Random(7)
 
@@ -135,7 +135,7 @@ async def test_source_counts_its_items(store: Engines) -> None:
     assert sum(stored for stored, _ in rows) > 0
 
 
-async def test_updated_item_is_not_counted_twice(store: Engines) -> None:
+async def test_updated_item_is_not_counted_twice(store: Database) -> None:
     def add_twice(connection: Connection) -> str:
         user = add_user(connection)
         source = add_source(connection, user)
@@ -155,7 +155,7 @@ async def test_updated_item_is_not_counted_twice(store: Engines) -> None:
     assert await store.read(lambda connection: connection.execute(stored).all()) == [(item, "New title")]
 
 
-async def test_entry_is_unique_per_source(store: Engines) -> None:
+async def test_entry_is_unique_per_source(store: Database) -> None:
     def add(connection: Connection) -> None:
         user = add_user(connection)
         first, second = add_source(connection, user), add_source(connection, user)
@@ -165,20 +165,20 @@ async def test_entry_is_unique_per_source(store: Engines) -> None:
             add_item(connection, user, first, ident="x")
 
     await store.write(add)
-    assert await count(store, tables.item) == 2
+    assert await count_rows(store, tables.item) == 2
 
 
-async def test_items_without_source_may_repeat(store: Engines) -> None:
+async def test_items_without_source_may_repeat(store: Database) -> None:
     def add(connection: Connection) -> None:
         user = add_user(connection)
         add_item(connection, user, None, ident="same")
         add_item(connection, user, None, ident="same")
 
     await store.write(add)
-    assert await count(store, tables.item) == 2
+    assert await count_rows(store, tables.item) == 2
 
 
-async def test_pipeline_drafts_story_once_per_format(store: Engines) -> None:
+async def test_pipeline_drafts_story_once_per_format(store: Database) -> None:
     def add(connection: Connection) -> None:
         user = add_user(connection)
         source = add_source(connection, user)
@@ -190,10 +190,10 @@ async def test_pipeline_drafts_story_once_per_format(store: Engines) -> None:
             add_draft(connection, user, second, story_id="story")
 
     await store.write(add)
-    assert await count(store, tables.draft) == 3
+    assert await count_rows(store, tables.draft) == 3
 
 
-async def test_one_running_run_per_user(store: Engines) -> None:
+async def test_one_running_run_per_user(store: Database) -> None:
     def add(connection: Connection) -> None:
         for user in (add_user(connection), add_user(connection)):
             for status in ("queued", "queued", "succeeded", "running"):
@@ -205,17 +205,17 @@ async def test_one_running_run_per_user(store: Engines) -> None:
             )
 
     await store.write(add)
-    assert await count(store, tables.run) == 8
+    assert await count_rows(store, tables.run) == 8
 
 
-async def test_unknown_status_is_refused_by_database(store: Engines) -> None:
+async def test_unknown_status_is_refused_by_database(store: Database) -> None:
     await store.write(add_everything)
 
     with pytest.raises(IntegrityError, match="ck_draft_status"):
-        await change(store, text("UPDATE draft SET status = 'lost'"))
+        await execute(store, text("UPDATE draft SET status = 'lost'"))
 
 
-async def test_bulk_insert_is_one_statement(store: Engines) -> None:
+async def test_bulk_insert_is_one_statement(store: Database) -> None:
     # With a database-generated key, SQLAlchemy may insert row by row, which takes seven times as long.
     executemany_flags = []
 
@@ -230,17 +230,17 @@ async def test_bulk_insert_is_one_statement(store: Engines) -> None:
     await store.write(add)
 
     assert executemany_flags == [True]
-    assert await count(store, tables.item) == 501
+    assert await count_rows(store, tables.item) == 501
 
 
-def rids(path: Path, statement: str) -> list[int]:
+def execute_and_list_rids(path: Path, statement: str) -> list[int]:
     """Run `statement` and return the items' rids in order."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(statement)
         return [rid for (rid,) in connection.execute("SELECT rid FROM item ORDER BY rid")]
 
 
-async def test_vacuum_keeps_rids(store: Engines) -> None:
+async def test_vacuum_keeps_rids(store: Database) -> None:
     # Full-text search refers to these rids.
     def add(connection: Connection) -> None:
         user = add_user(connection)
@@ -249,28 +249,28 @@ async def test_vacuum_keeps_rids(store: Engines) -> None:
 
     await store.write(add)
 
-    assert rids(store.path, "DELETE FROM item WHERE ident IN ('0', '2')") == [2, 4]
-    assert rids(store.path, "VACUUM") == [2, 4]
+    assert execute_and_list_rids(store.path, "DELETE FROM item WHERE ident IN ('0', '2')") == [2, 4]
+    assert execute_and_list_rids(store.path, "VACUUM") == [2, 4]
     assert tables.draft.primary_key.columns.keys() == tables.item.primary_key.columns.keys() == ["rid"]
 
 
-ONE = "SELECT id, text FROM draft WHERE user_id = 'u'"
-ITEM = "SELECT id FROM item WHERE user_id = 'u'"
+SELECT_DRAFT = "SELECT id, text FROM draft WHERE user_id = 'u'"
+SELECT_ITEM = "SELECT id FROM item WHERE user_id = 'u'"
 PAGE = "AND id < 'x' ORDER BY id DESC LIMIT 25"
 WEEK = "scheduled_at >= 1 AND scheduled_at < 9 ORDER BY scheduled_at, id LIMIT 25"
-HOT = {
-    "drafts": f"{ONE} {PAGE}",
-    "by status": f"{ONE} AND status = 'approved' {PAGE}",
-    "by format": f"{ONE} AND format = 'SHORT' {PAGE}",
-    "by status and format": f"{ONE} AND status = 'approved' AND format = 'SHORT' {PAGE}",
-    "by source": f"{ONE} AND source_id = 's' {PAGE}",
-    "by source type": f"{ONE} AND source_type = 'rss' {PAGE}",
-    "this week": f"{ONE} AND {WEEK}",
-    "scheduled this week": f"{ONE} AND status = 'scheduled' AND {WEEK}",
-    "items that wait": f"{ITEM} AND state = 'new' ORDER BY published",
-    "items that filters left out": f"{ITEM} AND state = 'filtered' AND published > 5 ORDER BY published",
-    "the newest items": f"{ITEM} AND source_id IS NOT NULL ORDER BY published DESC LIMIT 20",
-    "items of a time": f"{ITEM} AND published > 5 ORDER BY published",
+FREQUENT_QUERIES = {
+    "drafts": f"{SELECT_DRAFT} {PAGE}",
+    "by status": f"{SELECT_DRAFT} AND status = 'approved' {PAGE}",
+    "by format": f"{SELECT_DRAFT} AND format = 'SHORT' {PAGE}",
+    "by status and format": f"{SELECT_DRAFT} AND status = 'approved' AND format = 'SHORT' {PAGE}",
+    "by source": f"{SELECT_DRAFT} AND source_id = 's' {PAGE}",
+    "by source type": f"{SELECT_DRAFT} AND source_type = 'rss' {PAGE}",
+    "this week": f"{SELECT_DRAFT} AND {WEEK}",
+    "scheduled this week": f"{SELECT_DRAFT} AND status = 'scheduled' AND {WEEK}",
+    "items that wait": f"{SELECT_ITEM} AND state = 'new' ORDER BY published",
+    "items that filters left out": f"{SELECT_ITEM} AND state = 'filtered' AND published > 5 ORDER BY published",
+    "the newest items": f"{SELECT_ITEM} AND source_id IS NOT NULL ORDER BY published DESC LIMIT 20",
+    "items of a time": f"{SELECT_ITEM} AND published > 5 ORDER BY published",
     "a known entry": "SELECT id FROM item WHERE source_id = 's' AND ident = 'x'",
     "a renamed entry": "SELECT id FROM item WHERE source_id = 's' AND alias = 'x'",
     "runs": "SELECT id FROM run WHERE user_id = 'u' AND id < 'x' ORDER BY id DESC LIMIT 10",
@@ -284,8 +284,8 @@ HOT = {
 }
 
 
-@pytest.mark.parametrize("query", HOT.values(), ids=HOT)
-async def test_frequent_query_uses_index_without_sorting(store: Engines, query: str) -> None:
+@pytest.mark.parametrize("query", FREQUENT_QUERIES.values(), ids=FREQUENT_QUERIES)
+async def test_frequent_query_uses_index_without_sorting(store: Database, query: str) -> None:
     def explain(connection: Connection) -> list[str]:
         return [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}")]
 

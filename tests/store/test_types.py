@@ -15,10 +15,10 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import StatementError
 from sqlalchemy.schema import CreateTable
 
-from copydesk.errors import StoreDamagedError
+from copydesk.errors import StoreCorruptError
 from copydesk.model.draft import Checks, Finding, Severity
 from copydesk.model.source import FetchState
-from copydesk.store.types import ID, UTC, Choice, Json, keyset
+from copydesk.store.types import ID, UtcDateTime, Choice, JsonText, keyset
 
 
 class Colour(StrEnum):
@@ -26,16 +26,16 @@ class Colour(StrEnum):
     GREEN = "green"
 
 
-notes = Table(
+notes_table = Table(
     "notes",
     MetaData(),
     Column("id", ID, primary_key=True),
-    Column("at", UTC),
+    Column("at", UtcDateTime),
     Column("colour", Choice(Colour)),
-    Column("checks", Json(Checks)),
-    Column("state", Json(FetchState)),
-    Column("words", Json(tuple[str, ...])),
-    Column("free", Json(dict[str, Any])),
+    Column("checks", JsonText(Checks)),
+    Column("state", JsonText(FetchState)),
+    Column("words", JsonText(tuple[str, ...])),
+    Column("free", JsonText(dict[str, Any])),
 )
 PRAGUE = ZoneInfo("Europe/Prague")
 
@@ -44,30 +44,30 @@ PRAGUE = ZoneInfo("Europe/Prague")
 def connection() -> Iterator[Connection]:
     engine = create_engine("sqlite://")
     with engine.connect() as connection:
-        notes.metadata.create_all(connection)
+        notes_table.metadata.create_all(connection)
         yield connection
     engine.dispose()
 
 
-def kept(connection: Connection, name: str, value: object) -> Any:
+def round_trip(connection: Connection, name: str, value: object) -> Any:
     """Store `value` and return it as loaded."""
-    connection.execute(notes.delete())
-    connection.execute(insert(notes).values({"id": "1", name: value}))
-    return connection.execute(select(notes.c[name])).scalar_one()
+    connection.execute(notes_table.delete())
+    connection.execute(insert(notes_table).values({"id": "1", name: value}))
+    return connection.execute(select(notes_table.c[name])).scalar_one()
 
 
-def raw(connection: Connection, name: str) -> Any:
+def stored_value(connection: Connection, name: str) -> Any:
     return connection.execute(text(f"SELECT {name} FROM notes")).scalar_one()
 
 
-@given(moment=st.datetimes(timezones=st.timezones(), allow_imaginary=False))
-def test_time_round_trips_in_utc(connection: Connection, moment: datetime) -> None:
+@given(time=st.datetimes(timezones=st.timezones(), allow_imaginary=False))
+def test_time_round_trips_in_utc(connection: Connection, time: datetime) -> None:
     try:
-        expected = moment.astimezone(UTC_ZONE)
+        expected = time.astimezone(UTC_ZONE)
     except OverflowError:  # the first and last day of the calendar have no UTC time in some zones
         return
 
-    loaded = kept(connection, "at", moment)
+    loaded = round_trip(connection, "at", time)
 
     assert loaded == expected
     assert loaded.tzinfo is UTC_ZONE
@@ -78,28 +78,28 @@ def test_repeated_hour_keeps_its_fold(connection: Connection) -> None:
     first = datetime(2026, 10, 25, 2, 30, tzinfo=PRAGUE, fold=0)
     second = datetime(2026, 10, 25, 2, 30, tzinfo=PRAGUE, fold=1)
 
-    assert kept(connection, "at", second) - kept(connection, "at", first) == timedelta(hours=1)
+    assert round_trip(connection, "at", second) - round_trip(connection, "at", first) == timedelta(hours=1)
 
 
 def test_offset_is_preserved(connection: Connection) -> None:
     tokyo = datetime(2026, 2, 11, 9, 0, tzinfo=timezone(timedelta(hours=9)))
 
-    assert kept(connection, "at", tokyo) == datetime(2026, 2, 11, 0, 0, tzinfo=UTC_ZONE)
+    assert round_trip(connection, "at", tokyo) == datetime(2026, 2, 11, 0, 0, tzinfo=UTC_ZONE)
 
 
 def test_naive_time_is_refused(connection: Connection) -> None:
     with pytest.raises(StatementError, match="a time without an offset cannot be stored"):
-        kept(connection, "at", datetime(2026, 2, 11, 9, 0))  # noqa: DTZ001
+        round_trip(connection, "at", datetime(2026, 2, 11, 9, 0))  # noqa: DTZ001
 
 
 def test_time_is_stored_as_microseconds(connection: Connection) -> None:
-    kept(connection, "at", datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC_ZONE))
+    round_trip(connection, "at", datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC_ZONE))
 
-    assert raw(connection, "at") == 1_000_005
+    assert stored_value(connection, "at") == 1_000_005
 
 
 def test_postgresql_uses_timestamptz_and_uuid() -> None:
-    ddl = str(CreateTable(notes).compile(dialect=postgresql.dialect()))
+    ddl = str(CreateTable(notes_table).compile(dialect=postgresql.dialect()))
 
     assert "at TIMESTAMP WITH TIME ZONE" in ddl
     assert "id UUID NOT NULL" in ddl
@@ -109,45 +109,45 @@ def test_model_values_round_trip(connection: Connection) -> None:
     checks = Checks(ran=2, findings=(Finding(rule="length", severity=Severity.ERROR, message="Too long.", start=3),))
     state = FetchState(etag='W/"x"', body_hash=b"\x00\xff", last_ok=datetime(2026, 2, 11, 1, 2, 3, 4, tzinfo=UTC_ZONE))
 
-    assert kept(connection, "checks", checks) == checks
-    assert kept(connection, "state", state) == state
-    assert kept(connection, "words", ("a", "ž")) == ("a", "ž")
-    assert kept(connection, "free", {"a": [1, None]}) == {"a": [1, None]}
+    assert round_trip(connection, "checks", checks) == checks
+    assert round_trip(connection, "state", state) == state
+    assert round_trip(connection, "words", ("a", "ž")) == ("a", "ž")
+    assert round_trip(connection, "free", {"a": [1, None]}) == {"a": [1, None]}
 
 
 def test_json_names_are_camel_case(connection: Connection) -> None:
-    kept(connection, "state", FetchState(last_modified="x"))
+    round_trip(connection, "state", FetchState(last_modified="x"))
 
-    assert '"lastModified":"x"' in raw(connection, "state")
+    assert '"lastModified":"x"' in stored_value(connection, "state")
 
 
 def test_none_is_stored_as_sql_null(connection: Connection) -> None:
-    assert kept(connection, "checks", None) is None
-    assert raw(connection, "checks") is None
+    assert round_trip(connection, "checks", None) is None
+    assert stored_value(connection, "checks") is None
 
 
 def test_unreadable_json_raises_store_error(connection: Connection) -> None:
-    kept(connection, "checks", None)
+    round_trip(connection, "checks", None)
     connection.execute(text('UPDATE notes SET checks = \'{"ran": "many"}\''))
 
-    with pytest.raises(StoreDamagedError, match="Checks"):
-        connection.execute(select(notes.c.checks)).all()
+    with pytest.raises(StoreCorruptError, match="Checks"):
+        connection.execute(select(notes_table.c.checks)).all()
 
 
 def test_choice_round_trips(connection: Connection) -> None:
-    assert kept(connection, "colour", Colour.GREEN) is Colour.GREEN
-    assert kept(connection, "colour", "red") is Colour.RED
-    assert raw(connection, "colour") == "red"
+    assert round_trip(connection, "colour", Colour.GREEN) is Colour.GREEN
+    assert round_trip(connection, "colour", "red") is Colour.RED
+    assert stored_value(connection, "colour") == "red"
 
 
 def test_invalid_choice_is_refused_on_load_and_save(connection: Connection) -> None:
     with pytest.raises(StatementError, match="'blue' is none of Colour"):
-        kept(connection, "colour", "blue")
+        round_trip(connection, "colour", "blue")
 
-    kept(connection, "colour", None)
+    round_trip(connection, "colour", None)
     connection.execute(text("UPDATE notes SET colour = 'blue'"))
-    with pytest.raises(StoreDamagedError, match="'blue' as a Colour"):
-        connection.execute(select(notes.c.colour)).all()
+    with pytest.raises(StoreCorruptError, match="'blue' as a Colour"):
+        connection.execute(select(notes_table.c.colour)).all()
 
 
 START = datetime(2026, 2, 11, tzinfo=UTC_ZONE)
@@ -162,11 +162,11 @@ def test_keyset_pages_visit_rows_once_in_order(
     connection: Connection, minutes: list[int], size: int, newest_first: bool
 ) -> None:
     # Plain values in a tuple bypass the column's type: the second page comes back empty.
-    connection.execute(notes.delete())
+    connection.execute(notes_table.delete())
     rows = [{"id": f"{n:02}", "at": START + timedelta(minutes=m)} for n, m in enumerate(minutes)]
     if rows:
-        connection.execute(insert(notes), rows)
-    columns = (notes.c.at, notes.c.id)
+        connection.execute(insert(notes_table), rows)
+    columns = (notes_table.c.at, notes_table.c.id)
     query = select(*columns).order_by(*(c.desc() if newest_first else c for c in columns)).limit(size)
 
     page = visited = connection.execute(query).all()
@@ -179,4 +179,4 @@ def test_keyset_pages_visit_rows_once_in_order(
 
 def test_keyset_length_mismatch_is_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        keyset((notes.c.at, notes.c.id), (START,))
+        keyset((notes_table.c.at, notes_table.c.id), (START,))

@@ -13,14 +13,14 @@ from sqlalchemy import Connection, select
 
 from copydesk.errors import StoreBusyError, StoreError, StoreFullError
 from copydesk.store import backup, migrate, tables
-from copydesk.store.engine import Engines, open_engines
-from copydesk.store.migrate import Prepared, prepare
+from copydesk.store.engine import Database, open_database
+from copydesk.store.migrate import PreparedDatabase, prepare_database
 from copydesk.store.triggers import TRIGGERS
-from store_fixtures import NOW, add_draft, add_item, add_source, add_user, files, open_store
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user, list_files, open_store
 
-Next = Callable[[str], None]
+SetNextVersion = Callable[[str], None]
 
-HEADER = """
+REVISION_HEADER = """
 import sqlalchemy as sa
 from alembic import op
 
@@ -30,13 +30,13 @@ down_revision = "{before}"
 
 def upgrade() -> None:
 """
-ANEW = """
+RECREATE_TABLE = """
     with op.batch_alter_table("{table}", recreate="always") as batch:
         batch.add_column(sa.Column("note", sa.Text()))
 """
-BUILD_ANEW = ANEW.format(table="user") + ANEW.format(table="source") + ANEW.format(table="item")
-FAIL = (
-    BUILD_ANEW
+RECREATE_TABLES = RECREATE_TABLE.format(table="user") + RECREATE_TABLE.format(table="source") + RECREATE_TABLE.format(table="item")
+FAILING_UPGRADE = (
+    RECREATE_TABLES
     + """
     op.create_table("left_behind", sa.Column("x", sa.Text()))
     op.execute("INSERT INTO left_behind VALUES ('x')")
@@ -44,49 +44,49 @@ FAIL = (
     raise RuntimeError("the migration is wrong")
 """
 )
-ORPHAN = """
+ORPHANING_UPGRADE = """
     op.execute("DELETE FROM source")
 """
-FILL = """
+DISK_FILLING_UPGRADE = """
     op.execute("PRAGMA max_page_count = 1")
     op.execute("CREATE TABLE big AS SELECT randomblob(5000000)")
 """
 
 
 @pytest.fixture
-def next_version(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Next:
+def set_next_version(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> SetNextVersion:
     """Return a function that gives this process one more revision, whose `upgrade()` has the given lines."""
 
     def write(body: str) -> None:
         scripts = tmp_path_factory.mktemp("version") / "migrations"
         shutil.copytree(migrate._scripts(), scripts)
-        (scripts / "versions" / "next.py").write_text(HEADER.format(before=migrate.HEAD) + body)
+        (scripts / "versions" / "next.py").write_text(REVISION_HEADER.format(before=migrate.HEAD_REVISION) + body)
         monkeypatch.setattr(migrate, "_scripts", lambda: scripts)
         monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "next"))
-        monkeypatch.setattr(migrate, "HEAD", "next")
+        monkeypatch.setattr(migrate, "HEAD_REVISION", "next")
 
     return write
 
 
-def add_one_of_each(connection: Connection) -> None:
+def add_source_with_draft(connection: Connection) -> None:
     user = add_user(connection)
     source = add_source(connection, user)
     add_draft(connection, user, add_item(connection, user, source), source_id=source)
 
 
 @pytest.fixture
-async def old(tmp_path: Path) -> Path:
+async def old_database(tmp_path: Path) -> Path:
     """A database of this version with a source, an item and a draft."""
     store = await open_store(tmp_path)
-    await store.write(add_one_of_each)
+    await store.write(add_source_with_draft)
     await store.close()
     return store.path
 
 
-async def upgrade(path: Path, **options: float) -> Prepared:
-    engines = open_engines(path, **options)
+async def upgrade(path: Path, **options: float) -> PreparedDatabase:
+    engines = open_database(path, **options)
     try:
-        return await prepare(path, engines, NOW)
+        return await prepare_database(path, engines, NOW)
     finally:
         await engines.close()
 
@@ -96,42 +96,42 @@ def dump(path: Path) -> list[str]:
         return list(connection.iterdump())
 
 
-def one(path: Path, query: str) -> object:
+def fetch_value(path: Path, query: str) -> object:
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(query).fetchone()[0]
 
 
-ROWS = "SELECT (SELECT count(*) FROM source) || (SELECT count(*) FROM item) || (SELECT count(*) FROM draft)"
+ROW_COUNTS = "SELECT (SELECT count(*) FROM source) || (SELECT count(*) FROM item) || (SELECT count(*) FROM draft)"
 
 
-async def test_recreated_table_keeps_referencing_rows(old: Path, next_version: Next) -> None:
+async def test_recreated_table_keeps_referencing_rows(old_database: Path, set_next_version: SetNextVersion) -> None:
     # With foreign keys on, dropping the old table deletes every child, grandchild and so on.
-    next_version(BUILD_ANEW)
+    set_next_version(RECREATE_TABLES)
 
-    prepared = await upgrade(old)
+    prepared = await upgrade(old_database)
 
     assert prepared.migrated_from == "0001"
-    assert one(old, ROWS) == "111"
-    assert one(old, "SELECT version_num FROM alembic_version") == "next"
-    assert one(old, "SELECT count(*) FROM pragma_table_info('item') WHERE name = 'note'") == 1
+    assert fetch_value(old_database, ROW_COUNTS) == "111"
+    assert fetch_value(old_database, "SELECT version_num FROM alembic_version") == "next"
+    assert fetch_value(old_database, "SELECT count(*) FROM pragma_table_info('item') WHERE name = 'note'") == 1
 
 
-async def test_recreated_table_keeps_its_triggers(old: Path, next_version: Next) -> None:
+async def test_recreated_table_keeps_its_triggers(old_database: Path, set_next_version: SetNextVersion) -> None:
     # SQLite silently drops them with the old table, and the counts are wrong from then on.
-    next_version(BUILD_ANEW)
+    set_next_version(RECREATE_TABLES)
 
-    await upgrade(old)
+    await upgrade(old_database)
 
-    with closing(sqlite3.connect(old)) as connection, connection:
+    with closing(sqlite3.connect(old_database)) as connection, connection:
         assert dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")) == TRIGGERS
         connection.execute("DELETE FROM item")
         assert connection.execute("SELECT item_count FROM source").fetchone() == (0,)
 
 
-async def test_foreign_keys_are_enabled_after_upgrade(old: Path, next_version: Next) -> None:
-    next_version(BUILD_ANEW)
-    engines = open_engines(old)
-    await prepare(old, engines, NOW)
+async def test_foreign_keys_are_enabled_after_upgrade(old_database: Path, set_next_version: SetNextVersion) -> None:
+    set_next_version(RECREATE_TABLES)
+    engines = open_database(old_database)
+    await prepare_database(old_database, engines, NOW)
 
     def delete_sources(connection: Connection) -> object:
         enabled = connection.exec_driver_sql("PRAGMA foreign_keys").scalar_one()
@@ -143,122 +143,122 @@ async def test_foreign_keys_are_enabled_after_upgrade(old: Path, next_version: N
     await engines.close()
 
 
-async def test_upgrade_creates_backup_first(old: Path, next_version: Next) -> None:
-    before = dump(old)
-    next_version(BUILD_ANEW)
+async def test_upgrade_creates_backup_first(old_database: Path, set_next_version: SetNextVersion) -> None:
+    before = dump(old_database)
+    set_next_version(RECREATE_TABLES)
 
-    prepared = await upgrade(old)
+    prepared = await upgrade(old_database)
 
-    assert prepared.backup == old.with_name("desk.db.bak-0001-20260211T093000.123456Z")
+    assert prepared.backup == old_database.with_name("desk.db.bak-0001-20260211T093000.123456Z")
     assert prepared.backup.stat().st_mode & 0o777 == 0o600
     assert dump(prepared.backup) == before
-    assert files(old.parent) == ["desk.db", prepared.backup.name]
+    assert list_files(old_database.parent) == ["desk.db", prepared.backup.name]
 
 
-async def test_backup_includes_wal_contents(old: Path, next_version: Next) -> None:
+async def test_backup_includes_wal_contents(old_database: Path, set_next_version: SetNextVersion) -> None:
     # A plain copy of the file would miss them.
-    other = open_engines(old)
+    other = open_database(old_database)
     await other.write(add_user, "Grace")
-    next_version(BUILD_ANEW)
+    set_next_version(RECREATE_TABLES)
 
-    prepared = await upgrade(old)
+    prepared = await upgrade(old_database)
 
     assert prepared.backup
-    assert one(prepared.backup, "SELECT count(*) FROM user WHERE name = 'Grace'") == 1
+    assert fetch_value(prepared.backup, "SELECT count(*) FROM user WHERE name = 'Grace'") == 1
     await other.close()
 
 
-async def test_failed_upgrade_changes_nothing_and_names_backup(old: Path, next_version: Next) -> None:
+async def test_failed_upgrade_changes_nothing_and_names_backup(old_database: Path, set_next_version: SetNextVersion) -> None:
     # With the driver's own transactions the first new table would stay behind, and the next start would fail on it.
-    before = dump(old)
-    next_version(FAIL)
+    before = dump(old_database)
+    set_next_version(FAILING_UPGRADE)
 
     with pytest.raises(StoreError, match=r"the migration is wrong\. Nothing was changed") as caught:
-        await upgrade(old)
+        await upgrade(old_database)
 
-    (copy,) = backup.copies(old)
+    (copy,) = backup.list_backups(old_database)
     assert caught.value.hint == f"A copy of it is {copy}."
-    assert dump(old) == before == dump(copy)
+    assert dump(old_database) == before == dump(copy)
 
 
-async def test_upgrade_leaving_orphans_is_rolled_back(old: Path, next_version: Next) -> None:
-    before = dump(old)
-    next_version(ORPHAN)
+async def test_upgrade_leaving_orphans_is_rolled_back(old_database: Path, set_next_version: SetNextVersion) -> None:
+    before = dump(old_database)
+    set_next_version(ORPHANING_UPGRADE)
 
     with pytest.raises(StoreError, match="rows of item point at nothing"):
-        await upgrade(old)
+        await upgrade(old_database)
 
-    assert dump(old) == before
+    assert dump(old_database) == before
 
 
-async def test_orphans_from_before_do_not_block_upgrade(old: Path, next_version: Next) -> None:
+async def test_orphans_from_before_do_not_block_upgrade(old_database: Path, set_next_version: SetNextVersion) -> None:
     # The sqlite3 shell has foreign keys off by default.
-    with closing(sqlite3.connect(old)) as connection, connection:
+    with closing(sqlite3.connect(old_database)) as connection, connection:
         connection.execute("DELETE FROM user")
-    next_version(BUILD_ANEW)
+    set_next_version(RECREATE_TABLES)
 
-    assert (await upgrade(old)).migrated_from == "0001"
+    assert (await upgrade(old_database)).migrated_from == "0001"
 
 
-async def test_disk_full_during_upgrade_is_reported(old: Path, next_version: Next) -> None:
-    before = dump(old)
-    next_version(FILL)
+async def test_disk_full_during_upgrade_is_reported(old_database: Path, set_next_version: SetNextVersion) -> None:
+    before = dump(old_database)
+    set_next_version(DISK_FILLING_UPGRADE)
 
     with pytest.raises(StoreFullError, match="could not be brought from revision 0001 to next"):
-        await upgrade(old)
+        await upgrade(old_database)
 
-    assert dump(old) == before
+    assert dump(old_database) == before
 
 
-async def test_failed_backup_prevents_upgrade(old: Path, next_version: Next, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failed_backup_prevents_upgrade(old_database: Path, set_next_version: SetNextVersion, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_space(path: Path, target: Path) -> None:
         target.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    before = dump(old)
+    before = dump(old_database)
     monkeypatch.setattr(backup, "_copy", no_space)
-    next_version(BUILD_ANEW)
+    set_next_version(RECREATE_TABLES)
 
     with pytest.raises(StoreError, match=r"No copy of .* could be made: No space left on device; nothing was changed"):
-        await upgrade(old)
+        await upgrade(old_database)
 
-    assert dump(old) == before
-    assert files(old.parent) == ["desk.db"]
+    assert dump(old_database) == before
+    assert list_files(old_database.parent) == ["desk.db"]
 
 
-async def test_concurrent_starts_upgrade_and_back_up_once(old: Path, next_version: Next) -> None:
-    next_version(BUILD_ANEW)
+async def test_concurrent_starts_upgrade_and_back_up_once(old_database: Path, set_next_version: SetNextVersion) -> None:
+    set_next_version(RECREATE_TABLES)
 
-    results = await asyncio.gather(*(upgrade(old) for _ in range(4)))
+    results = await asyncio.gather(*(upgrade(old_database) for _ in range(4)))
 
     assert sorted(prepared.migrated_from or "" for prepared in results) == ["", "", "", "0001"]
-    assert len(backup.copies(old)) == 1
+    assert len(backup.list_backups(old_database)) == 1
 
 
-async def test_upgrade_times_out_on_locked_database(old: Path, next_version: Next) -> None:
-    next_version(BUILD_ANEW)
-    with closing(sqlite3.connect(old, isolation_level=None)) as other:
+async def test_upgrade_times_out_on_locked_database(old_database: Path, set_next_version: SetNextVersion) -> None:
+    set_next_version(RECREATE_TABLES)
+    with closing(sqlite3.connect(old_database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusyError):
-            await upgrade(old, busy_timeout=0.05)
+            await upgrade(old_database, busy_timeout=0.05)
 
-    assert backup.copies(old) == []
-
-
-async def test_second_start_upgrades_nothing(old: Path, next_version: Next) -> None:
-    next_version(BUILD_ANEW)
-    await upgrade(old)
-
-    assert await upgrade(old) == Prepared()
-    assert len(backup.copies(old)) == 1
+    assert backup.list_backups(old_database) == []
 
 
-async def test_three_newest_backups_remain(store: Engines) -> None:
-    created = [backup.back_up(store.path, f"{9 - day:04}", NOW + timedelta(days=day)) for day in range(5)]
+async def test_second_start_upgrades_nothing(old_database: Path, set_next_version: SetNextVersion) -> None:
+    set_next_version(RECREATE_TABLES)
+    await upgrade(old_database)
+
+    assert await upgrade(old_database) == PreparedDatabase()
+    assert len(backup.list_backups(old_database)) == 1
+
+
+async def test_three_newest_backups_remain(store: Database) -> None:
+    created = [backup.create_backup(store.path, f"{9 - day:04}", NOW + timedelta(days=day)) for day in range(5)]
     stranger = store.path.with_name("desk.db.backup")
     stranger.write_text("mine")
 
-    assert backup.copies(store.path) == created[2:]
+    assert backup.list_backups(store.path) == created[2:]
     assert stranger.exists()
 
 
@@ -267,6 +267,6 @@ async def test_failed_backup_leaves_no_partial_file(tmp_path: Path) -> None:
     path.write_text("no database " * 1000)
 
     with pytest.raises(sqlite3.DatabaseError):
-        backup.back_up(path, "0001", NOW)
+        backup.create_backup(path, "0001", NOW)
 
-    assert files(tmp_path) == ["desk.db"]
+    assert list_files(tmp_path) == ["desk.db"]

@@ -14,14 +14,14 @@ from copydesk.text.length import (
     fits,
     graphemes,
     length,
-    with_short_links,
-    without_emoji,
+    shorten_links,
+    remove_emoji,
 )
 
 FAMILY = "👨‍👩‍👧‍👦"
 
 # Description, text, graphemes (Bluesky), X, UTF-16 units (Threads, LinkedIn).
-HARD = [
+SPECIAL_CHARACTERS = [
     ("plain letters", "hello", 5, 5, 5),
     ("a letter with an accent of its own", "cafe\u0301", 4, 4, 5),
     ("an accent that has no composed form", "x\u0302", 1, 2, 2),
@@ -48,7 +48,7 @@ HARD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "bluesky", "x", "units"), [row[1:] for row in HARD], ids=[row[0] for row in HARD])
+@pytest.mark.parametrize(("text", "bluesky", "x", "units"), [row[1:] for row in SPECIAL_CHARACTERS], ids=[row[0] for row in SPECIAL_CHARACTERS])
 def test_special_characters_count_per_platform(text: str, bluesky: int, x: int, units: int) -> None:
     assert length(text, "bluesky") == len(graphemes(text)) == bluesky
     assert length(text, "x") == x
@@ -102,15 +102,15 @@ def test_unknown_platform_counts_graphemes_without_limit() -> None:
 
 
 def test_link_is_shortened_as_bluesky_does() -> None:
-    assert with_short_links(f"a {LONG}, b") == "a example.org/a/very/long/..., b"
-    assert with_short_links("https://www.example.org/about") == "example.org/about"
+    assert shorten_links(f"a {LONG}, b") == "a example.org/a/very/long/..., b"
+    assert shorten_links("https://www.example.org/about") == "example.org/about"
 
 
 def test_emoji_are_counted_and_removed() -> None:
     text = f"Ship it 🚀 now {FAMILY}! And 1️⃣."
     assert count_emoji(text) == 3
-    assert without_emoji(text) == "Ship it now! And."
-    assert without_emoji("© 2026, 5 > 4") == "© 2026, 5 > 4"
+    assert remove_emoji(text) == "Ship it now! And."
+    assert remove_emoji("© 2026, 5 > 4") == "© 2026, 5 > 4"
 
 
 @given(st.text(max_size=80) | st.text(st.sampled_from("a é\u0301🇩🇪\u200d👩❤\ufe0fक\u094d\r\n한"), max_size=30))
@@ -135,7 +135,7 @@ def test_grapheme_fast_path_agrees_with_regex(text: str) -> None:
     ],
 )
 def test_equivalent_urls_have_one_key(one: str, other: str, same: bool) -> None:
-    assert (links.key(one) == links.key(other)) is same
+    assert (links.comparison_key(one) == links.comparison_key(other)) is same
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_equivalent_urls_have_one_key(one: str, other: str, same: bool) -> None:
     ],
 )
 def test_unpostable_url_is_none(url: str | None) -> None:
-    assert links.postable(url) is None
+    assert links.postable_url(url) is None
 
 
 def test_ordinary_url_is_postable() -> None:
@@ -164,4 +164,4 @@ def test_ordinary_url_is_postable() -> None:
         "https://en.wikipedia.org/wiki/Bear_(animal)",
         "http://a.org:8080/?q=1&r=%20",
     ):
-        assert links.postable(url) == url
+        assert links.postable_url(url) == url

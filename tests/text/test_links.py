@@ -40,7 +40,7 @@ PIECES = st.sampled_from(
 def test_fast_bare_host_search_misses_none(text: str) -> None:
     everywhere = [found.span() for found in links._BARE.finditer(text)]
     assert list(links._bare(text)) == [
-        (start, start + len(links.address(text[start:end]))) for start, end in everywhere
+        (start, start + len(links.trim_address(text[start:end]))) for start, end in everywhere
     ]
 
 
@@ -51,10 +51,10 @@ def test_numbers_and_abbreviations_are_skipped(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["#ニュースhttps://example.com/日本語", "@名前https://example.com/日本語"])
 def test_adjacent_tokens_are_unbreakable(text: str) -> None:
-    assert links.unbreakable(f"川 {text} 川") == [(2, 2 + len(text))]
+    assert links.unbreakable_spans(f"川 {text} 川") == [(2, 2 + len(text))]
 
 
 def test_unbreakable_spans_are_ordered() -> None:
     text = "by @ann.example, see #news on example.org or https://example.com/a"
-    found = [text[start:end] for start, end in links.unbreakable(text)]
+    found = [text[start:end] for start, end in links.unbreakable_spans(text)]
     assert found == ["@ann.example", "#news", "example.org", "https://example.com/a"]

@@ -13,21 +13,21 @@ from copydesk.settings import load
 
 
 @pytest.fixture(autouse=True)
-def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def default_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the machine's settings of colours and theme."""
     for variable in ("NO_COLOR", "TEXTUAL_THEME", "COLORFGBG", "COLORTERM"):
         monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture(autouse=True)
-def steady_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_cursor_blink(monkeypatch: pytest.MonkeyPatch) -> None:
     """Show the cursor in every snapshot, whenever it is taken."""
     for field in (Input, TextArea):
         monkeypatch.setattr(field.cursor_blink, "_default", False)
 
 
 @pytest.fixture(autouse=True)
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+def long_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the timeouts: on a busy machine reads still come in time and toasts stay readable."""
     for wait in ("type_ahead.PATIENCE", "asking.BRIEF"):
         monkeypatch.setattr(f"copydesk.tui.{wait}", 60)
@@ -36,14 +36,14 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def impatient(unhurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_key_waiting(long_timeouts: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no key wait for the result of an earlier one, as after the timeout."""
     for wait in ("type_ahead.PATIENCE", "asking.BRIEF"):
         monkeypatch.setattr(f"copydesk.tui.{wait}", 0)
 
 
 @pytest.fixture(scope="session")
-def _sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sample_home_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("desk")
     asyncio.run(_fill(home / "sample"))
     return home
@@ -55,6 +55,6 @@ async def _fill(home: Path) -> None:
 
 
 @pytest.fixture
-def sample_home(_sample_home: Path, tmp_path: Path) -> Path:
+def sample_home(sample_home_template: Path, tmp_path: Path) -> Path:
     """Return a data folder for `--home`: the test's own sample desk with 24 drafts."""
-    return Path(shutil.copytree(_sample_home, tmp_path / "home"))
+    return Path(shutil.copytree(sample_home_template, tmp_path / "home"))

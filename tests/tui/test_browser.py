@@ -36,7 +36,7 @@ def test_other_text_is_not_link(url: str | None) -> None:
 
 
 @pytest.fixture
-def browser_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def fake_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Set BROWSER to a script that stores its argument in the file `opened`; return the folder."""
     program = tmp_path / "browser.py"
     program.write_text(
@@ -47,24 +47,24 @@ def browser_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-async def test_browser_opens_link(browser_program: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert await browser.browse("https://example.org/?a=b&c=$(id)")
-    assert (browser_program / "opened").read_text() == "https://example.org/?a=b&c=$(id)"
+async def test_browser_opens_link(fake_browser: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert await browser.open_in_browser("https://example.org/?a=b&c=$(id)")
+    assert (fake_browser / "opened").read_text() == "https://example.org/?a=b&c=$(id)"
     assert capfd.readouterr().out == ""
 
 
-async def test_browser_environment_has_no_secrets(browser_program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_browser_environment_has_no_secrets(fake_browser: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The browser's whole process tree would inherit the tokens of X and Reddit."""
     monkeypatch.setenv("COPYDESK_TWITTER__BEARER_TOKEN", "s3cret")
     monkeypatch.setenv("DISPLAY", ":7")
-    program = browser_program / "browser.py"
+    program = fake_browser / "browser.py"
     program.write_text(program.read_text().replace("sys.argv[1])", "' '.join(__import__('os').environ))"))
-    assert await browser.browse("https://example.org/")
-    variables = (browser_program / "opened").read_text().split()
+    assert await browser.open_in_browser("https://example.org/")
+    variables = (fake_browser / "opened").read_text().split()
     assert "DISPLAY" in variables
     assert not [variable for variable in variables if variable.startswith("COPYDESK_")]
 
 
 async def test_failing_browser_returns_false(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER", "false %s")
-    assert await browser.browse("https://example.org/") is False
+    assert await browser.open_in_browser("https://example.org/") is False

@@ -7,18 +7,18 @@ from rich.cells import cell_len
 
 from copydesk.tui.charts import (
     EIGHTHS,
-    HEIGHT,
+    CHART_HEIGHT,
     SHADES,
-    WITHOUT,
+    NO_VALUE,
     Bar,
-    Bars,
-    Columns,
+    BarChart,
+    ColumnChart,
     Estimate,
-    Estimates,
-    Heat,
+    EstimateChart,
+    HeatMap,
     Point,
-    percent,
-    scale_top,
+    format_percent,
+    axis_maximum,
     sparkline,
 )
 from copydesk.tui.layout import Block
@@ -27,12 +27,12 @@ shares = st.one_of(st.none(), st.floats(0, 1))
 points = st.lists(st.builds(Point, st.just("11 Feb"), shares, st.integers(0, 10**6)), max_size=120)
 
 
-def drawn(chart: Block, width: int = 60) -> list[str]:
+def render(chart: Block, width: int = 60) -> list[str]:
     return [line.plain for line in chart.lines(width)]
 
 
 def test_small_percentages_have_two_decimals() -> None:
-    assert [percent(value) for value in (0.0, 0.0333, 0.0999, 0.5, 1.0)] == [
+    assert [format_percent(value) for value in (0.0, 0.0333, 0.0999, 0.5, 1.0)] == [
         "0.00%",
         "3.33%",
         "10.0%",
@@ -42,8 +42,8 @@ def test_small_percentages_have_two_decimals() -> None:
 
 
 @given(st.floats(1e-9, 1e9))
-def test_scale_top_is_just_above_maximum(most: float) -> None:
-    assert most * (1 - 1e-6) <= scale_top(most) <= most * 1.5 * (1 + 1e-6)
+def test_scale_top_is_just_above_maximum(maximum: float) -> None:
+    assert maximum * (1 - 1e-6) <= axis_maximum(maximum) <= maximum * 1.5 * (1 + 1e-6)
 
 
 def test_sparkline_has_one_cell_per_value() -> None:
@@ -52,41 +52,41 @@ def test_sparkline_has_one_cell_per_value() -> None:
 
 
 def test_highest_column_reaches_axis_top() -> None:
-    lines = drawn(Columns([Point("1 Feb", 0.04, 2), Point("2 Feb", 0.02, 1), Point("3 Feb", None, 1)]))
+    lines = render(ColumnChart([Point("1 Feb", 0.04, 2), Point("2 Feb", 0.02, 1), Point("3 Feb", None, 1)]))
 
     assert lines[0].startswith("4.00% ┤███")
-    assert lines[HEIGHT // 2].startswith("2.00% ┤███ ███")
-    assert lines[HEIGHT - 1].rstrip().endswith(WITHOUT * 3)
-    assert lines[HEIGHT] == "0.00% └────────────"
+    assert lines[CHART_HEIGHT // 2].startswith("2.00% ┤███ ███")
+    assert lines[CHART_HEIGHT - 1].rstrip().endswith(NO_VALUE * 3)
+    assert lines[CHART_HEIGHT] == "0.00% └────────────"
     assert "most 2" in lines[-1]
 
 
 def test_zero_rate_differs_from_unknown_rate() -> None:
     zero, unknown, empty = Point("a", 0.0, 1), Point("b", None, 1), Point("c", None, 0)
-    bottom = drawn(Columns([zero, unknown, empty, Point("d", 1.0, 1)]))[HEIGHT - 1]
+    bottom = render(ColumnChart([zero, unknown, empty, Point("d", 1.0, 1)]))[CHART_HEIGHT - 1]
 
-    assert bottom.split("│")[1].split() == [EIGHTHS[0] * 3, WITHOUT * 3, "███"]
+    assert bottom.split("│")[1].split() == [EIGHTHS[0] * 3, NO_VALUE * 3, "███"]
 
 
 def test_columns_chart_keeps_last_points() -> None:
-    chart = Columns([Point(f"{number}", number / 100, 1) for number in range(100)])
+    chart = ColumnChart([Point(f"{number}", number / 100, 1) for number in range(100)])
 
-    assert drawn(chart, 30)[HEIGHT + 1].split()[0] not in {"0", "1"}
-    assert all(cell_len(line) <= 30 for line in drawn(chart, 30))
+    assert render(chart, 30)[CHART_HEIGHT + 1].split()[0] not in {"0", "1"}
+    assert all(cell_len(line) <= 30 for line in render(chart, 30))
 
 
 @given(points, st.integers(20, 200))
-def test_columns_fit_width(some: list[Point], width: int) -> None:
-    lines = drawn(Columns(some), width)
+def test_columns_fit_width(point_list: list[Point], width: int) -> None:
+    lines = render(ColumnChart(point_list), width)
 
-    assert len(lines) == HEIGHT + 3
+    assert len(lines) == CHART_HEIGHT + 3
     assert all(cell_len(line) <= width for line in lines)
 
 
 def test_bars_share_one_scale() -> None:
     """A bar without a value is not drawn."""
-    first, second, missing = drawn(
-        Bars([Bar("x", 0.04, "2 posts"), Bar("threads", 0.02, "1 post"), Bar("y", None, "1 post")])
+    first, second, missing = render(
+        BarChart([Bar("x", 0.04, "2 posts"), Bar("threads", 0.02, "1 post"), Bar("y", None, "1 post")])
     )
 
     assert first.count("━") == 2 * second.count("━") > 0
@@ -97,23 +97,23 @@ def test_bars_share_one_scale() -> None:
 
 @given(st.lists(st.builds(Bar, st.text(max_size=40), shares, st.text(max_size=40)), max_size=8), st.integers(30, 200))
 def test_bars_fit_width(bars: list[Bar], width: int) -> None:
-    assert all(cell_len(line) <= width for line in drawn(Bars(bars), width))
+    assert all(cell_len(line) <= width for line in render(BarChart(bars), width))
 
 
 def test_heat_map_shades_and_legend() -> None:
     hours = {(0, 0): 0.01, (0, 1): 0.04, (6, 23): None, (2, 12): 0.0}
-    head, monday, *rest = drawn(Heat(hours))
+    head, monday, *rest = render(HeatMap(hours))
 
     assert head.split() == ["0", "3", "6", "9", "12", "15", "18", "21"]
     assert monday.rstrip() == f"Mon  {SHADES[0] * 2}{SHADES[3] * 2}"
-    assert rest[5].endswith(WITHOUT * 2)
+    assert rest[5].endswith(NO_VALUE * 2)
     assert rest[1][5 + 24 : 5 + 26] == SHADES[0] * 2
     assert f"{SHADES[3]} ≤4.00%" in rest[6]
 
 
 @pytest.mark.parametrize("width", [30, 52, 53, 120])
 def test_heat_map_has_24_hours_at_any_width(width: int) -> None:
-    lines = drawn(Heat({(day, hour): 1.0 for day in range(7) for hour in range(24)}), width)
+    lines = render(HeatMap({(day, hour): 1.0 for day in range(7) for hour in range(24)}), width)
     cells_per_hour = 2 if width >= 53 else 1
 
     assert all(line.count("█") == 24 * cells_per_hour for line in lines[1:8])
@@ -121,14 +121,14 @@ def test_heat_map_has_24_hours_at_any_width(width: int) -> None:
 
 
 def test_heat_map_without_rates_has_no_legend() -> None:
-    assert drawn(Heat({(0, 0): None}))[-1].strip() == f"{WITHOUT} no rate"
+    assert render(HeatMap({(0, 0): None}))[-1].strip() == f"{NO_VALUE} no rate"
 
 
 def test_estimates_share_one_scale() -> None:
     """An interval is drawn only where the estimate has one."""
     estimate = Estimate("two", 0.02, "9 posts", (0.01, 0.04))
-    first, second, missing, scale = drawn(
-        Estimates([Estimate("none", 0.04, "9 posts"), estimate, Estimate("five", None, "–")])
+    first, second, missing, scale = render(
+        EstimateChart([Estimate("none", 0.04, "9 posts"), estimate, Estimate("five", None, "–")])
     )
 
     assert first.index("●") == second.index("┤") > second.index("●") > second.index("├")
@@ -143,5 +143,5 @@ estimates = st.builds(Estimate, st.text(max_size=30), shares, st.text(max_size=3
 
 
 @given(st.lists(estimates, max_size=5), st.integers(30, 200))
-def test_estimates_fit_width(some: list[Estimate], width: int) -> None:
-    assert all(cell_len(line) <= width for line in drawn(Estimates(some), width))
+def test_estimates_fit_width(estimate_list: list[Estimate], width: int) -> None:
+    assert all(cell_len(line) <= width for line in render(EstimateChart(estimate_list), width))

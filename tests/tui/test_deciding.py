@@ -9,25 +9,25 @@ from copydesk.desk.review import Review as DeskReview
 from copydesk.drafting.fake import FakeWriter
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
-from copydesk.tui.chosen import these
+from copydesk.tui.chosen import select_ids
 from copydesk.tui.deciding import acting
-from deciding_fixtures import reviewing
-from desk_fixtures import open_at
+from deciding_fixtures import open_review
+from desk_fixtures import open_desk_at
 
 
 async def test_approve_shows_next_draft_and_saves(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         review.app.simulate_key("a")
-        await review.until(lambda: review.current.id != first.id)
+        await review.wait_for(lambda: review.current.id != first.id)
         await review.wait()
-        assert await review.status(first.id) is Status.APPROVED
-        assert review.row(first.id).status is Status.APPROVED
+        assert await review.get_status(first.id) is Status.APPROVED
+        assert review.find_row(first.id).status is Status.APPROVED
         assert review.toasts == ["Approved · u undo"]
 
 
 async def test_next_draft_does_not_wait_for_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first, current_ids = review.current, []
 
         async def fail(self: object, *args: object, **kwargs: object) -> object:
@@ -41,7 +41,7 @@ async def test_next_draft_does_not_wait_for_write(tmp_path: Path, monkeypatch: p
 
 
 async def test_failed_decision_restores_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
 
         async def fail(self: object, *args: object, **kwargs: object) -> object:
@@ -49,24 +49,24 @@ async def test_failed_decision_restores_row(tmp_path: Path, monkeypatch: pytest.
 
         monkeypatch.setattr(DeskReview, "change", fail)
         await review.press("a")
-        assert review.row(first.id) == first
+        assert review.find_row(first.id) == first
         (toast,) = review.toasts
         assert toast.startswith("“A postmortem that names no culprit.”: The disk is full")
 
 
 async def test_draft_edited_elsewhere_is_not_approved(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
-        async with open_at(tmp_path) as other:
+        async with open_desk_at(tmp_path) as other:
             await other.drafts.edit(first.id, "Other words.")
         review.app.simulate_key("a")
         await review.wait()
-        assert await review.status(first.id) is not Status.APPROVED
+        assert await review.get_status(first.id) is not Status.APPROVED
         assert any("was changed meanwhile" in message for message in review.toasts)
 
 
 async def test_undo_and_redo_reverse_decisions_in_order(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         await review.press("a")
         second = review.current
@@ -76,46 +76,46 @@ async def test_undo_and_redo_reverse_decisions_in_order(tmp_path: Path) -> None:
             review.toasts[-1] == "Took back the archiving of “Two of three newsletters lose readers a…” · Ctrl+r redo"
         )
         await review.press("u")
-        assert await review.status(first.id) is first.status
-        assert review.row(first.id).status is first.status
+        assert await review.get_status(first.id) is first.status
+        assert review.find_row(first.id).status is first.status
         await review.press("ctrl+r")
-        assert await review.status(first.id) is Status.APPROVED
-        assert review.row(first.id).status is Status.APPROVED
+        assert await review.get_status(first.id) is Status.APPROVED
+        assert review.find_row(first.id).status is Status.APPROVED
         assert review.toasts[-1] == "Did again the approval of “A postmortem that names no culprit.” · u undo"
 
 
 async def test_undo_without_changes_shows_message(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         await review.press("u")
         assert review.toasts == ["There is nothing to be undone."]
 
 
 async def test_fast_keys_are_applied_in_order(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         for key in ("a", "a", "u", "a"):
             review.app.simulate_key(key)
         await review.wait()
         counts = await review.desk.drafts.counts()
         assert counts.by_status[Status.APPROVED] == 2
-        assert await review.status(first.id) is Status.APPROVED
+        assert await review.get_status(first.id) is Status.APPROVED
 
 
 async def test_consecutive_decisions_share_one_toast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acting, "IN_A_ROW", 600)
-    async with reviewing(tmp_path) as review:
-        messages, notify = [], review.app.say
+    monkeypatch.setattr(acting, "TOAST_INTERVAL", 600)
+    async with open_review(tmp_path) as review:
+        messages, notify = [], review.app.notify_latest
         monkeypatch.setattr(review.app, "say", lambda text: (messages.append(text), notify(text)))
         for key in ("a", "a", "x"):
             review.app.simulate_key(key)
-        await review.until(lambda: review.screen.deciding._row.total() == 3)
+        await review.wait_for(lambda: review.screen.review_actions._recent_actions.total() == 3)
         assert messages == ["Approved · u undo"]
-        review.screen.deciding._say_rest()  # as the timer does
-        await review.until(lambda: review.toasts == ["2 approved, 1 archived · u undo"])
+        review.screen.review_actions._notify_rest()  # as the timer does
+        await review.wait_for(lambda: review.toasts == ["2 approved, 1 archived · u undo"])
 
 
 async def test_reject_prompts_and_offers_earlier_reasons(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         await review.press("r", *"Old", "enter")
         second = review.current
@@ -129,19 +129,19 @@ async def test_reject_prompts_and_offers_earlier_reasons(tmp_path: Path) -> None
 
 
 async def test_cancelled_rejection_changes_nothing(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         await review.press("r", *"No", "escape")
         assert review.current == first
-        assert await review.status(first.id) is first.status
+        assert await review.get_status(first.id) is first.status
 
 
 async def test_bulk_reports_failures_and_keeps_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         ids = [row.id for row in (await review.desk.drafts.list()).items]
         await review.desk.drafts.archive(ids[1])
         failed_ids: list[tuple[str, ...]] = []
-        selection = these(ids)._replace(keep=lambda remaining: failed_ids.append(tuple(remaining)))
+        selection = select_ids(ids)._replace(keep=lambda remaining: failed_ids.append(tuple(remaining)))
         monkeypatch.setattr(review.screen, "chosen", lambda: selection)
         await review.press("a")
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 4
@@ -155,72 +155,72 @@ async def test_bulk_reports_failures_and_keeps_marks(tmp_path: Path, monkeypatch
 
 
 async def test_decision_is_saved_when_user_quits(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         review.app.simulate_key("a")
-        await review.until(lambda: review.current.id != first.id)
+        await review.wait_for(lambda: review.current.id != first.id)
         review.app.exit()
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         assert (await desk.drafts.get(first.id)).status is Status.APPROVED
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("no_key_waiting")
 async def test_quit_during_bulk_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.desk.review.MOST_IDS", 2)
-    monkeypatch.setattr("copydesk.tui.asking.LAST_BULKS", 0)
+    monkeypatch.setattr("copydesk.desk.review.MAX_IDS", 2)
+    monkeypatch.setattr("copydesk.tui.asking.BULK_STOP_DELAY", 0)
     proceed = asyncio.Event()
-    async with reviewing(tmp_path) as review:
-        review.choose(*(row.id for row in (await review.desk.drafts.list()).items))
+    async with open_review(tmp_path) as review:
+        review.select(*(row.id for row in (await review.desk.drafts.list()).items))
 
         async def earlier_write(_: object) -> None:
             await proceed.wait()
 
-        review.app.carry_out(earlier_write)
+        review.app.enqueue_write(earlier_write)
         review.app.simulate_key("a")
         review.app.simulate_key("q")
         try:
-            await review.until(lambda: "Finishing what you decided …" in review.text)
+            await review.wait_for(lambda: "Finishing what you decided …" in review.text)
             review.app.simulate_key("x")
-            await review.until(lambda: review.app.hurries and not review.app.type_ahead.busy)
+            await review.wait_for(lambda: review.app.stopping and not review.app.type_ahead.is_busy)
         finally:
             proceed.set()
-        await review.until(lambda: review.app._exit)
-        assert review.app.last_words.startswith("2 approved; 3 more drafts were left as they were.")
+        await review.wait_for(lambda: review.app._exit)
+        assert review.app.exit_message.startswith("2 approved; 3 more drafts were left as they were.")
         assert review.app.return_code == 0
-    async with open_at(tmp_path) as desk:
+    async with open_desk_at(tmp_path) as desk:
         counts = (await desk.drafts.counts()).by_status
         assert (counts[Status.APPROVED], counts[Status.AWAITING_REVIEW]) == (2, 3)
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("no_key_waiting")
 async def test_quit_during_undo_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.desk.undoing.MOST_IDS", 2)
-    monkeypatch.setattr("copydesk.tui.asking.LAST_BULKS", 0)
+    monkeypatch.setattr("copydesk.desk.undoing.MAX_IDS", 2)
+    monkeypatch.setattr("copydesk.tui.asking.BULK_STOP_DELAY", 0)
     proceed = asyncio.Event()
-    async with reviewing(tmp_path) as review:
-        review.choose(*(row.id for row in (await review.desk.drafts.list()).items))
+    async with open_review(tmp_path) as review:
+        review.select(*(row.id for row in (await review.desk.drafts.list()).items))
         await review.press("a")
 
         async def earlier_write(_: object) -> None:
             await proceed.wait()
 
-        review.app.carry_out(earlier_write)
+        review.app.enqueue_write(earlier_write)
         review.app.simulate_key("u")
         review.app.simulate_key("q")
         try:
-            await review.until(lambda: review.app.hurries and not review.app.type_ahead.busy)
+            await review.wait_for(lambda: review.app.stopping and not review.app.type_ahead.is_busy)
         finally:
             proceed.set()
-        await review.until(lambda: review.app._exit)
+        await review.wait_for(lambda: review.app._exit)
         message = "Took back the approval of 2 drafts, then you quit. `copydesk draft undo` goes on with the other 3."
-        assert review.app.last_words == message
-    async with open_at(tmp_path) as desk:
+        assert review.app.exit_message == message
+    async with open_desk_at(tmp_path) as desk:
         counts = (await desk.drafts.counts()).by_status
         assert (counts[Status.APPROVED], counts[Status.AWAITING_REVIEW]) == (3, 2)
 
 
 async def test_history_and_copy(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         await review.press("a", "K", "H")
         assert "History · q closes" in review.text
@@ -235,13 +235,13 @@ async def test_history_and_copy(tmp_path: Path) -> None:
 async def test_new_version_is_announced_and_diffed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = FakeWriter()
     writer.answers = ["A postmortem without culprits."]
-    monkeypatch.setattr("copydesk.drafting.writer.choose_writer", lambda: writer)
-    async with reviewing(tmp_path) as review:
+    monkeypatch.setattr("copydesk.drafting.writer.get_writer", lambda: writer)
+    async with open_review(tmp_path) as review:
         await review.press("d")
         assert "has no other version" in review.toasts[-1]
         first = review.current
         await review.press("R", *"Shorter", "enter")
-        await review.until(lambda: any("new version" in message for message in review.toasts))
+        await review.wait_for(lambda: any("new version" in message for message in review.toasts))
         assert review.current.id != first.id
         await review.press("d")
         assert "What changed" not in review.text
@@ -252,9 +252,9 @@ async def test_new_version_is_announced_and_diffed(tmp_path: Path, monkeypatch: 
 
 
 async def test_draft_archived_elsewhere_stays_archived(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
-        async with open_at(tmp_path) as other:
+        async with open_desk_at(tmp_path) as other:
             await other.drafts.archive(first.id)
         await review.press("a")
         assert (await review.desk.drafts.get(first.id)).archived_at is not None
@@ -262,7 +262,7 @@ async def test_draft_archived_elsewhere_stays_archived(tmp_path: Path) -> None:
 
 
 async def test_reject_prompt_uses_singular_and_plural(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         await review.press("r")
         assert "Why is “A postmortem that names no culprit.” turned down?" in review.text
         await review.press("escape", "asterisk", "r")

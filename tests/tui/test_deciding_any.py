@@ -8,11 +8,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.draft import ListedDraft
-from copydesk.tui.widgets.queue import Queue
-from deciding_fixtures import Review, reviewing
+from copydesk.tui.widgets.queue import DraftQueue
+from deciding_fixtures import ReviewDriver, open_review
 
 KEYS = ("a", "x", "u", "ctrl+r", "k", "g", "r")
-ANSWERED = "r"
+PROMPTING_KEY = "r"
 """The key that opens a prompt."""
 
 
@@ -20,15 +20,15 @@ ANSWERED = "r"
 @given(
     st.lists(st.tuples(st.sampled_from(KEYS), st.booleans()), min_size=3, max_size=14),
 )
-def test_screen_matches_desk_after_random_decisions(course: list[tuple[str, bool]]) -> None:
+def test_screen_matches_desk_after_random_decisions(steps: list[tuple[str, bool]]) -> None:
     with TemporaryDirectory() as home:
-        asyncio.run(_run_keys(Path(home), course))
+        asyncio.run(_run_keys(Path(home), steps))
 
 
 async def _run_keys(home: Path, steps: list[tuple[str, bool]]) -> None:
-    async with reviewing(home) as review:
+    async with open_review(home) as review:
         for key, fast in steps:
-            if key == ANSWERED:
+            if key == PROMPTING_KEY:
                 await review.press(key, "enter")
             elif fast:
                 review.app.simulate_key(key)
@@ -36,11 +36,11 @@ async def _run_keys(home: Path, steps: list[tuple[str, bool]]) -> None:
                 await review.press(key)
         await review.wait()
         drafts = {draft.id: draft for draft in (await review.desk.drafts.list(limit=100)).items}
-        for row in review.screen.query_one(Queue).window.rows:
+        for row in review.screen.query_one(DraftQueue).window.rows:
             _assert_same_state(review, row, drafts[row.id])
 
 
-def _assert_same_state(review: Review, row: ListedDraft, draft: ListedDraft) -> None:
-    state = review.screen.deciding.standing(row)
+def _assert_same_state(review: ReviewDriver, row: ListedDraft, draft: ListedDraft) -> None:
+    state = review.screen.review_actions.current_state(row)
     assert (state.status, state.archived) == (draft.status, draft.archived_at is not None), row.text
     assert row.status == draft.status, row.text

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from real_terminal import real_terminal
+from real_terminal import open_terminal
 
 EDITOR = "import sys, time, pathlib\ntime.sleep(1)\npathlib.Path(sys.argv[1]).write_text('From the editor.')\n"
 
@@ -11,8 +11,8 @@ EDITOR = "import sys, time, pathlib\ntime.sleep(1)\npathlib.Path(sys.argv[1]).wr
 def test_editor_gets_terminal_and_unread_keys_are_dropped(tmp_path: Path) -> None:
     editor = tmp_path / "editor.py"
     editor.write_text(EDITOR)
-    with real_terminal((120, 40), VISUAL=f"{sys.executable} {editor}") as terminal:
-        terminal.console(tmp_path / "home")
+    with open_terminal((120, 40), VISUAL=f"{sys.executable} {editor}") as terminal:
+        terminal.start_console(tmp_path / "home")
         terminal.wait_for("Nothing to review")
         terminal.press("P")
         terminal.wait_for("10 new drafts")
@@ -28,4 +28,4 @@ def test_editor_gets_terminal_and_unread_keys_are_dropped(tmp_path: Path) -> Non
         terminal.wait_for(r"Approved 1 ")
         terminal.press("u")
         terminal.wait_for("Took back the edit")
-        terminal.leave()
+        terminal.quit_console()

@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 from textual.color import Color
 
-from copydesk.tui.drawing import MOST_COLUMNS, MOST_ROWS, Drawing, draw, fitted
-from copydesk.tui.terminal_pictures import Way, way_to_draw
-from some_pictures import drawing, packed, photo
+from copydesk.tui.drawing import MAX_COLUMNS, MAX_ROWS, Drawing, draw_image, fit_size
+from copydesk.tui.terminal_pictures import ImageProtocol, choose_image_protocol
+from some_pictures import drawing, encode, photo
 
 KITTY = {"TERM": "xterm-kitty", "KITTY_WINDOW_ID": "1", "COLORTERM": "truecolor"}
 GHOSTTY = {"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty", "COLORTERM": "truecolor"}
@@ -25,25 +25,25 @@ XTERM = {"TERM": "xterm-256color"}
 @pytest.mark.parametrize(
     ("environ", "auto", "always"),
     [
-        (KITTY, Way.KITTY, Way.KITTY),
-        (GHOSTTY, Way.KITTY, Way.KITTY),
-        (XTERM, None, Way.CELLS),
-        ({}, None, Way.CELLS),
-        (XTERM | {"TERM_PROGRAM": "WezTerm", "COLORTERM": "truecolor"}, None, Way.CELLS),
+        (KITTY, ImageProtocol.KITTY, ImageProtocol.KITTY),
+        (GHOSTTY, ImageProtocol.KITTY, ImageProtocol.KITTY),
+        (XTERM, None, ImageProtocol.CELLS),
+        ({}, None, ImageProtocol.CELLS),
+        (XTERM | {"TERM_PROGRAM": "WezTerm", "COLORTERM": "truecolor"}, None, ImageProtocol.CELLS),
         # A multiplexer does not pass images on, whatever terminal it runs in.
-        (KITTY | {"TERM": "tmux-256color", "TMUX": "/run/tmux,1,0"}, None, Way.CELLS),
-        (KITTY | {"TERM": "screen", "STY": "1.pts"}, None, Way.CELLS),
+        (KITTY | {"TERM": "tmux-256color", "TMUX": "/run/tmux,1,0"}, None, ImageProtocol.CELLS),
+        (KITTY | {"TERM": "screen", "STY": "1.pts"}, None, ImageProtocol.CELLS),
         # The image's id is written as a 24-bit colour.
-        (KITTY | {"COLORTERM": ""}, None, Way.CELLS),
+        (KITTY | {"COLORTERM": ""}, None, ImageProtocol.CELLS),
         (KITTY | {"NO_COLOR": "1"}, None, None),
         (KITTY | {"LC_ALL": "de_DE.ISO-8859-1"}, None, None),
         (KITTY | {"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}, None, None),
     ],
 )
-def test_environment_selects_drawing_method(environ: dict[str, str], auto: Way | None, always: Way | None) -> None:
-    assert way_to_draw("auto", environ) is auto
-    assert way_to_draw("always", environ) is always
-    assert way_to_draw("never", environ) is None
+def test_environment_selects_drawing_method(environ: dict[str, str], auto: ImageProtocol | None, always: ImageProtocol | None) -> None:
+    assert choose_image_protocol("auto", environ) is auto
+    assert choose_image_protocol("always", environ) is always
+    assert choose_image_protocol("never", environ) is None
 
 
 @pytest.mark.parametrize(
@@ -59,29 +59,29 @@ def test_environment_selects_drawing_method(environ: dict[str, str], auto: Way |
     ],
 )
 def test_image_keeps_aspect_ratio(size: tuple[int, int], room: int, cells: tuple[int, int]) -> None:
-    assert fitted(size, room) == cells
+    assert fit_size(size, room) == cells
 
 
 def test_cell_has_two_image_colours() -> None:
     halves = Image.new("RGB", (40, 40), (255, 0, 0))
     halves.paste((0, 0, 255), (0, 20, 40, 40))
-    drawn = draw(packed(halves, "PNG"), Way.CELLS, 40)
+    drawn = draw_image(encode(halves, "PNG"), ImageProtocol.CELLS, 40)
     assert [line.plain for line in drawn.lines] == ["▀▀▀▀", "▀▀▀▀"]
     above, below = (line.spans[0].style for line in drawn.lines)
     assert (above.foreground, below.background) == (Color(255, 0, 0), Color(0, 0, 255))  # type: ignore[union-attr]
-    assert (drawn.before, drawn.after) == ("", "")
+    assert (drawn.setup, drawn.cleanup) == ("", "")
 
 
-def numbers(drawn: Drawing) -> set[str]:
+def image_ids(drawn: Drawing) -> set[str]:
     """Return the ids of the images sent to the terminal."""
-    return set(re.findall(r"\bi=(\d+)", drawn.before + drawn.after))
+    return set(re.findall(r"\bi=(\d+)", drawn.setup + drawn.cleanup))
 
 
 def test_kitty_receives_image_once_as_placeholders() -> None:
-    drawn = draw(photo(640, 320), Way.KITTY, 40)
+    drawn = draw_image(photo(640, 320), ImageProtocol.KITTY, 40)
     assert {(line.cell_length, line.plain.count("\U0010eeee")) for line in drawn.lines} == {(40, 40)}
-    commands = re.findall(r"\x1b_G([^;]*);([^\x1b]*)\x1b\\", drawn.before)
-    assert "".join(f"\x1b_G{keys};{payload}\x1b\\" for keys, payload in commands) == drawn.before
+    commands = re.findall(r"\x1b_G([^;]*);([^\x1b]*)\x1b\\", drawn.setup)
+    assert "".join(f"\x1b_G{keys};{payload}\x1b\\" for keys, payload in commands) == drawn.setup
     *chunks, (placement, _) = commands
     assert [keys.endswith("m=1") for keys, _ in chunks] == [True] * (len(chunks) - 1) + [False]
     assert all("q=2" in keys for keys, _ in commands)  # quiet: a reply would be read as keys
@@ -93,22 +93,22 @@ def test_kitty_receives_image_once_as_placeholders() -> None:
 
 
 def test_kitty_image_id_is_cell_colour_and_deleted() -> None:
-    first, second = (draw(drawing(), Way.KITTY, 40) for _ in range(2))
-    (image_id,) = numbers(first)
-    assert numbers(first) != numbers(second)
-    assert first.after == f"\x1b_Ga=d,d=I,i={image_id},q=2;\x1b\\"
+    first, second = (draw_image(drawing(), ImageProtocol.KITTY, 40) for _ in range(2))
+    (image_id,) = image_ids(first)
+    assert image_ids(first) != image_ids(second)
+    assert first.cleanup == f"\x1b_Ga=d,d=I,i={image_id},q=2;\x1b\\"
     foreground = first.lines[0].spans[0].style.foreground  # type: ignore[union-attr]
     assert foreground is not None
     assert foreground.r << 16 | foreground.g << 8 | foreground.b == int(image_id) & 0xFFFFFF
 
 
 def test_large_terminal_does_not_enlarge_image() -> None:
-    drawn = draw(photo(1280, 1280), Way.CELLS, 500)
-    assert (drawn.width, len(drawn.lines)) == (24, MOST_ROWS)
-    assert draw(photo(1280, 64), Way.CELLS, 500).width == MOST_COLUMNS
+    drawn = draw_image(photo(1280, 1280), ImageProtocol.CELLS, 500)
+    assert (drawn.width, len(drawn.lines)) == (24, MAX_ROWS)
+    assert draw_image(photo(1280, 64), ImageProtocol.CELLS, 500).width == MAX_COLUMNS
 
 
-DRAWS = """
+DRAW_PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from some_pictures import drawing
@@ -125,7 +125,7 @@ def test_drawing_sends_no_queries_to_terminal() -> None:
     terminal, child_side = pty.openpty()
     try:
         os.write(terminal, b"jjj\n")
-        command = [sys.executable, "-c", DRAWS, str(Path(__file__).parents[1])]
+        command = [sys.executable, "-c", DRAW_PROGRAM, str(Path(__file__).parents[1])]
         completed = subprocess.run(
             command, stdin=child_side, stdout=child_side, stderr=subprocess.PIPE, timeout=60, check=True
         )

@@ -8,30 +8,30 @@ from typing import Any
 import pytest
 
 from copydesk.errors import StoreBusyError
-from copydesk.model.delivery import Figures
+from copydesk.model.delivery import PostMetrics
 from copydesk.posting.fake import FakeServer
 from copydesk.tui.themes import LIGHT
-from posted_desk import POSTS, posted_console, posted_desk, put_post
-from posting_fixtures import approved, connect
-from tui_fixtures import FakeDesk, Seen, console, settled
+from posted_desk import POSTS, make_posted_console, open_posted_desk, insert_post
+from posting_fixtures import create_approved_draft, connect_account
+from tui_fixtures import FakeDesk, ConsoleDriver, make_console, wait_until_idle
 
 Compare = Callable[..., bool]
 HOSTILE = "[/nope] \x1b]0;owned\x07 [@click=app.quit]x[/] \u202eevil \U0001f469\u200d\U0001f4bb 漢字 "
 
 
 @asynccontextmanager
-async def shown(home: Path, size: tuple[int, int] = (120, 44), **options: Any) -> AsyncIterator[Seen]:
+async def open_engagement(home: Path, size: tuple[int, int] = (120, 44), **options: Any) -> AsyncIterator[ConsoleDriver]:
     """Open the Engagement screen and yield it loaded."""
-    app = posted_console(home, **options)
+    app = make_posted_console(home, **options)
     async with app.run_test(size=size, notifications=True) as pilot:
-        await settled(pilot)
-        ui = Seen(app, pilot)
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
         await ui.press("5")
         yield ui
 
 
 async def test_totals_name_their_post_counts(tmp_path: Path) -> None:
-    async with shown(tmp_path, (80, 60)) as ui:
+    async with open_engagement(tmp_path, (80, 60)) as ui:
         assert "11  10 with figures" in ui.text
         assert "3.33%  of 7 posts with a rate, weighted by impressions" in ui.text
         assert "14,375  of 7 posts; of 4 not reported" in ui.text
@@ -41,7 +41,7 @@ async def test_totals_name_their_post_counts(tmp_path: Path) -> None:
 
 
 async def test_plus_and_minus_change_period(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
+    async with open_engagement(tmp_path) as ui:
         titles = []
         for key in ("minus", "minus", *["plus"] * 5):
             await ui.press(key)
@@ -59,7 +59,7 @@ async def test_plus_and_minus_change_period(tmp_path: Path) -> None:
 
 
 async def test_post_lists_unreported_metrics_and_address(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
+    async with open_engagement(tmp_path) as ui:
         await ui.press("tab", *"jjjjjjj")
         assert "No rate: no impressions are known" in ui.text
         assert "not reported by bluesky" in ui.text
@@ -70,19 +70,19 @@ async def test_post_lists_unreported_metrics_and_address(tmp_path: Path) -> None
 
 
 async def test_recording_metrics_keeps_cursor_on_post(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
+    async with open_engagement(tmp_path) as ui:
         await ui.press("tab", "G", "m", *"31", "down", "down", "down", *"9x00", "enter")
         assert "Recorded 31 likes, 900 impressions." in ui.toasts
         assert "31 interactions by 900 impressions" in ui.text
         assert "not reported by linkedin" in ui.text
         assert "linkedin" in next(line for line in ui.lines if "▌" in line)
-    async with posted_desk(tmp_path) as desk:
+    async with open_posted_desk(tmp_path) as desk:
         (post,) = [post for post in await desk.engagement.posts() if post.platform == "linkedin"]
         assert (post.likes, post.impressions, post.replies) == (31, 900, None)
 
 
 async def test_empty_form_is_refused_and_stays(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
+    async with open_engagement(tmp_path) as ui:
         await ui.press("m", "enter")
         assert "figures: are all empty" in ui.text
         await ui.press("7", "enter")
@@ -90,7 +90,7 @@ async def test_empty_form_is_refused_and_stays(tmp_path: Path) -> None:
 
 
 async def test_cancelled_form_changes_nothing(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
+    async with open_engagement(tmp_path) as ui:
         await ui.press("m", "7", "escape")
         assert ui.toasts == []
         assert "Figures of" not in ui.text
@@ -98,11 +98,11 @@ async def test_cancelled_form_changes_nothing(tmp_path: Path) -> None:
 
 async def test_refresh_fetches_metrics_from_platforms(tmp_path: Path) -> None:
     server = FakeServer()
-    async with posted_desk(tmp_path, None, server=server) as desk:
-        await connect(desk)
-        result = await desk.posting.post(await approved(desk))
-    server.figures[result.draft.post_id or ""] = Figures(likes=12, impressions=400)
-    async with shown(tmp_path, server=server) as ui:
+    async with open_posted_desk(tmp_path, None, server=server) as desk:
+        await connect_account(desk)
+        result = await desk.posting.post(await create_approved_draft(desk))
+    server.metrics[result.draft.post_id or ""] = PostMetrics(likes=12, impressions=400)
+    async with open_engagement(tmp_path, server=server) as ui:
         assert "No figures are known of this post." in ui.text
         await ui.press("r")
         assert "Read what is reported of 1 post." in ui.toasts
@@ -110,18 +110,18 @@ async def test_refresh_fetches_metrics_from_platforms(tmp_path: Path) -> None:
 
 
 async def test_refresh_reports_when_no_platform_answers(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
+    async with open_engagement(tmp_path) as ui:
         await ui.press("r")
         assert any(message.startswith("No platform answered.") for message in ui.toasts)
 
 
 async def test_metrics_recorded_elsewhere_appear(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
+    async with open_engagement(tmp_path) as ui:
         await ui.press("tab", "j", "j")
         before = next(line for line in ui.lines if "▌" in line)
-        async with posted_desk(tmp_path) as other:
-            await other.ground.write(
-                lambda conn, user: put_post(conn, user, ("x", 1, 1, "SHORT", 100, 50, 0, 0, 0), "New words.")
+        async with open_posted_desk(tmp_path) as other:
+            await other.ctx.write(
+                lambda conn, user: insert_post(conn, user, ("x", 1, 1, "SHORT", 100, 50, 0, 0, 0), "New words.")
             )
         while "New words." not in ui.text:
             await ui.wait()
@@ -130,7 +130,7 @@ async def test_metrics_recorded_elsewhere_appear(tmp_path: Path) -> None:
 
 
 async def test_q_on_narrow_terminal_returns_to_metrics(tmp_path: Path) -> None:
-    async with shown(tmp_path, (80, 24)) as ui:
+    async with open_engagement(tmp_path, (80, 24)) as ui:
         await ui.press("tab", "q")
         assert "Figures · " in ui.text
         assert ui.app.is_running
@@ -140,7 +140,7 @@ async def test_q_on_narrow_terminal_returns_to_metrics(tmp_path: Path) -> None:
 
 async def test_empty_period_suggests_longer_one(tmp_path: Path) -> None:
     old = ("x", 60, 0, "SHORT", 100, 5, 0, 0, 0)
-    async with shown(tmp_path, fill=lambda conn, user: put_post(conn, user, old)) as ui:
+    async with open_engagement(tmp_path, fill=lambda conn, user: insert_post(conn, user, old)) as ui:
         assert "Nothing went out in the last 30 days." in ui.text
         assert "+ shows a longer period." in ui.text
         await ui.press("m", "r", "o")
@@ -151,11 +151,11 @@ async def test_empty_period_suggests_longer_one(tmp_path: Path) -> None:
 
 async def test_posts_without_date_are_counted(tmp_path: Path) -> None:
     def fill(conn: Any, user: str) -> None:
-        put_post(conn, user, POSTS[0])
+        insert_post(conn, user, POSTS[0])
         conn.exec_driver_sql("update delivery set sent_at = null")
         conn.exec_driver_sql("update draft set posted_at = null")
 
-    async with shown(tmp_path, fill=fill) as ui:
+    async with open_engagement(tmp_path, fill=fill) as ui:
         await ui.press(*["plus"] * 3)
         assert "Of 1 post it is not known when they went out." in ui.text
         assert "it is not known when" in ui.text
@@ -163,7 +163,7 @@ async def test_posts_without_date_are_counted(tmp_path: Path) -> None:
 
 async def test_hostile_text_is_harmless(tmp_path: Path) -> None:
     post = ("x" + HOSTILE[:30], 1, 0, "SHORT", 10**12, 1, 0, 0, 0)
-    async with shown(tmp_path, (80, 24), fill=lambda conn, user: put_post(conn, user, post, HOSTILE * 400)) as ui:
+    async with open_engagement(tmp_path, (80, 24), fill=lambda conn, user: insert_post(conn, user, post, HOSTILE * 400)) as ui:
         await ui.press("tab", "tab", "m", "escape", "shift+tab")
         assert "\x1b" not in ui.text
         assert "\u202e" not in ui.text
@@ -172,45 +172,45 @@ async def test_hostile_text_is_harmless(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(40, 10), (40, 24), (80, 24), (100, 12), (200, 60)])
 async def test_metrics_and_posts_fit_size(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with shown(tmp_path, size) as ui:
+    async with open_engagement(tmp_path, size) as ui:
         assert "with figures" in ui.text
         await ui.press("tab")
         assert "6.94% " in ui.text
         assert all(len(line) <= size[0] for line in ui.lines)
 
 
-def before(*keys: str, theme: str = "") -> Callable[[Any], Any]:
+def press_keys(*keys: str, theme: str = "") -> Callable[[Any], Any]:
     async def run(pilot: Any) -> None:
         if theme:
             pilot.app.theme = theme
-        await settled(pilot)
+        await wait_until_idle(pilot)
         for key in ("5", *keys):
             pilot.app.simulate_key(key)
-            await settled(pilot)
+            await wait_until_idle(pilot)
 
     return run
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
 def test_snapshot_full(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
-    assert snap_compare(posted_console(tmp_path), terminal_size=(120, 48), run_before=before(theme=theme))
+    assert snap_compare(make_posted_console(tmp_path), terminal_size=(120, 48), run_before=press_keys(theme=theme))
 
 
 @pytest.mark.parametrize("keys", [(), ("G",), ("tab",), ("m",)], ids=["figures", "hours", "posts", "form"])
 def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
-    assert snap_compare(posted_console(tmp_path), terminal_size=(80, 24), run_before=before(*keys))
+    assert snap_compare(make_posted_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
 
 
 def test_snapshot_wide(snap_compare: Compare, tmp_path: Path) -> None:
-    assert snap_compare(posted_console(tmp_path), terminal_size=(200, 60), run_before=before("plus", "tab"))
+    assert snap_compare(make_posted_console(tmp_path), terminal_size=(200, 60), run_before=press_keys("plus", "tab"))
 
 
 def test_snapshot_empty(snap_compare: Compare, tmp_path: Path) -> None:
-    app = posted_console(tmp_path, fill=None)
-    assert snap_compare(app, terminal_size=(80, 24), run_before=before(*["plus"] * 3))
+    app = make_posted_console(tmp_path, fill=None)
+    assert snap_compare(app, terminal_size=(80, 24), run_before=press_keys(*["plus"] * 3))
 
 
 def test_snapshot_error(snap_compare: Compare) -> None:
     desk = FakeDesk(0)
-    desk.trouble = StoreBusyError(hint="Is Copydesk open elsewhere?")
-    assert snap_compare(console(desk), terminal_size=(80, 24), run_before=before())
+    desk.open_error = StoreBusyError(hint="Is Copydesk open elsewhere?")
+    assert snap_compare(make_console(desk), terminal_size=(80, 24), run_before=press_keys())

@@ -9,11 +9,11 @@ import pytest
 from textual.widgets import Input
 
 from copydesk.errors import StoreBusyError
-from copydesk.tui.layout import lay_out
-from copydesk.tui.pages.experiment import Column, SideBySide
+from copydesk.tui.layout import lay_out_blocks
+from copydesk.tui.pages.experiment import VariantColumn, SideBySide
 from copydesk.tui.themes import LIGHT
-from tried_desk import LENGTHS, tried_console, tried_desk
-from tui_fixtures import FakeDesk, Seen, console, settled
+from tried_desk import LENGTHS, make_experiments_console, open_experiments_desk
+from tui_fixtures import FakeDesk, ConsoleDriver, make_console, wait_until_idle
 
 Compare = Callable[..., bool]
 ESCAPE = "\x1b]0;owned\x07"
@@ -21,23 +21,23 @@ HOSTILE = "[/nope][@click=app.quit]x[/]\u202eevil 漢字"
 
 
 @asynccontextmanager
-async def shown(home: Path, size: tuple[int, int] = (120, 40), **options: Any) -> AsyncIterator[Seen]:
+async def open_experiments(home: Path, size: tuple[int, int] = (120, 40), **options: Any) -> AsyncIterator[ConsoleDriver]:
     """Open the Experiments screen and yield it loaded."""
-    app = tried_console(home, **options)
+    app = make_experiments_console(home, **options)
     async with app.run_test(size=size, notifications=True) as pilot:
-        await settled(pilot)
-        ui = Seen(app, pilot)
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
         await ui.press("4")
         yield ui
 
 
-def line(seen: Seen, begin: str) -> list[str]:
+def words_from(ui: ConsoleDriver, start: str) -> list[str]:
     """Return the words of the first line that contains `start`, from `start` on."""
-    return next(line[line.index(begin) :] for line in seen.lines if begin in line).split()
+    return next(line[line.index(start) :] for line in ui.lines if start in line).split()
 
 
 async def test_experiments_are_listed_by_status(tmp_path: Path) -> None:
-    async with shown(tmp_path, (80, 24)) as ui:
+    async with open_experiments(tmp_path, (80, 24)) as ui:
         assert [line[1:].split()[:3] for line in ui.lines[2:6]] == [
             ["A", "active", "hashtags"],
             ["W", "waits", "hook"],
@@ -48,18 +48,18 @@ async def test_experiments_are_listed_by_status(tmp_path: Path) -> None:
 
 
 async def test_variants_are_compared_side_by_side(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
-        assert line(ui, "value ") == ["value", "0", "2", "5"]
-        assert line(ui, "drafts ") == ["drafts", "4", "of", "4", "4", "of", "4", "2", "of", "4"]
-        assert line(ui, "approved ") == ["approved", "3", "(75%)", "2", "(50%)", "1", "(50%)"]
-        assert line(ui, "impressions ") == ["impressions", "4,050", "2,310", "–"]
-        assert line(ui, "rate ") == ["rate", "1.56%", "3.68%", "–"]
+    async with open_experiments(tmp_path) as ui:
+        assert words_from(ui, "value ") == ["value", "0", "2", "5"]
+        assert words_from(ui, "drafts ") == ["drafts", "4", "of", "4", "4", "of", "4", "2", "of", "4"]
+        assert words_from(ui, "approved ") == ["approved", "3", "(75%)", "2", "(50%)", "1", "(50%)"]
+        assert words_from(ui, "impressions ") == ["impressions", "4,050", "2,310", "–"]
+        assert words_from(ui, "rate ") == ["rate", "1.56%", "3.68%", "–"]
         assert "no verdict is made" in ui.text
         assert "├" not in ui.text
 
 
 async def test_waiting_experiment_names_blocker_and_limits(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
+    async with open_experiments(tmp_path) as ui:
         await ui.press("j")
         assert "It waits until How many hashtags is concluded" in ui.text
         assert "The offline writer cannot follow hook as set here" in ui.text
@@ -68,7 +68,7 @@ async def test_waiting_experiment_names_blocker_and_limits(tmp_path: Path) -> No
 
 
 async def test_concluded_experiment_shows_winner(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
+    async with open_experiments(tmp_path) as ui:
         await ui.press("j", "j")
         assert "You concluded it with asks as the winner." in ui.text
         assert "asks ✓" in ui.text
@@ -77,16 +77,16 @@ async def test_concluded_experiment_shows_winner(tmp_path: Path) -> None:
 
 
 async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
-    async with shown(tmp_path, full=False) as ui:
+    async with open_experiments(tmp_path, full=False) as ui:
         assert "There is no experiment yet." in ui.text
         await ui.press("n", *"Links", "tab", *"hash", "right", "tab", *"none=0", "down", *"3", "enter")
         assert "Began Links." in ui.toasts
-        assert line(ui, "value ") == ["value", "0", "3"]
+        assert words_from(ui, "value ") == ["value", "0", "3"]
         await ui.press("n", *"More", "tab", *"tone", "tab", *"dry", "tab", *"warm=like a friend", "enter")
         assert "More" in next(item for item in ui.lines if "▌" in item)
         assert "It waits until Links is concluded" in ui.text
         assert "like a friend" in ui.text
-    async with tried_desk(tmp_path, full=False) as desk:
+    async with open_experiments_desk(tmp_path, full=False) as desk:
         second, first = await desk.experiments.list()
         assert [(item.label, item.config) for item in first.variants] == [
             ("none", {"hashtags": 0}),
@@ -96,7 +96,7 @@ async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "says"),
+    ("typed", "message"),
     [
         (("X", "tab", "tab", "1", "tab", "2"), "Say what differs; for example"),
         (("X", "tab", *"hashtags", "tab", "1"), "takes 2 to 5 entries, not 1"),
@@ -105,17 +105,17 @@ async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
         (("tab", *"tone", "tab", "a", "tab", "b"), "name: "),
     ],
 )
-async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, typed: tuple[str, ...], says: str) -> None:
-    async with shown(tmp_path, full=False) as ui:
+async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, typed: tuple[str, ...], message: str) -> None:
+    async with open_experiments(tmp_path, full=False) as ui:
         await ui.press("n", *typed, "enter")
-        assert says in " ".join(ui.text.split())
-        assert typed[-1] in line(ui, "another way")[-1] or typed[-1] in line(ui, "control")[-1]
+        assert message in " ".join(ui.text.split())
+        assert typed[-1] in words_from(ui, "another way")[-1] or typed[-1] in words_from(ui, "control")[-1]
         await ui.press("escape")
         assert "There is no experiment yet." in ui.text
 
 
 @pytest.mark.parametrize(
-    ("answer", "says"),
+    ("answer", "message"),
     [
         (("enter",), "You concluded it without a winner."),
         ((*"two", "enter"), "You concluded it with two as the winner."),
@@ -123,17 +123,17 @@ async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, typed: tupl
         (("alt+3",), "You concluded it with five as the winner."),
     ],
 )
-async def test_experiment_concludes_with_or_without_winner(tmp_path: Path, answer: tuple[str, ...], says: str) -> None:
-    async with shown(tmp_path) as ui:
+async def test_experiment_concludes_with_or_without_winner(tmp_path: Path, answer: tuple[str, ...], message: str) -> None:
+    async with open_experiments(tmp_path) as ui:
         await ui.press("c", *answer)
         assert "Concluded How many hashtags." in ui.toasts
-        assert says in ui.text
+        assert message in ui.text
         assert "How many hashtags" in next(line for line in ui.lines if "▌" in line)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 async def test_empty_form_shows_examples(tmp_path: Path, width: int) -> None:
-    async with shown(tmp_path, size=(width, 24)) as ui:
+    async with open_experiments(tmp_path, size=(width, 24)) as ui:
         await ui.press("n")
         for example in ("Hashtags", "hashtags", "none = 0", "two = 2"):
             assert f"for example {example}" in ui.text
@@ -143,16 +143,16 @@ async def test_empty_form_shows_examples(tmp_path: Path, width: int) -> None:
 
 async def test_unknown_winner_is_refused(tmp_path: Path) -> None:
     """Leaving the prompt changes nothing."""
-    async with shown(tmp_path) as ui:
+    async with open_experiments(tmp_path) as ui:
         await ui.press("c", "escape")
         assert ui.toasts == []
         await ui.press("c", *"seven", "enter")
         assert "winner: takes one of a, b, c" in ui.toasts[0]
-        assert line(ui, "active ")[0] == "active"
+        assert words_from(ui, "active ")[0] == "active"
 
 
 async def test_status_limits_archive_and_conclude(tmp_path: Path) -> None:
-    async with shown(tmp_path) as ui:
+    async with open_experiments(tmp_path) as ui:
         await ui.press("x")
         assert ui.toasts == ["It is active: only one that is concluded can be archived."]
         await ui.press("j", "j", "c")
@@ -163,17 +163,17 @@ async def test_status_limits_archive_and_conclude(tmp_path: Path) -> None:
 
 
 async def test_long_variants_stack_on_narrow_terminal(tmp_path: Path) -> None:
-    async with tried_desk(tmp_path, full=False) as desk:
+    async with open_experiments_desk(tmp_path, full=False) as desk:
         await desk.experiments.create(LENGTHS)
-    async with shown(tmp_path, (40, 60), full=False) as ui:
+    async with open_experiments(tmp_path, (40, 60), full=False) as ui:
         assert [row for row in ui.lines if row.strip() == "250 characters"]
         await ui.resize(160, 50)
-        assert line(ui, "value ") == ["value", "100", "150", "200", "250", "300"]
+        assert words_from(ui, "value ") == ["value", "100", "150", "200", "250", "300"]
 
 
 def test_columns_share_width() -> None:
-    columns = [Column(name, (("posts", "1"), ("rate", "2.00%"))) for name in ("one", "a name that is far too long")]
-    head, posts, rate = (line.plain for line in lay_out([SideBySide(columns)], 60))
+    columns = [VariantColumn(name, (("posts", "1"), ("rate", "2.00%"))) for name in ("one", "a name that is far too long")]
+    head, posts, rate = (line.plain for line in lay_out_blocks([SideBySide(columns)], 60))
 
     assert len(head) == len(posts) == len(rate) <= 60
     assert head.split()[0] == "one"
@@ -185,9 +185,9 @@ async def test_hostile_names_are_harmless(tmp_path: Path) -> None:
         {"id": letter, "label": f"{letter}{HOSTILE}", "config": {"tone": f"{ESCAPE}{HOSTILE * 9}{letter}"}}
         for letter in "ab"
     ]
-    async with tried_desk(tmp_path, full=False) as desk:
+    async with open_experiments_desk(tmp_path, full=False) as desk:
         await desk.experiments.create({"name": HOSTILE, "parameter": "tone", "variants": variants})
-    async with shown(tmp_path, (80, 24), full=False) as ui:
+    async with open_experiments(tmp_path, (80, 24), full=False) as ui:
         await ui.press("c", "escape")
         assert "[/nope]" in ui.text
         assert "\x1b" not in ui.text
@@ -196,40 +196,40 @@ async def test_hostile_names_are_harmless(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(40, 10), (40, 24), (80, 24), (100, 12), (200, 60)])
 async def test_list_and_variants_fit_size(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with shown(tmp_path, size) as ui:
+    async with open_experiments(tmp_path, size) as ui:
         assert "▌A" in ui.text
         await ui.press("tab", "G")
         assert "approved." in ui.text
         assert all(len(line) <= size[0] for line in ui.lines)
 
 
-def before(*keys: str, theme: str = "") -> Callable[[Any], Any]:
+def press_keys(*keys: str, theme: str = "") -> Callable[[Any], Any]:
     async def run(pilot: Any) -> None:
         if theme:
             pilot.app.theme = theme
-        await settled(pilot)
+        await wait_until_idle(pilot)
         for key in ("4", *keys):
             pilot.app.simulate_key(key)
-            await settled(pilot)
+            await wait_until_idle(pilot)
 
     return run
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
 def test_snapshot_full(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
-    assert snap_compare(tried_console(tmp_path), terminal_size=(120, 36), run_before=before(theme=theme))
+    assert snap_compare(make_experiments_console(tmp_path), terminal_size=(120, 36), run_before=press_keys(theme=theme))
 
 
 @pytest.mark.parametrize("keys", [(), ("tab", "G"), ("n",), ("c",)], ids=["list", "rates", "form", "conclude"])
 def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
-    assert snap_compare(tried_console(tmp_path), terminal_size=(80, 24), run_before=before(*keys))
+    assert snap_compare(make_experiments_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
 
 
 def test_snapshot_empty(snap_compare: Compare, tmp_path: Path) -> None:
-    assert snap_compare(tried_console(tmp_path, full=False), terminal_size=(80, 24), run_before=before())
+    assert snap_compare(make_experiments_console(tmp_path, full=False), terminal_size=(80, 24), run_before=press_keys())
 
 
 def test_snapshot_error(snap_compare: Compare) -> None:
     desk = FakeDesk(0)
-    desk.trouble = StoreBusyError(hint="Is Copydesk open elsewhere?")
-    assert snap_compare(console(desk), terminal_size=(80, 24), run_before=before())
+    desk.open_error = StoreBusyError(hint="Is Copydesk open elsewhere?")
+    assert snap_compare(make_console(desk), terminal_size=(80, 24), run_before=press_keys())

@@ -6,25 +6,25 @@ from pathlib import Path
 from copydesk.tui.app import Console
 from copydesk.tui.pages.source_notes import EXAMPLES
 from copydesk.tui.screens.review import ReviewScreen
-from desk_fixtures import NOW, Web, entry, feed, open_at
-from held_answers import so
-from tui_fixtures import Seen, settled
+from desk_fixtures import NOW, FakeWeb, entry, feed, open_desk_at
+from held_answers import wait_until
+from tui_fixtures import ConsoleDriver, wait_until_idle
 
 
 async def test_screen_names_each_key_to_first_draft(tmp_path: Path) -> None:
-    web = Web()
+    web = FakeWeb()
     web.put(EXAMPLES[0].url, feed(*(entry(number, hours=number) for number in range(1, 6)), title="LWN.net"))
-    app = Console(lambda: open_at(tmp_path, web), clock=lambda: NOW)
+    app = Console(lambda: open_desk_at(tmp_path, web), clock=lambda: NOW)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        await settled(pilot)
-        ui = Seen(app, pilot)
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
         assert "There is no source yet." in ui.text
         for key, label in (("3", "the screen Sources"), ("n", "there adds"), ("a", "there takes"), ("P", "runs")):
             assert re.search(rf"\b{key} +{label}", ui.text), ui.text
         await ui.press("3")
         assert re.search(r"\ba +LWN\.net", ui.text), ui.text
         await ui.press("a", "1")
-        await so(lambda: "Nothing to review." in ui.text, lambda: pilot.pause(0.01))
+        await wait_until(lambda: "Nothing to review." in ui.text, lambda: pilot.pause(0.01))
         assert "P runs the pipeline" in ui.text
         await ui.press("P", "escape")
         screen = app.screen

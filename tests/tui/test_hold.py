@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.editor import TypedTexts
-from copydesk.tui.modals.hold import HoldScreen
-from deciding_fixtures import Review, reviewing
+from copydesk.editor import Autosave
+from copydesk.tui.modals.hold import WaitDialog
+from deciding_fixtures import ReviewDriver, open_review
 
 
 @pytest.fixture
-def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
+def editor_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
     """Set VISUAL to a script; return a function that tells if it was started."""
     script, marker = tmp_path / "editor.py", tmp_path / "left"
     script.write_text(f"import pathlib\npathlib.Path({str(marker)!r}).touch()")
@@ -21,32 +21,32 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], boo
     return marker.exists
 
 
-async def press_while_written(review: Review, key: str) -> asyncio.Event:
+async def press_during_write(review: ReviewDriver, key: str) -> asyncio.Event:
     """Press a key that opens a dialog while a write is pending; the write ends when the returned event is set."""
     proceed = asyncio.Event()
 
     async def work(_: object) -> None:
         await proceed.wait()
 
-    review.app.carry_out(work)
+    review.app.enqueue_write(work)
     review.app.simulate_key(key)
-    await review.until(lambda: review.app.screen is not review.screen)
+    await review.wait_for(lambda: review.app.screen is not review.screen)
     return proceed
 
 
-async def test_waiting_for_editor_can_be_cancelled(tmp_path: Path, started: Callable[[], bool]) -> None:
-    async with reviewing(tmp_path) as review:
-        proceed = await press_while_written(review, "E")
+async def test_waiting_for_editor_can_be_cancelled(tmp_path: Path, editor_started: Callable[[], bool]) -> None:
+    async with open_review(tmp_path) as review:
+        proceed = await press_during_write(review, "E")
         try:
-            assert isinstance(review.app.screen, HoldScreen)
-            await review.until(lambda: "Opening your editor … · Esc leaves" in review.text)
+            assert isinstance(review.app.screen, WaitDialog)
+            await review.wait_for(lambda: "Opening your editor … · Esc leaves" in review.text)
             review.app.simulate_key("escape")
-            await review.until(lambda: review.app.screen is review.screen)
+            await review.wait_for(lambda: review.app.screen is review.screen)
             review.app.simulate_key("j")
-            await review.until(lambda: review.screen.rows.cursor == 1)
+            await review.wait_for(lambda: review.screen.rows.cursor == 1)
         finally:
             proceed.set()
         await review.wait()
-        assert not started()
+        assert not editor_started()
         assert not review.toasts
-        assert TypedTexts(tmp_path / "typed").every() == []
+        assert Autosave(tmp_path / "typed").list_all() == []

@@ -11,7 +11,7 @@ from copydesk.errors import CopydeskError
 from copydesk.model.draft import Checks, Finding, ListedDraft, ScorePart, Severity
 from copydesk.model.item import Item
 from copydesk.model.run import Progress, RunStatus, Stage
-from tui_fixtures import FakeDesk, draft, item, on_screen, run
+from tui_fixtures import FakeDesk, make_draft, make_item, open_console, make_run
 
 HOSTILE = (
     "[red]x[/]",
@@ -43,7 +43,7 @@ FORBIDDEN = re.compile(
 
 def hostile_draft(text: str) -> ListedDraft:
     """Return a draft whose every field from outside is `text`."""
-    base = draft(0)
+    base = make_draft(0)
     assert base.score is not None
     score = msgspec.structs.replace(
         base.score,
@@ -51,7 +51,7 @@ def hostile_draft(text: str) -> ListedDraft:
         sources=tuple(msgspec.structs.replace(source, name=text, title=text) for source in base.score.sources),
     )
     finding = Finding(rule=text, severity=Severity.ERROR, message=text, start=0, end=3)
-    return draft(
+    return make_draft(
         0, text=text, tags=(text,), writer=text, last_error=text, score=score, checks=Checks(ran=1, findings=(finding,))
     )
 
@@ -59,26 +59,26 @@ def hostile_draft(text: str) -> ListedDraft:
 def hostile_item(text: str) -> Item:
     """Return an item whose every field from outside is `text`."""
     names = ("title", "url", "summary", "text", "author", "discussion", "publisher")
-    return msgspec.structs.replace(item(0, **dict.fromkeys(names, text)), source_name=text)
+    return msgspec.structs.replace(make_item(0, **dict.fromkeys(names, text)), source_name=text)
 
 
 def hostile_desk(text: str) -> FakeDesk:
     """Return a desk whose every text is `text`, runs and errors included."""
-    desk = FakeDesk(drafts=[hostile_draft(text), draft(1)])
+    desk = FakeDesk(drafts=[hostile_draft(text), make_draft(1)])
     desk.drafts.items["item-0"] = hostile_item(text)
-    desk.pipeline.steps = [Progress(run_id="run", stage=Stage.RANK, done=1, total=2, note=text)]
-    desk.pipeline.result = run(RunStatus.FAILED, error=text)
+    desk.pipeline.progress = [Progress(run_id="run", stage=Stage.RANK, done=1, total=2, note=text)]
+    desk.pipeline.result = make_run(RunStatus.FAILED, error=text)
     return desk
 
 
 async def tour(desk: FakeDesk, size: tuple[int, int]) -> list[str]:
     """Press every key that displays text from outside; return the screens' texts."""
     screens = []
-    async with on_screen(desk, size=size) as ui:
+    async with open_console(desk, size=size) as ui:
         for key in ("o", "tab", "G", "tab", "G", "tab", "P", "j", "k"):
             await ui.press(key)
             screens.append(ui.text)
-        desk.pipeline.go_on.set()
+        desk.pipeline.resume.set()
         await ui.wait()
         screens.append(ui.text)
         assert ui.app.is_running
@@ -103,28 +103,28 @@ async def test_any_text_is_plain_text(text: str) -> None:
 @pytest.mark.parametrize("text", HOSTILE[:12], ids=lambda text: repr(text[:16]))
 async def test_hostile_open_error_is_plain_text(text: str) -> None:
     desk = FakeDesk(1)
-    desk.trouble = CopydeskError(text or "x", hint=text)
-    async with on_screen(desk) as ui:
+    desk.open_error = CopydeskError(text or "x", hint=text)
+    async with open_console(desk) as ui:
         assert "could not be opened" in ui.text
         await ui.press("P")
         assert not FORBIDDEN.search(ui.text)
 
 
 async def test_draft_shows_characters_hidden_in_list() -> None:
-    async with on_screen(FakeDesk(drafts=[draft(0, text="pay \u202egnp.exe")])) as ui:
+    async with open_console(FakeDesk(drafts=[make_draft(0, text="pay \u202egnp.exe")])) as ui:
         assert "▌ N  93 ━━━━━ s  7m pay gnp.exe" in ui.text
         assert "pay ⟨U+202E⟩gnp.exe" in ui.text
 
 
 async def test_markup_is_displayed_literally() -> None:
-    desk = FakeDesk(drafts=[draft(0, text="[red]x[/] [@click=app.quit]y[/]")])
-    async with on_screen(desk) as ui:
+    desk = FakeDesk(drafts=[make_draft(0, text="[red]x[/] [@click=app.quit]y[/]")])
+    async with open_console(desk) as ui:
         assert ui.text.count("[red]x[/] [@click=app.quit]y[/]") == 2
 
 
 @pytest.mark.parametrize("text", HOSTILE[:6])
 async def test_toast_ignores_markup_flag(text: str) -> None:
-    async with on_screen(FakeDesk(1)) as ui:
+    async with open_console(FakeDesk(1)) as ui:
         ui.app.screen.notify(text, title=text, markup=True)
         await ui.wait()
         assert text[:6] in ui.text

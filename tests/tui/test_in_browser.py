@@ -8,12 +8,12 @@ from textual.drivers.headless_driver import HeadlessDriver
 
 from copydesk.tui import browser
 from copydesk.tui.web_driver import ConsoleDriver
-from deciding_fixtures import reviewing
-from tui_fixtures import FakeDesk, on_screen
+from deciding_fixtures import open_review
+from tui_fixtures import FakeDesk, open_console
 
 
 @pytest.fixture
-def shown_in_browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def browser_tabs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Make the tests' driver look like a browser's; return the list of URLs that it opens."""
     pages: list[str] = []
     monkeypatch.setattr(HeadlessDriver, "is_web", property(lambda _: True))
@@ -27,12 +27,12 @@ def test_web_driver_cannot_suspend() -> None:
 
 
 async def test_editor_is_refused_in_browser(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown_in_browser: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, browser_tabs: list[str]
 ) -> None:
     started = tmp_path / "started"
-    monkeypatch.setenv("EDITOR", f"touch {started}")
+    monkeypatch.setenv("EDIT_SCREEN", f"touch {started}")
     monkeypatch.delenv("VISUAL", raising=False)
-    async with reviewing(tmp_path) as ui:
+    async with open_review(tmp_path) as ui:
         text_before = ui.current.text
         await ui.press("E")
         assert ui.toasts == ["Your editor cannot open in a browser. Press e to edit here."]
@@ -43,9 +43,9 @@ async def test_editor_is_refused_in_browser(
 
 async def test_editor_is_refused_in_unsuspendable_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started = tmp_path / "started"
-    monkeypatch.setenv("EDITOR", f"touch {started}")
+    monkeypatch.setenv("EDIT_SCREEN", f"touch {started}")
     monkeypatch.delenv("VISUAL", raising=False)
-    async with reviewing(tmp_path) as ui:
+    async with open_review(tmp_path) as ui:
         await ui.press("E")
         assert "No editor can be opened in this terminal." in ui.toasts[-1]
         assert "Edit here: e." in ui.toasts[-1]
@@ -53,12 +53,12 @@ async def test_editor_is_refused_in_unsuspendable_terminal(tmp_path: Path, monke
     assert not list((tmp_path / "typed").glob("*"))
 
 
-async def test_link_opens_in_users_browser(monkeypatch: pytest.MonkeyPatch, shown_in_browser: list[str]) -> None:
+async def test_link_opens_in_users_browser(monkeypatch: pytest.MonkeyPatch, browser_tabs: list[str]) -> None:
     async def browse(url: str) -> bool:
         raise AssertionError(url)
 
-    monkeypatch.setattr(browser, "browse", browse)
-    async with on_screen(FakeDesk(5)) as ui:
+    monkeypatch.setattr(browser, "open_in_browser", browse)
+    async with open_console(FakeDesk(5)) as ui:
         await ui.press("j", "o")
-        assert shown_in_browser == ["https://lighthouse.example/1"]
+        assert browser_tabs == ["https://lighthouse.example/1"]
         assert ui.toasts == []

@@ -4,34 +4,34 @@ import pytest
 from textual.screen import Screen
 
 from copydesk.tui.widgets import queue
-from held_answers import HeldBack, so, stays
-from tui_fixtures import FakeDesk, Seen, on_screen
+from held_answers import DelayedResponse, wait_until, assert_stays
+from tui_fixtures import FakeDesk, ConsoleDriver, open_console
 
 MANY = 1_000
 
 
-def drawing(seen: Seen) -> list[object]:
+def record_frames(ui: ConsoleDriver) -> list[object]:
     """Return a list that collects every frame drawn from now on."""
     frames: list[object] = []
-    display = seen.app._display
+    display = ui.app._display
 
     def record(screen: Screen[object], renderable: object) -> None:
         frames.append(renderable)
         display(screen, renderable)  # type: ignore[arg-type]
 
-    seen.app._display = record  # type: ignore[method-assign]
+    ui.app._display = record  # type: ignore[method-assign]
     return frames
 
 
 async def test_screen_waits_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "AT_MOST", 600)
+    monkeypatch.setattr(queue, "MAX_JUMP_WAIT", 600)
     desk = FakeDesk(MANY)
-    async with on_screen(desk) as ui:
-        rows, frames = HeldBack(desk.drafts, "window"), drawing(ui)
+    async with open_console(desk) as ui:
+        rows, frames = DelayedResponse(desk.drafts, "window"), record_frames(ui)
         ui.app.simulate_key("G")
-        await rows.asked()
-        await stays(ui, lambda: not frames)
-        rows.go.set()
+        await rows.wait_until_called()
+        await assert_stays(ui, lambda: not frames)
+        rows.released.set()
         await ui.wait()
         assert frames
         assert ui.app.screen.queue.cursor == MANY - 1
@@ -41,32 +41,32 @@ async def test_screen_waits_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_slow_rows_show_placeholders(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "AT_MOST", 0.001)
+    monkeypatch.setattr(queue, "MAX_JUMP_WAIT", 0.001)
     desk = FakeDesk(MANY)
-    async with on_screen(desk) as ui:
-        rows = HeldBack(desk.drafts, "window")
+    async with open_console(desk) as ui:
+        rows = DelayedResponse(desk.drafts, "window")
         ui.app.simulate_key("G")
-        await rows.asked()
-        await so(lambda: "·····" in ui.text and not ui.app.screen.queue.is_jumping, ui._pilot.pause)
+        await rows.wait_until_called()
+        await wait_until(lambda: "·····" in ui.text and not ui.app.screen.queue.is_jumping, ui.pilot.pause)
         ui.app.screen.queue.action_move(-1)
         assert not ui.app.screen.queue.is_jumping  # the screen shows placeholders: there is no content to keep
-        rows.go.set()
+        rows.released.set()
         await ui.wait()
         assert "·····" not in ui.text
         assert any(line.startswith("▌ N") for line in ui.lines)
 
 
 async def test_reversed_jump_shows_current_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "AT_MOST", 600)
+    monkeypatch.setattr(queue, "MAX_JUMP_WAIT", 600)
     desk = FakeDesk(MANY)
-    async with on_screen(desk) as ui:
-        rows = HeldBack(desk.drafts, "window")
+    async with open_console(desk) as ui:
+        rows = DelayedResponse(desk.drafts, "window")
         ui.app.screen.queue.action_last()
-        await rows.asked()
+        await rows.wait_until_called()
         ui.app.screen.queue.action_first()
         ui.app.screen.queue.action_move(1)
-        await so(lambda: ui.lines[4].startswith("▌"), ui._pilot.pause)
-        rows.go.set()
+        await wait_until(lambda: ui.lines[4].startswith("▌"), ui.pilot.pause)
+        rows.released.set()
         await ui.wait()
         assert ui.app.screen.queue.cursor == 1
         assert ui.lines[4].startswith("▌")

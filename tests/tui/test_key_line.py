@@ -12,93 +12,93 @@ from textual.command import CommandPalette
 from textual.screen import ModalScreen, Screen
 
 import copydesk.tui.modals
-from copydesk.desk.accounts import WayIn
+from copydesk.desk.accounts import ConnectMethod
 from copydesk.model.schedule import AutoSchedule
-from copydesk.model.window import View
-from copydesk.tui.layout import plain
-from copydesk.tui.modals.ask import LineScreen, YesScreen
-from copydesk.tui.modals.compose import ComposeScreen
-from copydesk.tui.modals.connect import PlatformScreen, SignInScreen
-from copydesk.tui.modals.edit import EditScreen
-from copydesk.tui.modals.feed_import import FeedImport
-from copydesk.tui.modals.fields import Field, FieldsScreen
-from copydesk.tui.modals.filters import FilterScreen
-from copydesk.tui.modals.hold import HoldScreen, LastScreen
-from copydesk.tui.modals.moment import MomentScreen, Said
-from copydesk.tui.modals.posting import Plan, PostScreen
-from copydesk.tui.modals.reading import ReadingScreen
-from copydesk.tui.modals.schedule import PickScreen, PlanScreen
-from copydesk.tui.modals.source_form import SourceForm
-from copydesk.tui.modals.source_trial import SourceTrial
-from copydesk.tui.modals.voice import VoiceScreen
-from copydesk.tui.screens.help import HelpScreen
+from copydesk.model.window import DraftView
+from copydesk.tui.layout import paragraph
+from copydesk.tui.modals.ask import PromptDialog, ConfirmDialog
+from copydesk.tui.modals.compose import ComposeDialog
+from copydesk.tui.modals.connect import PlatformDialog, SignInDialog
+from copydesk.tui.modals.edit import EditDialog
+from copydesk.tui.modals.feed_import import FeedImportDialog
+from copydesk.tui.modals.fields import Field, FieldsDialog
+from copydesk.tui.modals.filters import FilterDialog
+from copydesk.tui.modals.hold import WaitDialog, ExitDialog
+from copydesk.tui.modals.moment import TimePrompt, ParsedTime
+from copydesk.tui.modals.posting import PostPlan, PostDialog
+from copydesk.tui.modals.reading import PageDialog
+from copydesk.tui.modals.schedule import PickDraftDialog, PlanDialog
+from copydesk.tui.modals.source_form import SourceDialog
+from copydesk.tui.modals.source_trial import SourceTestDialog
+from copydesk.tui.modals.voice import VoiceDialog
+from copydesk.tui.screens.help import HelpDialog
 from copydesk.tui.widgets.key_line import KeyLine
-from sources_on_screen import source
-from tui_fixtures import NOW, FakeDesk, Seen, draft, on_screen
+from sources_on_screen import make_source
+from tui_fixtures import NOW, FakeDesk, ConsoleDriver, make_draft, open_console
 
 REVIEW = "j k move  a approve  r reject  e edit  s schedule  u undo  ? help  q quit"
 
 
-async def _parse_time(_: str) -> Said:
-    return Said("no time", good=False)
+async def _parse_time(_: str) -> ParsedTime:
+    return ParsedTime("no time", is_valid=False)
 
 
-async def _load_plan() -> Plan:
-    return Plan("Post it?")
+async def _load_plan() -> PostPlan:
+    return PostPlan("Post it?")
 
 
-_LOGIN = WayIn("x", "", (), browser=True, port=None, by_hand="")
+_LOGIN = ConnectMethod("x", "", (), uses_browser=True, redirect_port=None, manual_redirect_uri="")
 
 
 async def _save(*_: object) -> str:
     return "Taken."
 
 
-MODALS: dict[Callable[[], Screen[Any]], str] = {
-    lambda: LineScreen("Why?"): "Enter take  Esc leave",
-    lambda: MomentScreen("When?", _parse_time): "Enter take  Esc leave",
-    lambda: YesScreen("Go?"): "y yes  n no",
-    lambda: PostScreen(_load_plan): "y yes  n no",
-    ComposeScreen: "Ctrl+s make it  Tab next  Ctrl+n empty it  Esc leave",
-    lambda: PlatformScreen(["bluesky"]): "j k move  Enter take  Esc leave",
-    lambda: SignInScreen(_LOGIN, {}, ""): "Esc leave",
-    EditScreen: "Ctrl+s save  Esc leave",
-    lambda: FeedImport([]): "j k move  Esc close",
-    lambda: FieldsScreen("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc leave",
-    lambda: FilterScreen(View(), [], []): "j k move  space take  Enter show  x none  Esc leave",
-    lambda: HoldScreen("…"): "Esc leave",
-    lambda: LastScreen("…"): "",
-    lambda: ReadingScreen("It", [plain("words")]): "j k scroll  q close",
-    lambda: PlanScreen(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter do it  Esc leave",
-    lambda: PickScreen([draft()], "Which?", NOW): "j k move  Enter take  Esc leave",
-    SourceForm: "Enter go on  Ctrl+s save untested  Tab next  Esc leave",
-    lambda: SourceTrial(source()): "j k scroll  Esc close",
-    VoiceScreen: "Ctrl+s save  Ctrl+t try  Tab next  Esc leave",
-    HelpScreen: "j k scroll  q close",
+DIALOGS: dict[Callable[[], Screen[Any]], str] = {
+    lambda: PromptDialog("Why?"): "Enter take  Esc leave",
+    lambda: TimePrompt("When?", _parse_time): "Enter take  Esc leave",
+    lambda: ConfirmDialog("Go?"): "y yes  n no",
+    lambda: PostDialog(_load_plan): "y yes  n no",
+    ComposeDialog: "Ctrl+s make it  Tab next  Ctrl+n empty it  Esc leave",
+    lambda: PlatformDialog(["bluesky"]): "j k move  Enter take  Esc leave",
+    lambda: SignInDialog(_LOGIN, {}, ""): "Esc leave",
+    EditDialog: "Ctrl+s save  Esc leave",
+    lambda: FeedImportDialog([]): "j k move  Esc close",
+    lambda: FieldsDialog("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc leave",
+    lambda: FilterDialog(DraftView(), [], []): "j k move  space take  Enter show  x none  Esc leave",
+    lambda: WaitDialog("…"): "Esc leave",
+    lambda: ExitDialog("…"): "",
+    lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",
+    lambda: PlanDialog(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter do it  Esc leave",
+    lambda: PickDraftDialog([make_draft()], "Which?", NOW): "j k move  Enter take  Esc leave",
+    SourceDialog: "Enter go on  Ctrl+s save untested  Tab next  Esc leave",
+    lambda: SourceTestDialog(make_source()): "j k scroll  Esc close",
+    VoiceDialog: "Ctrl+s save  Ctrl+t try  Tab next  Esc leave",
+    HelpDialog: "j k scroll  q close",
     CommandPalette: "",
 }
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_fetching(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dialogs are only displayed, never started."""
-    monkeypatch.setattr(SignInScreen, "_begin", lambda _: None)
-    monkeypatch.setattr(FeedImport, "_begin", lambda *_, **__: None)
+    monkeypatch.setattr(SignInDialog, "_begin", lambda _: None)
+    monkeypatch.setattr(FeedImportDialog, "_begin", lambda *_, **__: None)
 
 
-def key_line(seen: Seen) -> str:
+def key_line(ui: ConsoleDriver) -> str:
     """Return the text of the line of keys."""
-    (line,) = seen.app.screen_stack[0].query_one(KeyLine).lines(200)
+    (line,) = ui.app.screen_stack[0].query_one(KeyLine).lines(200)
     return line.plain
 
 
-async def click(seen: Seen, x: int, y: int) -> None:
+async def click(ui: ConsoleDriver, x: int, y: int) -> None:
     """Click a cell; row -1 is the last line."""
-    await seen._pilot.click(offset=(x, y % seen.app.size.height))
-    await seen.wait()
+    await ui.pilot.click(offset=(x, y % ui.app.size.height))
+    await ui.wait()
 
 
-def every_modal() -> Iterator[type]:
+def dialog_classes() -> Iterator[type]:
     """Yield every concrete dialog class."""
     for module in pkgutil.iter_modules(copydesk.tui.modals.__path__, "copydesk.tui.modals."):
         members = inspect.getmembers(import_module(module.name), inspect.isclass)
@@ -108,25 +108,25 @@ def every_modal() -> Iterator[type]:
 
 
 def test_all_dialogs_are_listed() -> None:
-    assert set(every_modal()) <= {type(make()) for make in MODALS}
+    assert set(dialog_classes()) <= {type(make()) for make in DIALOGS}
 
 
-@pytest.mark.parametrize(("make", "words"), MODALS.items(), ids=[type(make()).__name__ for make in MODALS])
-async def test_key_line_follows_dialog(make: Callable[[], Screen[Any]], words: str) -> None:
-    async with on_screen(FakeDesk(3)) as ui:
+@pytest.mark.parametrize(("create", "keys"), DIALOGS.items(), ids=[type(make()).__name__ for make in DIALOGS])
+async def test_key_line_follows_dialog(create: Callable[[], Screen[Any]], keys: str) -> None:
+    async with open_console(FakeDesk(3)) as ui:
         assert key_line(ui) == REVIEW
-        dialog = make()
+        dialog = create()
         ui.app.push_screen(dialog)
         await ui.wait()
-        assert key_line(ui) == words
+        assert key_line(ui) == keys
         dialog.dismiss()
         await ui.wait()
         assert key_line(ui) == REVIEW
 
 
 async def test_key_line_shows_top_dialog() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        for over in (ReadingScreen("It", []), YesScreen("Go?")):
+    async with open_console(FakeDesk(3)) as ui:
+        for over in (PageDialog("It", []), ConfirmDialog("Go?")):
             ui.app.push_screen(over)
             await ui.wait()
         assert key_line(ui) == "y yes  n no"
@@ -138,12 +138,12 @@ async def test_key_line_shows_top_dialog() -> None:
 
 async def test_click_on_key_acts_on_dialog() -> None:
     answers: list[object] = []
-    async with on_screen(FakeDesk(3)) as ui:
+    async with open_console(FakeDesk(3)) as ui:
         for dialog, keys in (
-            (YesScreen("Go?"), "y yes"),
-            (LineScreen("Why?", value="Old news"), "Enter take"),
-            (PickScreen([draft(7)], "Which?", NOW), "Enter take"),
-            (FilterScreen(View(), [], []), "Esc leave"),
+            (ConfirmDialog("Go?"), "y yes"),
+            (PromptDialog("Why?", value="Old news"), "Enter take"),
+            (PickDraftDialog([make_draft(7)], "Which?", NOW), "Enter take"),
+            (FilterDialog(DraftView(), [], []), "Esc leave"),
         ):
             ui.app.push_screen(dialog, answers.append)
             await ui.wait()
@@ -154,18 +154,18 @@ async def test_click_on_key_acts_on_dialog() -> None:
 
 
 async def test_click_outside_keys_does_nothing() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        ui.app.push_screen(YesScreen("Go?"))
+    async with open_console(FakeDesk(3)) as ui:
+        ui.app.push_screen(ConfirmDialog("Go?"))
         await ui.wait()
         await click(ui, 60, -1)
         await click(ui, 1, 1)
-        assert isinstance(ui.app.screen, YesScreen)
+        assert isinstance(ui.app.screen, ConfirmDialog)
 
 
 async def test_enter_in_form_without_focus_saves() -> None:
     results: list[object] = []
-    async with on_screen(FakeDesk(3)) as ui:
-        ui.app.push_screen(FieldsScreen("It", [Field("a", "a", value="words")], _save), results.append)
+    async with open_console(FakeDesk(3)) as ui:
+        ui.app.push_screen(FieldsDialog("It", [Field("a", "a", value="words")], _save), results.append)
         await ui.wait()
         ui.app.screen.set_focus(None)
         await ui.press("enter")

@@ -8,93 +8,93 @@ from pathlib import Path
 import pytest
 from textual.screen import Screen
 
-from copydesk.editor import TypedTexts
+from copydesk.editor import Autosave
 from copydesk.model.schedule import Slot
 from copydesk.tui import composing
 from copydesk.tui.app import Console
-from copydesk.tui.kept_text import KeptText
-from copydesk.tui.modals.compose import ComposeScreen
-from copydesk.tui.modals.filters import FilterScreen
-from copydesk.tui.modals.reading import ReadingScreen
-from copydesk.tui.screens.week_changes import WeekChanges
-from copydesk.tui.source_messages import FeedsRead
-from copydesk.tui.widgets.typing import Typing
-from deciding_fixtures import TEXTS, Review, reviewing
-from held_answers import HeldBack, so, stays
-from schedule_fixtures import put
-from schedule_screen import on_schedule
-from setup_screen import furnished, on_setup
-from sources_on_screen import on_sources, three_sources
-from tui_fixtures import NOW, FakeDesk, Seen, settled
+from copydesk.tui.kept_text import AutosavedText
+from copydesk.tui.modals.compose import ComposeDialog
+from copydesk.tui.modals.filters import FilterDialog
+from copydesk.tui.modals.reading import PageDialog
+from copydesk.tui.screens.week_changes import WeekEditing
+from copydesk.tui.source_messages import FeedsLoaded
+from copydesk.tui.widgets.typing import SafeTextArea
+from deciding_fixtures import TEXTS, ReviewDriver, open_review
+from held_answers import DelayedResponse, wait_until, assert_stays
+from schedule_fixtures import insert_drafts
+from schedule_screen import open_schedule
+from setup_screen import add_sample_setup, open_setup
+from sources_on_screen import open_sources, add_three_sources
+from tui_fixtures import NOW, FakeDesk, ConsoleDriver, wait_until_idle
 
 
 @asynccontextmanager
-async def held_compose(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Review, HeldBack]]:
+async def composing_held(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[ReviewDriver, DelayedResponse]]:
     """Press c on the review; the form opens when the yielded handle is released."""
-    text = KeptText(TypedTexts(home / composing.FOLDER), composing.NEW)
-    monkeypatch.setattr(composing, "KeptText", lambda *_: text)
-    held = HeldBack(text, "find")
-    async with reviewing(home, texts=TEXTS[:2]) as review:
+    text = AutosavedText(Autosave(home / composing.COMPOSE_FOLDER), composing.NEW_DRAFT_NAME)
+    monkeypatch.setattr(composing, "AutosavedText", lambda *_: text)
+    held = DelayedResponse(text, "find")
+    async with open_review(home, texts=TEXTS[:2]) as review:
         review.app.simulate_key("c")
-        await held.asked()
+        await held.wait_until_called()
         yield review, held
 
 
-def top(seen: Seen) -> Screen[object]:
-    return seen.app.screen_stack[-1]
+def top_screen(ui: ConsoleDriver) -> Screen[object]:
+    return ui.app.screen_stack[-1]
 
 
-async def typed(seen: Seen, *keys: str) -> None:
+async def type_held_keys(ui: ConsoleDriver, *keys: str) -> None:
     """Type keys one after another; each must be queued."""
     for key in keys:
-        held_before = [*seen.app.type_ahead._held]
-        seen.app.simulate_key(key)
-        await so(lambda before=held_before: [*seen.app.type_ahead._held] != before, lambda: seen._pilot.pause(0))
+        held_before = [*ui.app.type_ahead._held]
+        ui.app.simulate_key(key)
+        await wait_until(lambda before=held_before: [*ui.app.type_ahead._held] != before, lambda: ui.pilot.pause(0))
 
 
-async def gone_elsewhere(seen: Seen, held: HeldBack) -> None:
+async def switch_away_and_release(ui: ConsoleDriver, held: DelayedResponse) -> None:
     """Switch to another screen, then release the answer."""
-    await held.asked()
-    await seen.app.switch_mode("engagement")
-    held.go.set()
-    await seen.wait()
+    await held.wait_until_called()
+    await ui.app.switch_mode("engagement")
+    held.released.set()
+    await ui.wait()
 
 
 # Keys
 
 
 async def test_keys_after_compose_go_to_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with held_compose(tmp_path, monkeypatch) as (review, held):
-        await typed(review, *"quick3")
-        held.go.set()
+    async with composing_held(tmp_path, monkeypatch) as (review, held):
+        await type_held_keys(review, *"quick3")
+        held.released.set()
         await review.wait()
-        form = top(review)
-        assert isinstance(form, ComposeScreen)
-        assert form.query_one("#text", Typing).text == "quick3"
+        form = top_screen(review)
+        assert isinstance(form, ComposeDialog)
+        assert form.query_one("#text", SafeTextArea).text == "quick3"
         assert not review.app._exit
 
 
 @pytest.mark.parametrize("key", ["f", "H"])
 async def test_number_after_opening_key_does_not_switch_screen(tmp_path: Path, key: str) -> None:
-    async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
-        held = HeldBack(review.desk.sources, "list") if key == "f" else HeldBack(review.desk.drafts, "history")
+    async with open_review(tmp_path, texts=TEXTS[:2]) as review:
+        held = DelayedResponse(review.desk.sources, "list") if key == "f" else DelayedResponse(review.desk.drafts, "history")
         review.app.simulate_key(key)
-        await held.asked()
-        await typed(review, "3")
-        held.go.set()
+        await held.wait_until_called()
+        await type_held_keys(review, "3")
+        held.released.set()
         await review.wait()
         assert review.app.current_mode == "review"
-        assert isinstance(top(review), FilterScreen | ReadingScreen)
+        assert isinstance(top_screen(review), FilterDialog | PageDialog)
 
 
 async def test_keys_for_slow_form_do_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with held_compose(tmp_path, monkeypatch) as (review, held):
-        await typed(review, *"quick")
-        review.app.type_ahead._give_up(next(iter(review.app.type_ahead._awaited)))
-        await stays(review, lambda: not review.app._exit)
-        held.go.set()
+    async with composing_held(tmp_path, monkeypatch) as (review, held):
+        await type_held_keys(review, *"quick")
+        review.app.type_ahead._expire_hold(next(iter(review.app.type_ahead._active_holds)))
+        await assert_stays(review, lambda: not review.app._exit)
+        held.released.set()
         await review.wait()
-        assert isinstance(top(review), ComposeScreen)
+        assert isinstance(top_screen(review), ComposeDialog)
 
 
 async def test_compose_waits_for_open_desk() -> None:
@@ -108,124 +108,124 @@ async def test_compose_waits_for_open_desk() -> None:
 
     app = Console(open_later, clock=lambda: NOW)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
-        ui = Seen(app, pilot)
-        await typed(ui, "c", *"quick")
+        ui = ConsoleDriver(app, pilot)
+        await type_held_keys(ui, "c", *"quick")
         opened.set()
-        await settled(pilot)
-        form = top(ui)
-        assert isinstance(form, ComposeScreen)
-        assert form.query_one("#text", Typing).text == "quick"
+        await wait_until_idle(pilot)
+        form = top_screen(ui)
+        assert isinstance(form, ComposeDialog)
+        assert form.query_one("#text", SafeTextArea).text == "quick"
 
 
 async def test_screen_switch_does_not_wait_for_reads(tmp_path: Path) -> None:
-    async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
-        held = HeldBack(review.desk.drafts, "window")
+    async with open_review(tmp_path, texts=TEXTS[:2]) as review:
+        held = DelayedResponse(review.desk.drafts, "window")
         review.app.simulate_key("full_stop")
-        await held.asked()
+        await held.wait_until_called()
         review.app.simulate_key("3")
-        await so(lambda: review.app.current_mode == "sources", lambda: review._pilot.pause(0))
-        held.go.set()
+        await wait_until(lambda: review.app.current_mode == "sources", lambda: review.pilot.pause(0))
+        held.released.set()
         await review.wait()
 
 
 # Another screen
 
 
-@pytest.mark.parametrize(("key", "of", "name"), [("f", "sources", "list"), ("H", "drafts", "history")])
-async def test_dialog_of_review_does_not_open_elsewhere(tmp_path: Path, key: str, of: str, name: str) -> None:
-    async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
-        held = HeldBack(getattr(review.desk, of), name)
+@pytest.mark.parametrize(("key", "service", "name"), [("f", "sources", "list"), ("H", "drafts", "history")])
+async def test_dialog_of_review_does_not_open_elsewhere(tmp_path: Path, key: str, service: str, name: str) -> None:
+    async with open_review(tmp_path, texts=TEXTS[:2]) as review:
+        held = DelayedResponse(getattr(review.desk, service), name)
         review.app.simulate_key(key)
-        await gone_elsewhere(review, held)
+        await switch_away_and_release(review, held)
         assert len(review.app.screen_stack) == 1
 
 
 async def test_diff_does_not_open_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
+    async with open_review(tmp_path, texts=TEXTS[:2]) as review:
         first, second = (row.id for row in review.screen.rows.window.rows)
 
         async def versions(*_: object) -> tuple[str, str]:
             return first, second
 
-        monkeypatch.setattr(review.screen.deciding, "_versions", versions)
-        held = HeldBack(review.desk.drafts, "difference")
+        monkeypatch.setattr(review.screen.review_actions, "_versions", versions)
+        held = DelayedResponse(review.desk.drafts, "difference")
         review.app.simulate_key("d")
-        await gone_elsewhere(review, held)
+        await switch_away_and_release(review, held)
         assert len(review.app.screen_stack) == 1
 
 
 async def test_compose_form_does_not_open_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with held_compose(tmp_path, monkeypatch) as (review, held):
-        await gone_elsewhere(review, held)
+    async with composing_held(tmp_path, monkeypatch) as (review, held):
+        await switch_away_and_release(review, held)
         assert len(review.app.screen_stack) == 1
 
 
 async def test_dialog_does_not_open_over_newer_one(tmp_path: Path) -> None:
-    async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
-        held = HeldBack(review.desk.sources, "list")
+    async with open_review(tmp_path, texts=TEXTS[:2]) as review:
+        held = DelayedResponse(review.desk.sources, "list")
         review.app.simulate_key("f")
-        await held.asked()
+        await held.wait_until_called()
         review.app.action_help()
-        held.go.set()
+        held.released.set()
         await review.wait()
         assert len(review.app.screen_stack) == 2
-        assert not isinstance(top(review), FilterScreen)
+        assert not isinstance(top_screen(review), FilterDialog)
 
 
-@pytest.mark.parametrize(("key", "of", "name"), [("s", "drafts", "list"), ("A", "schedule", "auto")])
-async def test_schedule_dialog_does_not_open_elsewhere(tmp_path: Path, key: str, of: str, name: str) -> None:
-    async with on_schedule(tmp_path) as ui:
+@pytest.mark.parametrize(("key", "service", "name"), [("s", "drafts", "list"), ("A", "schedule", "auto")])
+async def test_schedule_dialog_does_not_open_elsewhere(tmp_path: Path, key: str, service: str, name: str) -> None:
+    async with open_schedule(tmp_path) as ui:
         await ui.press("]")
-        await put(ui.desk)
+        await insert_drafts(ui.desk)
         await ui.desk.schedule.set_slots([Slot(day_of_week=1, hour=9, minute=0)])
         assert ui.app.desk is not None
-        held = HeldBack(getattr(ui.app.desk, of), name)
+        held = DelayedResponse(getattr(ui.app.desk, service), name)
         ui.app.simulate_key(key)
-        await gone_elsewhere(ui, held)
+        await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1
 
 
 async def test_platform_list_does_not_open_elsewhere(tmp_path: Path) -> None:
-    async with on_setup(tmp_path, furnished) as ui:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
         assert ui.app.desk is not None
-        held = HeldBack(ui.app.desk.ground.platforms, "ready")
+        held = DelayedResponse(ui.app.desk.ctx.platforms, "ready")
         ui.app.screen._ask_rest("keyed")
-        await gone_elsewhere(ui, held)
+        await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1
 
 
 async def test_voice_form_does_not_open_elsewhere(tmp_path: Path) -> None:
-    async with on_setup(tmp_path, furnished) as ui:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
         assert ui.app.desk is not None
-        held = HeldBack(ui.app.desk.voice, "read")
-        ui.app.ask(ui.app.screen._edit_voice, opens=True)
-        await gone_elsewhere(ui, held)
+        held = DelayedResponse(ui.app.desk.voice, "read")
+        ui.app.run_desk_task(ui.app.screen._edit_voice, opens_screen=True)
+        await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1
 
 
-@pytest.mark.parametrize("on", ["schedule", "setup"])
-async def test_refused_zone_is_notified_on_other_screen(tmp_path: Path, on: str) -> None:
-    async with on_setup(tmp_path, furnished) as ui:
+@pytest.mark.parametrize("start", ["schedule", "setup"])
+async def test_refused_zone_is_notified_on_other_screen(tmp_path: Path, start: str) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
         desk = ui.app.desk
         assert desk is not None
-        held = HeldBack(desk.schedule, "set_zone")
-        if on == "schedule":
+        held = DelayedResponse(desk.schedule, "set_zone")
+        if start == "schedule":
             await ui.press("2")
-            assert isinstance(ui.app.screen, WeekChanges)
+            assert isinstance(ui.app.screen, WeekEditing)
             ui.app.screen._set_zone("Europe/Nowhere")
         else:
             screen = ui.app.screen
-            ui.app.carry_out(lambda desk: screen._set_zone(desk, "Europe/Prague", "Europe/Nowhere"))
-        await gone_elsewhere(ui, held)
+            ui.app.enqueue_write(lambda desk: screen._set_zone(desk, "Europe/Prague", "Europe/Nowhere"))
+        await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1
         assert any("Europe/Nowhere" in message for message in ui.toasts)
 
 
 async def test_feed_import_does_not_open_elsewhere(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources) as ui:
+    async with open_sources(tmp_path, add_three_sources) as ui:
         sources = ui.app.screen
         await ui.app.switch_mode("engagement")
-        sources.post_message(FeedsRead(()))
+        sources.post_message(FeedsLoaded(()))
         await ui.wait()
         assert len(ui.app.screen_stack) == 1
 
@@ -233,11 +233,11 @@ async def test_feed_import_does_not_open_elsewhere(tmp_path: Path) -> None:
 async def test_overwrite_prompt_becomes_toast_elsewhere(tmp_path: Path) -> None:
     file = tmp_path / "there.opml"
     file.write_text("mine")
-    async with on_sources(tmp_path, three_sources) as ui:
+    async with open_sources(tmp_path, add_three_sources) as ui:
         assert ui.app.desk is not None
-        held = HeldBack(ui.app.desk.sources, "export_opml")
+        held = DelayedResponse(ui.app.desk.sources, "export_opml")
         ui.app.screen._export(f"{file}")
-        await gone_elsewhere(ui, held)
+        await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1
         assert any("is there already" in message for message in ui.toasts)
         assert file.read_text() == "mine"

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from copydesk.errors import CopydeskError
-from copydesk.tui.latest import Latest
+from copydesk.tui.latest import Coalescer
 
 
 async def test_superseded_request_is_dropped() -> None:
@@ -16,11 +16,11 @@ async def test_superseded_request_is_dropped() -> None:
         await release.wait()
         results.append(request)
 
-    latest = Latest(work)
-    first = asyncio.create_task(latest.wish(1))
+    latest = Coalescer(work)
+    first = asyncio.create_task(latest.submit(1))
     await asyncio.sleep(0)
-    await latest.wish(2)
-    await latest.wish(3)
+    await latest.submit(2)
+    await latest.submit(3)
     release.set()
     await first
     assert results == [1, 3]
@@ -34,10 +34,10 @@ async def test_request_after_error_is_processed() -> None:
             raise CopydeskError
         results.append(request)
 
-    latest = Latest(work)
+    latest = Coalescer(work)
     with pytest.raises(CopydeskError):
-        await latest.wish(1)
-    await latest.wish(2)
+        await latest.submit(1)
+    await latest.submit(2)
     assert results == [2]
 
 
@@ -51,10 +51,10 @@ async def test_last_request_runs_after_failed_one() -> None:
             raise CopydeskError
         results.append(request)
 
-    latest = Latest(work)
-    first = asyncio.create_task(latest.wish(1))
+    latest = Coalescer(work)
+    first = asyncio.create_task(latest.submit(1))
     await asyncio.sleep(0)
-    last = asyncio.create_task(latest.settle(2))
+    last = asyncio.create_task(latest.submit_and_wait(2))
     await asyncio.sleep(0)
     release.set()
     with pytest.raises(CopydeskError):
@@ -70,10 +70,10 @@ async def test_waiting_caller_gets_error_of_last_request() -> None:
         await release.wait()
         raise CopydeskError
 
-    latest = Latest(work)
-    first = asyncio.create_task(latest.settle(1))
+    latest = Coalescer(work)
+    first = asyncio.create_task(latest.submit_and_wait(1))
     await asyncio.sleep(0)
-    last = asyncio.create_task(latest.settle(2))
+    last = asyncio.create_task(latest.submit_and_wait(2))
     await asyncio.sleep(0)
     release.set()
     errors = await asyncio.gather(first, last, return_exceptions=True)

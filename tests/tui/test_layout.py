@@ -4,25 +4,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.content import Content
 
-from copydesk.tui.layout import Paragraph, Table, lay_out, plain
+from copydesk.tui.layout import Paragraph, Table, lay_out_blocks, paragraph
 
-WORDS = st.text(alphabet="abc 日é\n", max_size=60)
+CELL_TEXT = st.text(alphabet="abc 日é\n", max_size=60)
 
 
-def text(blocks: list[Paragraph | Table], width: int) -> list[str]:
-    return [line.plain for line in lay_out(blocks, width)]
+def render(blocks: list[Paragraph | Table], width: int) -> list[str]:
+    return [line.plain for line in lay_out_blocks(blocks, width)]
 
 
 def test_paragraph_wraps_at_words() -> None:
-    assert text([plain("one two three")], 8) == ["one two", "three"]
+    assert render([paragraph("one two three")], 8) == ["one two", "three"]
 
 
 def test_line_breaks_are_preserved() -> None:
-    assert text([plain("one\n\ntwo")], 20) == ["one", "", "two"]
+    assert render([paragraph("one\n\ntwo")], 20) == ["one", "", "two"]
 
 
 def test_indent_applies_to_all_lines() -> None:
-    assert text([Paragraph(Content("one two"), indent=2)], 6) == ["  one", "  two"]
+    assert render([Paragraph(Content("one two"), indent=2)], 6) == ["  one", "  two"]
 
 
 def test_last_column_wraps_within_itself() -> None:
@@ -30,7 +30,7 @@ def test_last_column_wraps_within_itself() -> None:
         (Content("recency"), Content("0.2"), Content("new and fresh words")),
         (Content("x"), Content("12.3"), Content("")),
     ]
-    assert text([Table(rows, right=frozenset({1}))], 28) == [
+    assert render([Table(rows, right_aligned=frozenset({1}))], 28) == [
         "recency   0.2  new and fresh",
         "               words",
         "x        12.3  ",
@@ -39,18 +39,18 @@ def test_last_column_wraps_within_itself() -> None:
 
 def test_wide_columns_shrink_for_last_one() -> None:
     rows = [(Content("a very long name indeed"), Content("the reason why"))]
-    assert text([Table(rows)], 24) == ["a very lo…  the reason", "            why"]
+    assert render([Table(rows)], 24) == ["a very lo…  the reason", "            why"]
 
 
 def test_empty_table_has_no_lines() -> None:
-    assert text([Table([])], 10) == []
+    assert render([Table([])], 10) == []
 
 
 @settings(max_examples=60, derandomize=True)
-@given(st.lists(st.tuples(WORDS, WORDS), max_size=4), st.integers(20, 60))
+@given(st.lists(st.tuples(CELL_TEXT, CELL_TEXT), max_size=4), st.integers(20, 60))
 def test_layout_fits_width(rows: list[tuple[str, str]], width: int) -> None:
     blocks = [
         Table([(Content(left.replace("\n", " ")), Content(right)) for left, right in rows]),
-        plain("".join(map("".join, rows))),
+        paragraph("".join(map("".join, rows))),
     ]
-    assert all(line.cell_length <= width for line in lay_out(blocks, width))
+    assert all(line.cell_length <= width for line in lay_out_blocks(blocks, width))

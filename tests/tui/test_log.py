@@ -1,15 +1,15 @@
 """Tests for the log of notifications."""
 
 from copydesk.errors import WriterError
-from copydesk.tui.saying import LOGGED
-from tui_fixtures import FakeDesk, on_screen
+from copydesk.tui.saying import MAX_LOG_ENTRIES
+from tui_fixtures import FakeDesk, open_console
 
 LONG = "The server said no, and it said it at length: " + "because of this and that, " * 20 + "the end"
 
 
 async def test_log_keeps_whole_error_after_toast() -> None:
-    async with on_screen(FakeDesk(1)) as ui:
-        ui.app.complain(WriterError(LONG, hint="Ask again later."))
+    async with open_console(FakeDesk(1)) as ui:
+        ui.app.notify_error(WriterError(LONG, hint="Ask again later."))
         ui.app.clear_notifications()
         await ui.press("ctrl+l")
         assert "the end" in ui.text
@@ -20,20 +20,20 @@ async def test_log_keeps_whole_error_after_toast() -> None:
 
 
 async def test_log_is_newest_first_and_may_be_empty() -> None:
-    async with on_screen(FakeDesk(1)) as ui:
+    async with open_console(FakeDesk(1)) as ui:
         await ui.press("ctrl+l")
         assert "Nothing went wrong" in ui.text
         await ui.press("escape")
-        for number in range(LOGGED + 3):
+        for number in range(MAX_LOG_ENTRIES + 3):
             ui.app.notify(f"message {number}", severity="warning")
         await ui.press("ctrl+l")
-        assert len(ui.app.log_of_toasts) == LOGGED
-        assert ui.text.index(f"message {LOGGED + 2}") < ui.text.index(f"message {LOGGED + 1}")
+        assert len(ui.app.notification_log) == MAX_LOG_ENTRIES
+        assert ui.text.index(f"message {MAX_LOG_ENTRIES + 2}") < ui.text.index(f"message {MAX_LOG_ENTRIES + 1}")
 
 
 async def test_log_neutralizes_outside_text() -> None:
-    async with on_screen(FakeDesk(1)) as ui:
-        ui.app.complain(WriterError("[/foo] [@click=app.quit]x[/] \x1b]52;c;x\x07 \u202eabc"))
+    async with open_console(FakeDesk(1)) as ui:
+        ui.app.notify_error(WriterError("[/foo] [@click=app.quit]x[/] \x1b]52;c;x\x07 \u202eabc"))
         ui.app.clear_notifications()
         await ui.press("ctrl+l")
         assert "[/foo]" in ui.text

@@ -13,91 +13,91 @@ from copydesk.tui.keys import SCREEN_NAMES
 from copydesk.tui.screens.sources import SourcesScreen
 from copydesk.tui.widgets.drawn import THUMB
 from copydesk.tui.widgets.line_list import LineList
-from desk_fixtures import ONE
-from furnished_desk import furnish, furnished_console
-from sources_on_screen import on_sources, until, write
-from tui_fixtures import FakeDesk, Seen, draft, on_screen, settled
+from desk_fixtures import URL_ONE
+from furnished_desk import populate, make_populated_console
+from sources_on_screen import open_sources, wait_for_text, type_text
+from tui_fixtures import FakeDesk, ConsoleDriver, make_draft, open_console, wait_until_idle
 
 
-def wheel(widget: Widget) -> MouseScrollDown:
+def wheel_down(widget: Widget) -> MouseScrollDown:
     """Return the event of one notch of the wheel over the widget."""
     return MouseScrollDown(widget, 4, 4, 0, 1, 0, shift=False, meta=False, ctrl=False)
 
 
-async def click(seen: Seen, words: str, *, times: int = 1, nth: int = 0) -> None:
+async def click(ui: ConsoleDriver, text: str, *, times: int = 1, nth: int = 0) -> None:
     """Click the first cell of the nth line that contains `text`."""
-    found = [(line.index(words), y) for y, line in enumerate(seen.lines) if words in line]
-    assert found, f"{words} is not on the screen:\n{seen.text}"
-    await seen._pilot.click(offset=found[nth], times=times)
-    await seen.wait()
+    found = [(line.index(text), y) for y, line in enumerate(ui.lines) if text in line]
+    assert found, f"{text} is not on the screen:\n{ui.text}"
+    await ui.pilot.click(offset=found[nth], times=times)
+    await ui.wait()
 
 
 async def test_click_on_name_switches_screen(sample_home: Path) -> None:
     app = Console(lambda: open_sample(sample_settings(load({}, sample_home))))
     async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        ui = Seen(app, pilot)
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
         for number, name in reversed(list(enumerate(SCREEN_NAMES, 1))):
             await click(ui, f"{number} {name.capitalize()}")
             assert app.current_mode == name
 
 
 async def test_wheel_scrolls_queue_and_cursor_follows() -> None:
-    async with on_screen(FakeDesk(90)) as ui:
+    async with open_console(FakeDesk(90)) as ui:
         queue = ui.app.screen.queue
         for _ in range(5):
-            queue.post_message(wheel(queue))
+            queue.post_message(wheel_down(queue))
             await ui.wait()
         assert queue.scroll_offset.y > 0
         assert queue.cursor >= queue.scroll_offset.y
 
 
 async def test_wheel_scrolls_text() -> None:
-    desk = FakeDesk(drafts=[draft(0, text="A line.\n\n" * 90)])
-    async with on_screen(desk) as ui:
+    desk = FakeDesk(drafts=[make_draft(0, text="A line.\n\n" * 90)])
+    async with open_console(desk) as ui:
         page = ui.app.screen.draft_pane
-        page.post_message(wheel(page))
+        page.post_message(wheel_down(page))
         await ui.wait()
         assert page.scroll_offset.y > 0
         assert ui.app.screen.queue.cursor == 0
 
 
 async def test_scroll_bar_can_be_dragged() -> None:
-    desk = FakeDesk(drafts=[draft(0, text="A line.\n\n" * 90)])
-    async with on_screen(desk) as ui:
+    desk = FakeDesk(drafts=[make_draft(0, text="A line.\n\n" * 90)])
+    async with open_console(desk) as ui:
         page = ui.app.screen.draft_pane
         bar, height = page.gutter.left + page.room.width, page.room.height
-        await ui._pilot.mouse_down(page, offset=(bar, page.gutter.top))
+        await ui.pilot.mouse_down(page, offset=(bar, page.gutter.top))
         for y in (height // 2, height):
-            await ui._pilot.hover(page, offset=(bar, y))
+            await ui.pilot.hover(page, offset=(bar, y))
         await ui.wait()
         assert page.scroll_offset.y == page.max_scroll_y > 0
-        await ui._pilot.hover(page, offset=(4, page.gutter.top))
-        await ui._pilot.mouse_up(page, offset=(4, page.gutter.top))
+        await ui.pilot.hover(page, offset=(4, page.gutter.top))
+        await ui.pilot.mouse_up(page, offset=(4, page.gutter.top))
         await ui.wait()
         assert page.scroll_offset.y == 0
-        await ui._pilot.hover(page, offset=(bar, height))
+        await ui.pilot.hover(page, offset=(bar, height))
         assert page.scroll_offset.y == 0, "the bar was let go of"
 
 
 async def test_click_on_list_scroll_bar_only_scrolls() -> None:
-    async with on_screen(FakeDesk(90)) as ui:
+    async with open_console(FakeDesk(90)) as ui:
         queue = ui.app.screen.queue
         bar = queue.gutter.left + queue.room.width
-        await ui._pilot.click(queue, offset=(bar, queue.gutter.top + queue.room.height - 1))
+        await ui.pilot.click(queue, offset=(bar, queue.gutter.top + queue.room.height - 1))
         await ui.wait()
         assert queue.scroll_offset.y == queue.max_scroll_y
         assert queue.cursor == queue.scroll_offset.y
 
 
 async def test_scroll_bar_thumb_shows_position() -> None:
-    async with on_screen(FakeDesk(90), size=(80, 24)) as ui:
+    async with open_console(FakeDesk(90), size=(80, 24)) as ui:
         assert THUMB in ui.lines[3]
         assert THUMB not in ui.lines[-2]
         await ui.press("G")
         assert THUMB not in ui.lines[3]
         assert THUMB in ui.lines[-2]
-    async with on_screen(FakeDesk(2), size=(80, 24)) as ui:
+    async with open_console(FakeDesk(2), size=(80, 24)) as ui:
         assert THUMB not in ui.text
 
 
@@ -105,8 +105,8 @@ async def test_scroll_bar_thumb_shows_position() -> None:
 async def test_lists_accept_clicks(sample_home: Path, screen: str) -> None:
     app = Console(lambda: open_sample(sample_settings(load({}, sample_home))))
     async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        ui = Seen(app, pilot)
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
         app.action_show_screen(screen)
         await ui.wait()
         lists = [line_list for line_list in app.screen.query(LineList) if line_list.region and len(line_list.rows) > 1]
@@ -119,8 +119,8 @@ async def test_lists_accept_clicks(sample_home: Path, screen: str) -> None:
 
 
 async def test_double_click_opens_draft() -> None:
-    async with on_screen(FakeDesk(9)) as ui:
-        await ui._pilot.click("#queue", offset=(10, 4), times=2)
+    async with open_console(FakeDesk(9)) as ui:
+        await ui.pilot.click("#queue", offset=(10, 4), times=2)
         await ui.wait()
         assert ui.app.screen.queue.cursor == 3
         assert ui.app.focused is not None
@@ -128,14 +128,14 @@ async def test_double_click_opens_draft() -> None:
 
 
 async def test_click_below_rows_does_nothing() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        await ui._pilot.click("#queue", offset=(10, 12))
+    async with open_console(FakeDesk(3)) as ui:
+        await ui.pilot.click("#queue", offset=(10, 12))
         await ui.wait()
         assert ui.app.screen.queue.cursor == 0
 
 
 async def test_click_in_key_line_presses_key() -> None:
-    async with on_screen(FakeDesk(9)) as ui:
+    async with open_console(FakeDesk(9)) as ui:
         await click(ui, "j k move")
         assert ui.app.screen.queue.cursor == 1
         await click(ui, "k move")
@@ -145,45 +145,45 @@ async def test_click_in_key_line_presses_key() -> None:
 
 
 async def test_prompts_are_answered_by_click() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        from copydesk.tui.modals.ask import LineScreen, YesScreen
+    async with open_console(FakeDesk(3)) as ui:
+        from copydesk.tui.modals.ask import PromptDialog, ConfirmDialog
 
         answers: list[object] = []
         for label in ("y yes", "n no"):
-            ui.app.push_screen(YesScreen("Go?"), answers.append)
+            ui.app.push_screen(ConfirmDialog("Go?"), answers.append)
             await ui.wait()
             await click(ui, label)
-        ui.app.push_screen(LineScreen("Why?", offered=("Old news", "Too long")), answers.append)
+        ui.app.push_screen(PromptDialog("Why?", suggestions=("Old news", "Too long")), answers.append)
         await ui.wait()
         await click(ui, "Too long")
         assert answers == [True, False, "Too long"]
 
 
 @pytest.mark.parametrize(
-    ("opens", "words", "there"), [("e", "Esc leaves", "edit"), ("c", "Esc leaves", "compose"), ("c", "Tab next", "way")]
+    ("key", "hint", "widget_id"), [("e", "Esc leaves", "edit"), ("c", "Esc leaves", "compose"), ("c", "Tab next", "way")]
 )
-async def test_keys_named_in_forms_are_clickable(tmp_path: Path, opens: str, words: str, there: str) -> None:
-    await furnish(tmp_path)
-    app = furnished_console(tmp_path)
+async def test_keys_named_in_forms_are_clickable(tmp_path: Path, key: str, hint: str, widget_id: str) -> None:
+    await populate(tmp_path)
+    app = make_populated_console(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        ui = Seen(app, pilot)
-        await ui.press(opens)
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
+        await ui.press(key)
         form, focused = app.screen, app.screen.focused
         assert form is not app.screen_stack[0]
-        assert form.query(f"#{there}")
-        await click(ui, words)
+        assert form.query(f"#{widget_id}")
+        await click(ui, hint)
         assert app.screen is not form or app.screen.focused is not focused
 
 
 async def test_source_form_hints_are_clickable(tmp_path: Path) -> None:
-    async with on_sources(tmp_path) as ui:
+    async with open_sources(tmp_path) as ui:
         await ui.press("n")
-        await write(ui, ONE)
+        await type_text(ui, URL_ONE)
         await click(ui, "Enter reads it once")
-        await until(ui, "Enter saves it. Esc leaves.")
+        await wait_for_text(ui, "Enter saves it. Esc leaves.")
         await click(ui, "Enter saves it")
-        await until(ui, "Sources · 1")
+        await wait_for_text(ui, "Sources · 1")
         await ui.press("n", "x")
         await click(ui, "Esc leaves.")
         await click(ui, "Esc again throws away")

@@ -9,27 +9,27 @@ import pytest
 
 import copydesk.tui
 from copydesk.tui.app import Console
-from copydesk.tui.keymap import with_own_keys
+from copydesk.tui.keymap import apply_custom_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES
-from copydesk.tui.naming import key
-from copydesk.tui.widgets.said_keys import said
-from tui_fixtures import NOW, FakeDesk, Seen, settled
+from copydesk.tui.naming import key_label
+from copydesk.tui.widgets.said_keys import key_hints
+from tui_fixtures import NOW, FakeDesk, ConsoleDriver, wait_until_idle
 
 FILE = Path("settings.toml")
-TABLES = {"keys.py", "keymap.py"}
-NAMED = re.compile(r"\b(Esc|PgDn|PgUp)\b|\b(Tab|[Ss]pace) [a-z]|(Ctrl|Alt|Shift)\+")
+KEY_TABLES = {"keys.py", "keymap.py"}
+KEY_NAME = re.compile(r"\b(Esc|PgDn|PgUp)\b|\b(Tab|[Ss]pace) [a-z]|(Ctrl|Alt|Shift)\+")
 """Keys with names. Enter is not among them: in an input it is fixed and cannot be remapped."""
-LETTER = re.compile(
+LETTER_KEY = re.compile(
     r"(?:^|[·:.,] |[Pp]ress |with )([a-zA-Z\d.?*/+\[\]]) (undo|redo|none|yes|no|accept|on|[a-z]{2,}s)\b"
     r"|\b(" + "|".join(name.capitalize() for name in SCREEN_NAMES) + r"), \d"
 )
 """A letter and what it does, or a screen and its number."""
 
 
-def sentences() -> Iterator[tuple[str, str]]:
+def string_literals() -> Iterator[tuple[str, str]]:
     """Yield (file, text) for every string in the console's sources except docstrings."""
     for path in sorted(Path(copydesk.tui.__file__).parent.rglob("*.py")):
-        if path.name in TABLES:
+        if path.name in KEY_TABLES:
             continue
         tree = ast.parse(path.read_text())
         bare_expressions = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -41,12 +41,12 @@ def sentences() -> Iterator[tuple[str, str]]:
 
 
 def test_no_text_hardcodes_key_name() -> None:
-    found = [(file, text) for file, text in sentences() if NAMED.search(text) or LETTER.search(text)]
+    found = [(file, text) for file, text in string_literals() if KEY_NAME.search(text) or LETTER_KEY.search(text)]
     assert found == []
 
 
 def test_no_rendered_key_is_hardcoded() -> None:
-    assert [(file, text) for file, text in sentences() if re.match(r"a key: ['\"]", text)] == []
+    assert [(file, text) for file, text in string_literals() if re.match(r"a key: ['\"]", text)] == []
 
 
 @pytest.mark.parametrize(
@@ -61,15 +61,15 @@ def test_no_rendered_key_is_hardcoded() -> None:
     ],
 )
 def test_hardcoded_key_is_detected(text: str) -> None:
-    assert NAMED.search(text) or LETTER.search(text)
+    assert KEY_NAME.search(text) or LETTER_KEY.search(text)
 
 
 def test_default_key_names_come_from_table() -> None:
-    assert key("review.undo") == "u"
-    assert said("edit", {"save": "saves", "leave": "leaves"}).plain == "Ctrl+s saves · Esc leaves"
+    assert key_label("review.undo") == "u"
+    assert key_hints("edit", {"save": "saves", "leave": "leaves"}).plain == "Ctrl+s saves · Esc leaves"
 
 
-def others() -> dict[str, str]:
+def replacement_keys() -> dict[str, str]:
     """Return another key for every action: letters that occur in no text of the console."""
     keys = {}
     for index, binding in enumerate(KEYS):
@@ -81,11 +81,11 @@ def others() -> dict[str, str]:
 
 @pytest.mark.parametrize("count", [0, 3])
 async def test_custom_keys_replace_all_key_names(count: int) -> None:
-    keys = others()
-    app = Console(FakeDesk(count).open, clock=lambda: NOW, keys=with_own_keys(keys, FILE))  # type: ignore[arg-type]
+    keys = replacement_keys()
+    app = Console(FakeDesk(count).open, clock=lambda: NOW, keys=apply_custom_keys(keys, FILE))  # type: ignore[arg-type]
     async with app.run_test(size=(120, 60)) as pilot:
-        await settled(pilot)
-        ui = Seen(app, pilot)
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
         screens = [ui.text]
         for action in ("review.reject", "review.history", "console.help", "review.archive", "review.undo"):
             await ui.press(keys[action])

@@ -14,14 +14,14 @@ from copydesk.desk.drafts import Drafts
 from copydesk.desk.sources import Sources
 from copydesk.desk.voice import Voices
 from copydesk.tui.modals import typed_form
-from copydesk.tui.modals.ask import LineScreen, YesScreen
-from copydesk.tui.modals.moment import MomentScreen, Said
-from copydesk.tui.modals.voice import VoiceScreen
+from copydesk.tui.modals.ask import PromptDialog, ConfirmDialog
+from copydesk.tui.modals.moment import TimePrompt, ParsedTime
+from copydesk.tui.modals.voice import VoiceDialog
 from copydesk.tui.screens.setup import SetupScreen
-from deciding_fixtures import reviewing
-from held_answers import so
-from setup_screen import answer, asked, furnished, gone, on_setup, setup_desk, until, write
-from tui_fixtures import FakeDesk, Seen, on_screen
+from deciding_fixtures import open_review
+from held_answers import wait_until
+from setup_screen import type_answer, wait_for_prompt, add_sample_setup, wait_until_absent, open_setup, open_setup_desk, wait_for_text, type_text
+from tui_fixtures import FakeDesk, ConsoleDriver, open_console
 
 
 class Gate:
@@ -29,27 +29,27 @@ class Gate:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> None:
         self.open = asyncio.Event()
-        self.came = 0
+        self.calls = 0
         original: Callable[..., Awaitable[Any]] = getattr(owner, name)
 
         async def wait(*args: Any, **kwargs: Any) -> Any:
-            self.came += 1
+            self.calls += 1
             await self.open.wait()
             return await original(*args, **kwargs)
 
         monkeypatch.setattr(owner, name, wait)
 
 
-async def press(seen: Seen, *keys: str) -> None:
+async def press_keys(ui: ConsoleDriver, *keys: str) -> None:
     """Press keys without waiting for the console to settle: a call is blocked."""
     for key in keys:
-        await seen._pilot.press(key)
+        await ui.pilot.press(key)
 
 
 async def test_covered_dialog_closes_when_uncovered(tmp_path: Path) -> None:
-    async with on_screen(FakeDesk(3)) as ui:
+    async with open_console(FakeDesk(3)) as ui:
         answers: list[object] = []
-        below, above = YesScreen("Below?"), LineScreen("Above?")
+        below, above = ConfirmDialog("Below?"), PromptDialog("Above?")
         await ui.app.push_screen(below, answers.append)
         await ui.app.push_screen(above, answers.append)
         below.close(True)
@@ -62,8 +62,8 @@ async def test_covered_dialog_closes_when_uncovered(tmp_path: Path) -> None:
 
 
 async def test_closed_dialog_closes_no_other(tmp_path: Path) -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        first, second = YesScreen("First?"), YesScreen("Second?")
+    async with open_console(FakeDesk(3)) as ui:
+        first, second = ConfirmDialog("First?"), ConfirmDialog("Second?")
         await ui.app.push_screen(first)
         first.close(False)
         await ui.app.push_screen(second)
@@ -73,89 +73,89 @@ async def test_closed_dialog_closes_no_other(tmp_path: Path) -> None:
 
 
 async def test_saving_voice_twice_saves_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.05)
+    monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 0.05)
     gate = Gate(monkeypatch, Voices, "update")
-    async with setup_desk(tmp_path) as desk:
+    async with open_setup_desk(tmp_path) as desk:
         gate.open.set()
-        await furnished(desk)
+        await add_sample_setup(desk)
         gate.open.clear()
-        gate.came = 0
-    async with on_setup(tmp_path) as ui:
+        gate.calls = 0
+    async with open_setup(tmp_path) as ui:
         await ui.press("j", "e")
-        await write(ui, "More. ")
-        await press(ui, "ctrl+s", "ctrl+s", "x", "escape")
-        await asked(ui, "It is being saved")
+        await type_text(ui, "More. ")
+        await press_keys(ui, "ctrl+s", "ctrl+s", "x", "escape")
+        await wait_for_prompt(ui, "It is being saved")
         assert "xPlain" not in ui.text
         gate.open.set()
-        await until(ui, "The voice is kept.")
+        await wait_for_text(ui, "The voice is kept.")
         assert isinstance(ui.app.screen, SetupScreen)
-    assert gate.came == 1
+    assert gate.calls == 1
 
 
 async def test_save_can_be_retried_after_unexpected_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(*_: object) -> None:
         raise RuntimeError("a flat tyre")
 
-    async with on_setup(tmp_path, furnished) as ui:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
         with monkeypatch.context() as patch:
             patch.setattr(Voices, "update", fail)
             await ui.press("j", "e")
-            await write(ui, "More. ")
+            await type_text(ui, "More. ")
             await ui.press("ctrl+s")
-            await until(ui, "Copydesk did not expect this: RuntimeError('a flat tyre').")
-        await write(ui, "Yet ")
+            await wait_for_text(ui, "Copydesk did not expect this: RuntimeError('a flat tyre').")
+        await type_text(ui, "Yet ")
         assert "More. Yet Plain words." in ui.text
         await ui.press("ctrl+s")
-        await until(ui, "The voice is kept.")
+        await wait_for_text(ui, "The voice is kept.")
 
 
 async def test_unsaved_voice_is_restored_after_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(typed_form, "KEEP_AFTER", 0.01)
+    monkeypatch.setattr(typed_form, "AUTOSAVE_DELAY", 0.01)
     file = tmp_path / "voice" / "voice.v0.md"
-    async with on_setup(tmp_path, furnished) as ui:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("j", "e")
-        await write(ui, "More. ")
-        await so(lambda: file.exists() and "More. " in file.read_text(), ui.wait)
-    async with on_setup(tmp_path) as ui:
+        await type_text(ui, "More. ")
+        await wait_until(lambda: file.exists() and "More. " in file.read_text(), ui.wait)
+    async with open_setup(tmp_path) as ui:
         await ui.press("j", "e")
-        await until(ui, "and did not save it.")
+        await wait_for_text(ui, "and did not save it.")
         assert "More. Plain words." in ui.text
         await ui.press("ctrl+s")
-        await until(ui, "The voice is kept.")
+        await wait_for_text(ui, "The voice is kept.")
         assert not file.exists()
 
 
 async def test_voice_preview_title_matches_its_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(monkeypatch, Voices, "try_out")
-    async with on_setup(tmp_path, furnished) as ui:
-        await press(ui, "j", "e")
-        await asked(ui, "How you write")
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await press_keys(ui, "j", "e")
+        await wait_for_prompt(ui, "How you write")
         screen = ui.app.screen
-        assert isinstance(screen, VoiceScreen)
-        await so(lambda: gate.came, lambda: ui._pilot.pause(0.01))
-        await press(ui, "tab", "tab", "tab", "right")
-        await asked(ui, "‹THREAD›")
+        assert isinstance(screen, VoiceDialog)
+        await wait_until(lambda: gate.calls, lambda: ui.pilot.pause(0.01))
+        await press_keys(ui, "tab", "tab", "tab", "right")
+        await wait_for_prompt(ui, "‹THREAD›")
         titles: list[str] = []
-        monkeypatch.setattr(screen.tried, "set_title", titles.append)
+        monkeypatch.setattr(screen.sample_pane, "set_title", titles.append)
         gate.open.set()
-        await until(ui, "THREAD")
-        await so(lambda: titles, lambda: ui._pilot.pause(0.01))
+        await wait_for_text(ui, "THREAD")
+        await wait_until(lambda: titles, lambda: ui.pilot.pause(0.01))
         assert titles == ["THREAD by the offline writer, of an item of yours"]
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("no_key_waiting")
 async def test_time_parsed_after_cancel_is_ignored(tmp_path: Path) -> None:
     proceed = asyncio.Event()
 
-    async def read(_: str) -> Said:
+    async def read(_: str) -> ParsedTime:
         await proceed.wait()
-        return Said("no time", good=False)
+        return ParsedTime("no time", is_valid=False)
 
-    async with on_screen(FakeDesk(3)) as ui:
-        screen = MomentScreen("When?", read)
+    async with open_console(FakeDesk(3)) as ui:
+        screen = TimePrompt("When?", read)
         await ui.app.push_screen(screen)
-        await press(ui, "x", "enter", "escape")
-        await so(lambda: not screen.query(Static), lambda: ui._pilot.pause(0.01))
+        await press_keys(ui, "x", "enter", "escape")
+        await wait_until(lambda: not screen.query(Static), lambda: ui.pilot.pause(0.01))
         proceed.set()
         await ui.wait()
         assert ui.toasts == []
@@ -165,86 +165,86 @@ async def test_create_can_be_retried_after_unexpected_error(tmp_path: Path, monk
     async def fail(*_: object) -> None:
         raise RuntimeError("a flat tyre")
 
-    async with on_setup(tmp_path, key="1") as ui:
+    async with open_setup(tmp_path, key="1") as ui:
         await ui.press("c")
-        await until(ui, "A new draft")
-        await write(ui, "Words.")
+        await wait_for_text(ui, "A new draft")
+        await type_text(ui, "Words.")
         with monkeypatch.context() as patch:
             patch.setattr(Drafts, "create", fail)
             await ui.press("ctrl+s")
-            await until(ui, "Copydesk did not expect this: RuntimeError('a flat tyre').")
+            await wait_for_text(ui, "Copydesk did not expect this: RuntimeError('a flat tyre').")
         await ui.press("ctrl+s")
-        await until(ui, "The draft is made")
+        await wait_for_text(ui, "The draft is made")
 
 
 async def test_saving_text_ignores_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.05)
+    monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 0.05)
     gate = Gate(monkeypatch, Drafts, "change")
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         await review.press("e", "ctrl+end", *" Really.")
-        await press(review, "ctrl+s", "x", "y", "escape", "ctrl+s")
-        await asked(review, "It is being saved")
+        await press_keys(review, "ctrl+s", "x", "y", "escape", "ctrl+s")
+        await wait_for_prompt(review, "It is being saved")
         gate.open.set()
-        await gone(review, "It is being saved")
+        await wait_until_absent(review, "It is being saved")
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text} Really."
         assert len(review.app.screen_stack) == 1
-        assert gate.came == 1
+        assert gate.calls == 1
         await review.press("e", "ctrl+end", "!")
         assert f"{first.text} Really.!" in review.text
 
 
 async def test_leaving_during_connect_cancels_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.05)
+    monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 0.05)
     gate = Gate(monkeypatch, Accounts, "connect")
-    async with on_setup(tmp_path) as ui:
+    async with open_setup(tmp_path) as ui:
         await ui.press("n", *["j"] * 11, "enter")
-        await until(ui, "Connect an account of keyed")
-        await answer(ui, "me\topen\n")
-        await press(ui, "escape")
-        assert gate.came == 1
+        await wait_for_text(ui, "Connect an account of keyed")
+        await type_answer(ui, "me\topen\n")
+        await press_keys(ui, "escape")
+        assert gate.calls == 1
         gate.open.set()
-        await until(ui, "It was left before it was done")
-    async with setup_desk(tmp_path) as desk:
+        await wait_for_text(ui, "It was left before it was done")
+    async with open_setup_desk(tmp_path) as desk:
         assert not await desk.accounts.list()
 
 
 async def test_leaving_during_save_reports_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.05)
+    monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 0.05)
     gate = Gate(monkeypatch, Sources, "create")
-    async with on_setup(tmp_path, key="3") as ui:
+    async with open_setup(tmp_path, key="3") as ui:
         await ui.press("n")
-        await write(ui, "https://one.example/feed")
-        await press(ui, "ctrl+s", "escape", "escape")
-        await asked(ui, "It is being saved")
+        await type_text(ui, "https://one.example/feed")
+        await press_keys(ui, "ctrl+s", "escape", "escape")
+        await wait_for_prompt(ui, "It is being saved")
         gate.open.set()
-        await until(ui, "Added ")
+        await wait_for_text(ui, "Added ")
 
 
 async def test_leaving_during_test_fetch_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(monkeypatch, Sources, "try_out")
-    async with on_setup(tmp_path, key="3") as ui:
+    async with open_setup(tmp_path, key="3") as ui:
         await ui.press("n")
-        await write(ui, "https://one.example/feed")
-        await press(ui, "enter")
-        await asked(ui, "Reading it …")
-        await press(ui, "escape", "escape")
+        await type_text(ui, "https://one.example/feed")
+        await press_keys(ui, "enter")
+        await wait_for_prompt(ui, "Reading it …")
+        await press_keys(ui, "escape", "escape")
         await ui.wait()  # would never return while the source is being fetched
         assert len(ui.app.screen_stack) == 1
-        assert gate.came == 1
+        assert gate.calls == 1
 
 
 @pytest.mark.parametrize(
     ("screen", "keys"), [("1", ["c", *["tab"] * 2]), ("6", ["j", "e", *["tab"] * 10]), ("3", ["n"])]
 )
 async def test_pasted_escape_sequences_are_removed(tmp_path: Path, screen: str, keys: list[str]) -> None:
-    async with on_setup(tmp_path, furnished, key=screen) as ui:
+    async with open_setup(tmp_path, add_sample_setup, key=screen) as ui:
         await ui.press(*keys)
         line = ui.app.focused
         assert isinstance(line, Input)
-        await write(ui, "ab")
+        await type_text(ui, "ab")
         await ui.press("left")
         ui.app.post_message(Paste("x\x1b[2Jy"))
         await ui.wait()
-        await write(ui, "z")
+        await type_text(ui, "z")
         assert line.value == "axyzb"

@@ -9,110 +9,110 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.strip import Strip
 
-from copydesk.tui.layout import Paragraph, plain
-from copydesk.tui.styles import sheet
+from copydesk.tui.layout import Paragraph, paragraph
+from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.drawn import THUMB
-from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.ink import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 
 
-class Watched(Page):
+class RecordingPage(Page):
     """A page that records the numbers of the lines it rendered."""
 
     def __init__(self) -> None:
         super().__init__(id="page")
-        self.asked: list[int] = []
+        self.rendered_lines: list[int] = []
 
     def render_line(self, y: int) -> Strip:
-        self.asked.append(y)
+        self.rendered_lines.append(y)
         return super().render_line(y)
 
 
-class Alone(Screen[None]):
+class PageScreen(Screen[None]):
     """A screen with nothing but a page."""
 
-    COMPONENT_CLASSES = INK
+    COMPONENT_CLASSES = ROLE_CLASSES
 
     def compose(self) -> ComposeResult:
-        yield Watched()
+        yield RecordingPage()
 
 
-class Bare(App[None]):
+class PageApp(App[None]):
     """An app with that one screen."""
 
-    CSS_PATH = [sheet("base.tcss")]
+    CSS_PATH = [stylesheet_path("base.tcss")]
 
     def get_default_screen(self) -> Screen[None]:
-        return Alone()
+        return PageScreen()
 
 
 @asynccontextmanager
-async def a_page(lines: int, size: tuple[int, int] = (40, 12)) -> AsyncIterator[tuple[Watched, Pilot[None]]]:
+async def page_with_lines(lines: int, size: tuple[int, int] = (40, 12)) -> AsyncIterator[tuple[RecordingPage, Pilot[None]]]:
     """Yield a painted page of `lines` lines, its record empty."""
-    app = Bare()
+    app = PageApp()
     async with app.run_test(size=size) as pilot:
-        page = app.screen.query_one(Watched)
-        page.show(numbered(lines))
+        page = app.screen.query_one(RecordingPage)
+        page.show(numbered_lines(lines))
         await pilot.pause()
-        page.asked.clear()
+        page.rendered_lines.clear()
         yield page, pilot
 
 
-def numbered(count: int, role: str = "") -> Sequence[Paragraph]:
-    return [plain(f"line {number}", role) for number in range(count)]
+def numbered_lines(count: int, role: str = "") -> Sequence[Paragraph]:
+    return [paragraph(f"line {number}", role) for number in range(count)]
 
 
-def shown(page: Watched) -> list[str]:
+def visible_lines(page: RecordingPage) -> list[str]:
     """Return the page's lines on the screen."""
     lines = [line.text.rstrip(f" {THUMB}") for line in page.render_lines(page.outer_size.region)]
     return [line.strip() for line in lines[page.gutter.top :]]
 
 
 async def test_appended_line_renders_only_itself() -> None:
-    async with a_page(4) as (page, pilot):
-        page.show([*numbered(4), plain("more")])
+    async with page_with_lines(4) as (page, pilot):
+        page.show([*numbered_lines(4), paragraph("more")])
         await pilot.pause()
-        assert page.asked == [4]
-        assert shown(page)[:6] == ["line 0", "line 1", "line 2", "line 3", "more", ""]
+        assert page.rendered_lines == [4]
+        assert visible_lines(page)[:6] == ["line 0", "line 1", "line 2", "line 3", "more", ""]
 
 
 async def test_removed_lines_are_cleared() -> None:
-    async with a_page(4) as (page, pilot):
-        page.show(numbered(2))
+    async with page_with_lines(4) as (page, pilot):
+        page.show(numbered_lines(2))
         await pilot.pause()
-        assert page.asked == [2, 3]
-        assert shown(page)[:4] == ["line 0", "line 1", "", ""]
+        assert page.rendered_lines == [2, 3]
+        assert visible_lines(page)[:4] == ["line 0", "line 1", "", ""]
 
 
 async def test_style_change_rerenders_line() -> None:
-    async with a_page(3) as (page, pilot):
-        page.show([*numbered(2), plain("line 2", "bad")])
+    async with page_with_lines(3) as (page, pilot):
+        page.show([*numbered_lines(2), paragraph("line 2", "bad")])
         await pilot.pause()
-        assert page.asked == [2]
+        assert page.rendered_lines == [2]
 
 
 async def test_unchanged_page_renders_nothing() -> None:
-    async with a_page(3) as (page, pilot):
-        page.show(numbered(3))
-        page.show([Paragraph(Content("line 0")), *numbered(3)[1:]])
+    async with page_with_lines(3) as (page, pilot):
+        page.show(numbered_lines(3))
+        page.show([Paragraph(Content("line 0")), *numbered_lines(3)[1:]])
         await pilot.pause()
-        assert page.asked == []
+        assert page.rendered_lines == []
 
 
 async def test_scrolling_renders_visible_lines() -> None:
-    async with a_page(40) as (page, pilot):
+    async with page_with_lines(40) as (page, pilot):
         page.action_move(3)
         await pilot.pause()
-        assert shown(page)[0] == "line 3"
-        assert sorted(set(page.asked)) == list(range(page.size.height))
+        assert visible_lines(page)[0] == "line 3"
+        assert sorted(set(page.rendered_lines)) == list(range(page.size.height))
 
 
 async def test_resize_and_theme_rerender_everything() -> None:
-    async with a_page(4) as (page, pilot):
+    async with page_with_lines(4) as (page, pilot):
         await pilot.resize_terminal(30, 10)
         await pilot.pause()
-        assert set(page.asked) >= set(range(page.size.height))
-        page.asked.clear()
+        assert set(page.rendered_lines) >= set(range(page.size.height))
+        page.rendered_lines.clear()
         page.app.theme = "textual-light"
         await pilot.pause()
-        assert set(page.asked) >= set(range(page.size.height))
+        assert set(page.rendered_lines) >= set(range(page.size.height))

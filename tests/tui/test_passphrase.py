@@ -7,74 +7,74 @@ import pytest
 
 from copydesk.desk.accounts import Accounts
 from copydesk.errors import NotFoundError
-from copydesk.tui.modals.ask import LineScreen
-from copydesk.tui.modals.hold import HoldScreen
-from copydesk.tui.passphrase import passphrase
-from held_answers import so
-from setup_screen import answer, asked, on_setup, setup_desk
-from tui_fixtures import FakeDesk, Seen, on_screen
+from copydesk.tui.modals.ask import PromptDialog
+from copydesk.tui.modals.hold import WaitDialog
+from copydesk.tui.passphrase import prompt_passphrase
+from held_answers import wait_until
+from setup_screen import type_answer, wait_for_prompt, open_setup, open_setup_desk
+from tui_fixtures import FakeDesk, ConsoleDriver, open_console
 
-KNOWN = "The passphrase of the keys"
+PROMPT = "The passphrase of the keys"
 
 
-async def nothing_but(seen: Seen, count: int) -> None:
+async def wait_for_screens(ui: ConsoleDriver, count: int) -> None:
     """Wait until the stack holds `count` screens."""
-    await so(lambda: len(seen.app.screen_stack) == count, lambda: seen._pilot.pause(0.01))
+    await wait_until(lambda: len(ui.app.screen_stack) == count, lambda: ui.pilot.pause(0.01))
 
 
 async def test_prompt_waits_while_dialog_has_input() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        await ui.app.push_screen(LineScreen("Why?"))
-        prompt = asyncio.create_task(passphrase(ui.app, new=False))
-        await answer(ui, "because")
+    async with open_console(FakeDesk(3)) as ui:
+        await ui.app.push_screen(PromptDialog("Why?"))
+        prompt = asyncio.create_task(prompt_passphrase(ui.app, new=False))
+        await type_answer(ui, "because")
         assert ui.toasts == ["The keys to your accounts are locked. The passphrase is asked for when this is closed."]
         assert "because" in ui.text
-        await answer(ui, "\n")
-        await asked(ui, KNOWN)
-        await answer(ui, "words\n")
+        await type_answer(ui, "\n")
+        await wait_for_prompt(ui, PROMPT)
+        await type_answer(ui, "words\n")
         assert await prompt == "words"
 
 
 async def test_prompt_waits_while_search_has_input() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
+    async with open_console(FakeDesk(3)) as ui:
         await ui.press("slash")
-        prompt = asyncio.create_task(passphrase(ui.app, new=False))
-        await answer(ui, "feeds")
-        assert KNOWN not in ui.text
-        await ui._pilot.press("enter")
-        await asked(ui, KNOWN)
-        await answer(ui, "words\n")
+        prompt = asyncio.create_task(prompt_passphrase(ui.app, new=False))
+        await type_answer(ui, "feeds")
+        assert PROMPT not in ui.text
+        await ui.pilot.press("enter")
+        await wait_for_prompt(ui, PROMPT)
+        await type_answer(ui, "words\n")
         assert await prompt == "words"
 
 
 async def test_prompt_opens_over_wait_dialog() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        wait_dialog = HoldScreen("Opening …")
+    async with open_console(FakeDesk(3)) as ui:
+        wait_dialog = WaitDialog("Opening …")
         await ui.app.push_screen(wait_dialog)
-        prompt = asyncio.create_task(passphrase(ui.app, new=False))
-        await asked(ui, KNOWN)
-        wait_dialog.let_go()
-        await answer(ui, "words\n")
+        prompt = asyncio.create_task(prompt_passphrase(ui.app, new=False))
+        await wait_for_prompt(ui, PROMPT)
+        wait_dialog.finish()
+        await type_answer(ui, "words\n")
         assert await prompt == "words"
-        await nothing_but(ui, 1)
+        await wait_for_screens(ui, 1)
 
 
 async def test_prompt_closes_when_caller_is_cancelled() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        prompt = asyncio.create_task(passphrase(ui.app, new=False))
-        await asked(ui, KNOWN)
+    async with open_console(FakeDesk(3)) as ui:
+        prompt = asyncio.create_task(prompt_passphrase(ui.app, new=False))
+        await wait_for_prompt(ui, PROMPT)
         prompt.cancel()
-        await nothing_but(ui, 1)
+        await wait_for_screens(ui, 1)
 
 
 async def test_exiting_console_answers_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers: list[str] = []
 
-    async with setup_desk(tmp_path) as desk:
+    async with open_setup_desk(tmp_path) as desk:
         await desk.accounts.connect("keyed", {"handle": "harbour", "password": "open"})
-    async with asyncio.timeout(60), on_setup(tmp_path) as ui:
+    async with asyncio.timeout(60), open_setup(tmp_path) as ui:
         assert ui.app.desk is not None
-        request_passphrase = ui.app.desk.ground.ask
+        request_passphrase = ui.app.desk.ctx.ask_passphrase
         assert request_passphrase is not None
 
         async def remove(*_: object) -> None:
@@ -82,14 +82,14 @@ async def test_exiting_console_answers_prompt(tmp_path: Path, monkeypatch: pytes
             raise NotFoundError("It was refused.")
 
         monkeypatch.setattr(Accounts, "remove", remove)
-        await ui._pilot.press("D", "y")
-        await asked(ui, KNOWN)
+        await ui.pilot.press("D", "y")
+        await wait_for_prompt(ui, PROMPT)
         ui.app.exit(0)
     assert answers == [""]
 
 
 async def test_exiting_console_cancels_hung_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.asking.LAST_WRITES", 0.05)
+    monkeypatch.setattr("copydesk.tui.asking.WRITE_TIMEOUT", 0.05)
     cancelled: list[str] = []
 
     async def hang(name: str) -> None:
@@ -98,8 +98,8 @@ async def test_exiting_console_cancels_hung_write(monkeypatch: pytest.MonkeyPatc
         finally:
             cancelled.append(name)
 
-    async with asyncio.timeout(60), on_screen(FakeDesk(3)) as ui:
-        ui.app.carry_out(lambda _: hang("first"))
-        ui.app.carry_out(lambda _: hang("second"))
+    async with asyncio.timeout(60), open_console(FakeDesk(3)) as ui:
+        ui.app.enqueue_write(lambda _: hang("first"))
+        ui.app.enqueue_write(lambda _: hang("second"))
         ui.app.exit(0)
     assert cancelled == ["first"]

@@ -15,13 +15,13 @@ from copydesk.errors import (
     StoreError,
     WriterError,
 )
-from copydesk.jobs import Said
+from copydesk.jobs import JobMessage
 from copydesk.tui import desk_app, saying
 from copydesk.tui.app import Console
-from desk_fixtures import THREE, TWO, Watch, Web, add, open_at
-from setup_screen import until
-from sources_on_screen import console_at, small_web
-from tui_fixtures import NOW, FakeDesk, Seen, on_screen, settled, under_way
+from desk_fixtures import URL_THREE, URL_TWO, Watch, FakeWeb, create_source, open_desk_at
+from setup_screen import wait_for_text
+from sources_on_screen import make_sources_console, sample_web
+from tui_fixtures import NOW, FakeDesk, ConsoleDriver, open_console, wait_until_idle, partial_progress
 
 LINES = {
     120: "Copydesk  1 Review  2 Schedule  3 Sources  4 Experiments  5 Engagement  6 Setup{}2 problems Ctrl+l",
@@ -30,48 +30,48 @@ LINES = {
 }
 
 
-class Troubled(FakeDesk):
+class FailingDesk(FakeDesk):
     """A desk whose `changes` raises these errors one after another, then returns 0."""
 
-    def __init__(self, *troubles: Exception) -> None:
+    def __init__(self, *errors: Exception) -> None:
         super().__init__(3)
-        self.troubles = list(troubles)
+        self.errors = list(errors)
 
-    async def changes(self) -> int:
-        if self.troubles:
-            raise self.troubles.pop(0)
+    async def change_counter(self) -> int:
+        if self.errors:
+            raise self.errors.pop(0)
         return 0
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_watch_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Poll for changes without delay."""
-    monkeypatch.setattr(desk_app, "LOOK", 0.001)
+    monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.001)
 
 
 @asynccontextmanager
-async def on_desk(home: Path, web: Web) -> AsyncIterator[Seen]:
+async def on_desk(home: Path, web: FakeWeb) -> AsyncIterator[ConsoleDriver]:
     """Open the console of the desk in `home`."""
-    app = console_at(home, web)
+    app = make_sources_console(home, web)
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
-        await settled(pilot)
-        yield Seen(app, pilot)
+        await wait_until_idle(pilot)
+        yield ConsoleDriver(app, pilot)
 
 
-async def click(seen: Seen, words: str) -> None:
+async def click(ui: ConsoleDriver, text: str) -> None:
     """Click on `text` in the top line."""
-    await seen._pilot.click(offset=(seen.lines[0].index(words), 0))
-    await seen.wait()
+    await ui.pilot.click(offset=(ui.lines[0].index(text), 0))
+    await ui.wait()
 
 
 @pytest.mark.parametrize("width", LINES)
 async def test_problems_are_counted_at_any_width(width: int) -> None:
-    async with on_screen(FakeDesk(3), size=(width, 24)) as ui:
+    async with open_console(FakeDesk(3), size=(width, 24)) as ui:
         assert "problem" not in ui.lines[0]
         ui.app.notify("All is well.")
         ui.app.notify("Look out.", severity="warning")
-        ui.app.complain(WriterError("This failed."))
-        ui.app.complain(WriterError("That failed."))
+        ui.app.notify_error(WriterError("This failed."))
+        ui.app.notify_error(WriterError("That failed."))
         await ui.wait()
         gap = width - 2 - len(LINES[width].format(""))
         assert ui.lines[0].strip() == LINES[width].format(" " * gap)
@@ -79,15 +79,15 @@ async def test_problems_are_counted_at_any_width(width: int) -> None:
 
 @pytest.mark.parametrize("error", [ConflictError("Not now."), InvalidError(), NotFoundError("It is gone.")], ids=repr)
 async def test_refused_request_is_no_problem(error: CopydeskError) -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        ui.app.complain(error)
+    async with open_console(FakeDesk(3)) as ui:
+        ui.app.notify_error(error)
         await ui.wait()
         assert "problem" not in ui.lines[0]
         assert [toast.severity for toast in ui.app._notifications] == ["warning"]
 
 
 async def test_toasts_close_on_screen_change() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
+    async with open_console(FakeDesk(3)) as ui:
         for key in ("question_mark", "2"):
             ui.app.notify("All is well.")
             await ui.wait()
@@ -101,36 +101,36 @@ async def test_toasts_close_on_screen_change() -> None:
 async def test_toast_timeout_depends_on_size(
     size: tuple[int, int], seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saying, "BRIEFLY", 400)
+    monkeypatch.setattr(saying, "SHORT_TIMEOUT", 400)
     monkeypatch.setattr(Console, "NOTIFICATION_TIMEOUT", 500)
-    async with on_screen(FakeDesk(3), size=size) as ui:
+    async with open_console(FakeDesk(3), size=size) as ui:
         ui.app.notify("All is well.")
-        ui.app.say("Approved.")
+        ui.app.notify_latest("Approved.")
         await ui.wait()
         assert [toast.timeout for toast in ui.app._notifications] == [seconds, seconds]
 
 
 async def test_reading_log_resets_counter() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        ui.app.complain(WriterError("This failed."))
+    async with open_console(FakeDesk(3)) as ui:
+        ui.app.notify_error(WriterError("This failed."))
         await ui.wait()
         assert "1 problem Ctrl+l" in ui.lines[0]
         await ui.press("ctrl+l", "q")
         assert "problem" not in ui.lines[0]
-        ui.app.complain(WriterError("That failed."))
+        ui.app.notify_error(WriterError("That failed."))
         await ui.wait()
         assert "1 problem Ctrl+l" in ui.lines[0]
 
 
 async def test_repeated_error_is_one_problem() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
+    async with open_console(FakeDesk(3)) as ui:
         for _ in range(3):
-            ui.app.complain(WriterError("This failed."))
+            ui.app.notify_error(WriterError("This failed."))
         await ui.wait()
         assert "1 problem Ctrl+l" in ui.lines[0]
         assert ui.toasts == ["This failed."]
         ui.app.clear_notifications()
-        ui.app.complain(WriterError("This failed."))
+        ui.app.notify_error(WriterError("This failed."))
         await ui.wait()
         assert ui.toasts == ["This failed."]
         assert "1 problem Ctrl+l" in ui.lines[0]
@@ -140,9 +140,9 @@ async def test_repeated_error_is_one_problem() -> None:
 
 
 async def test_counter_is_shared_by_screens(tmp_path: Path) -> None:
-    async with on_desk(tmp_path, small_web()) as ui:
+    async with on_desk(tmp_path, sample_web()) as ui:
         await ui.press("3", "1")
-        ui.app.complain(WriterError("This failed."))
+        ui.app.notify_error(WriterError("This failed."))
         await ui.press("3")
         assert "1 problem Ctrl+l" in ui.lines[0]
         await ui.press("ctrl+l", "q", "1")
@@ -151,8 +151,8 @@ async def test_counter_is_shared_by_screens(tmp_path: Path) -> None:
 
 async def test_click_on_counter_opens_log(tmp_path: Path) -> None:
     """A click on a screen's name opens that screen."""
-    async with on_desk(tmp_path, small_web()) as ui:
-        ui.app.complain(WriterError("This failed."))
+    async with on_desk(tmp_path, sample_web()) as ui:
+        ui.app.notify_error(WriterError("This failed."))
         ui.app.clear_notifications()
         await ui.wait()
         await click(ui, "1 problem")
@@ -168,11 +168,11 @@ async def test_click_on_counter_opens_log(tmp_path: Path) -> None:
 
 async def test_run_progress_precedes_counter() -> None:
     desk = FakeDesk(3)
-    desk.pipeline.steps = under_way()
-    async with on_screen(desk, size=(80, 24)) as ui:
+    desk.pipeline.progress = partial_progress()
+    async with open_console(desk, size=(80, 24)) as ui:
         await ui.press("P")
         assert ui.lines[0].endswith("  2  3  4  5  6" + "rank 14/41".rjust(45))
-        ui.app.complain(WriterError("This failed."))
+        ui.app.notify_error(WriterError("This failed."))
         await ui.wait()
         assert ui.lines[0].endswith("rank 14/41  1 problem Ctrl+l")
         await ui.resize(44, 24)
@@ -183,52 +183,52 @@ async def test_run_progress_precedes_counter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("message", "problem"),
     [
-        (Said(at=NOW, job="posting", text="a draft to the harbour: it was refused", failed=True), True),
-        (Said(at=NOW, job="missed", text="1 draft missed: nothing was sent"), True),
-        (Said(at=NOW, job="posting", text="a draft to the harbour: Posted"), False),
+        (JobMessage(at=NOW, job="posting", text="a draft to the harbour: it was refused", failed=True), True),
+        (JobMessage(at=NOW, job="missed", text="1 draft missed: nothing was sent"), True),
+        (JobMessage(at=NOW, job="posting", text="a draft to the harbour: Posted"), False),
     ],
     ids=["a delivery that failed", "a draft that was missed", "a delivery that went well"],
 )
-async def test_background_failures_are_counted(said: Said, problem: bool) -> None:
-    async with on_screen(FakeDesk(3)) as ui:
-        ui.app._hear(said)
+async def test_background_failures_are_counted(message: JobMessage, problem: bool) -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        ui.app._handle_job_message(message)
         await ui.wait()
         assert ("1 problem" in ui.lines[0]) is problem
         assert bool(ui.toasts) is problem
 
 
-async def test_failing_source_is_counted_once(tmp_path: Path, at_once: None) -> None:
-    web = small_web()
-    async with open_at(tmp_path, web, Watch()) as desk:
-        await add(desk, THREE, name="Gone before")
-        await add(desk, TWO, name="Second Site")
+async def test_failing_source_is_counted_once(tmp_path: Path, no_watch_delay: None) -> None:
+    web = sample_web()
+    async with open_desk_at(tmp_path, web, Watch()) as desk:
+        await create_source(desk, URL_THREE, name="Gone before")
+        await create_source(desk, URL_TWO, name="Second Site")
         await desk.pipeline.run()
     async with on_desk(tmp_path, web) as ui:
         assert "problem" not in ui.lines[0]
-        web.cut(TWO)
+        web.disconnect(URL_TWO)
         await ui.press("P")
-        await until(ui, "1 problem Ctrl+l")
+        await wait_for_text(ui, "1 problem Ctrl+l")
         await ui.press("ctrl+l")
         assert "Second Site could not be read." in ui.text
         assert "Gone before" not in ui.text
 
 
-async def test_database_error_is_reported_once_until_it_changes(at_once: None) -> None:
-    desk = Troubled(StoreBusyError(), StoreBusyError(), StoreBusyError(), StoreError("The database is gone."))
-    async with on_screen(desk) as ui:
-        await until(ui, "2 problems")
-        assert not desk.troubles
+async def test_database_error_is_reported_once_until_it_changes(no_watch_delay: None) -> None:
+    desk = FailingDesk(StoreBusyError(), StoreBusyError(), StoreBusyError(), StoreError("The database is gone."))
+    async with open_console(desk) as ui:
+        await wait_for_text(ui, "2 problems")
+        assert not desk.errors
         assert ui.toasts == []
         await ui.press("ctrl+l")
         assert ui.text.count("The database is gone.") == 1
 
 
-async def test_change_watch_survives_unexpected_error(at_once: None) -> None:
-    desk = Troubled(ValueError("a bad row"), StoreError("The database is gone."))
-    async with on_screen(desk) as ui:
-        await until(ui, "2 problems")
+async def test_change_watch_survives_unexpected_error(no_watch_delay: None) -> None:
+    desk = FailingDesk(ValueError("a bad row"), StoreError("The database is gone."))
+    async with open_console(desk) as ui:
+        await wait_for_text(ui, "2 problems")
         await ui.press("ctrl+l")
         assert "Copydesk did not expect this: ValueError('a bad row')." in ui.text
         assert "The database is gone." in ui.text
@@ -236,8 +236,8 @@ async def test_change_watch_survives_unexpected_error(at_once: None) -> None:
 
 async def test_open_error_is_problem() -> None:
     desk = FakeDesk(0)
-    desk.trouble = StoreBusyError(hint="Is Copydesk open elsewhere?")
-    async with on_screen(desk) as ui:
+    desk.open_error = StoreBusyError(hint="Is Copydesk open elsewhere?")
+    async with open_console(desk) as ui:
         assert "1 problem Ctrl+l" in ui.lines[0]
         await ui.press("ctrl+l")
         assert "E 2026-02-11 09:30 UTC" in ui.text

@@ -9,87 +9,87 @@ from copydesk.errors import CopydeskError
 from copydesk.model.posting import Preview, PreviewPart
 from copydesk.tui.messages import DeskChanged
 from copydesk.tui.screens import review
-from held_answers import so
-from tui_fixtures import FakeDesk, FakePosting, Seen, on_screen
+from held_answers import wait_until
+from tui_fixtures import FakeDesk, FakePosting, ConsoleDriver, open_console
 
 
-class Places(FakePosting):
+class FakePreviews(FakePosting):
     """Previews of one account, which a test can delay, fail or empty."""
 
     def __init__(self) -> None:
         self.account = "bluesky:first.example"
-        self.asked: list[str] = []
-        self.fails_for = ""
-        self.none = False
-        self.answer = asyncio.Event()
-        self.answer.set()
+        self.requested_texts: list[str] = []
+        self.failing_text = ""
+        self.empty = False
+        self.release = asyncio.Event()
+        self.release.set()
 
-    async def preview(self, *asked: Any, **_: object) -> tuple[Preview, ...]:  # type: ignore[override]
+    async def preview(self, *args: Any, **_: object) -> tuple[Preview, ...]:  # type: ignore[override]
         """Return one preview once `release` is set."""
-        text, account = asked[0], self.account
-        self.asked.append(text)
-        await self.answer.wait()
-        if text == self.fails_for:
+        text, account = args[0], self.account
+        self.requested_texts.append(text)
+        await self.release.wait()
+        if text == self.failing_text:
             raise CopydeskError("This cannot be previewed.")
-        if self.none:
+        if self.empty:
             return ()
         part = PreviewPart(text=text, length=12, limit=300)
         return (Preview(account=account, platform="bluesky", connected=True, parts=(part,)),)
 
 
-def desk(count: int) -> tuple[FakeDesk, Places]:
+def make_desk(count: int) -> tuple[FakeDesk, FakePreviews]:
     """Return a desk with `count` drafts, and its previews."""
-    fake, previews = FakeDesk(count), Places()
+    fake, previews = FakeDesk(count), FakePreviews()
     fake.posting = previews
     return fake, previews
 
 
-async def written(seen: Seen) -> None:
+async def notify_change(ui: ConsoleDriver) -> None:
     """Let the console notice a write of another process."""
-    seen.app.changes += 1
-    seen.app.screen.post_message(DeskChanged())
-    await seen.wait()
+    ui.app.change_count += 1
+    ui.app.screen.post_message(DeskChanged())
+    await ui.wait()
 
 
 async def test_next_draft_is_displayed_from_cache() -> None:
-    fake, previews = desk(5)
-    async with on_screen(fake) as ui:
+    fake, previews = make_desk(5)
+    async with open_console(fake) as ui:
         await ui.press("j")
         first = ui.text
-        previews.answer.clear()
+        previews.release.clear()
         ui.app.simulate_key("j")
-        await so(lambda: ui.app.screen.queue.cursor == 2 and ui.text != first, ui._pilot.pause)
+        await wait_until(lambda: ui.app.screen.queue.cursor == 2 and ui.text != first, ui.pilot.pause)
         assert "bluesky:first.example" in ui.text
         assert fake.drafts.items["item-2"].entry.url in ui.text
-        previews.answer.set()
+        previews.release.set()
 
 
 async def test_moving_up_preloads_previous_draft() -> None:
-    fake, previews = desk(9)
-    async with on_screen(fake) as ui:
+    fake, previews = make_desk(9)
+    async with open_console(fake) as ui:
         await ui.press("G", "k")
         cursor = ui.app.screen.queue.cursor
-        assert previews.asked[-1] == fake.drafts.all[cursor - 1].text
+        assert previews.requested_texts[-1] == fake.drafts.all[cursor - 1].text
 
 
 async def test_skipped_drafts_are_not_loaded() -> None:
-    fake, previews = desk(60)
-    async with on_screen(fake) as ui:
-        previews.answer.clear()
+    fake, previews = make_desk(60)
+    async with open_console(fake) as ui:
+        previews.release.clear()
         for _ in range(40):
             ui.app.screen.queue.action_move(1)
-        await so(lambda: ui.app.screen.queue.cursor == 40, ui._pilot.pause)
-        previews.answer.set()
+        await wait_until(lambda: ui.app.screen.queue.cursor == 40, ui.pilot.pause)
+        previews.release.set()
         await ui.wait()
-        assert len(previews.asked) < 10
+        assert len(previews.requested_texts) < 10
         assert "bluesky:first.example" in ui.text
 
 
 async def test_change_invalidates_preloaded_data() -> None:
-    fake, previews = desk(5)
-    async with on_screen(fake) as ui:
+    fake, previews = make_desk(5)
+    async with open_console(fake) as ui:
         previews.account = "bluesky:other.example"
-        await written(ui)
+        await notify_change(ui)
         assert "bluesky:other.example" in ui.text
         await ui.press("j")
         assert "bluesky:other.example" in ui.text
@@ -97,9 +97,9 @@ async def test_change_invalidates_preloaded_data() -> None:
 
 
 async def test_preload_error_is_reported_when_displayed() -> None:
-    fake, previews = desk(5)
-    previews.fails_for = fake.drafts.all[2].text
-    async with on_screen(fake) as ui:
+    fake, previews = make_desk(5)
+    previews.failing_text = fake.drafts.all[2].text
+    async with open_console(fake) as ui:
         await ui.press("j")
         assert ui.toasts == []
         await ui.press("j")
@@ -107,31 +107,31 @@ async def test_preload_error_is_reported_when_displayed() -> None:
 
 
 async def test_unchanged_preview_does_not_repaint() -> None:
-    fake, previews = desk(5)
-    async with on_screen(fake) as ui:
+    fake, previews = make_desk(5)
+    async with open_console(fake) as ui:
         updates: list[object] = []
         ui.app.screen.draft_pane.show_more = updates.append
-        count = len(previews.asked)
-        await written(ui)
-        assert len(previews.asked) == count + 2
+        count = len(previews.requested_texts)
+        await notify_change(ui)
+        assert len(previews.requested_texts) == count + 2
         assert not updates
         previews.account = "bluesky:other.example"
-        await written(ui)
+        await notify_change(ui)
         assert len(updates) == 1
 
 
 async def test_removed_previews_leave_page() -> None:
-    fake, previews = desk(5)
-    async with on_screen(fake) as ui:
-        previews.none = True
-        await written(ui)
+    fake, previews = make_desk(5)
+    async with open_console(fake) as ui:
+        previews.empty = True
+        await notify_change(ui)
         assert "bluesky:first.example" not in ui.text
 
 
 async def test_preloading_keeps_displayed_items(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(review, "_KEPT_ITEMS", 4)
-    fake, _ = desk(12)
-    async with on_screen(fake) as ui:
+    monkeypatch.setattr(review, "_ITEM_CACHE_SIZE", 4)
+    fake, _ = make_desk(12)
+    async with open_console(fake) as ui:
         screen = ui.app.screen
         for key in "jjjjjjjjjkkkkkkk":
             await ui.press(key)

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from copydesk.tui import desk_app, responsive
-from copydesk.tui.responsive import Responsive
-from copydesk.turns import TURN
-from tui_fixtures import FakeDesk, console, settled
+from copydesk.tui.responsive import GcTuning
+from copydesk.turns import SWITCH_INTERVAL
+from tui_fixtures import FakeDesk, make_console, wait_until_idle
 
 
 @pytest.fixture
-def looks() -> Iterator[list[int]]:
+def gc_generations() -> Iterator[list[int]]:
     """Return the list of collected generations."""
     generations: list[int] = []
 
@@ -27,33 +27,33 @@ def looks() -> Iterator[list[int]]:
     gc.callbacks.remove(record)
 
 
-def gather_some() -> None:
+def make_full_collection_due() -> None:
     """Run enough young collections that a full one is due."""
-    for _ in range(responsive.MIDDLE + 2):
+    for _ in range(responsive.MIDDLE_THRESHOLD + 2):
         gc.collect(1)
 
 
 def test_console_is_busy_shortly_after_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0)
-    tuning = Responsive()
-    tuning.pressed()
-    assert not tuning.calm
-    monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0 + responsive.CALM + 0.1)
-    assert tuning.calm
+    tuning = GcTuning()
+    tuning.record_key()
+    assert not tuning.is_idle
+    monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0 + responsive.IDLE_AFTER + 0.1)
+    assert tuning.is_idle
 
 
-def test_old_garbage_triggers_full_collection(looks: list[int]) -> None:
-    gather_some()
-    looks.clear()
-    Responsive().look()
-    assert looks == [2]
+def test_old_garbage_triggers_full_collection(gc_generations: list[int]) -> None:
+    make_full_collection_due()
+    gc_generations.clear()
+    GcTuning().collect()
+    assert gc_generations == [2]
 
 
-def test_no_garbage_triggers_no_collection(looks: list[int]) -> None:
+def test_no_garbage_triggers_no_collection(gc_generations: list[int]) -> None:
     gc.collect()
-    looks.clear()
-    Responsive().look()
-    assert looks == []
+    gc_generations.clear()
+    GcTuning().collect()
+    assert gc_generations == []
 
 
 async def test_idle_console_releases_resources(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,57 +66,57 @@ async def test_idle_console_releases_resources(monkeypatch: pytest.MonkeyPatch) 
         return True
 
     monkeypatch.setattr(desk, "rest", rest)
-    monkeypatch.setattr(desk_app, "give_back", lambda: loop.call_soon_threadsafe(released.set))
-    monkeypatch.setattr(desk_app, "LOOK", 0.01)
-    monkeypatch.setattr(responsive, "CALM", 600.0)
-    app = console(desk)
+    monkeypatch.setattr(desk_app, "trim_memory", lambda: loop.call_soon_threadsafe(released.set))
+    monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.01)
+    monkeypatch.setattr(responsive, "IDLE_AFTER", 600.0)
+    app = make_console(desk)
     async with app.run_test() as pilot:
-        app._responsive.pressed()
-        await settled(pilot)
+        app._gc_tuning.record_key()
+        await wait_until_idle(pilot)
         assert not idle.is_set()
-        monkeypatch.setattr(responsive, "CALM", 0.0)
+        monkeypatch.setattr(responsive, "IDLE_AFTER", 0.0)
         await asyncio.wait_for(released.wait(), 60)
 
 
 async def test_busy_resources_are_not_reopened(monkeypatch: pytest.MonkeyPatch) -> None:
     desk = FakeDesk()
-    looks, rests = 0, 0
+    polls, idle_calls = 0, 0
     enough_polls = asyncio.Event()
 
     async def changes() -> int:
-        nonlocal looks
-        looks += 1
-        if looks > 20:
+        nonlocal polls
+        polls += 1
+        if polls > 20:
             enough_polls.set()
         return 0
 
     async def rest() -> bool:
-        nonlocal rests
-        rests += 1
+        nonlocal idle_calls
+        idle_calls += 1
         return False
 
     monkeypatch.setattr(desk, "changes", changes)
     monkeypatch.setattr(desk, "rest", rest)
-    monkeypatch.setattr(desk_app, "LOOK", 0.0)
-    monkeypatch.setattr(desk_app, "REST", 600.0)
-    monkeypatch.setattr(responsive, "CALM", 0.0)
-    async with console(desk).run_test():
+    monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.0)
+    monkeypatch.setattr(desk_app, "IDLE_INTERVAL", 600.0)
+    monkeypatch.setattr(responsive, "IDLE_AFTER", 0.0)
+    async with make_console(desk).run_test():
         await asyncio.wait_for(enough_polls.wait(), 60)
-    assert rests == 1
+    assert idle_calls == 1
 
 
 def test_memory_release_is_optional() -> None:
-    responsive.give_back()
+    responsive.trim_memory()
 
 
 async def test_console_restores_gc_settings() -> None:
     before = gc.get_threshold(), sys.getswitchinterval()
-    app = console(FakeDesk())
+    app = make_console(FakeDesk())
     async with app.run_test() as pilot:
-        await settled(pilot)
-        assert gc.get_threshold() == (responsive.YOUNG, responsive.MIDDLE, responsive.OLD)
+        await wait_until_idle(pilot)
+        assert gc.get_threshold() == (responsive.YOUNG_THRESHOLD, responsive.MIDDLE_THRESHOLD, responsive.OLD_THRESHOLD)
         assert gc.get_freeze_count()
-        assert sys.getswitchinterval() == pytest.approx(TURN)
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL)
         assert app.desk is not None
-        assert app.desk.ground.attended
+        assert app.desk.ctx.is_interactive
     assert (gc.get_threshold(), sys.getswitchinterval()) == before

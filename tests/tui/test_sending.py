@@ -6,37 +6,37 @@ from copydesk.desk import open_desk
 from copydesk.model.draft import Status
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.tui.app import Console
-from copydesk.tui.screens.deciding import Decides
-from deciding_fixtures import Review, reviewing
+from copydesk.tui.screens.deciding import DraftActionsScreen
+from deciding_fixtures import ReviewDriver, open_review
 from desk_fixtures import NOW, Watch, settings_at
-from tui_fixtures import settled
+from tui_fixtures import wait_until_idle
 
 
 async def test_schedule_to_next_slot_undoes_in_two_steps(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
-        await review.desk.schedule.set_slots([review.desk.schedule.read_slot("wed 09:00")])
+    async with open_review(tmp_path) as review:
+        await review.desk.schedule.set_slots([review.desk.schedule.parse_slot("wed 09:00")])
         first = review.current
         await review.press("s")
-        assert await review.status(first.id) is Status.SCHEDULED
+        assert await review.get_status(first.id) is Status.SCHEDULED
         assert review.toasts[-1].startswith("Scheduled for Wed 11 Feb 2026 09:00")
         await review.press("u")
-        assert await review.status(first.id) is Status.APPROVED
+        assert await review.get_status(first.id) is Status.APPROVED
         await review.press("u")
-        assert await review.status(first.id) is first.status
+        assert await review.get_status(first.id) is first.status
 
 
 async def test_schedule_without_slot_approves_nothing(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         await review.press("s")
-        assert await review.status(first.id) is first.status
-        assert review.row(first.id).status is first.status
+        assert await review.get_status(first.id) is first.status
+        assert review.find_row(first.id).status is first.status
         assert "There are no slots to schedule to. Set some: 2, then n." in review.toasts[-1]
         assert "problem" not in review.lines[0]
 
 
 async def test_time_is_parsed_while_typed(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         await review.press("S", *"tomorrow")
         await review.press(" ", "9")
@@ -44,11 +44,11 @@ async def test_time_is_parsed_while_typed(tmp_path: Path) -> None:
         await review.press("enter")
         drafts = review.desk.drafts
         assert (await drafts.get(first.id)).scheduled_at is not None
-        assert await review.status(first.id) is Status.SCHEDULED
+        assert await review.get_status(first.id) is Status.SCHEDULED
         await review.press("K", "S", *"someday", "enter")
         assert "When is" in review.text
         await review.press("escape")
-        assert await review.status(first.id) is Status.SCHEDULED
+        assert await review.get_status(first.id) is Status.SCHEDULED
 
 
 async def test_posting_confirms_account_and_reports_result(tmp_path: Path) -> None:
@@ -62,16 +62,16 @@ async def test_posting_confirms_account_and_reports_result(tmp_path: Path) -> No
         await desk.accounts.connect("fake", {"name": "me"})
     app = Console(open_fake_desk, clock=lambda: NOW)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
-        await settled(pilot)
-        review = Review(app, pilot)
-        assert isinstance(app.screen, Decides)
+        await wait_until_idle(pilot)
+        review = ReviewDriver(app, pilot)
+        assert isinstance(app.screen, DraftActionsScreen)
         first = review.current
         await review.press("p")
         assert "Post “To be posted.” now to fake:me?" in review.text
         await review.press("enter")
-        assert await review.status(first.id) is first.status
+        assert await review.get_status(first.id) is first.status
         await review.press("p", "y")
-        assert await review.status(first.id) is Status.POSTED
+        assert await review.get_status(first.id) is Status.POSTED
         assert any(message.startswith("fake:me: Posted") for message in review.toasts)
         review.app.show_draft(first.id)
         await review.wait()
@@ -80,12 +80,12 @@ async def test_posting_confirms_account_and_reports_result(tmp_path: Path) -> No
 
 
 async def test_posting_without_account_is_refused(tmp_path: Path) -> None:
-    async with reviewing(tmp_path) as review:
+    async with open_review(tmp_path) as review:
         first = review.current
         await review.press("p")
         assert "No account is connected" in review.text
         await review.press("y", "n")
-        assert await review.status(first.id) is first.status
+        assert await review.get_status(first.id) is first.status
 
 
 async def test_approval_warns_about_posting_blocker(tmp_path: Path) -> None:
@@ -98,10 +98,10 @@ async def test_approval_warns_about_posting_blocker(tmp_path: Path) -> None:
         await desk.accounts.connect("fake", {"name": "me"})
     app = Console(open_fake_desk, clock=lambda: NOW)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
-        await settled(pilot)
-        review = Review(app, pilot)
+        await wait_until_idle(pilot)
+        review = ReviewDriver(app, pilot)
         await review.press("a")
-        await review.until(lambda: any("would not go to fake:me" in message for message in review.toasts))
+        await review.wait_for(lambda: any("would not go to fake:me" in message for message in review.toasts))
 
 
 async def test_undo_skips_posted_draft(tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ async def test_undo_skips_posted_draft(tmp_path: Path) -> None:
         await desk.accounts.connect("fake", {"name": "me"})
     app = Console(open_fake_desk, clock=lambda: NOW)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
-        await settled(pilot)
-        review = Review(app, pilot)
+        await wait_until_idle(pilot)
+        review = ReviewDriver(app, pilot)
         first = review.current
         await review.press("a")
         second = review.current
@@ -128,10 +128,10 @@ async def test_undo_skips_posted_draft(tmp_path: Path) -> None:
             "Your last change (it was approved) cannot be undone: since then it was sent. "
             "u undoes the change before it." in review.toasts
         )
-        assert await review.status(second.id) is Status.APPROVED
+        assert await review.get_status(second.id) is Status.APPROVED
         await review.press("u")
-        assert await review.status(second.id) is second.status
+        assert await review.get_status(second.id) is second.status
         assert review.toasts[-1].startswith(f"Took back the approval of “{second.text}”")
         await review.press("u")
-        assert await review.status(first.id) is first.status
-        assert await review.status(third.id) is Status.POSTED
+        assert await review.get_status(first.id) is first.status
+        assert await review.get_status(third.id) is Status.POSTED

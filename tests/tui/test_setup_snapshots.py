@@ -10,12 +10,12 @@ from textual.widgets import TextArea
 
 from copydesk.desk.accounts import Accounts
 from copydesk.errors import CopydeskError
-from copydesk.secrets.places import Where
-from copydesk.secrets.vault import Whereabouts
+from copydesk.secrets.places import BackendKind
+from copydesk.secrets.vault import VaultStatus
 from copydesk.tui.app import Console
 from copydesk.tui.themes import LIGHT
-from setup_screen import furnished, setup_console, setup_desk, until
-from tui_fixtures import Seen, settled
+from setup_screen import add_sample_setup, make_setup_console, open_setup_desk, wait_for_text
+from tui_fixtures import ConsoleDriver, wait_until_idle
 
 Compare = Callable[..., bool]
 Before = Callable[[Pilot[int]], Awaitable[None]]
@@ -23,92 +23,92 @@ THREAD = "A ferry is a road that moves.\n---\nhttps://lighthouse.example/1 " + "
 
 
 @pytest.fixture
-def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
+def full_console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
     """Return the console of a desk with two accounts, a voice and drafts; its vault's name contains no path."""
 
-    async def keys(self: Accounts) -> Whereabouts:
-        return Whereabouts(where=Where.KEYRING, begun=True, usable=True, says="the system's keyring", environment=())
+    async def keys(self: Accounts) -> VaultStatus:
+        return VaultStatus(backend=BackendKind.KEYRING, has_credentials=True, usable=True, description="the system's keyring", environment=())
 
-    monkeypatch.setattr(Accounts, "keys", keys)
+    monkeypatch.setattr(Accounts, "vault_status", keys)
 
     async def furnish() -> None:
-        async with setup_desk(tmp_path) as desk:
-            await furnished(desk)
+        async with open_setup_desk(tmp_path) as desk:
+            await add_sample_setup(desk)
 
     asyncio.run(furnish())
-    return setup_console(tmp_path)
+    return make_setup_console(tmp_path)
 
 
-def after(*keys: str, theme: str = "", words: str = "", text: str = "") -> Before:
+def press_keys(*keys: str, theme: str = "", expected: str = "", text: str = "") -> Before:
     """Return a step to run before the snapshot: press keys, insert `text`, wait for `expected`."""
 
     async def run(pilot: Pilot[int]) -> None:
         if theme:
             pilot.app.theme = theme
-        await settled(pilot)
+        await wait_until_idle(pilot)
         assert isinstance(pilot.app, Console)
-        ui = Seen(pilot.app, pilot)
+        ui = ConsoleDriver(pilot.app, pilot)
         await ui.press("6", *keys)
         if text:
             pilot.app.screen.query_one("#text", TextArea).insert(text)
-        if words:
-            await until(ui, words)
+        if expected:
+            await wait_for_text(ui, expected)
 
     return run
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
-def test_accounts(snap_compare: Compare, full: Console, theme: str) -> None:
-    show_accounts = after("tab", "j", "t", theme=theme, words="! keyed:locked")
+def test_accounts(snap_compare: Compare, full_console: Console, theme: str) -> None:
+    show_accounts = press_keys("tab", "j", "t", theme=theme, expected="! keyed:locked")
 
     async def without_toasts(pilot: Pilot[int]) -> None:
         await show_accounts(pilot)
         pilot.app.clear_notifications()
 
-    assert snap_compare(full, terminal_size=(120, 36), run_before=without_toasts)
+    assert snap_compare(full_console, terminal_size=(120, 36), run_before=without_toasts)
 
 
 @pytest.mark.parametrize("keys", [(), ("j",), ("j", "j"), ("j", "j", "j")], ids=["accounts", "voice", "writer", "zone"])
-def test_narrow_terminal(snap_compare: Compare, full: Console, keys: Sequence[str]) -> None:
-    assert snap_compare(full, terminal_size=(80, 24), run_before=after(*keys))
+def test_narrow_terminal(snap_compare: Compare, full_console: Console, keys: Sequence[str]) -> None:
+    assert snap_compare(full_console, terminal_size=(80, 24), run_before=press_keys(*keys))
 
 
-def test_forty_columns(snap_compare: Compare, full: Console) -> None:
-    assert snap_compare(full, terminal_size=(40, 24), run_before=after("j", "enter"))
+def test_forty_columns(snap_compare: Compare, full_console: Console) -> None:
+    assert snap_compare(full_console, terminal_size=(40, 24), run_before=press_keys("j", "enter"))
 
 
 def test_no_account(snap_compare: Compare, tmp_path: Path) -> None:
-    assert snap_compare(setup_console(tmp_path), terminal_size=(80, 24), run_before=after())
+    assert snap_compare(make_setup_console(tmp_path), terminal_size=(80, 24), run_before=press_keys())
 
 
 def test_desk_with_open_error(snap_compare: Compare) -> None:
     def fail() -> object:
         raise CopydeskError("The database is damaged.", hint="`copydesk doctor` says more.")
 
-    assert snap_compare(Console(fail), terminal_size=(80, 24), run_before=after())  # type: ignore[arg-type]
+    assert snap_compare(Console(fail), terminal_size=(80, 24), run_before=press_keys())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
-def test_voice_form(snap_compare: Compare, full: Console, size: tuple[int, int]) -> None:
-    assert snap_compare(full, terminal_size=size, run_before=after("j", "e", words="by the offline writer"))
+def test_voice_form(snap_compare: Compare, full_console: Console, size: tuple[int, int]) -> None:
+    assert snap_compare(full_console, terminal_size=size, run_before=press_keys("j", "e", expected="by the offline writer"))
 
 
-def test_account_form(snap_compare: Compare, full: Console) -> None:
-    assert snap_compare(full, terminal_size=(80, 24), run_before=after("n", "enter", words="Esc leaves it"))
+def test_account_form(snap_compare: Compare, full_console: Console) -> None:
+    assert snap_compare(full_console, terminal_size=(80, 24), run_before=press_keys("n", "enter", expected="Esc leaves it"))
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
-def test_compose_draft(snap_compare: Compare, full: Console, theme: str) -> None:
-    compose = after("c", theme=theme, words="fits everywhere", text="A ferry is a road that moves.")
-    assert snap_compare(full, terminal_size=(120, 36), run_before=compose)
+def test_compose_draft(snap_compare: Compare, full_console: Console, theme: str) -> None:
+    compose = press_keys("c", theme=theme, expected="fits everywhere", text="A ferry is a road that moves.")
+    assert snap_compare(full_console, terminal_size=(120, 36), run_before=compose)
 
 
-def test_compose_thread_on_narrow_terminal(snap_compare: Compare, full: Console) -> None:
+def test_compose_thread_on_narrow_terminal(snap_compare: Compare, full_console: Console) -> None:
     async def compose(pilot: Pilot[int]) -> None:
-        await after("c", words="fits", text=THREAD)(pilot)
+        await press_keys("c", expected="fits", text=THREAD)(pilot)
         assert isinstance(pilot.app, Console)
-        ui = Seen(pilot.app, pilot)
+        ui = ConsoleDriver(pilot.app, pilot)
         await ui.press("tab", "right")
-        await until(ui, "2 posts")
+        await wait_for_text(ui, "2 posts")
 
-    assert snap_compare(full, terminal_size=(80, 24), run_before=compose)
+    assert snap_compare(full_console, terminal_size=(80, 24), run_before=compose)

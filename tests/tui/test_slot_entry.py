@@ -3,34 +3,34 @@
 import pytest
 
 from copydesk.model.schedule import Slot
-from copydesk.tui.slot_entry import slots_read
-from schedule_fixtures import FRI, MON, SAT, SUN, THU, TUE, WED, slot
+from copydesk.tui.slot_entry import parse_slots
+from schedule_fixtures import FRI, MON, SAT, SUN, THU, TUE, WED, make_slot
 
-HERE = Slot(day_of_week=WED, hour=12, minute=0)
-WORK = (MON, TUE, WED, THU, FRI)
-WEEK = (*WORK, SAT, SUN)
+CURSOR_SLOT = Slot(day_of_week=WED, hour=12, minute=0)
+WEEKDAYS = (MON, TUE, WED, THU, FRI)
+ALL_DAYS = (*WEEKDAYS, SAT, SUN)
 
 
 @pytest.mark.parametrize(
-    ("text", "made"),
+    ("text", "expected"),
     [
-        ("", HERE),
-        ("30", slot(WED, 12, 30)),
-        ("9", slot(WED, 12, 9)),
-        ("4:5", slot(WED, 4, 5)),
-        ("23.59", slot(WED, 23, 59)),
+        ("", CURSOR_SLOT),
+        ("30", make_slot(WED, 12, 30)),
+        ("9", make_slot(WED, 12, 9)),
+        ("4:5", make_slot(WED, 4, 5)),
+        ("23.59", make_slot(WED, 23, 59)),
     ],
 )
-def test_minute_or_time_uses_current_day(text: str, made: Slot) -> None:
-    assert slots_read(text, HERE) == (made,)
+def test_minute_or_time_uses_current_day(text: str, expected: Slot) -> None:
+    assert parse_slots(text, CURSOR_SLOT) == (expected,)
 
 
 @pytest.mark.parametrize(
-    ("text", "days", "at"),
+    ("text", "days", "time"),
     [
-        ("weekdays 9:30", WORK, (9, 30)),
-        ("Daily 9", WEEK, (9, 0)),
-        ("every day at 9", WEEK, (9, 0)),
+        ("weekdays 9:30", WEEKDAYS, (9, 30)),
+        ("Daily 9", ALL_DAYS, (9, 0)),
+        ("every day at 9", ALL_DAYS, (9, 0)),
         ("weekends", (SAT, SUN), (12, 0)),
         ("mon,wed 9:30", (MON, WED), (9, 30)),
         ("wed, mon and wednesday 9.30", (MON, WED), (9, 30)),
@@ -39,8 +39,8 @@ def test_minute_or_time_uses_current_day(text: str, made: Slot) -> None:
         ("sat\u2013mon 7", (MON, SAT, SUN), (7, 0)),
     ],
 )
-def test_days_share_one_time(text: str, days: tuple[int, ...], at: tuple[int, int]) -> None:
-    assert slots_read(text, HERE) == tuple(slot(day, *at) for day in days)
+def test_days_share_one_time(text: str, days: tuple[int, ...], time: tuple[int, int]) -> None:
+    assert parse_slots(text, CURSOR_SLOT) == tuple(make_slot(day, *time) for day in days)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_days_share_one_time(text: str, days: tuple[int, ...], at: tuple[int, in
     ],
 )
 def test_invalid_text_gives_no_slots(text: str) -> None:
-    assert slots_read(text, HERE) == ()
+    assert parse_slots(text, CURSOR_SLOT) == ()

@@ -7,55 +7,55 @@ from textual.pilot import Pilot
 
 from copydesk.errors import StoreBusyError
 from copydesk.tui.themes import LIGHT
-from tui_fixtures import FakeDesk, console, settled, under_way
+from tui_fixtures import FakeDesk, make_console, wait_until_idle, partial_progress
 
 Compare = Callable[..., bool]
 Before = Callable[[Pilot[int]], object]
 
 
-def after(*keys: str, theme: str = "") -> Before:
+def press_keys(*keys: str, theme: str = "") -> Before:
     """Return a step to run before the snapshot: press keys in this theme."""
 
     async def run(pilot: Pilot[int]) -> None:
         if theme:
             pilot.app.theme = theme
-        await settled(pilot)
+        await wait_until_idle(pilot)
         for key in keys:
             pilot.app.simulate_key(key)
-            await settled(pilot)
+            await wait_until_idle(pilot)
 
     return run
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
 def test_full_queue(snap_compare: Compare, theme: str) -> None:
-    assert snap_compare(console(FakeDesk(40)), terminal_size=(120, 32), run_before=after("j", "j", "j", theme=theme))
+    assert snap_compare(make_console(FakeDesk(40)), terminal_size=(120, 32), run_before=press_keys("j", "j", "j", theme=theme))
 
 
 def test_wide_terminal(snap_compare: Compare) -> None:
-    assert snap_compare(console(FakeDesk(12)), terminal_size=(160, 30), run_before=after("tab"))
+    assert snap_compare(make_console(FakeDesk(12)), terminal_size=(160, 30), run_before=press_keys("tab"))
 
 
 @pytest.mark.parametrize("keys", [("j",), ("j", "enter"), ("j", "tab", "tab")], ids=["queue", "draft", "source"])
 def test_narrow_terminal(snap_compare: Compare, keys: tuple[str, ...]) -> None:
-    assert snap_compare(console(FakeDesk(40)), terminal_size=(80, 24), run_before=after(*keys))
+    assert snap_compare(make_console(FakeDesk(40)), terminal_size=(80, 24), run_before=press_keys(*keys))
 
 
 def test_empty_queue(snap_compare: Compare) -> None:
-    assert snap_compare(console(FakeDesk(0, sources=0)), terminal_size=(100, 20), run_before=after())
+    assert snap_compare(make_console(FakeDesk(0, sources=0)), terminal_size=(100, 20), run_before=press_keys())
 
 
 def test_desk_with_open_error(snap_compare: Compare) -> None:
     desk = FakeDesk(0)
-    desk.trouble = StoreBusyError(hint="Is Copydesk open elsewhere?")
-    assert snap_compare(console(desk), terminal_size=(100, 20), run_before=after())
+    desk.open_error = StoreBusyError(hint="Is Copydesk open elsewhere?")
+    assert snap_compare(make_console(desk), terminal_size=(100, 20), run_before=press_keys())
 
 
 def test_running_pipeline(snap_compare: Compare) -> None:
     desk = FakeDesk(12)
-    desk.pipeline.steps = under_way()
-    assert snap_compare(console(desk), terminal_size=(100, 28), run_before=after("P"))
+    desk.pipeline.progress = partial_progress()
+    assert snap_compare(make_console(desk), terminal_size=(100, 28), run_before=press_keys("P"))
 
 
 def test_help_screen(snap_compare: Compare) -> None:
-    assert snap_compare(console(FakeDesk(3)), terminal_size=(80, 24), run_before=after("question_mark"))
+    assert snap_compare(make_console(FakeDesk(3)), terminal_size=(80, 24), run_before=press_keys("question_mark"))

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
 from copydesk.model.source import SourceConfig, SourceType
-from copydesk.tui.source_entry import Place, as_line, changes, entered_of, listed, place_of, type_of
-from sources_on_screen import source
+from copydesk.tui.source_entry import SourceLocation, join_list, build_update, fields_of, split_list, location_of, guess_type
+from sources_on_screen import make_source
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from sources_on_screen import source
     ],
 )
 def test_list_splits_at_commas(line: str, pieces: list[str]) -> None:
-    assert listed(line) == pieces
+    assert split_list(line) == pieces
 
 
 PIECE = st.text(alphabet='ab ,/"\\{', min_size=1, max_size=8).map(str.strip).filter(bool)
@@ -32,12 +32,12 @@ PIECE = st.text(alphabet='ab ,/"\\{', min_size=1, max_size=8).map(str.strip).fil
 
 @given(st.lists(PIECE, max_size=5))
 def test_list_round_trips(pieces: list[str]) -> None:
-    assert listed(as_line(pieces)) == pieces
+    assert split_list(join_list(pieces)) == pieces
 
 
 @given(st.text(alphabet='a,/"\\ ', max_size=200))
 def test_any_line_is_parsed(line: str) -> None:
-    assert all(listed(line))
+    assert all(split_list(line))
 
 
 @pytest.mark.parametrize(
@@ -54,36 +54,36 @@ def test_any_line_is_parsed(line: str) -> None:
     ],
 )
 def test_address_suggests_source_type(url: str, kind: SourceType) -> None:
-    assert type_of(url) is kind
+    assert guess_type(url) is kind
 
 
 def test_untouched_form_has_no_changes() -> None:
-    unchanged = source(
+    unchanged = make_source(
         name="One\u202e\x1b[2J", config=SourceConfig(weight=0, include=("a,b", "/x,y/"), query="ignored")
     )
-    assert changes(unchanged, entered_of(unchanged), "https://one.example/feed") == {}
+    assert build_update(unchanged, fields_of(unchanged), "https://one.example/feed") == {}
 
 
 def test_only_edited_fields_are_changed() -> None:
-    original = source()
-    entered = entered_of(original)._replace(weight="", interval="30", tags="sea, land")
-    assert changes(original, entered, "") == {"config": {"maxItems": 7, "interval": 30, "tags": ["sea", "land"]}}
+    original = make_source()
+    entered = fields_of(original)._replace(weight="", interval="30", tags="sea, land")
+    assert build_update(original, entered, "") == {"config": {"maxItems": 7, "interval": 30, "tags": ["sea", "land"]}}
 
 
 def test_resolved_address_is_saved() -> None:
-    original = source()
-    entered = entered_of(original)._replace(place=Place(original.type, "https://two.example/"))
-    assert changes(original, entered, "https://two.example/feed.xml") == {"url": "https://two.example/feed.xml"}
+    original = make_source()
+    entered = fields_of(original)._replace(place=SourceLocation(original.type, "https://two.example/"))
+    assert build_update(original, entered, "https://two.example/feed.xml") == {"url": "https://two.example/feed.xml"}
 
 
 def test_query_applies_to_searchable_types() -> None:
     config = SourceConfig(query="words")
-    assert place_of(source(config=config)).query == ""
-    assert place_of(source(config=config, type=SourceType.HACKERNEWS)).config == {"query": "words"}
+    assert location_of(make_source(config=config)).query == ""
+    assert location_of(make_source(config=config, type=SourceType.HACKERNEWS)).config == {"query": "words"}
 
 
 @pytest.mark.parametrize(("field", "text"), [("weight", "much"), ("interval", "1.5")])
 def test_invalid_number_names_its_field(field: str, text: str) -> None:
-    original = source()
+    original = make_source()
     with pytest.raises(InvalidError, match=f"{field}: takes"):
-        changes(original, entered_of(original)._replace(**{field: text}), "")
+        build_update(original, fields_of(original)._replace(**{field: text}), "")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from copydesk.desk import open_desk
 from copydesk.settings import load
-from schedule_fixtures import put_one
+from schedule_fixtures import insert_draft
 
-NOT_AT_ALL = ("feedparser", "alembic", "litestar", "uvicorn", "http.server", "openai", "anthropic", "numpy")
-NOT_BEFORE_THE_DESK = ("sqlalchemy", "aiosqlite", "httpx", "copydesk.desk", "copydesk.store", "copydesk.ingest")
-NOT_FOR_HELP = (
+NEVER_IMPORTED = ("feedparser", "alembic", "litestar", "uvicorn", "http.server", "openai", "anthropic", "numpy")
+DESK_MODULES = ("sqlalchemy", "aiosqlite", "httpx", "copydesk.desk", "copydesk.store", "copydesk.ingest")
+UNNEEDED_FOR_HELP = (
     "textual",
     "rich",
     "sqlalchemy",
@@ -22,7 +22,7 @@ NOT_FOR_HELP = (
     "copydesk.tui",
 )
 
-SHOWS_ROWS = """
+FAKE_DESK_PROGRAM = """
 import asyncio, sys
 from copydesk.tui.app import Console
 from tui_fixtures import FakeDesk, settled
@@ -34,7 +34,7 @@ async def main():
         assert app.screen.queue.rows
 asyncio.run(main())
 """
-SHOWS_REAL_ROWS = """
+REAL_DESK_PROGRAM = """
 import asyncio, os
 from pathlib import Path
 from copydesk.tui.app import Console
@@ -53,7 +53,7 @@ async def main():
 asyncio.run(main())
 import sys
 """
-HELP = """
+HELP_PROGRAM = """
 import sys
 from copydesk.cli import main
 sys.argv = ["copydesk", "--help"]
@@ -64,7 +64,7 @@ except SystemExit:
 """
 
 
-def imported(program: str, **environ: str) -> set[str]:
+def imported_modules(program: str, **environ: str) -> set[str]:
     """Run a program; return the names of the modules that it imported."""
     program += "\nprint('MODULES', *sys.modules)"
     shared_by_tests = str(Path(__file__).parents[1])
@@ -76,25 +76,25 @@ def imported(program: str, **environ: str) -> set[str]:
     return set(completed.stdout.rpartition("MODULES ")[2].split())
 
 
-def of(found: set[str], names: tuple[str, ...]) -> set[str]:
+def matching(modules: set[str], names: tuple[str, ...]) -> set[str]:
     """Return those of `names` of which the module or a submodule was imported."""
-    return {name for name in names if any(module == name or module.startswith(name + ".") for module in found)}
+    return {name for name in names if any(module == name or module.startswith(name + ".") for module in modules)}
 
 
 def test_importing_console_imports_no_desk() -> None:
-    modules = imported("import sys, copydesk.tui.app, copydesk.tui.screens.review")
-    assert of(modules, NOT_AT_ALL + NOT_BEFORE_THE_DESK) == set()
+    modules = imported_modules("import sys, copydesk.tui.app, copydesk.tui.screens.review")
+    assert matching(modules, NEVER_IMPORTED + DESK_MODULES) == set()
 
 
 def test_console_with_rows_imports_nothing_unneeded() -> None:
-    assert of(imported(SHOWS_ROWS), NOT_AT_ALL + NOT_BEFORE_THE_DESK) == set()
+    assert matching(imported_modules(FAKE_DESK_PROGRAM), NEVER_IMPORTED + DESK_MODULES) == set()
 
 
 async def test_console_with_real_desk_imports_nothing_unneeded(tmp_path: Path) -> None:
     async with open_desk(load({}, tmp_path)) as desk:  # creates the database, which needs alembic
-        await put_one(desk, text="A draft", status="pending_review")
-    assert of(imported(SHOWS_REAL_ROWS, COPYDESK_HOME=str(tmp_path)), NOT_AT_ALL) == set()
+        await insert_draft(desk, text="A draft", status="pending_review")
+    assert matching(imported_modules(REAL_DESK_PROGRAM, COPYDESK_HOME=str(tmp_path)), NEVER_IMPORTED) == set()
 
 
 def test_help_imports_next_to_nothing() -> None:
-    assert of(imported(HELP), NOT_AT_ALL + NOT_FOR_HELP) == set()
+    assert matching(imported_modules(HELP_PROGRAM), NEVER_IMPORTED + UNNEEDED_FOR_HELP) == set()

@@ -5,35 +5,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from copydesk.tui.plain_glyphs import encoding_of, in_encoding
-from copydesk.tui.steady import steady
-from copydesk.tui.widths import agree
+from copydesk.tui.plain_glyphs import terminal_encoding, replace_unencodable
+from copydesk.tui.steady import correct_widths
+from copydesk.tui.widths import patch_rich_width_table
 
-agree()
+patch_rich_width_table()
 
 
 def test_unambiguous_text_is_unchanged() -> None:
     output = "\x1b[3;4H\x1b[1m─ Queue · 24 ─ “naïve” … 日本語 한국어 Ж\x1b[0m\n"
-    assert steady(output) == output
+    assert correct_widths(output) == output
 
 
 def test_cursor_is_repositioned_after_ambiguous_word() -> None:
-    assert steady("\x1b[2;5Hab हिन्दी x") == "\x1b[2;5Hab \x1b[5Xहिन्दी\x1b[13G x"
+    assert correct_widths("\x1b[2;5Hab हिन्दी x") == "\x1b[2;5Hab \x1b[5Xहिन्दी\x1b[13G x"
 
 
 def test_styles_between_words_keep_position() -> None:
-    output = steady("\x1b[2;1Hab\x1b[1m \x1b]8;;https://x.example\x1b\\❤\ufe0f\x1b]8;;\x1b\\ no")
+    output = correct_widths("\x1b[2;1Hab\x1b[1m \x1b]8;;https://x.example\x1b\\❤\ufe0f\x1b]8;;\x1b\\ no")
     assert output == "\x1b[2;1Hab\x1b[1m \x1b]8;;https://x.example\x1b\\\x1b[2X❤\ufe0f\x1b[6G\x1b]8;;\x1b\\ no"
 
 
 def test_unknown_cursor_position_changes_nothing() -> None:
-    assert steady("❤\ufe0f") == "❤\ufe0f"
-    assert steady("\x1b[1;1Hx\n❤\ufe0f") == "\x1b[1;1Hx\n❤\ufe0f"
+    assert correct_widths("❤\ufe0f") == "❤\ufe0f"
+    assert correct_widths("\x1b[1;1Hx\n❤\ufe0f") == "\x1b[1;1Hx\n❤\ufe0f"
 
 
 @given(st.text(st.characters(exclude_categories=["C"]), max_size=30))
 def test_any_text_is_preserved(text: str) -> None:
-    pieces = steady("\x1b[1;1H" + text).removeprefix("\x1b[1;1H").split("\x1b[")
+    pieces = correct_widths("\x1b[1;1H" + text).removeprefix("\x1b[1;1H").split("\x1b[")
     parts = [pieces[0], *(piece.split("X" if "X" in piece.split("G")[0] else "G", 1)[1] for piece in pieces[1:])]
     assert "".join(parts) == text
 
@@ -60,16 +60,16 @@ def test_vowel_sign_has_own_cell() -> None:
     ids=str,
 )
 def test_locale_selects_encoding(environ: dict[str, str], encoding: str) -> None:
-    assert encoding_of(environ) == encoding
+    assert terminal_encoding(environ) == encoding
 
 
 def test_ascii_fallback_is_readable() -> None:
-    assert in_encoding("▌ N ● “Ünï” – 3 × … │─┤ ✓ ▂▅█", "ascii") == '> N * "?n?" - 3 x ~ |-+ + _+#'
-    assert in_encoding("Ünï …", "iso8859-1") == "Ünï ~"
+    assert replace_unencodable("▌ N ● “Ünï” – 3 × … │─┤ ✓ ▂▅█", "ascii") == '> N * "?n?" - 3 x ~ |-+ + _+#'
+    assert replace_unencodable("Ünï …", "iso8859-1") == "Ünï ~"
 
 
 @given(st.text(st.characters(exclude_categories=["C"], exclude_characters="\u200d\ufe0f")))
 def test_ascii_fallback_keeps_widths(text: str) -> None:
-    output = in_encoding(text, "ascii")
+    output = replace_unencodable(text, "ascii")
     assert output.isascii()
     assert cell_len(output) == cell_len(text)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from copydesk.tui.terminal_driver import Lasting
+from copydesk.tui.terminal_driver import TerminalFile
 
 DEADLINE = 60
 
@@ -37,7 +37,7 @@ def test_blocked_output_is_written_later(terminal: tuple[int, int], monkeypatch:
     monkeypatch.setattr(select, "select", recording_select)
     text = "\x1b[1;31mabc\x1b[0m" * 20_000
     written_counts: list[int] = []
-    writing = Thread(target=lambda: written_counts.append(Lasting(slave, "utf-8").write(text)), daemon=True)
+    writing = Thread(target=lambda: written_counts.append(TerminalFile(slave, "utf-8").write(text)), daemon=True)
     writing.start()
     assert blocked.wait(DEADLINE)
     received = b""
@@ -52,5 +52,5 @@ def test_blocked_output_is_written_later(terminal: tuple[int, int], monkeypatch:
 def test_closed_terminal_discards_output() -> None:
     master, slave = pty.openpty()
     os.close(master)
-    assert Lasting(slave, "utf-8").write("\x1b[0m") == 0
+    assert TerminalFile(slave, "utf-8").write("\x1b[0m") == 0
     os.close(slave)

@@ -7,8 +7,8 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from copydesk.tui.app import Console
-from copydesk.tui.themes import DARK, LIGHT, preferred
-from tui_fixtures import NOW, FakeDesk, Seen, on_screen, settled
+from copydesk.tui.themes import DARK, LIGHT, initial_theme
+from tui_fixtures import NOW, FakeDesk, ConsoleDriver, open_console, wait_until_idle
 
 
 def luminance(color: Color) -> float:
@@ -17,21 +17,21 @@ def luminance(color: Color) -> float:
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
 
-def contrast(one: Color, other: Color) -> float:
+def contrast(first: Color, second: Color) -> float:
     """The contrast ratio of WCAG 2: 1 to 21."""
-    dark, light = sorted((luminance(one), luminance(other)))
+    dark, light = sorted((luminance(first), luminance(second)))
     return (light + 0.05) / (dark + 0.05)
 
 
-INKS = ("foreground", "primary", "success", "warning", "error")
+TEXT_COLOURS = ("foreground", "primary", "success", "warning", "error")
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
-@pytest.mark.parametrize("below", ["background", "panel", "block-cursor-background", "block-cursor-blurred-background"])
-def test_theme_contrast_is_readable(theme: Theme, below: str) -> None:
+@pytest.mark.parametrize("background", ["background", "panel", "block-cursor-background", "block-cursor-blurred-background"])
+def test_theme_contrast_is_readable(theme: Theme, background: str) -> None:
     """WCAG 2 requires a contrast of 4.5 for text (level AA)."""
-    background_colour = Color.parse(theme.variables.get(below) or getattr(theme, below))
-    colours = [getattr(theme, colour) for colour in INKS] + [theme.variables["foreground-muted"]]
+    background_colour = Color.parse(theme.variables.get(background) or getattr(theme, background))
+    colours = [getattr(theme, colour) for colour in TEXT_COLOURS] + [theme.variables["foreground-muted"]]
     assert min(contrast(Color.parse(colour), background_colour) for colour in colours) >= 4.5
 
 
@@ -46,28 +46,28 @@ def test_theme_contrast_is_readable(theme: Theme, below: str) -> None:
     ],
 )
 def test_terminal_selects_light_or_dark_theme(environ: dict[str, str], name: str | None) -> None:
-    assert preferred(environ) == name
+    assert initial_theme(environ) == name
 
 
 async def test_textual_themes_work() -> None:
-    async with on_screen(FakeDesk(3)) as ui:
+    async with open_console(FakeDesk(3)) as ui:
         for name in [*BUILTIN_THEMES, LIGHT.name, DARK.name]:
             ui.app.theme = name
             await ui.wait()
             assert "Queue · 3" in ui.text
 
 
-def console(file: Path) -> Console:
+def themed_console(file: Path) -> Console:
     return Console(FakeDesk(1).open, clock=lambda: NOW, theme_file=file)  # type: ignore[arg-type]
 
 
 async def choose(file: Path, theme: str) -> None:
     """Choose a theme in a console that saves it to `file`."""
-    app = console(file)
+    app = themed_console(file)
     async with app.run_test() as pilot:
-        await settled(pilot)
+        await wait_until_idle(pilot)
         app.theme = theme
-        await settled(pilot)
+        await wait_until_idle(pilot)
 
 
 async def test_chosen_theme_is_remembered(tmp_path: Path) -> None:
@@ -75,24 +75,24 @@ async def test_chosen_theme_is_remembered(tmp_path: Path) -> None:
     await choose(file, "copydesk-dark")
     assert not file.exists()
     await choose(file, "nord")
-    app = console(file)
+    app = themed_console(file)
     assert (app.theme, [path.name for path in file.parent.iterdir()]) == ("nord", ["console-theme"])
     async with app.run_test() as pilot:
-        await settled(pilot)
+        await wait_until_idle(pilot)
         assert app.screen.styles.background == Color.parse(BUILTIN_THEMES["nord"].background or "")
 
 
 @pytest.mark.parametrize("content", [b"", b"no-such-theme", b"\xff\x00", b"nord" * 1000])
 def test_invalid_theme_file_is_ignored(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "console-theme").write_bytes(content)
-    assert console(tmp_path / "console-theme").theme == DARK.name
+    assert themed_console(tmp_path / "console-theme").theme == DARK.name
 
 
 async def test_no_color_neither_saves_nor_loads_theme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "console-theme"
     file.write_text("nord")
     monkeypatch.setenv("NO_COLOR", "1")
-    assert console(file).theme == DARK.name
+    assert themed_console(file).theme == DARK.name
     monkeypatch.setenv("NO_COLOR", "1")
     await choose(file, "gruvbox")
     assert file.read_text() == "nord"
@@ -100,12 +100,12 @@ async def test_no_color_neither_saves_nor_loads_theme(tmp_path: Path, monkeypatc
 
 async def test_unwritable_theme_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    app = console(tmp_path / "file" / "console-theme")
+    app = themed_console(tmp_path / "file" / "console-theme")
     async with app.run_test(notifications=True) as pilot:
-        await settled(pilot)
+        await wait_until_idle(pilot)
         app.theme = "nord"
-        await settled(pilot)
-        assert "could not be kept" in Seen(app, pilot).toasts[0]
+        await wait_until_idle(pilot)
+        assert "could not be kept" in ConsoleDriver(app, pilot).toasts[0]
         assert app.theme == "nord"
 
 
@@ -113,7 +113,7 @@ async def test_theme_change_repaints_screen() -> None:
     def colour_at(x: int, y: int) -> object:
         return ui.app.screen.get_style_at(x, y).color
 
-    async with on_screen(FakeDesk(3)) as ui:
+    async with open_console(FakeDesk(3)) as ui:
         colours_before = [colour_at(1, 3), colour_at(60, 2), colour_at(1, 0)]
         ui.app.theme = LIGHT.name
         await ui.wait()
@@ -125,5 +125,5 @@ async def test_theme_change_repaints_screen() -> None:
 
 async def test_cursor_is_visible_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with on_screen(FakeDesk(3)) as ui:
+    async with open_console(FakeDesk(3)) as ui:
         assert ui.lines[3].startswith("▌")

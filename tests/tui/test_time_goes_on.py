@@ -10,94 +10,94 @@ from textual.pilot import Pilot
 
 from copydesk.tui.app import Console
 from copydesk.tui.screens import desk_screen
-from copydesk.tui.widgets.aged import Aged
-from copydesk.tui.widgets.drawn import Drawn
-from copydesk.tui.widgets.ink import Ink
+from copydesk.tui.widgets.aged import TimestampedList
+from copydesk.tui.widgets.drawn import LineScrollView
+from copydesk.tui.widgets.ink import LineWidget
 from copydesk.tui.widgets.page import Page
-from copydesk.tui.widgets.queue import Queue
-from desk_fixtures import Watch, open_at
-from posted_desk import posted_console
-from sources_on_screen import console_at, small_web, three_sources
-from tried_desk import tried_console
-from tui_fixtures import NOW, FakeDesk, screen_text, settled
+from copydesk.tui.widgets.queue import DraftQueue
+from desk_fixtures import Watch, open_desk_at
+from posted_desk import make_posted_console
+from sources_on_screen import make_sources_console, sample_web, add_three_sources
+from tried_desk import make_experiments_console
+from tui_fixtures import NOW, FakeDesk, screen_text, wait_until_idle
 
 DEADLINE = 60
-NO_AGES = {"figures", "runs"}
+WIDGETS_WITHOUT_AGES = {"figures", "runs"}
 
 
 def sources_console(home: Path) -> Console:
-    return console_at(home, small_web())
+    return make_sources_console(home, sample_web())
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk_screen, "MINUTE", 0.01)
+def fast_clock_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_screen, "AGE_REFRESH_INTERVAL", 0.01)
 
 
 async def test_draft_age_advances_in_row_and_page() -> None:
     watch = Watch(NOW)
     app = Console(FakeDesk(3).open, clock=watch)
     async with app.run_test(size=(120, 32)) as pilot:
-        await settled(pilot)
-        assert " 7m " in row(app)
+        await wait_until_idle(pilot)
+        assert " 7m " in first_row(app)
         text_before = screen_text(app)
         watch.now = NOW + timedelta(hours=9)
-        await until(pilot, lambda: " 9h " in row(app))
-        await until(pilot, lambda: "7 minutes" not in screen_text(app) and screen_text(app) != text_before)
+        await wait_until(pilot, lambda: " 9h " in first_row(app))
+        await wait_until(pilot, lambda: "7 minutes" not in screen_text(app) and screen_text(app) != text_before)
 
 
 @pytest.mark.parametrize(
-    ("name", "made"), [("experiments", tried_console), ("engagement", posted_console), ("sources", sources_console)]
+    ("name", "make_console"), [("experiments", make_experiments_console), ("engagement", make_posted_console), ("sources", sources_console)]
 )
-async def test_ages_advance_on_other_screens(tmp_path: Path, name: str, made: Callable[[Path], Console]) -> None:
-    app = made(tmp_path)
+async def test_ages_advance_on_other_screens(tmp_path: Path, name: str, make_console: Callable[[Path], Console]) -> None:
+    app = make_console(tmp_path)
     if name == "sources":
-        async with open_at(tmp_path, small_web(), Watch()) as desk:
-            await three_sources(desk)
+        async with open_desk_at(tmp_path, sample_web(), Watch()) as desk:
+            await add_three_sources(desk)
     watch = Watch(app.clock())
     app.clock = watch
     async with app.run_test(size=(120, 32)) as pilot:
-        await settled(pilot)
+        await wait_until_idle(pilot)
         await app.switch_mode(name)
-        await settled(pilot)
-        texts_before = panes(app)
+        await wait_until_idle(pilot)
+        texts_before = pane_texts(app)
         watch.now += timedelta(days=23, hours=5)
-        await until(
+        await wait_until(
             pilot,
-            lambda: all(old_text != new_text for old_text, new_text in zip(texts_before, panes(app), strict=True)),
+            lambda: all(old_text != new_text for old_text, new_text in zip(texts_before, pane_texts(app), strict=True)),
         )
 
 
 async def test_unchanged_ages_repaint_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     app = Console(FakeDesk(3).open, clock=lambda: NOW)
     async with app.run_test(size=(120, 32)) as pilot:
-        await settled(pilot)
-        updates, repaints, original = list[Queue](), list[Ink](), Queue.tell_time
+        await wait_until_idle(pilot)
+        updates, repaints, original = list[DraftQueue](), list[LineWidget](), DraftQueue.refresh_times
 
-        def record_update(self: Queue) -> None:
+        def record_update(self: DraftQueue) -> None:
             updates.append(self)
             original(self)
 
-        monkeypatch.setattr(Queue, "tell_time", record_update)
-        monkeypatch.setattr(Ink, "forget_lines", repaints.append)
-        await until(pilot, lambda: len(updates) > 3)
+        monkeypatch.setattr(DraftQueue, "refresh_times", record_update)
+        monkeypatch.setattr(LineWidget, "redraw", repaints.append)
+        await wait_until(pilot, lambda: len(updates) > 3)
         assert not repaints
 
 
-async def until(pilot: Pilot[int], there: Callable[[], bool]) -> None:
+async def wait_until(pilot: Pilot[int], is_ready: Callable[[], bool]) -> None:
     async with asyncio.timeout(DEADLINE):
-        while not there():
+        while not is_ready():
             await pilot.pause()
 
 
-def panes(app: Console) -> list[str]:
+def pane_texts(app: Console) -> list[str]:
     """Return the texts of the widgets that display ages."""
     widgets = [
-        widget for widget in app.screen.query(Drawn) if isinstance(widget, Aged | Page) and widget.id not in NO_AGES
+        widget for widget in app.screen.query(LineScrollView) if isinstance(widget, TimestampedList | Page) and widget.id not in WIDGETS_WITHOUT_AGES
     ]
-    return ["\n".join(widget.render_line(y).text for y in range(widget.room.height)) for widget in widgets]
+    return ["\n".join(widget.render_line(y).text for y in range(widget.drawable_size.height)) for widget in widgets]
 
 
-def row(app: Console) -> str:
+def first_row(app: Console) -> str:
     """Return the queue's first row."""
     return screen_text(app).splitlines()[3]

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from real_terminal import real_terminal
+from real_terminal import open_terminal
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 def test_sample_run_in_real_terminal(size: tuple[int, int], tmp_path: Path) -> None:
-    with real_terminal(size) as terminal:
-        terminal.console(tmp_path)
+    with open_terminal(size) as terminal:
+        terminal.start_console(tmp_path)
         terminal.wait_for("Nothing to review")
         terminal.press("P")
         terminal.wait_for("10 new drafts")
@@ -22,6 +22,6 @@ def test_sample_run_in_real_terminal(size: tuple[int, int], tmp_path: Path) -> N
         terminal.wait_for("Keys · q closes")
         terminal.press("q")
         terminal.wait_for("by its checks")
-        remaining_screen = terminal.leave()
+        remaining_screen = terminal.quit_console()
         assert "Copydesk  Review" not in remaining_screen
         assert "Traceback" not in remaining_screen

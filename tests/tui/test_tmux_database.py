@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from real_terminal import Terminal, real_terminal
+from real_terminal import Terminal, open_terminal
 
 
 @contextmanager
@@ -41,52 +41,52 @@ def replaced(database: Path) -> Iterator[None]:
         database.unlink()
 
 
-def edited(terminal: Terminal) -> None:
+def open_edited_draft(terminal: Terminal) -> None:
     """Open the edit form and type into it."""
     terminal.press("e")
     terminal.wait_for("Ctrl.s saves")
-    terminal.write(" Mine.")
+    terminal.type_text(" Mine.")
     terminal.wait_for("Mine")
 
 
 @pytest.mark.parametrize(
-    ("trouble", "words"),
+    ("break_database", "message"),
     [(locked, "Another process holds"), (moved, "was moved"), (replaced, "was moved")],
     ids=["locked", "moved", "replaced"],
 )
 def test_failed_edit_and_decision_can_be_retried(
-    sample_home: Path, trouble: Callable[[Path], AbstractContextManager[None]], words: str
+    sample_home: Path, break_database: Callable[[Path], AbstractContextManager[None]], message: str
 ) -> None:
-    with real_terminal((120, 30), COPYDESK_DATABASE__BUSY_TIMEOUT="0.2") as terminal:
-        terminal.console(sample_home)
+    with open_terminal((120, 30), COPYDESK_DATABASE__BUSY_TIMEOUT="0.2") as terminal:
+        terminal.start_console(sample_home)
         terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N[\s\S]*by its checks")
         database = sample_home / "sample" / "copydesk.db"
-        edited(terminal)
-        with trouble(database):
+        open_edited_draft(terminal)
+        with break_database(database):
             terminal.press("C-s")
-            terminal.wait_for(rf"(?s)Mine.*{words}.*Ctrl.s saves")
+            terminal.wait_for(rf"(?s)Mine.*{message}.*Ctrl.s saves")
         terminal.press("C-s")
         terminal.wait_for(r"Edited · u undo")
-        with trouble(database):
+        with break_database(database):
             terminal.press("a")
-            terminal.wait_for(rf"(?s)24 ─.*\n  N [^\n]*Quarrystone 3[^\n]*\n▌.*{words}")
+            terminal.wait_for(rf"(?s)24 ─.*\n  N [^\n]*Quarrystone 3[^\n]*\n▌.*{message}")
         terminal.press("g", "a")
         terminal.wait_for("Approved 1 ")
-        assert "Traceback" not in terminal.leave()
+        assert "Traceback" not in terminal.quit_console()
     with closing(sqlite3.connect(database)) as desk:
         assert desk.execute("SELECT count(*) FROM draft WHERE text LIKE '%Mine.'").fetchone() == (1,)
         assert desk.execute("SELECT count(*) FROM draft WHERE status = 'approved'").fetchone() == (1,)
 
 
 def test_full_disk_is_reported_and_console_continues(sample_home: Path) -> None:
-    with real_terminal((120, 30)) as terminal:
+    with open_terminal((120, 30)) as terminal:
         # Limit files to 72 blocks of 512 bytes: enough for the WAL's index, too few for a decision.
-        terminal.write("ulimit -f 72; trap '' XFSZ")
+        terminal.type_text("ulimit -f 72; trap '' XFSZ")
         terminal.press("Enter")
-        terminal.console(sample_home)
+        terminal.start_console(sample_home)
         terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
         terminal.press("a")
         terminal.wait_for(r"(?s) N .*Quarrystone 3.*(full|could not be)")
         terminal.press("j", "j")
         terminal.wait_for(r"▌ N.*Small Hours")
-        assert "Traceback" not in terminal.leave()
+        assert "Traceback" not in terminal.quit_console()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from real_terminal import Terminal, real_terminal
+from real_terminal import Terminal, open_terminal
 
 SCREENS = (
     ("2", r"─ Mon \d+ "),
@@ -20,9 +20,9 @@ GREYS = {0, 7, 8, 15, 16, 59, 102, 145, 188, 231, *range(232, 256)}
 """Those of the 256 terminal colours that are grey."""
 
 
-def opened(terminal: Terminal, home: Path) -> None:
+def open_console(terminal: Terminal, home: Path) -> None:
     """Open the console and wait for its rows."""
-    terminal.console(home)
+    terminal.start_console(home)
     terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
 
 
@@ -30,30 +30,30 @@ def opened(terminal: Terminal, home: Path) -> None:
     ("size", "term"), [((80, 24), "screen-256color"), ((200, 60), "xterm-256color")], ids=["80x24", "200x60"]
 )
 def test_screens_open_by_number(sample_home: Path, size: tuple[int, int], term: str) -> None:
-    with real_terminal(size, term=term) as terminal:
-        opened(terminal, sample_home)
+    with open_terminal(size, term=term) as terminal:
+        open_console(terminal, sample_home)
         for key, pattern in SCREENS:
             terminal.press(key)
             lines = terminal.wait_for(pattern).rstrip("\n").split("\n")
             assert len(lines) == size[1]
             assert "quit" in lines[-1]
-        assert "Traceback" not in terminal.leave()
+        assert "Traceback" not in terminal.quit_console()
 
 
 def test_colourless_terminal_works(sample_home: Path) -> None:
-    with real_terminal((80, 24), NO_COLOR="1") as terminal:
-        opened(terminal, sample_home)
+    with open_terminal((80, 24), NO_COLOR="1") as terminal:
+        open_console(terminal, sample_home)
         terminal.press("a")
         terminal.wait_for(r"Approved 1 [\s\S]*  A .*Quarrystone")
-        colours_used = re.findall(r"[34]8;5;(\d+)", "".join(terminal.colours))
+        colours_used = re.findall(r"[34]8;5;(\d+)", "".join(terminal.styles))
         assert not {int(colour) for colour in colours_used} - GREYS
         terminal.press("2")
         terminal.wait_for("1 approved draft")
 
 
 def test_resize_and_too_small_terminal(sample_home: Path) -> None:
-    with real_terminal((120, 40)) as terminal:
-        opened(terminal, sample_home)
+    with open_terminal((120, 40)) as terminal:
+        open_console(terminal, sample_home)
         terminal.press("j", "j")
         terminal.wait_for(r"▌ N.*Show HN")
         terminal.resize(20, 5)
@@ -66,12 +66,12 @@ def test_resize_and_too_small_terminal(sample_home: Path) -> None:
         terminal.wait_for(r"─ Mon \d+ [\s\S]*23:00")
         terminal.resize(40, 10)
         terminal.wait_for(r"^.{0,40}\n[\s\S]*\d\d:00")
-        assert "Traceback" not in terminal.leave()
+        assert "Traceback" not in terminal.quit_console()
 
 
 def test_source_is_deleted_and_readded(sample_home: Path) -> None:
-    with real_terminal((120, 40)) as terminal:
-        opened(terminal, sample_home)
+    with open_terminal((120, 40)) as terminal:
+        open_console(terminal, sample_home)
         terminal.press("3")
         terminal.wait_for("▌H feed .*The Lighthouse")
         terminal.press("D")
@@ -80,19 +80,19 @@ def test_source_is_deleted_and_readded(sample_home: Path) -> None:
         terminal.wait_for(r"Sources · 9 ")
         terminal.press("n")
         terminal.wait_for("Type its address")
-        terminal.write("https://lighthouse.example/feed.xml")
+        terminal.type_text("https://lighthouse.example/feed.xml")
         terminal.press("Enter")
         terminal.wait_for(r"Enter saves it[\s\S]*It can be read: 7 entries")
         terminal.press("Enter")
         terminal.wait_for(r"Sources · 10 [\s\S]*The Lighthouse")
         terminal.press("P")
         terminal.wait_for(r"new drafts? · ")
-        assert "Traceback" not in terminal.leave()
+        assert "Traceback" not in terminal.quit_console()
 
 
 def test_week_is_scheduled_from_plan(sample_home: Path) -> None:
-    with real_terminal((120, 40), TZ="UTC") as terminal:
-        opened(terminal, sample_home)
+    with open_terminal((120, 40), TZ="UTC") as terminal:
+        open_console(terminal, sample_home)
         terminal.press("a", "a", "a")
         terminal.wait_for("3 approved · u undo")
         # Six days from now at midnight: these weekly slots do not recur any sooner.

@@ -8,10 +8,10 @@ from pathlib import Path
 from rich.cells import cell_len
 
 import cursor_columns
-from copydesk.tui.cells import cell, fit
-from copydesk.tui.steady import steady
-from real_terminal import real_terminal
-from scripts_sample import words
+from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.steady import correct_widths
+from real_terminal import open_terminal
+from scripts_sample import sample_words
 
 TEXTS = (
     "plain words",
@@ -39,11 +39,11 @@ TEXTS = (
 )
 
 
-def columns(texts: Sequence[str], folder: Path) -> list[int]:
+def cursor_columns_after(texts: Sequence[str], folder: Path) -> list[int]:
     """Return the column of a real terminal's cursor after each text."""
     texts_file, columns_file = folder / "texts.json", folder / "answers.json"
     texts_file.write_text(json.dumps(list(texts)), encoding="utf-8")
-    with real_terminal((120, 24)) as terminal:
+    with open_terminal((120, 24)) as terminal:
         terminal.start(sys.executable, str(cursor_columns.__file__), str(texts_file), str(columns_file))
         terminal.wait_for("ended=0")
     result: list[int] = json.loads(columns_file.read_text(encoding="utf-8"))
@@ -51,25 +51,25 @@ def columns(texts: Sequence[str], folder: Path) -> list[int]:
 
 
 def test_hostile_cell_has_counted_width(tmp_path: Path) -> None:
-    cells = [cell(text) for text in TEXTS]
-    columns_by_text = dict(zip(TEXTS, columns(cells, tmp_path), strict=True))
+    cells = [safe_line(text) for text in TEXTS]
+    columns_by_text = dict(zip(TEXTS, cursor_columns_after(cells, tmp_path), strict=True))
     assert columns_by_text == {text: cell_len(cell_text) for text, cell_text in zip(TEXTS, cells, strict=True)}
 
 
 def test_hostile_column_has_requested_width(tmp_path: Path) -> None:
     widths = range(1, 24)
-    fitted = [fit(cell(text), width) for text in TEXTS for width in widths]
-    assert columns(fitted, tmp_path) == [width for _ in TEXTS for width in widths]
+    fitted = [fit(safe_line(text), width) for text in TEXTS for width in widths]
+    assert cursor_columns_after(fitted, tmp_path) == [width for _ in TEXTS for width in widths]
 
 
 def test_no_word_exceeds_counted_width(tmp_path: Path) -> None:
-    cells = [cell(word) for word in words(40)]
-    columns_found = columns(cells, tmp_path)
+    cells = [safe_line(word) for word in sample_words(40)]
+    columns_found = cursor_columns_after(cells, tmp_path)
     assert [text for text, column in zip(cells, columns_found, strict=True) if column > cell_len(text)] == []
 
 
 def test_cursor_position_is_correct_after_any_word(tmp_path: Path) -> None:
     """Joined scripts too: here no character is removed."""
-    texts = words(40)
-    columns_found = columns([steady("\x1b[1;1H" + text) for text in texts], tmp_path)
+    texts = sample_words(40)
+    columns_found = cursor_columns_after([correct_widths("\x1b[1;1H" + text) for text in texts], tmp_path)
     assert columns_found == [cell_len(text) for text in texts]

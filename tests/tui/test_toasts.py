@@ -5,25 +5,25 @@ from pathlib import Path
 import pytest
 from textual.widgets._toast import Toast
 
-from copydesk.tui.widgets.said_keys import SaidKeys
-from deciding_fixtures import reviewing
+from copydesk.tui.widgets.said_keys import KeyHints
+from deciding_fixtures import open_review
 
-SAID = "Nine drafts were written by the pipeline that runs every morning, and one of the sources could not be read."
+MESSAGE = "Nine drafts were written by the pipeline that runs every morning, and one of the sources could not be read."
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 24), (120, 40)])
 @pytest.mark.parametrize("keys", [("c",), ("e",), ("6", "n", "enter"), ("6", "j", "e")])
 async def test_toast_covers_no_dialog_keys(tmp_path: Path, keys: tuple[str, ...], size: tuple[int, int]) -> None:
-    async with reviewing(tmp_path, size=size) as review:
+    async with open_review(tmp_path, size=size) as review:
         await review.press(*keys)
         app = review.app
-        app.notify(SAID)
-        await review.until(lambda: app.screen.query(Toast))
+        app.notify(MESSAGE)
+        await review.wait_for(lambda: app.screen.query(Toast))
         await review.wait()
         (toast,) = app.screen.query(Toast)
         assert "Nine drafts" in review.text
-        assert SAID[-5:] in review.text
-        for line in app.screen.query(SaidKeys):
+        assert MESSAGE[-5:] in review.text
+        for line in app.screen.query(KeyHints):
             assert line.region.height
             assert not line.region.intersection(toast.region)
         assert toast.region.bottom <= 4

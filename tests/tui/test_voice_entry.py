@@ -6,37 +6,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.model.voice import Emoji, FormatVoice, Link, Voice, checked_voice
-from copydesk.tui.voice_entry import kept, read, voice_changes, voice_entered
+from copydesk.model.voice import Emoji, FormatVoice, Link, Voice, validate_voice_change
+from copydesk.tui.voice_entry import dump_fields, parse_fields, build_voice_update, voice_fields
 
-WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20)
-LINES = st.lists(WORDS, min_size=1, max_size=3, unique=True).map("\n".join).filter(lambda text: "---" not in text)
+PHRASES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20)
+LINES = st.lists(PHRASES, min_size=1, max_size=3, unique=True).map("\n".join).filter(lambda text: "---" not in text)
 SETTINGS = st.builds(
     FormatVoice,
     max_length=st.none() | st.integers(40, 5000),
     hashtags=st.none() | st.integers(0, 5),
     emoji=st.none() | st.sampled_from(Emoji),
     link=st.none() | st.sampled_from(Link),
-    instructions=st.none() | WORDS,
+    instructions=st.none() | PHRASES,
 )
 VOICES = st.builds(
     Voice,
     style=st.just("") | LINES,
-    avoid=st.lists(WORDS, max_size=3, unique=True).map(tuple),
+    avoid=st.lists(PHRASES, max_size=3, unique=True).map(tuple),
     examples=st.lists(LINES, max_size=3, unique=True).map(tuple),
     formats=st.dictionaries(st.sampled_from(Format), SETTINGS, max_size=3),
 )
-EMPTY = voice_entered(Voice())
+EMPTY = voice_fields(Voice())
 
 
 @given(VOICES)
 def test_untouched_fields_are_not_changed(voice: Voice) -> None:
-    assert voice_changes(voice_entered(voice), voice_entered(voice)) == {}
+    assert build_voice_update(voice_fields(voice), voice_fields(voice)) == {}
 
 
 @given(VOICES)
 def test_retyped_voice_is_equal(voice: Voice) -> None:
-    changes = checked_voice(voice_changes(EMPTY, voice_entered(voice)))
+    changes = validate_voice_change(build_voice_update(EMPTY, voice_fields(voice)))
     parsed = Voice(
         style=changes.style or "",
         avoid=changes.avoid or (),
@@ -51,28 +51,28 @@ def test_retyped_voice_is_equal(voice: Voice) -> None:
 
 def test_hidden_characters_survive_if_untouched() -> None:
     voice = Voice(style="a\u202eb", avoid=("x",))
-    initial = voice_entered(voice)
+    initial = voice_fields(voice)
     assert "\u202e" not in initial.style
-    assert voice_changes(initial, initial._replace(avoid="x\n\n y \n")) == {"avoid": ["x", "y"]}
+    assert build_voice_update(initial, initial._replace(avoid="x\n\n y \n")) == {"avoid": ["x", "y"]}
 
 
 def test_cleared_fields_are_emptied() -> None:
-    initial = voice_entered(Voice(style="a", avoid=("x",), examples=("e",)))
-    changes = voice_changes(initial, initial._replace(style="", avoid="", examples="\n---\n"))
+    initial = voice_fields(Voice(style="a", avoid=("x",), examples=("e",)))
+    changes = build_voice_update(initial, initial._replace(style="", avoid="", examples="\n---\n"))
     assert changes == {"style": "", "avoid": [], "examples": []}
 
 
 @given(VOICES)
 def test_autosave_round_trips(voice: Voice) -> None:
-    entered = voice_entered(voice)
-    assert read(kept(entered)) == entered
+    entered = voice_fields(voice)
+    assert parse_fields(dump_fields(entered)) == entered
 
 
 @pytest.mark.parametrize("text", ["", "A post.", "[1]", '["a","b","c",{"WHAT":{}}]'])
 def test_unknown_autosave_file_is_ignored(text: str) -> None:
-    assert read(text) is None
+    assert parse_fields(text) is None
 
 
 def test_autosave_is_limited_to_typable_text() -> None:
     entered = EMPTY._replace(style="a\x1b[2Jb", formats={Format.SHORT: {"hashtags": "x", "emoji": "[red]", "more": ""}})
-    assert read(kept(entered)) == EMPTY._replace(style="ab")
+    assert parse_fields(dump_fields(entered)) == EMPTY._replace(style="ab")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from copydesk.cli.web_door import Door
+from copydesk.cli.web_door import BrowserAuth
 
 
-class Told(Door):
+class RecordingAuth(BrowserAuth):
     """A BrowserAuth that records the addresses it announces."""
 
     def __init__(self, port: int = 8399) -> None:
@@ -19,54 +19,54 @@ class Told(Door):
 
 
 def test_address_is_loopback_with_random_key() -> None:
-    auth = Told()
+    auth = RecordingAuth()
     assert auth.addresses[0].startswith("http://127.0.0.1:8399/?key=")
     assert len(auth.key()) > 20
-    assert auth.key() != Told().key()
+    assert auth.key() != RecordingAuth().key()
 
 
 def test_key_works_once() -> None:
-    auth = Told()
+    auth = RecordingAuth()
     key = auth.key()
-    assert auth.take(key)
-    assert not auth.take(key)
+    assert auth.redeem(key)
+    assert not auth.redeem(key)
 
 
 def test_used_key_prints_new_address() -> None:
-    auth = Told()
+    auth = RecordingAuth()
     first_key = auth.key()
-    auth.take(first_key)
-    auth.take(first_key)
-    auth.take(first_key)
+    auth.redeem(first_key)
+    auth.redeem(first_key)
+    auth.redeem(first_key)
     assert len(auth.addresses) == 2
     assert auth.key() != first_key
-    assert auth.take(auth.key())
+    assert auth.redeem(auth.key())
 
 
 @pytest.mark.parametrize("key", [None, "", "guess", "kéy"])
 def test_invalid_key_is_refused_silently(key: str | None) -> None:
-    auth = Told()
-    assert not auth.take(key)
+    auth = RecordingAuth()
+    assert not auth.redeem(key)
     assert len(auth.addresses) == 1
 
 
 def test_key_and_cookie_are_not_interchangeable() -> None:
-    auth = Told()
-    assert not auth.knows(auth.key())
-    assert not auth.take(auth.session)
-    assert auth.knows(auth.session)
-    assert not auth.knows(None)
-    assert not auth.knows("")
+    auth = RecordingAuth()
+    assert not auth.is_session(auth.key())
+    assert not auth.redeem(auth.session_token)
+    assert auth.is_session(auth.session_token)
+    assert not auth.is_session(None)
+    assert not auth.is_session("")
 
 
 def test_cookie_name_depends_on_port() -> None:
-    assert Told(8399).cookie != Told(8400).cookie
+    assert RecordingAuth(8399).cookie_name != RecordingAuth(8400).cookie_name
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8399", "localhost:8399"])
 @pytest.mark.parametrize("origin", [None, "http://127.0.0.1:8399", "http://localhost:8399"])
 def test_local_hosts_and_origins_are_allowed(host: str, origin: str | None) -> None:
-    assert Told().at_home(host, origin)
+    assert RecordingAuth().is_own_origin(host, origin)
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_local_hosts_and_origins_are_allowed(host: str, origin: str | None) -> N
     ],
 )
 def test_other_hosts_and_origins_are_refused(host: str, origin: str | None) -> None:
-    assert not Told().at_home(host, origin)
+    assert not RecordingAuth().is_own_origin(host, origin)

@@ -11,61 +11,61 @@ from hypothesis import strategies as st
 import clock_changes
 from copydesk.model.draft import Status
 from copydesk.scheduling.zones import instant_of_wall
-from copydesk.tui.week import Cell, Grid, days_at_once, lay_out, near
+from copydesk.tui.week import HourCell, WeekLayout, visible_days, lay_out_week, find_conflicts
 from copydesk.tui.week_clock import (
-    Change,
+    ClockChange,
     Hour,
-    Place,
-    Span,
-    changes,
+    GridPosition,
+    ClockSpan,
+    clock_changes,
     instant,
-    moved,
-    offsets,
-    place,
-    span,
-    time_shown,
+    shift_time,
+    utc_offsets,
+    grid_position,
+    clock_span,
+    format_time,
 )
-from week_fixtures import AUTUMN, NOW, SPRING, draft, free, wall, week
+from week_fixtures import AUTUMN, NOW, SPRING, make_week_draft, make_free_slot, at_wall_time, make_week
 
 MINUTE = timedelta(minutes=1)
 PRAGUE, NEW_YORK, LORD_HOWE, KATHMANDU = "Europe/Prague", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"
 ZONES = (PRAGUE, NEW_YORK, LORD_HOWE, KATHMANDU, "Africa/Cairo", "America/Havana", "Asia/Beirut", "Africa/Casablanca")
 
 
-def cell(grid: Grid, day: date, hour: int, *, again: bool = False) -> Cell:
-    return grid.cells[Place(day, Hour(hour, again))]
+def cell_at(grid: WeekLayout, day: date, hour: int, *, repeated: bool = False) -> HourCell:
+    return grid.cells[GridPosition(day, Hour(hour, repeated))]
 
 
 # Cells
 
 
 def test_draft_is_in_its_local_hour() -> None:
-    scheduled_draft = draft(datetime(2026, 3, 24, 20, 50, tzinfo=UTC))
-    grid = lay_out(week(SPRING, KATHMANDU, scheduled_draft), NOW)
-    (entry,) = cell(grid, date(2026, 3, 25), 2).things
+    scheduled_draft = make_week_draft(datetime(2026, 3, 24, 20, 50, tzinfo=UTC))
+    grid = lay_out_week(make_week(SPRING, KATHMANDU, scheduled_draft), NOW)
+    (entry,) = cell_at(grid, date(2026, 3, 25), 2).entries
     assert (entry.draft, entry.minute) == (scheduled_draft, 35)
 
 
 def test_slot_with_draft_is_not_free() -> None:
-    slot_time = wall("2026-03-25 14:30")
-    grid = lay_out(
-        week(SPRING, "UTC", free(slot_time), draft(slot_time + timedelta(seconds=20)), free(slot_time + MINUTE)), NOW
+    slot_time = at_wall_time("2026-03-25 14:30")
+    grid = lay_out_week(
+        make_week(SPRING, "UTC", make_free_slot(slot_time), make_week_draft(slot_time + timedelta(seconds=20)), make_free_slot(slot_time + MINUTE)), NOW
     )
-    taken, other = cell(grid, date(2026, 3, 25), 14).things
-    assert (taken.slot, taken.draft is None) == (free(slot_time), False)
-    assert (other.slot, other.draft) == (free(slot_time + MINUTE), None)
+    taken, other = cell_at(grid, date(2026, 3, 25), 14).entries
+    assert (taken.slot, taken.draft is None) == (make_free_slot(slot_time), False)
+    assert (other.slot, other.draft) == (make_free_slot(slot_time + MINUTE), None)
 
 
 def test_drafts_in_cell_are_ordered() -> None:
-    drafts = [draft(wall(f"2026-03-25 14:{minute}")) for minute in ("50", "05", "30")]
-    grid = lay_out(week(SPRING, "UTC", *drafts), NOW)
-    assert [entry.minute for entry in cell(grid, date(2026, 3, 25), 14).things] == [5, 30, 50]
+    drafts = [make_week_draft(at_wall_time(f"2026-03-25 14:{minute}")) for minute in ("50", "05", "30")]
+    grid = lay_out_week(make_week(SPRING, "UTC", *drafts), NOW)
+    assert [entry.minute for entry in cell_at(grid, date(2026, 3, 25), 14).entries] == [5, 30, 50]
 
 
 def test_draft_outside_week_conflicts_but_is_not_displayed() -> None:
-    earlier, inside = draft(wall("2026-03-22 23:45")), draft(wall("2026-03-23 00:10"))
-    grid = lay_out(week(SPRING, "UTC", earlier, inside), NOW)
-    assert [entry.close for cell_ in grid.cells.values() for entry in cell_.things] == [-25]
+    earlier, inside = make_week_draft(at_wall_time("2026-03-22 23:45")), make_week_draft(at_wall_time("2026-03-23 00:10"))
+    grid = lay_out_week(make_week(SPRING, "UTC", earlier, inside), NOW)
+    assert [entry.conflict_minutes for cell_ in grid.cells.values() for entry in cell_.entries] == [-25]
 
 
 @pytest.mark.parametrize(
@@ -79,41 +79,41 @@ def test_draft_outside_week_conflicts_but_is_not_displayed() -> None:
     ],
 )
 def test_drafts_within_half_hour_conflict(minutes: list[int], conflicts: list[int | None]) -> None:
-    drafts = [draft(NOW + minute * MINUTE) for minute in minutes]
-    distances = near(drafts)
+    drafts = [make_week_draft(NOW + minute * MINUTE) for minute in minutes]
+    distances = find_conflicts(drafts)
     assert [distances.get(draft_.id) for draft_ in drafts] == conflicts
 
 
 def test_posted_and_missed_drafts_do_not_conflict() -> None:
-    assert near([draft(NOW), draft(NOW, status=Status.POSTED), draft(NOW, status=Status.MISSED)]) == {}
+    assert find_conflicts([make_week_draft(NOW), make_week_draft(NOW, status=Status.POSTED), make_week_draft(NOW, status=Status.MISSED)]) == {}
 
 
 def test_empty_early_hours_are_hidden() -> None:
-    plain, early = week(SPRING), week(SPRING, "UTC", free(wall("2026-03-25 03:15")))
-    assert [hour.hour for hour in lay_out(plain, NOW).hours] == list(range(6, 24))
-    assert [hour.hour for hour in lay_out(early, NOW).hours] == [3, *range(6, 24)]
-    assert [hour.hour for hour in lay_out(plain, NOW, rows=24).hours] == list(range(24))
-    assert [hour.hour for hour in lay_out(plain, wall("2026-03-25 01:20")).hours] == [1, *range(6, 24)]
+    plain, early = make_week(SPRING), make_week(SPRING, "UTC", make_free_slot(at_wall_time("2026-03-25 03:15")))
+    assert [hour.hour for hour in lay_out_week(plain, NOW).hours] == list(range(6, 24))
+    assert [hour.hour for hour in lay_out_week(early, NOW).hours] == [3, *range(6, 24)]
+    assert [hour.hour for hour in lay_out_week(plain, NOW, rows=24).hours] == list(range(24))
+    assert [hour.hour for hour in lay_out_week(plain, at_wall_time("2026-03-25 01:20")).hours] == [1, *range(6, 24)]
 
 
 def test_past_and_current_hours_are_flagged() -> None:
-    grid = lay_out(week(SPRING), NOW)
-    today = [cell(grid, date(2026, 3, 25), hour) for hour in (8, 9, 10)]
-    assert [(cell_.past, cell_.now) for cell_ in today] == [(True, False), (False, True), (False, False)]
-    assert sum(cell_.now for cell_ in grid.cells.values()) == 1
+    grid = lay_out_week(make_week(SPRING), NOW)
+    today = [cell_at(grid, date(2026, 3, 25), hour) for hour in (8, 9, 10)]
+    assert [(cell_.is_past, cell_.is_now) for cell_ in today] == [(True, False), (False, True), (False, False)]
+    assert sum(cell_.is_now for cell_ in grid.cells.values()) == 1
 
 
 @pytest.mark.parametrize(("width", "days"), [(40, 1), (62, 1), (63, 7), (79, 7), (200, 7)])
 def test_narrow_terminal_has_one_day(width: int, days: int) -> None:
-    assert days_at_once(width) == days
+    assert visible_days(width) == days
 
 
 def test_hidden_hour_maps_to_nearest() -> None:
-    grid = lay_out(week(SPRING, "UTC", free(wall("2026-03-25 02:00"))), NOW)
+    grid = lay_out_week(make_week(SPRING, "UTC", make_free_slot(at_wall_time("2026-03-25 02:00"))), NOW)
     day = date(2026, 3, 25)
-    assert grid.nearest(Place(day, Hour(4))) == Place(day, Hour(2))
-    assert grid.nearest(Place(day, Hour(1))) == Place(day, Hour(2))
-    assert grid.nearest(Place(day, Hour(9))) == Place(day, Hour(9))
+    assert grid.nearest_visible(GridPosition(day, Hour(4))) == GridPosition(day, Hour(2))
+    assert grid.nearest_visible(GridPosition(day, Hour(1))) == GridPosition(day, Hour(2))
+    assert grid.nearest_visible(GridPosition(day, Hour(9))) == GridPosition(day, Hour(9))
 
 
 # Clock changes
@@ -122,64 +122,64 @@ def test_hidden_hour_maps_to_nearest() -> None:
 @pytest.mark.parametrize(
     ("zone", "monday", "found"),
     [
-        (PRAGUE, SPRING, [Change(date(2026, 3, 29), forward=True, first=time(2), last=time(3))]),
-        (PRAGUE, AUTUMN, [Change(date(2026, 10, 25), forward=False, first=time(2), last=time(3))]),
+        (PRAGUE, SPRING, [ClockChange(date(2026, 3, 29), forward=True, first=time(2), last=time(3))]),
+        (PRAGUE, AUTUMN, [ClockChange(date(2026, 10, 25), forward=False, first=time(2), last=time(3))]),
         (PRAGUE, date(2026, 3, 30), []),
-        (NEW_YORK, date(2026, 3, 2), [Change(date(2026, 3, 8), forward=True, first=time(2), last=time(3))]),
-        (NEW_YORK, date(2026, 10, 26), [Change(date(2026, 11, 1), forward=False, first=time(1), last=time(2))]),
-        (LORD_HOWE, date(2026, 3, 30), [Change(date(2026, 4, 5), forward=False, first=time(1, 30), last=time(2))]),
-        (LORD_HOWE, date(2026, 9, 28), [Change(date(2026, 10, 4), forward=True, first=time(2), last=time(2, 30))]),
+        (NEW_YORK, date(2026, 3, 2), [ClockChange(date(2026, 3, 8), forward=True, first=time(2), last=time(3))]),
+        (NEW_YORK, date(2026, 10, 26), [ClockChange(date(2026, 11, 1), forward=False, first=time(1), last=time(2))]),
+        (LORD_HOWE, date(2026, 3, 30), [ClockChange(date(2026, 4, 5), forward=False, first=time(1, 30), last=time(2))]),
+        (LORD_HOWE, date(2026, 9, 28), [ClockChange(date(2026, 10, 4), forward=True, first=time(2), last=time(2, 30))]),
         (KATHMANDU, SPRING, []),
         # At midnight: the day starts at 01:00, or its last hour is repeated.
-        ("Africa/Cairo", date(2026, 4, 20), [Change(date(2026, 4, 24), forward=True, first=time(0), last=time(1))]),
-        ("Africa/Cairo", date(2026, 10, 26), [Change(date(2026, 10, 29), forward=False, first=time(23), last=time(0))]),
-        ("Asia/Beirut", SPRING, [Change(date(2026, 3, 29), forward=True, first=time(0), last=time(1))]),
+        ("Africa/Cairo", date(2026, 4, 20), [ClockChange(date(2026, 4, 24), forward=True, first=time(0), last=time(1))]),
+        ("Africa/Cairo", date(2026, 10, 26), [ClockChange(date(2026, 10, 29), forward=False, first=time(23), last=time(0))]),
+        ("Asia/Beirut", SPRING, [ClockChange(date(2026, 3, 29), forward=True, first=time(0), last=time(1))]),
     ],
 )
-def test_clock_changes_of_week(zone: str, monday: date, found: list[Change]) -> None:
-    assert list(changes(monday, ZoneInfo(zone))) == found
+def test_clock_changes_of_week(zone: str, monday: date, found: list[ClockChange]) -> None:
+    assert list(clock_changes(monday, ZoneInfo(zone))) == found
 
 
 def test_spring_change_skips_hour() -> None:
-    grid = lay_out(week(SPRING, PRAGUE), NOW)
-    saturday, sunday = cell(grid, date(2026, 3, 28), 2), cell(grid, date(2026, 3, 29), 2)
-    assert (saturday.skipped, saturday.span) == (False, Span(wall("2026-03-28 02:00", PRAGUE), 0, 60))
-    assert (sunday.skipped, sunday.span) == (True, None)
+    grid = lay_out_week(make_week(SPRING, PRAGUE), NOW)
+    saturday, sunday = cell_at(grid, date(2026, 3, 28), 2), cell_at(grid, date(2026, 3, 29), 2)
+    assert (saturday.is_skipped, saturday.span) == (False, ClockSpan(at_wall_time("2026-03-28 02:00", PRAGUE), 0, 60))
+    assert (sunday.is_skipped, sunday.span) == (True, None)
     assert Hour(2) in grid.hours
-    assert Hour(2, again=True) not in grid.hours
+    assert Hour(2, is_repeat=True) not in grid.hours
 
 
 def test_autumn_change_repeats_hour_with_offsets() -> None:
-    first, second = draft(datetime(2026, 10, 25, 0, 30, tzinfo=UTC)), draft(datetime(2026, 10, 25, 1, 30, tzinfo=UTC))
-    grid = lay_out(week(AUTUMN, PRAGUE, first, second), NOW)
+    first, second = make_week_draft(datetime(2026, 10, 25, 0, 30, tzinfo=UTC)), make_week_draft(datetime(2026, 10, 25, 1, 30, tzinfo=UTC))
+    grid = lay_out_week(make_week(AUTUMN, PRAGUE, first, second), NOW)
     index = grid.hours.index(Hour(2))
-    assert grid.hours[index + 1] == Hour(2, again=True)
-    first_cell, second_cell = cell(grid, date(2026, 10, 25), 2), cell(grid, date(2026, 10, 25), 2, again=True)
-    assert [entry.draft for entry in first_cell.things] == [first]
-    assert [entry.draft for entry in second_cell.things] == [second]
-    assert (first_cell.twice, second_cell.twice) == ("+02:00", "+01:00")
-    saturday = cell(grid, date(2026, 10, 24), 2, again=True)
-    assert (saturday.span, saturday.skipped, saturday.twice) == (None, False, "")
+    assert grid.hours[index + 1] == Hour(2, is_repeat=True)
+    first_cell, second_cell = cell_at(grid, date(2026, 10, 25), 2), cell_at(grid, date(2026, 10, 25), 2, repeated=True)
+    assert [entry.draft for entry in first_cell.entries] == [first]
+    assert [entry.draft for entry in second_cell.entries] == [second]
+    assert (first_cell.repeated_offset, second_cell.repeated_offset) == ("+02:00", "+01:00")
+    saturday = cell_at(grid, date(2026, 10, 24), 2, repeated=True)
+    assert (saturday.span, saturday.is_skipped, saturday.repeated_offset) == (None, False, "")
 
 
 def test_lord_howe_skips_half_hour() -> None:
-    grid = lay_out(week(date(2026, 9, 28), LORD_HOWE), NOW)
-    half = cell(grid, date(2026, 10, 4), 2)
+    grid = lay_out_week(make_week(date(2026, 9, 28), LORD_HOWE), NOW)
+    half = cell_at(grid, date(2026, 10, 4), 2)
     assert half.span is not None
-    assert (half.span.first, half.span.end, half.span.whole, half.skipped) == (30, 60, False, False)
+    assert (half.span.first, half.span.end, half.span.is_complete, half.is_skipped) == (30, 60, False, False)
     assert half.span.start == datetime(2026, 10, 3, 15, 30, tzinfo=UTC)
 
 
 def test_lord_howe_repeats_half_hour() -> None:
-    grid = lay_out(week(date(2026, 3, 30), LORD_HOWE), NOW)
-    first, repeated = cell(grid, date(2026, 4, 5), 1), cell(grid, date(2026, 4, 5), 1, again=True)
-    assert (first.twice, repeated.twice) == ("+11:00", "+10:30")
-    assert first.span == Span(datetime(2026, 4, 4, 14, 0, tzinfo=UTC), 0, 60)
-    assert repeated.span == Span(datetime(2026, 4, 4, 15, 0, tzinfo=UTC), 30, 60)
+    grid = lay_out_week(make_week(date(2026, 3, 30), LORD_HOWE), NOW)
+    first, repeated = cell_at(grid, date(2026, 4, 5), 1), cell_at(grid, date(2026, 4, 5), 1, repeated=True)
+    assert (first.repeated_offset, repeated.repeated_offset) == ("+11:00", "+10:30")
+    assert first.span == ClockSpan(datetime(2026, 4, 4, 14, 0, tzinfo=UTC), 0, 60)
+    assert repeated.span == ClockSpan(datetime(2026, 4, 4, 15, 0, tzinfo=UTC), 30, 60)
 
 
 @pytest.mark.parametrize(
-    ("zone", "monday", "shown"),
+    ("zone", "monday", "expected"),
     [
         (KATHMANDU, SPRING, ["UTC+05:45"]),
         ("UTC", SPRING, ["UTC+00:00"]),
@@ -188,25 +188,25 @@ def test_lord_howe_repeats_half_hour() -> None:
         (LORD_HOWE, date(2026, 3, 30), ["UTC+11:00", "UTC+10:30"]),
     ],
 )
-def test_offsets_of_week(zone: str, monday: date, shown: list[str]) -> None:
-    assert [offset for _, offset in offsets(monday, ZoneInfo(zone))] == shown
+def test_offsets_of_week(zone: str, monday: date, expected: list[str]) -> None:
+    assert [offset for _, offset in utc_offsets(monday, ZoneInfo(zone))] == expected
 
 
 # Every quarter hour of the weeks with a clock change, computed independently of the zone's rules.
 
 
-def weeks_with_a_change() -> Iterator[tuple[str, date]]:
+def weeks_with_clock_change() -> Iterator[tuple[str, date]]:
     for name in ZONES:
         zone = ZoneInfo(name)
-        for change in clock_changes.changes(zone, datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)):
+        for change in clock_changes.find_transitions(zone, datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)):
             day = change.at.astimezone(zone).date()
             yield name, day - timedelta(days=day.weekday())
 
 
-@pytest.mark.parametrize(("name", "monday"), weeks_with_a_change())
+@pytest.mark.parametrize(("name", "monday"), weeks_with_clock_change())
 def test_cells_cover_quarter_hours_once(name: str, monday: date) -> None:
     zone = ZoneInfo(name)
-    grid = lay_out(week(monday, name), NOW)
+    grid = lay_out_week(make_week(monday, name), NOW)
     quarter_hours = [
         cell_.span.start + minute * MINUTE
         for cell_ in grid.cells.values()
@@ -217,24 +217,24 @@ def test_cells_cover_quarter_hours_once(name: str, monday: date) -> None:
     assert sorted(quarter_hours) == [start + number * 15 * MINUTE for number in range((end - start) // (15 * MINUTE))]
     for cell_ in grid.cells.values():
         if cell_.span:
-            assert place(cell_.span.start, zone) == cell_.where
+            assert grid_position(cell_.span.start, zone) == cell_.position
 
 
 FIRST, LAST = datetime.fromisoformat("2026-01-01"), datetime.fromisoformat("2029-01-01")
-moments = st.datetimes(FIRST, LAST).map(lambda at: at.replace(microsecond=0))
+local_times = st.datetimes(FIRST, LAST).map(lambda at: at.replace(microsecond=0))
 
 
 @settings(max_examples=150, derandomize=True)
-@given(moments, st.sampled_from(ZONES))
+@given(local_times, st.sampled_from(ZONES))
 def test_any_instant_has_a_cell(at: datetime, name: str) -> None:
     zone, utc_instant = ZoneInfo(name), at.replace(tzinfo=UTC)
-    hour_span = span(place(utc_instant, zone), zone)
+    hour_span = clock_span(grid_position(utc_instant, zone), zone)
     assert hour_span is not None
     assert hour_span.start <= utc_instant < hour_span.start + (hour_span.end - hour_span.first) * MINUTE
 
 
 @settings(max_examples=150, derandomize=True)
-@given(moments, st.sampled_from(ZONES))
+@given(local_times, st.sampled_from(ZONES))
 def test_local_time_resolves_like_desk(at: datetime, name: str) -> None:
     assert instant(at, ZoneInfo(name)) == instant_of_wall(at, ZoneInfo(name))
 
@@ -255,19 +255,19 @@ def test_local_time_resolves_like_desk(at: datetime, name: str) -> None:
 )
 def test_day_moves_keep_wall_time(at: str, by: dict[str, int], then: str) -> None:
     zone = ZoneInfo(PRAGUE)
-    assert moved(wall(at, PRAGUE), zone, **by) == wall(then, PRAGUE)
+    assert shift_time(at_wall_time(at, PRAGUE), zone, **by) == at_wall_time(then, PRAGUE)
 
 
 def test_hour_move_enters_repeated_hour() -> None:
     zone = ZoneInfo(PRAGUE)
-    first = wall("2026-10-25 02:30", PRAGUE)
-    second = moved(first, zone, hours=1)
-    assert place(first, zone) == Place(date(2026, 10, 25), Hour(2))
-    assert place(second, zone) == Place(date(2026, 10, 25), Hour(2, again=True))
+    first = at_wall_time("2026-10-25 02:30", PRAGUE)
+    second = shift_time(first, zone, hours=1)
+    assert grid_position(first, zone) == GridPosition(date(2026, 10, 25), Hour(2))
+    assert grid_position(second, zone) == GridPosition(date(2026, 10, 25), Hour(2, is_repeat=True))
 
 
 @pytest.mark.parametrize(
-    ("at", "said"),
+    ("at", "expected"),
     [
         ("2026-03-25 00:05", "00:05"),
         ("2026-03-26 00:05", "Thu 00:05"),
@@ -277,6 +277,6 @@ def test_hour_move_enters_repeated_hour() -> None:
         ("2027-01-02 09:30", "Jan 2027"),
     ],
 )
-def test_time_is_abbreviated_unambiguously(at: str, said: str) -> None:
-    now = wall("2026-03-25 23:30", KATHMANDU)
-    assert time_shown(wall(at, KATHMANDU), ZoneInfo(KATHMANDU), now) == said
+def test_time_is_abbreviated_unambiguously(at: str, expected: str) -> None:
+    now = at_wall_time("2026-03-25 23:30", KATHMANDU)
+    assert format_time(at_wall_time(at, KATHMANDU), ZoneInfo(KATHMANDU), now) == expected

@@ -6,13 +6,13 @@ import pytest
 
 from copydesk.model.draft import MANUAL, Status
 from copydesk.model.source import SourceType
-from copydesk.tui.cells import cell, fit
-from copydesk.tui.words import SOURCE, STATUS, age, ago, bar, plural
+from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.words import SOURCE, STATUS, format_age, format_ago, progress_bar, plural
 from tui_fixtures import NOW
 
 
 @pytest.mark.parametrize(
-    ("before", "said"),
+    ("age_delta", "expected"),
     [
         (timedelta(seconds=-5), "now"),
         (timedelta(seconds=59), "now"),
@@ -22,12 +22,12 @@ from tui_fixtures import NOW
         (timedelta(days=400), "57w"),
     ],
 )
-def test_age_is_abbreviated(before: timedelta, said: str) -> None:
-    assert age(NOW - before, NOW) == said
+def test_age_is_abbreviated(age_delta: timedelta, expected: str) -> None:
+    assert format_age(NOW - age_delta, NOW) == expected
 
 
 def test_age_as_phrase() -> None:
-    assert (ago(NOW, NOW), ago(NOW - timedelta(hours=3), NOW)) == ("just now", "3h ago")
+    assert (format_ago(NOW, NOW), format_ago(NOW - timedelta(hours=3), NOW)) == ("just now", "3h ago")
 
 
 def test_states_and_sources_have_labels() -> None:
@@ -42,7 +42,7 @@ def test_state_signs_are_unique() -> None:
 
 
 def test_bar_has_requested_width() -> None:
-    assert [bar(share, 4) for share in (-1, 0, 0.5, 1, 7)] == [
+    assert [progress_bar(share, 4) for share in (-1, 0, 0.5, 1, 7)] == [
         ("", "╌╌╌╌"),
         ("", "╌╌╌╌"),
         ("━━", "╌╌"),
@@ -56,15 +56,15 @@ def test_plural_depends_on_count() -> None:
 
 
 def test_cell_is_one_line_without_control_characters() -> None:
-    assert cell("a\x1b[2Jb\nc\u202ed") == "ab cd"
+    assert safe_line("a\x1b[2Jb\nc\u202ed") == "ab cd"
 
 
 def test_cell_omits_characters_of_ambiguous_width() -> None:
-    assert cell("❤\ufe0f 👍🏽 1\ufe0f\u20e3 👩\u200d💻") == "❤ 👍 1 👩"
+    assert safe_line("❤\ufe0f 👍🏽 1\ufe0f\u20e3 👩\u200d💻") == "❤ 👍 1 👩"
 
 
 def test_script_joiners_keep_letters() -> None:
-    assert cell("क\u200dष") == "कष"
+    assert safe_line("क\u200dष") == "कष"
 
 
 @pytest.mark.parametrize(

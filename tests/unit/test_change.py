@@ -13,68 +13,68 @@ from copydesk.model.change import (
     BulkFailure,
     ChangeDraft,
     CreateDraft,
-    Mode,
+    CreationMode,
     NewImage,
-    bulk_outcome,
-    checked_bulk,
-    checked_change,
-    checked_create,
-    created,
+    bulk_response,
+    validate_bulk,
+    validate_change,
+    validate_create,
+    creation_response,
 )
 from copydesk.model.draft import BULK_ACTIONS, Action, Draft, Format, ImageSource, Status
-from copydesk.model.wire import to_wire
+from copydesk.model.wire import to_json_value
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-LATER = "2026-11-21T09:00:00Z"
-PAGE = "https://example.com/page"
+FUTURE_TIME = "2026-11-21T09:00:00Z"
+PAGE_URL = "https://example.com/page"
 
 
 def create(**body: object) -> CreateDraft:
-    return checked_create(body)
+    return validate_create(body)
 
 
 def change(**body: object) -> ChangeDraft:
-    return checked_change(body, NOW)
+    return validate_change(body, NOW)
 
 
 def bulk(**body: object) -> BulkChange:
-    return checked_bulk(body, NOW)
+    return validate_bulk(body, NOW)
 
 
-def problems(ask, **body: object) -> dict[str, str]:
+def find_problems(validate, **body: object) -> dict[str, str]:
     """Return the messages by invalid field."""
     with pytest.raises(InvalidError) as refused:
-        ask(**body)
+        validate(**body)
     return dict(refused.value.errors)
 
 
 class TestCreate:
     def test_text_alone_makes_short_draft(self):
         draft = create(text="  Hello.\n")
-        assert (draft.text, draft.format, draft.formats, draft.mode) == ("Hello.", Format.SHORT, None, Mode.DIRECT)
+        assert (draft.text, draft.format, draft.formats, draft.mode) == ("Hello.", Format.SHORT, None, CreationMode.DIRECT)
 
     def test_url_or_prompt_makes_one_short_draft(self):
-        for body in ({"url": PAGE}, {"prompt": "About tides"}, {"url": PAGE, "prompt": "About tides"}):
+        for body in ({"url": PAGE_URL}, {"prompt": "About tides"}, {"url": PAGE_URL, "prompt": "About tides"}):
             draft = create(**body)
-            assert (draft.format, draft.formats, draft.mode) == (None, (Format.SHORT,), Mode.GENERATE)
+            assert (draft.format, draft.formats, draft.mode) == (None, (Format.SHORT,), CreationMode.GENERATE)
 
     def test_formats_keep_their_order(self):
-        assert create(url=PAGE, formats=["BLOG", "SHORT"]).formats == (Format.BLOG, Format.SHORT)
+        assert create(url=PAGE_URL, formats=["BLOG", "SHORT"]).formats == (Format.BLOG, Format.SHORT)
 
     def test_text_url_or_prompt_is_required(self):
-        assert set(problems(create)) == {"text"}
-        assert set(problems(create, text=None, tags=["a"])) == {"text"}
+        assert set(find_problems(create)) == {"text"}
+        assert set(find_problems(create, text=None, tags=["a"])) == {"text"}
 
-    @pytest.mark.parametrize(("name", "value"), [("url", PAGE), ("prompt", "x"), ("formats", ["SHORT"])])
+    @pytest.mark.parametrize(("name", "value"), [("url", PAGE_URL), ("prompt", "x"), ("formats", ["SHORT"])])
     def test_text_excludes_generation_fields(self, name, value):
-        assert set(problems(create, text="x", **{name: value})) == {name}
+        assert set(find_problems(create, text="x", **{name: value})) == {name}
 
     def test_format_requires_text(self):
-        assert set(problems(create, url=PAGE, format="SHORT")) == {"format"}
+        assert set(find_problems(create, url=PAGE_URL, format="SHORT")) == {"format"}
 
     @pytest.mark.parametrize("text", ["", "  \n", "x" * 50_001, "a\x00b", "a\ud800b", 7])
     def test_invalid_text_is_refused(self, text):
-        assert set(problems(create, text=text)) == {"text"}
+        assert set(find_problems(create, text=text)) == {"text"}
 
     def test_text_limit_ignores_surrounding_spaces(self):
         assert len(create(text=" " + "x" * 50_000 + "\n").text or "") == 50_000
@@ -84,7 +84,7 @@ class TestCreate:
 
     @pytest.mark.parametrize("prompt", ["", " ", "x" * 5_001])
     def test_prompt_length_is_checked(self, prompt):
-        assert set(problems(create, prompt=prompt)) == {"prompt"}
+        assert set(find_problems(create, prompt=prompt)) == {"prompt"}
 
     @pytest.mark.parametrize(
         "url",
@@ -92,7 +92,7 @@ class TestCreate:
          "https://user:secret@example.com", "https://example.com/\x1b", "https://example.com/" + "x" * 2_000],
     )  # fmt: skip
     def test_url_must_be_web_address(self, url):
-        assert set(problems(create, url=url)) == {"url"}
+        assert set(find_problems(create, url=url)) == {"url"}
 
     @pytest.mark.parametrize(
         ("formats", "field"),
@@ -100,10 +100,10 @@ class TestCreate:
          (["SHORT", "THREAD", "SHORT"], "formats[2]"), (["SHORT", "EPIC"], "formats[1]"), ([["SHORT"]], "formats[0]")],
     )  # fmt: skip
     def test_formats_are_one_to_three_and_unique(self, formats, field):
-        assert set(problems(create, url=PAGE, formats=formats)) == {field}
+        assert set(find_problems(create, url=PAGE_URL, formats=formats)) == {field}
 
     def test_platform_has_no_control_characters(self):
-        assert problems(create, text="x", targetPlatforms=["x", "blue\x1b]0;sky\x07"]) == {
+        assert find_problems(create, text="x", targetPlatforms=["x", "blue\x1b]0;sky\x07"]) == {
             "targetPlatforms[1]": "holds a control character (U+001B)"
         }
 
@@ -116,7 +116,7 @@ class TestCreate:
          (["a", "b\x1b[31m"], "tags[1]"), (["a\nb"], "tags[0]")],
     )  # fmt: skip
     def test_tag_count_and_length_are_limited(self, tags, field):
-        assert set(problems(create, text="x", tags=tags)) == {field}
+        assert set(find_problems(create, text="x", tags=tags)) == {field}
         assert len(create(text="x", tags=[f"{n:050}" for n in range(20)]).tags) == 20
 
     @pytest.mark.parametrize(
@@ -124,19 +124,19 @@ class TestCreate:
         [(["x"] * 21, "targetPlatforms"), (["x", ""], "targetPlatforms[1]"), (["x" * 51], "targetPlatforms[0]")],
     )
     def test_target_platform_names_are_checked(self, platforms, field):
-        assert set(problems(create, text="x", targetPlatforms=platforms)) == {field}
+        assert set(find_problems(create, text="x", targetPlatforms=platforms)) == {field}
 
     def test_images_keep_order_and_get_positions(self):
-        images = [{"url": PAGE, "source": "OG"}, {"url": PAGE, "source": "UPLOAD", "alt": " A cat ", "position": 0}]
+        images = [{"url": PAGE_URL, "source": "OG"}, {"url": PAGE_URL, "source": "UPLOAD", "alt": " A cat ", "position": 0}]
         assert create(text="x", images=images).images == (
-            NewImage(url=PAGE, source=ImageSource.OG, position=0),
-            NewImage(url=PAGE, source=ImageSource.UPLOAD, alt="A cat", position=0),
+            NewImage(url=PAGE_URL, source=ImageSource.OG, position=0),
+            NewImage(url=PAGE_URL, source=ImageSource.UPLOAD, alt="A cat", position=0),
         )
 
     def test_at_most_ten_images(self):
-        image = {"url": PAGE, "source": "OG"}
+        image = {"url": PAGE_URL, "source": "OG"}
         assert len(create(text="x", images=[image] * 10).images) == 10
-        assert set(problems(create, text="x", images=[image] * 11)) == {"images"}
+        assert set(find_problems(create, text="x", images=[image] * 11)) == {"images"}
 
     @pytest.mark.parametrize(
         ("image", "fields"),
@@ -144,18 +144,18 @@ class TestCreate:
             ({}, {"images[1].url", "images[1].source"}),
             ("https://example.com/cat.png", {"images[1]", "images[1].url", "images[1].source"}),
             ({"url": "cat.png", "source": "OG"}, {"images[1].url"}),
-            ({"url": PAGE, "source": "CAMERA"}, {"images[1].source"}),
-            ({"url": PAGE, "source": "OG", "position": -1}, {"images[1].position"}),
-            ({"url": PAGE, "source": "OG", "position": True}, {"images[1].position"}),
-            ({"url": PAGE, "source": "OG", "alt": "x" * 2_001}, {"images[1].alt"}),
-            ({"url": PAGE, "source": "OG", "width": 100}, {"images[1].width"}),
+            ({"url": PAGE_URL, "source": "CAMERA"}, {"images[1].source"}),
+            ({"url": PAGE_URL, "source": "OG", "position": -1}, {"images[1].position"}),
+            ({"url": PAGE_URL, "source": "OG", "position": True}, {"images[1].position"}),
+            ({"url": PAGE_URL, "source": "OG", "alt": "x" * 2_001}, {"images[1].alt"}),
+            ({"url": PAGE_URL, "source": "OG", "width": 100}, {"images[1].width"}),
         ],
     )
     def test_invalid_image_names_its_field(self, image, fields):
-        assert set(problems(create, text="x", images=[{"url": PAGE, "source": "OG"}, image])) == fields
+        assert set(find_problems(create, text="x", images=[{"url": PAGE_URL, "source": "OG"}, image])) == fields
 
     def test_all_invalid_fields_are_reported(self):
-        invalid = problems(
+        invalid = find_problems(
             create,
             text="",
             format="EPIC",
@@ -167,13 +167,13 @@ class TestCreate:
         assert set(invalid) == {"text", "format", "formats", "formats[1]", "tags[2]", "images[0].url", "colour"}
 
     def test_unknown_fields_and_non_objects_are_refused(self):
-        assert problems(create, text="x", textt="y") == {"textt": "is no known field"}
+        assert find_problems(create, text="x", textt="y") == {"textt": "is no known field"}
         with pytest.raises(InvalidError, match="body: takes an object"):
-            checked_create(["text"])
+            validate_create(["text"])
 
     def test_error_message_length_is_limited(self):
         with pytest.raises(InvalidError) as refused:
-            checked_create({"x" * 1_000 + str(n): n for n in range(5_000)})
+            validate_create({"x" * 1_000 + str(n): n for n in range(5_000)})
         assert len(str(refused.value)) < 10_000
 
 
@@ -182,39 +182,39 @@ class TestChange:
         assert change(text=" New. ") == ChangeDraft(text="New.")
         assert change(action="approve") == ChangeDraft(action=Action.APPROVE)
         assert change(action="approve", text="New.") == ChangeDraft(action=Action.APPROVE, text="New.")
-        assert set(problems(change)) == {"action"}
+        assert set(find_problems(change)) == {"action"}
 
     def test_unknown_action_is_refused(self):
-        assert "cancel_schedule" in problems(change, action="publish")["action"]
+        assert "cancel_schedule" in find_problems(change, action="publish")["action"]
 
     @pytest.mark.parametrize("text", ["", "x" * 50_001])
     def test_edit_has_text_limits(self, text):
-        assert set(problems(change, text=text)) == {"text"}
+        assert set(find_problems(change, text=text)) == {"text"}
 
     @pytest.mark.parametrize("action", Action)
     def test_feedback_is_for_feedback_actions_only(self, action):
         body = {"action": action, "feedback": "Too long."}
-        body |= {"scheduledAt": LATER} if action == "reschedule" else {}
+        body |= {"scheduledAt": FUTURE_TIME} if action == "reschedule" else {}
         if action in ("reject", "unapprove", "regenerate"):
             assert change(**body).feedback == "Too long."
         else:
-            assert set(problems(change, **body)) == {"feedback"}
+            assert set(find_problems(change, **body)) == {"feedback"}
 
     def test_blank_feedback_becomes_none(self):
         assert change(action="unapprove", feedback=" \n").feedback is None
         assert change(action="approve", feedback="").feedback is None
 
     def test_feedback_length_is_checked(self):
-        assert set(problems(change, action="reject", feedback="x" * 5_001)) == {"feedback"}
+        assert set(find_problems(change, action="reject", feedback="x" * 5_001)) == {"feedback"}
 
     def test_feedback_without_action_is_refused(self):
-        assert set(problems(change, text="x", feedback="y")) == {"feedback"}
+        assert set(find_problems(change, text="x", feedback="y")) == {"feedback"}
 
     def test_reschedule_requires_a_time(self):
-        assert set(problems(change, action="reschedule")) == {"scheduledAt"}
+        assert set(find_problems(change, action="reschedule")) == {"scheduledAt"}
         assert change(action="schedule").scheduled_at is None
         for action in ("schedule", "reschedule"):
-            assert change(action=action, scheduledAt=LATER).scheduled_at == datetime(2026, 11, 21, 9, tzinfo=UTC)
+            assert change(action=action, scheduledAt=FUTURE_TIME).scheduled_at == datetime(2026, 11, 21, 9, tzinfo=UTC)
 
     def test_time_is_converted_to_utc(self):
         scheduled_at = change(action="schedule", scheduledAt="2026-11-21T09:00:00+05:30").scheduled_at
@@ -222,7 +222,7 @@ class TestChange:
         assert (scheduled_at.isoformat(), scheduled_at.tzinfo) == ("2026-11-21T03:30:00+00:00", UTC)
 
     @pytest.mark.parametrize(
-        ("time", "said"),
+        ("time", "expected"),
         [
             ("2026-11-20T12:00:00Z", "not in the future"),
             ("0001-01-01T00:00:00+14:00", "not in the future"),
@@ -232,31 +232,31 @@ class TestChange:
             (1_900_000_000, "takes a time"),
         ],
     )
-    def test_unschedulable_time_is_refused(self, time, said):
-        assert said in problems(change, action="schedule", scheduledAt=time)["scheduledAt"]
+    def test_unschedulable_time_is_refused(self, time, expected):
+        assert expected in find_problems(change, action="schedule", scheduledAt=time)["scheduledAt"]
 
     @pytest.mark.parametrize("action", [action for action in Action if "schedule" not in action.split("_")[-1]])
     def test_time_and_slot_are_for_scheduling_only(self, action):
-        assert set(problems(change, action=action, scheduledAt=LATER)) == {"scheduledAt"}
-        assert set(problems(change, action=action, smartSchedule=True)) == {"smartSchedule"}
+        assert set(find_problems(change, action=action, scheduledAt=FUTURE_TIME)) == {"scheduledAt"}
+        assert set(find_problems(change, action=action, smartSchedule=True)) == {"smartSchedule"}
 
     def test_slot_is_not_for_reschedule_or_cancel(self):
-        assert set(problems(change, action="reschedule", scheduledAt=LATER, smartSchedule=True)) == {"smartSchedule"}
-        assert set(problems(change, action="cancel_schedule", scheduledAt=LATER)) == {"scheduledAt"}
-        assert change(action="schedule", scheduledAt=LATER, smartSchedule=True).smart_schedule
+        assert set(find_problems(change, action="reschedule", scheduledAt=FUTURE_TIME, smartSchedule=True)) == {"smartSchedule"}
+        assert set(find_problems(change, action="cancel_schedule", scheduledAt=FUTURE_TIME)) == {"scheduledAt"}
+        assert change(action="schedule", scheduledAt=FUTURE_TIME, smartSchedule=True).smart_schedule
         assert not change(action="approve", smartSchedule=False).smart_schedule
 
     def test_platforms_are_for_post_only(self):
         assert change(action="post", platforms=["x", "x", " bluesky "]).platforms == ("x", "bluesky")
         assert change(action="post").platforms is None
-        assert set(problems(change, action="post", platforms=[])) == {"platforms"}
-        assert set(problems(change, action="approve", platforms=["x"])) == {"platforms"}
+        assert set(find_problems(change, action="post", platforms=[])) == {"platforms"}
+        assert set(find_problems(change, action="approve", platforms=["x"])) == {"platforms"}
 
     def test_unknown_action_does_not_invalidate_other_fields(self):
-        assert set(problems(change, action="shedule", scheduledAt=LATER)) == {"action"}
+        assert set(find_problems(change, action="shedule", scheduledAt=FUTURE_TIME)) == {"action"}
 
     def test_all_invalid_fields_are_reported(self):
-        invalid = problems(
+        invalid = find_problems(
             change, action="approve", text="", feedback="x", scheduledAt="soon", smartSchedule="yes", a=1
         )
         assert set(invalid) == {"text", "feedback", "scheduledAt", "smartSchedule", "a"}
@@ -265,11 +265,11 @@ class TestChange:
 class TestBulk:
     @pytest.mark.parametrize("action", Action)
     def test_bulk_accepts_bulk_actions(self, action):
-        body = {"action": action, "ids": ["a"]} | ({"scheduledAt": LATER} if action == "reschedule" else {})
+        body = {"action": action, "ids": ["a"]} | ({"scheduledAt": FUTURE_TIME} if action == "reschedule" else {})
         if action in BULK_ACTIONS:
             assert bulk(**body).action == action
         else:
-            assert set(problems(bulk, **body)) == {"action"}
+            assert set(find_problems(bulk, **body)) == {"action"}
 
     def test_duplicate_ids_keep_first_position(self):
         assert bulk(action="approve", ids=["b", "a", "b", "c", "a"]).ids == ("b", "a", "c")
@@ -278,28 +278,28 @@ class TestBulk:
         ids = [str(n) for n in range(100)]
         assert bulk(action="approve", ids=ids).ids == tuple(ids)
         for invalid_ids in ([], [*ids, "100"], [*ids, "0"]):
-            assert set(problems(bulk, action="approve", ids=invalid_ids)) == {"ids"}
+            assert set(find_problems(bulk, action="approve", ids=invalid_ids)) == {"ids"}
 
-    @pytest.mark.parametrize("wrong", ["", " ", 7, None, "a\x00", "\ud800", "x" * 101])
-    def test_invalid_id_is_reported(self, wrong):
-        assert set(problems(bulk, action="approve", ids=["a", wrong])) == {"ids[1]"}
+    @pytest.mark.parametrize("invalid_id", ["", " ", 7, None, "a\x00", "\ud800", "x" * 101])
+    def test_invalid_id_is_reported(self, invalid_id):
+        assert set(find_problems(bulk, action="approve", ids=["a", invalid_id])) == {"ids[1]"}
 
     def test_action_and_ids_are_required(self):
-        assert set(problems(bulk)) == {"action", "ids"}
+        assert set(find_problems(bulk)) == {"action", "ids"}
 
     def test_action_fields_are_checked(self):
-        assert set(problems(bulk, action="reschedule", ids=["a"])) == {"scheduledAt"}
-        assert problems(bulk, action="approve", ids=["a"], feedback="x") == {"feedback": "goes only with reject"}
-        assert set(problems(bulk, action="approve", ids=["a"], smartSchedule=True)) == {"smartSchedule"}
-        assert set(problems(bulk, action="approve", ids=["a"], text="x")) == {"text"}
+        assert set(find_problems(bulk, action="reschedule", ids=["a"])) == {"scheduledAt"}
+        assert find_problems(bulk, action="approve", ids=["a"], feedback="x") == {"feedback": "goes only with reject"}
+        assert set(find_problems(bulk, action="approve", ids=["a"], smartSchedule=True)) == {"smartSchedule"}
+        assert set(find_problems(bulk, action="approve", ids=["a"], text="x")) == {"text"}
 
     def test_change_is_same_for_all_drafts(self):
         request = bulk(action="reject", ids=["a", "b"], feedback="Old news.")
-        assert request.each == ChangeDraft(action=Action.REJECT, feedback="Old news.")
+        assert request.change_per_draft == ChangeDraft(action=Action.REJECT, feedback="Old news.")
 
     def test_outcome_counts_and_keeps_order(self):
-        outcome = bulk_outcome(Action.APPROVE, ["b", "a"], [BulkFailure(id="c", error="There is no draft 'c'.")])
-        assert to_wire(outcome) == {
+        outcome = bulk_response(Action.APPROVE, ["b", "a"], [BulkFailure(id="c", error="There is no draft 'c'.")])
+        assert to_json_value(outcome) == {
             "action": "approve",
             "total": 3,
             "succeeded": 2,
@@ -314,7 +314,7 @@ def test_creation_response_is_serialized():
         rejection_feedback=None, scheduled_at=None, posted_at=None, post_id=None, item_id="i",
         regenerated_from_id=None, created_at=NOW, updated_at=NOW,
     )  # fmt: skip
-    assert to_wire(created(Mode.DIRECT, "i", [draft])) == {
+    assert to_json_value(creation_response(CreationMode.DIRECT, "i", [draft])) == {
         "mode": "direct",
         "itemId": "i",
         "drafts": [
@@ -331,27 +331,27 @@ def test_creation_response_is_serialized():
     }
 
 
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from([LATER, PAGE, "SHORT", 0.5]),
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from([FUTURE_TIME, PAGE_URL, "SHORT", 0.5]),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["url", "source", "x"]), inner),
     max_leaves=5,
 )  # fmt: skip
-NAMES = {
+FIELD_NAMES = {
     kind: [field.encode_name for field in msgspec.structs.fields(kind)]
     for kind in (CreateDraft, ChangeDraft, BulkChange)
 }
 
 
-@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("kind", FIELD_NAMES)
 @given(values=st.data())
 def test_any_body_is_refused_or_validates_idempotently(kind, values):
     validate = {
-        CreateDraft: checked_create,
-        ChangeDraft: lambda given: checked_change(given, NOW),
-        BulkChange: lambda given: checked_bulk(given, NOW),
+        CreateDraft: validate_create,
+        ChangeDraft: lambda given: validate_change(given, NOW),
+        BulkChange: lambda given: validate_bulk(given, NOW),
     }[kind]
     body = values.draw(
-        st.dictionaries(st.sampled_from(NAMES[kind]) | st.just("action"), JUNK | st.sampled_from(Action))
+        st.dictionaries(st.sampled_from(FIELD_NAMES[kind]) | st.just("action"), ANY_JSON | st.sampled_from(Action))
     )
     try:
         validated = validate(body)
@@ -362,17 +362,17 @@ def test_any_body_is_refused_or_validates_idempotently(kind, values):
 
 
 @given(st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-12)), timezone(timedelta(hours=14))])))
-def test_time_must_be_within_ten_years(moment):
-    request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=moment)
-    if NOW < moment <= NOW + timedelta(days=3653):
-        assert checked_change(request, NOW).scheduled_at == moment
+def test_time_must_be_within_ten_years(time):
+    request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=time)
+    if NOW < time <= NOW + timedelta(days=3653):
+        assert validate_change(request, NOW).scheduled_at == time
     else:
         with pytest.raises(InvalidError, match="scheduledAt"):
-            checked_change(request, NOW)
+            validate_change(request, NOW)
 
 
 def test_struct_input_is_validated_too():
     with pytest.raises(InvalidError, match="offset"):
-        checked_change(ChangeDraft(action=Action.SCHEDULE, scheduled_at=datetime(2026, 11, 21)), NOW)  # noqa: DTZ001
+        validate_change(ChangeDraft(action=Action.SCHEDULE, scheduled_at=datetime(2026, 11, 21)), NOW)  # noqa: DTZ001
     with pytest.raises(InvalidError, match=r"tags\[0\]"):
-        checked_create(CreateDraft(text="x", tags=("",)))
+        validate_create(CreateDraft(text="x", tags=("",)))

@@ -5,48 +5,48 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.editor import TypedTexts, command, read_back
+from copydesk.editor import Autosave, get_editor_command, read_edited_file
 from copydesk.errors import ConflictError
 
 
 def test_visual_precedes_editor_and_may_have_arguments() -> None:
-    assert command({"VISUAL": "code --wait", "EDITOR": "vi"}) == ("code", "--wait")
-    assert command({"VISUAL": " ", "EDITOR": "'my editor' -n"}) == ("my editor", "-n")
+    assert get_editor_command({"VISUAL": "code --wait", "EDITOR": "vi"}) == ("code", "--wait")
+    assert get_editor_command({"VISUAL": " ", "EDITOR": "'my editor' -n"}) == ("my editor", "-n")
 
 
 def test_unparsable_editor_is_skipped() -> None:
-    assert command({"VISUAL": "vi '", "EDITOR": "ed"}) == ("ed",)
+    assert get_editor_command({"VISUAL": "vi '", "EDITOR": "ed"}) == ("ed",)
 
 
 def test_missing_editor_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.editor.shutil.which", lambda name: None)
     with pytest.raises(ConflictError, match="Set EDITOR"):
-        command({})
+        get_editor_command({})
 
 
 def test_autosaved_text_is_found_until_deleted(tmp_path: Path) -> None:
-    autosave = TypedTexts(tmp_path / "typed")
+    autosave = Autosave(tmp_path / "typed")
     assert autosave.find("one") is None
-    autosave.keep("one", 3, "First")
-    autosave.keep("one", 3, "First words.")
-    autosave.keep("two", 1, "Others.")
+    autosave.save("one", 3, "First")
+    autosave.save("one", 3, "First words.")
+    autosave.save("two", 1, "Others.")
     found = autosave.find("one")
     assert found is not None
-    assert (found.version, found.text, len(autosave.every())) == (3, "First words.", 2)
+    assert (found.version, found.text, len(autosave.list_all())) == (3, "First words.", 2)
     assert stat.S_IMODE(found.path.stat().st_mode) == 0o600
-    autosave.forget("one")
-    assert [text.draft_id for text in autosave.every()] == ["two"]
+    autosave.delete("one")
+    assert [text.draft_id for text in autosave.list_all()] == ["two"]
 
 
 def test_other_files_in_folder_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("mine")
     (tmp_path / "one.v1.md").mkdir()
-    TypedTexts(tmp_path).forget("notes")
-    assert TypedTexts(tmp_path).every() == []
+    Autosave(tmp_path).delete("notes")
+    assert Autosave(tmp_path).list_all() == []
     assert (tmp_path / "notes.md").exists()
 
 
 def test_invalid_utf8_is_read_with_replacement(tmp_path: Path) -> None:
     path = tmp_path / "broken"
     path.write_bytes(b"caf\xe9 \xff")
-    assert read_back(path) == "caf\ufffd \ufffd"
+    assert read_edited_file(path) == "caf\ufffd \ufffd"

@@ -5,18 +5,18 @@ from functools import cache
 import pytest
 
 from copydesk.text import digest
-from growth import assert_in_proportion, assert_no_dearer
+from growth import assert_linear, assert_bounded
 
 
 def test_linear_work_passes_whatever_its_duration() -> None:
-    assert_in_proportion(range, sum, 200_000)
-    assert_in_proportion(range, sum, 800)
-    assert_in_proportion(range, lambda _: None, 8)
+    assert_linear(range, sum, 200_000)
+    assert_linear(range, sum, 800)
+    assert_linear(range, lambda _: None, 8)
 
 
 def test_quadratic_work_fails() -> None:
     with pytest.raises(AssertionError, match="8 times as much took"):
-        assert_in_proportion(range, lambda numbers: [number in [-1] * len(numbers) for number in numbers], 1_600)
+        assert_linear(range, lambda numbers: [number in [-1] * len(numbers) for number in numbers], 1_600)
 
 
 def test_cached_quadratic_work_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,10 +26,10 @@ def test_cached_quadratic_work_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(digest, "kept", kept, raising=False)
     with pytest.raises(AssertionError, match="8 times as much took"):
-        assert_in_proportion("a".__mul__, kept, 1_600)
+        assert_linear("a".__mul__, kept, 1_600)
 
 
 def test_bounded_work_costs_no_more_beyond_its_limit() -> None:
-    assert_no_dearer(range, lambda numbers: sum(numbers[:1_000]), 80_000)
+    assert_bounded(range, lambda numbers: sum(numbers[:1_000]), 80_000)
     with pytest.raises(AssertionError, match="8 times as much took"):
-        assert_no_dearer(range, sum, 80_000)
+        assert_bounded(range, sum, 80_000)

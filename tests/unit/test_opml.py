@@ -10,14 +10,14 @@ from copydesk.desk import opml
 from copydesk.errors import InvalidError
 from copydesk.model.source import Health, Source, SourceConfig, SourceType
 
-LIST = b"""<?xml version="1.0"?><opml version="1.0"><head><title>mine</title></head><body>
+OPML_FILE = b"""<?xml version="1.0"?><opml version="1.0"><head><title>mine</title></head><body>
 <outline text="Blogs"><outline type="rss" text="A &amp; B" title="A &amp; B" xmlUrl="https://a.example/feed"/>
 <outline text="letters" xmlUrl="https://letters.substack.com/feed"/></outline>
 <outline TYPE="rss" XMLURL="https://a.example/feed" text="again"/>
 <outline text="py" xmlUrl="https://www.reddit.com/r/Python/.rss"/></body></opml>"""
 
 
-def source(name: str, url: str, config: SourceConfig | None = None, kind: SourceType = SourceType.RSS) -> Source:
+def make_source(name: str, url: str, config: SourceConfig | None = None, kind: SourceType = SourceType.RSS) -> Source:
     now = datetime(2026, 2, 3, tzinfo=UTC)
     return Source(
         id="1", type=kind, name=name, url=url, config=config, enabled=True, last_fetch=None, health=Health.UNKNOWN,
@@ -26,7 +26,7 @@ def source(name: str, url: str, config: SourceConfig | None = None, kind: Source
 
 
 def test_feeds_are_found_in_folders_once():
-    sources = opml.read(LIST)
+    sources = opml.parse_opml(OPML_FILE)
     assert [(candidate.name, candidate.type) for candidate in sources] == [
         ("A & B", SourceType.RSS),
         ("letters", SourceType.SUBSTACK),
@@ -38,14 +38,14 @@ def test_feeds_are_found_in_folders_once():
 def test_opml_round_trips(name):
     normalized = " ".join("".join(char for char in name if char >= " " or char in "\t\n").split())
     config = SourceConfig(weight=2.5, query='say "hi" & <bye>', include=("a", "/b+/"))
-    exported = opml.write([source(name, "https://a.example/?a=1&b=2", config, SourceType.GOOGLE_NEWS)])
+    exported = opml.format_opml([make_source(name, "https://a.example/?a=1&b=2", config, SourceType.GOOGLE_NEWS)])
     try:
         body = exported.encode()
     except UnicodeEncodeError:
         return  # a lone surrogate cannot be encoded in a file
     if any(ord(char) in (0xFFFE, 0xFFFF) for char in name):
         return
-    (found,) = opml.read(body)
+    (found,) = opml.parse_opml(body)
     assert found.url == "https://a.example/?a=1&b=2"
     assert found.type is SourceType.GOOGLE_NEWS
     assert found.config == config
@@ -59,28 +59,28 @@ def test_opml_round_trips(name):
 )
 def test_invalid_file_is_refused(body):
     with pytest.raises(InvalidError, match="OPML"):
-        opml.read(body)
+        opml.parse_opml(body)
 
 
 def test_invalid_url_does_not_reject_the_file():
     """One such address used to reject the whole file; the caller that adds the feeds rejects it alone."""
-    body = LIST.replace(b"https://letters.substack.com/feed", b"http://[oops/feed").replace(b'"py"', b'""')
-    assert [candidate.name for candidate in opml.read(body)] == ["A & B", "letters", "www.reddit.com"]
-    nameless = opml.read(b'<opml><outline xmlUrl="http://[oops/feed"/></opml>')
+    body = OPML_FILE.replace(b"https://letters.substack.com/feed", b"http://[oops/feed").replace(b'"py"', b'""')
+    assert [candidate.name for candidate in opml.parse_opml(body)] == ["A & B", "letters", "www.reddit.com"]
+    nameless = opml.parse_opml(b'<opml><outline xmlUrl="http://[oops/feed"/></opml>')
     assert [(candidate.name, candidate.url) for candidate in nameless] == [("http://[oops/feed",) * 2]
 
 
 def test_multiline_name_becomes_one_line():
-    (found,) = opml.read(b'<opml><outline text="River&#10;&#9;News" xmlUrl="https://a.example/feed"/></opml>')
+    (found,) = opml.parse_opml(b'<opml><outline text="River&#10;&#9;News" xmlUrl="https://a.example/feed"/></opml>')
     assert found.name == "River News"
 
 
 def test_entity_bomb_is_refused():
     bomb = b'<!DOCTYPE opml [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><opml><outline text="&b;"/></opml>'
     with pytest.raises(InvalidError, match="entities"):
-        opml.read(bomb)
+        opml.parse_opml(bomb)
 
 
 def test_oversized_file_is_refused():
     with pytest.raises(InvalidError, match="MiB"):
-        opml.read(b" " * (opml.MAX_BYTES + 1))
+        opml.parse_opml(b" " * (opml.MAX_BYTES + 1))

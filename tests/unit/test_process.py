@@ -5,11 +5,11 @@ import socket
 import subprocess
 import sys
 
-from copydesk.desk.process import _started, is_alive, me
+from copydesk.desk.process import _start_time, is_alive, current_owner
 
 
 def test_own_process_is_alive():
-    assert is_alive(me()) is True
+    assert is_alive(current_owner()) is True
 
 
 def test_exited_process_is_dead():
@@ -21,7 +21,7 @@ def test_exited_process_is_dead():
 
 
 def test_reused_pid_is_another_process():
-    host, pid, _started = me().split("/")
+    host, pid, _started = current_owner().split("/")
     assert is_alive(f"{host}/{pid}/12") is False
 
 
@@ -32,9 +32,9 @@ def test_remote_process_is_unknown():
 
 def test_start_time_unknown_makes_liveness_unknown(monkeypatch):
     """Without /proc a reused pid counted as the old process, and its run blocked all others."""
-    monkeypatch.setattr("copydesk.desk.process._stat", lambda pid: [])
-    assert is_alive(me()) is None
-    host, pid, _started = me().split("/")
+    monkeypatch.setattr("copydesk.desk.process._read_stat", lambda pid: [])
+    assert is_alive(current_owner()) is None
+    host, pid, _started = current_owner().split("/")
     assert is_alive(f"{host}/{pid}/12") is None
     assert is_alive(f"{host}/{2**22 + 1}/") is False
 
@@ -46,7 +46,7 @@ def test_zombie_process_is_dead():
     with child.stdout:
         child.stdout.read()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    owner = f"{socket.gethostname()}/{child.pid}/{_started(child.pid)}"
+    owner = f"{socket.gethostname()}/{child.pid}/{_start_time(child.pid)}"
     alive = is_alive(owner)
     child.wait()
 

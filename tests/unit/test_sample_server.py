@@ -22,11 +22,11 @@ TOKEN = {"Authorization": f"Bearer {sample.BEARER}"}
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(transport=sample.transport(NOW)) as client:
+    async with httpx.AsyncClient(transport=sample.create_transport(NOW)) as client:
         yield client
 
 
-async def json_of(client: httpx.AsyncClient, url: str, **query: Any) -> Any:
+async def get_json(client: httpx.AsyncClient, url: str, **query: Any) -> Any:
     response = await client.get(url, params=query or None, headers=TOKEN)
     assert response.status_code == 200
     return response.json()
@@ -76,7 +76,7 @@ async def test_etag_takes_precedence_over_last_modified(client: httpx.AsyncClien
 async def test_feeds_change_after_an_hour(client: httpx.AsyncClient) -> None:
     url = "https://lighthouse.example/feed.xml"
     first = await client.get(url)
-    async with httpx.AsyncClient(transport=sample.transport(NOW + timedelta(hours=1))) as later:
+    async with httpx.AsyncClient(transport=sample.create_transport(NOW + timedelta(hours=1))) as later:
         second = await later.get(url, headers={"If-None-Match": first.headers["ETag"]})
     assert second.status_code == 200
 
@@ -84,7 +84,7 @@ async def test_feeds_change_after_an_hour(client: httpx.AsyncClient) -> None:
 async def test_responses_are_deterministic(client: httpx.AsyncClient) -> None:
     url = "https://lighthouse.example/feed.xml"
     bodies = []
-    async with httpx.AsyncClient(transport=sample.transport(NOW)) as other:
+    async with httpx.AsyncClient(transport=sample.create_transport(NOW)) as other:
         for current_client in (client, other):
             async with current_client.stream("GET", url) as response:
                 bodies.append(b"".join([chunk async for chunk in response.aiter_raw()]))
@@ -141,7 +141,7 @@ async def test_only_get_and_head_are_allowed(client: httpx.AsyncClient) -> None:
 
 
 async def test_hacker_news_search_is_newest_first(client: httpx.AsyncClient) -> None:
-    hits = (await json_of(client, SEARCH, tags="story"))["hits"]
+    hits = (await get_json(client, SEARCH, tags="story"))["hits"]
     times = [hit["created_at_i"] for hit in hits]
     assert len(hits) == 7
     assert times == sorted(times, reverse=True)
@@ -150,7 +150,7 @@ async def test_hacker_news_search_is_newest_first(client: httpx.AsyncClient) -> 
 
 async def test_hacker_news_filters_by_time_tags_and_query(client: httpx.AsyncClient) -> None:
     async def ids(**query: Any) -> list[str]:
-        return [hit["objectID"] for hit in (await json_of(client, SEARCH, **query))["hits"]]
+        return [hit["objectID"] for hit in (await get_json(client, SEARCH, **query))["hits"]]
 
     day_ago = int((NOW - timedelta(hours=24)).timestamp())
     assert len(await ids(tags="story", numericFilters=f"created_at_i>{day_ago}")) == 4
@@ -162,7 +162,7 @@ async def test_hacker_news_filters_by_time_tags_and_query(client: httpx.AsyncCli
 
 
 async def test_hacker_news_search_is_paginated(client: httpx.AsyncClient) -> None:
-    last = await json_of(client, SEARCH, tags="story", hitsPerPage=3, page=2)
+    last = await get_json(client, SEARCH, tags="story", hitsPerPage=3, page=2)
     assert (len(last["hits"]), last["nbPages"], last["nbHits"]) == (1, 3, 7)
 
 
@@ -173,17 +173,17 @@ async def test_hacker_news_refuses_points_filter(client: httpx.AsyncClient) -> N
 
 
 async def test_firebase_serves_the_same_stories(client: httpx.AsyncClient) -> None:
-    top = await json_of(client, f"{FIREBASE}/topstories.json")
+    top = await get_json(client, f"{FIREBASE}/topstories.json")
     assert top[:2] == [900000001, 900000007]
     assert 900000003 not in top
-    assert (await json_of(client, f"{FIREBASE}/newstories.json"))[0] == 900000007
-    assert await json_of(client, f"{FIREBASE}/showstories.json") == [900000006]
-    assert await json_of(client, f"{FIREBASE}/jobstories.json") == []
-    question = await json_of(client, f"{FIREBASE}/item/900000004.json")
+    assert (await get_json(client, f"{FIREBASE}/newstories.json"))[0] == 900000007
+    assert await get_json(client, f"{FIREBASE}/showstories.json") == [900000006]
+    assert await get_json(client, f"{FIREBASE}/jobstories.json") == []
+    question = await get_json(client, f"{FIREBASE}/item/900000004.json")
     assert (question["score"], question["descendants"], question["type"]) == (97, 118, "story")
     assert "url" not in question
     assert question["text"].startswith("Our changelog")
-    assert await json_of(client, f"{FIREBASE}/item/1.json") is None
+    assert await get_json(client, f"{FIREBASE}/item/1.json") is None
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer guess"}, {"Authorization": "sample"}])
@@ -193,32 +193,32 @@ async def test_x_requires_token(client: httpx.AsyncClient, headers: dict[str, st
 
 
 async def test_x_finds_account_by_name(client: httpx.AsyncClient) -> None:
-    found = await json_of(client, "https://api.x.com/2/users/by/username/QuarrystoneDB")
+    found = await get_json(client, "https://api.x.com/2/users/by/username/QuarrystoneDB")
     assert found["data"]["id"] == USER
-    missing = await json_of(client, "https://api.x.com/2/users/by/username/nobody")
+    missing = await get_json(client, "https://api.x.com/2/users/by/username/nobody")
     assert "data" not in missing
     assert missing["errors"][0]["title"] == "Not Found Error"
 
 
 async def test_x_filters_posts(client: httpx.AsyncClient) -> None:
-    all_posts = await json_of(client, POSTS)
+    all_posts = await get_json(client, POSTS)
     ids = [post["id"] for post in all_posts["data"]]
     assert all_posts["meta"] == {"result_count": 4, "newest_id": ids[0], "oldest_id": ids[-1]}
     assert ids == sorted(ids, key=int, reverse=True)
-    newer = await json_of(client, POSTS, since_id=ids[1])
+    newer = await get_json(client, POSTS, since_id=ids[1])
     assert [post["id"] for post in newer["data"]] == ids[:1]
-    between = await json_of(client, POSTS, since_id=ids[3], until_id=ids[1])
+    between = await get_json(client, POSTS, since_id=ids[3], until_id=ids[1])
     assert [post["id"] for post in between["data"]] == ids[2:3]
-    recent = await json_of(client, POSTS, start_time="2026-11-20T00:00:00Z")
+    recent = await get_json(client, POSTS, start_time="2026-11-20T00:00:00Z")
     assert [post["id"] for post in recent["data"]] == ids[:1]
-    own = await json_of(client, POSTS, exclude="retweets,replies")
+    own = await get_json(client, POSTS, exclude="retweets,replies")
     assert [post["id"] for post in own["data"]] == [ids[0], ids[1], ids[3]]
-    assert await json_of(client, POSTS, since_id=ids[0]) == {"meta": {"result_count": 0}}
+    assert await get_json(client, POSTS, since_id=ids[0]) == {"meta": {"result_count": 0}}
 
 
 async def test_x_posts_are_paginated(client: httpx.AsyncClient) -> None:
-    first = await json_of(client, POSTS, max_results=3)
-    rest = await json_of(client, POSTS, max_results=3, pagination_token=first["meta"]["next_token"])
+    first = await get_json(client, POSTS, max_results=3)
+    rest = await get_json(client, POSTS, max_results=3, pagination_token=first["meta"]["next_token"])
     assert (len(first["data"]), len(rest["data"])) == (3, 1)
     assert "next_token" not in rest["meta"]
 

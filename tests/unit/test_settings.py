@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from copydesk.errors import SettingsError
-from copydesk.settings import SECTIONS, Secret, documentation, homes, load
+from copydesk.settings import SECTIONS, Secret, setting_descriptions, get_directories, load
 
 
 def write(home: Path, text: str) -> Path:
@@ -50,9 +50,9 @@ def test_byte_order_mark_is_ignored(tmp_path):
 
 
 def test_home_precedence(tmp_path):
-    assert homes(tmp_path, {"COPYDESK_HOME": "/elsewhere"}) == (tmp_path, tmp_path)
-    assert homes(None, {"COPYDESK_HOME": str(tmp_path)}) == (tmp_path, tmp_path)
-    config, data = homes(None, {})
+    assert get_directories(tmp_path, {"COPYDESK_HOME": "/elsewhere"}) == (tmp_path, tmp_path)
+    assert get_directories(None, {"COPYDESK_HOME": str(tmp_path)}) == (tmp_path, tmp_path)
+    config, data = get_directories(None, {})
     assert config.name == data.name == "copydesk"
 
 
@@ -82,9 +82,9 @@ def test_invalid_regex_is_refused_on_load(tmp_path):
     assert load({}, write(tmp_path, "[pipeline]\nexclude = ['/\\\\p{L}+/']\n")).pipeline.exclude
 
 
-@pytest.mark.parametrize("wrong", ["english", "EN", "en-US"])
-def test_invalid_language_code_is_refused(tmp_path, wrong):
-    assert "line 2" in problem(tmp_path, f"[pipeline]\nlanguage = '{wrong}'\n")
+@pytest.mark.parametrize("language", ["english", "EN", "en-US"])
+def test_invalid_language_code_is_refused(tmp_path, language):
+    assert "line 2" in problem(tmp_path, f"[pipeline]\nlanguage = '{language}'\n")
 
 
 def test_dotted_key_names_line(tmp_path):
@@ -160,4 +160,4 @@ def test_repr_hides_secret(tmp_path):
 
 def test_settings_are_all_documented():
     fields = {(title, name) for title, kind in SECTIONS.items() for name in kind.__struct_fields__}
-    assert set(documentation()) == fields
+    assert set(setting_descriptions()) == fields

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.text import HIDDEN, clean, clean_lines, reveal
+from copydesk.text import HIDDEN_CHARACTERS, clean, clean_lines, reveal
 
 HOSTILE = "a\x1b]0;own the title\x07b\x1b[2Jc\x9b1md\u202ee\u200bf\x00g\U000e0041h"
 
@@ -35,9 +35,9 @@ def test_reveal_shows_hidden_characters():
 
 @given(st.text())
 def test_no_hidden_character_is_left(text):
-    assert not HIDDEN.search(clean(text))
-    assert not HIDDEN.search(clean_lines(text))
-    assert not HIDDEN.search(reveal(text))
+    assert not HIDDEN_CHARACTERS.search(clean(text))
+    assert not HIDDEN_CHARACTERS.search(clean_lines(text))
+    assert not HIDDEN_CHARACTERS.search(reveal(text))
     assert "\n" not in clean(text)
 
 

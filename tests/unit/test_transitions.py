@@ -10,12 +10,12 @@ from copydesk.errors import ConflictError
 from copydesk.model.draft import BULK_ACTIONS, Action, Status
 from copydesk.model.transitions import (
     NEW_VERSION,
-    Happening,
-    after,
-    after_edit,
-    after_happening,
+    SystemEvent,
+    next_status,
+    status_after_edit,
+    status_after_event,
     allowed_actions,
-    may_edit,
+    can_edit,
 )
 
 REVIEW = "pending_review awaiting_review changes_requested"
@@ -51,7 +51,7 @@ SYSTEM_TABLE = {
 STATUSES = st.sampled_from(Status)
 
 
-def expected(action: Action, status: Status) -> str | None:
+def expected_status(action: Action, status: Status) -> str | None:
     """Return the status after `action` by the table, or None if it is refused."""
     origins, target = ACTION_TABLE[action]
     if status not in origins.split():
@@ -61,58 +61,58 @@ def expected(action: Action, status: Status) -> str | None:
 
 def test_tables_cover_all_actions_and_events():
     assert set(ACTION_TABLE) == set(Action)
-    assert set(SYSTEM_TABLE) == set(Happening)
+    assert set(SYSTEM_TABLE) == set(SystemEvent)
 
 
 @pytest.mark.parametrize(("action", "status"), product(Action, Status))
 def test_action_follows_table_or_is_refused(action, status):
-    target = expected(action, status)
+    target = expected_status(action, status)
     if target is None:
         with pytest.raises(ConflictError):
-            after(action, status, archived=False)
+            next_status(action, status, archived=False)
     else:
-        assert after(action, status, archived=False) == target
+        assert next_status(action, status, archived=False) == target
 
 
 @pytest.mark.parametrize("status", Status)
 def test_allowed_actions_are_those_not_refused(status):
-    assert list(allowed_actions(status, archived=False)) == [action for action in Action if expected(action, status)]
+    assert list(allowed_actions(status, archived=False)) == [action for action in Action if expected_status(action, status)]
 
 
 @pytest.mark.parametrize(("action", "status"), product(Action, Status))
 def test_archived_draft_refuses_actions(action, status):
     assert allowed_actions(status, archived=True) == ()
     with pytest.raises(ConflictError) as caught:
-        after(action, status, archived=True)
+        next_status(action, status, archived=True)
     assert str(caught.value) == f"This draft is archived; {action} is not possible. Undo the archiving first."
     assert (caught.value.current_status, caught.value.allowed_actions) == (status, ())
 
 
 @pytest.mark.parametrize("status", Status)
 def test_edit_follows_table_or_is_refused(status):
-    assert may_edit(status, archived=False) == (status in EDIT_TABLE)
+    assert can_edit(status, archived=False) == (status in EDIT_TABLE)
     if status in EDIT_TABLE:
-        assert after_edit(status, archived=False) == EDIT_TABLE[status]
+        assert status_after_edit(status, archived=False) == EDIT_TABLE[status]
     else:
         with pytest.raises(ConflictError, match="edit is not possible"):
-            after_edit(status, archived=False)
+            status_after_edit(status, archived=False)
 
 
 @pytest.mark.parametrize("status", Status)
 def test_archived_draft_refuses_edits(status):
-    assert not may_edit(status, archived=True)
+    assert not can_edit(status, archived=True)
     with pytest.raises(ConflictError, match="Undo the archiving first"):
-        after_edit(status, archived=True)
+        status_after_edit(status, archived=True)
 
 
-@pytest.mark.parametrize(("happening", "status"), product(Happening, Status))
+@pytest.mark.parametrize(("happening", "status"), product(SystemEvent, Status))
 def test_system_event_follows_table(happening, status):
     origins, target = SYSTEM_TABLE[happening]
     if status in origins.split():
-        assert after_happening(happening, status) == target
+        assert status_after_event(happening, status) == target
     else:
         with pytest.raises(ConflictError):
-            after_happening(happening, status)
+            status_after_event(happening, status)
 
 
 def test_new_version_awaits_review():
@@ -121,7 +121,7 @@ def test_new_version_awaits_review():
 
 def test_unapprove_with_feedback_requests_changes():
     def status_after_unapprove(feedback: str | None) -> Status:
-        return after(Action.UNAPPROVE, Status.APPROVED, archived=False, feedback=feedback)
+        return next_status(Action.UNAPPROVE, Status.APPROVED, archived=False, feedback=feedback)
 
     assert status_after_unapprove("shorter, please") == "changes_requested"
     assert [status_after_unapprove(blank) for blank in (None, "", " \n")] == ["awaiting_review"] * 3
@@ -130,13 +130,13 @@ def test_unapprove_with_feedback_requests_changes():
 @given(st.sampled_from([action for action in Action if action != "unapprove"]), STATUSES)
 def test_feedback_affects_unapprove_only(action, status):
     if action in allowed_actions(status, archived=False):
-        with_feedback = after(action, status, archived=False, feedback="because")
-        assert with_feedback == after(action, status, archived=False)
+        with_feedback = next_status(action, status, archived=False, feedback="because")
+        assert with_feedback == next_status(action, status, archived=False)
 
 
 def test_refusal_names_status_and_allowed_actions():
     with pytest.raises(ConflictError) as caught:
-        after(Action.APPROVE, Status.POSTED, archived=False)
+        next_status(Action.APPROVE, Status.POSTED, archived=False)
     assert str(caught.value) == "This draft is posted; approve is not possible. Possible now: archive, post."
     assert caught.value.current_status == "posted"
     assert caught.value.allowed_actions == ("archive", "post")
@@ -146,7 +146,7 @@ def test_refusal_names_status_and_allowed_actions():
 def test_status_has_action_or_names_what_to_wait_for(status):
     for action in set(Action) - set(allowed_actions(status, archived=False)):
         with pytest.raises(ConflictError) as caught:
-            after(action, status, archived=False)
+            next_status(action, status, archived=False)
         assert caught.value.hint.startswith(("Possible now: ", "Wait until "))
         assert not caught.value.hint.endswith(": .")
 
@@ -158,16 +158,16 @@ def test_archive_is_refused_during_system_work(status):
     assert ("archive" in allowed_actions(status, archived=False)) == (status not in working)
 
 
-@given(STATUSES, st.lists(st.sampled_from([*Action, *Happening, "edit"]), max_size=30))
+@given(STATUSES, st.lists(st.sampled_from([*Action, *SystemEvent, "edit"]), max_size=30))
 def test_no_status_is_a_dead_end(status, steps):
     for step in steps:
         try:
             if step == "edit":
-                status = after_edit(status, archived=False)
+                status = status_after_edit(status, archived=False)
             elif step in set(Action):
-                status = after(Action(step), status, archived=False)
+                status = next_status(Action(step), status, archived=False)
             else:
-                status = after_happening(Happening(step), status)
+                status = status_after_event(SystemEvent(step), status)
         except ConflictError:
             continue
     events = [event for event, (origins, _) in SYSTEM_TABLE.items() if status in origins.split()]

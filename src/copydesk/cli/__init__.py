@@ -109,21 +109,21 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     if ctx.invoked_subcommand is not None:
         return
     if web:
-        from copydesk.cli.console import console_on_web  # noqa: PLC0415
+        from copydesk.cli.console import serve_console  # noqa: PLC0415
 
-        console_on_web(ctx.obj, port)
+        serve_console(ctx.obj, port)
         return
     in_browser = "web_driver" in os.environ.get("TEXTUAL_DRIVER", "")  # set by textual-serve
     if (in_browser or _is_terminal()) and not run_pipeline:
-        from copydesk.cli.console import console  # noqa: PLC0415
+        from copydesk.cli.console import run_console  # noqa: PLC0415
 
-        console(ctx.obj)
+        run_console(ctx.obj)
     from copydesk.cli import start  # noqa: PLC0415
 
     if run_pipeline:
         start.run_pipeline(ctx.obj, as_json=as_json, source_ids=source_ids or None, max_drafts=max_drafts, due=due)
     elif sample:
-        start.sample_headless(ctx.obj)
+        start.run_sample(ctx.obj)
     else:
         reason = " (TERM is dumb, which says that it moves no cursor)" if os.environ.get("TERM") == "dumb" else ""
         raise click.UsageError(f"The console needs a terminal{reason}. Without one: --run-pipeline, or a command.")
@@ -182,9 +182,9 @@ def _redacted(text: str) -> str:
     """Return `text` with account secrets redacted, if any were read."""
     if "copydesk.desk.keys" not in sys.modules:
         return text
-    from copydesk.desk.keys import redacted  # noqa: PLC0415 - imported already if any secret was read
+    from copydesk.desk.keys import redact  # noqa: PLC0415 - imported already if any secret was read
 
-    return redacted(text)
+    return redact(text)
 
 
 def fail(message: str, code: int) -> NoReturn:

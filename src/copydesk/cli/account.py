@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli import fail
-from copydesk.cli.ask import ask, on_terminal
+from copydesk.cli.ask import confirm, is_interactive
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import ago, table
+from copydesk.cli.show import format_age, print_table
 from copydesk.errors import CopydeskError
-from copydesk.model.account import ConnectedAccount, Wanted
+from copydesk.model.account import ConnectedAccount, CredentialField
 from copydesk.text import clean
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.desk.accounts import WayIn
+    from copydesk.desk.accounts import ConnectMethod
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 PLATFORMS = ("bluesky", "mastodon", "x", "linkedin", "threads", "wordpress", "ghost", "devto", "micropub", "webhook")
-PREFIX = "COPYDESK_CONNECT_"
+ENVIRONMENT_PREFIX = "COPYDESK_CONNECT_"
 """Prefix of the environment variables that answer a platform's questions."""
-NONE = "No account is connected. Connect one: copydesk account connect bluesky"
+NO_ACCOUNTS = "No account is connected. Connect one: copydesk account connect bluesky"
 
 
 @click.group()
@@ -56,11 +56,11 @@ def connect(
     preset = dict(_parse_setting(answer) for answer in answers)
 
     async def work(desk: "Desk") -> ConnectedAccount:
-        method = desk.accounts.way_in(platform)
+        method = desk.accounts.connect_method(platform)
         _validate_preset(method, preset)
         if plain:
-            desk.accounts.allow_plain_keys()
-        fields = _collect_fields(method, preset, through_browser=method.browser and (by_hand or sys.stdin.isatty()))
+            desk.accounts.allow_plaintext_vault()
+        fields = _collect_fields(method, preset, through_browser=method.uses_browser and (by_hand or sys.stdin.isatty()))
         if needs_browser(method, fields):
             return await _sign_in_with_browser(desk, method, fields, url, by_hand=by_hand)
         return await desk.accounts.connect(platform, fields, url)
@@ -79,18 +79,18 @@ def list_(context: Context, *, as_json: bool) -> None:
     """List the accounts."""
 
     async def work(desk: "Desk") -> tuple[tuple[ConnectedAccount, ...], str]:
-        vault_text = await desk.accounts.keys()
-        return await desk.accounts.list(), vault_text.says if vault_text.begun else ""
+        vault_text = await desk.accounts.vault_status()
+        return await desk.accounts.list(), vault_text.description if vault_text.has_credentials else ""
 
     connected, vault_text = context.run(work)
     if as_json:
         print_json(connected)
         return
     rows = [
-        (entry.label, entry.details.server, f"checked {ago(entry.checked_at)}", entry.trouble or "")
+        (entry.label, entry.details.server, f"checked {format_age(entry.checked_at)}", entry.trouble or "")
         for entry in connected
     ]
-    table(rows, empty=context.advice(NONE))
+    print_table(rows, empty=context.with_desk_options(NO_ACCOUNTS))
     if vault_text:
         click.echo(f"Their keys are in {vault_text}.", err=True)
 
@@ -104,7 +104,7 @@ def check(context: Context, *, names: tuple[str, ...]) -> None:
     async def work(desk: "Desk") -> bool:
         to_check = {name: name for name in names} or {entry.id: entry.label for entry in await desk.accounts.list()}
         if not to_check:
-            click.echo(context.advice(NONE), err=True)
+            click.echo(context.with_desk_options(NO_ACCOUNTS), err=True)
         # A list, not a generator: all accounts are checked even after one has failed.
         return all([await _check_account(context, desk, *entry) for entry in to_check.items()])
 
@@ -118,7 +118,7 @@ def check(context: Context, *, names: tuple[str, ...]) -> None:
 def remove(context: Context, *, name: str, yes: bool) -> None:
     """Forget an account and its keys. What was posted stays."""
     if not yes:
-        ask(f"Forget {clean(name)} and its keys?", nothing="Nothing was removed.")
+        confirm(f"Forget {clean(name)} and its keys?", declined="Nothing was removed.")
     removed = context.run(lambda desk: desk.accounts.remove(name))
     click.echo(f"{removed.label} is forgotten. To be sure, take Copydesk's access back there, too.")
 
@@ -127,14 +127,14 @@ async def _check_account(context: Context, desk: "Desk", account_id: str, name: 
     try:
         checked = await desk.accounts.check(account_id)
     except CopydeskError as error:
-        click.echo(f"{clean(name)}: {clean(context.advice(str(error)))}", err=True)
+        click.echo(f"{clean(name)}: {clean(context.with_desk_options(str(error)))}", err=True)
         return False
     click.echo(f"{checked.label} works.")
     return True
 
 
 async def _sign_in_with_browser(
-    desk: "Desk", method: "WayIn", fields: Mapping[str, str], url: str, *, by_hand: bool
+    desk: "Desk", method: "ConnectMethod", fields: Mapping[str, str], url: str, *, by_hand: bool
 ) -> ConnectedAccount:
     """Open the platform's page and wait for the redirect, or for the code the user pastes if `by_hand`."""
     from copydesk.desk import signing_in  # noqa: PLC0415 - only this command needs it
@@ -144,15 +144,15 @@ async def _sign_in_with_browser(
             click.echo(f"Open this page, say yes, and come back with what it shows:\n{page}", err=True)
             return
         click.echo(f"Say yes in your browser. If none opened, open this page in one:\n{page}", err=True)
-        if on_terminal():
+        if is_interactive():
             webbrowser.open(page)
 
     async def pasted() -> str:
         return _prompt_line("Code or address", "in a terminal")
 
     if by_hand:
-        return await signing_in.by_hand(desk.accounts, method, fields, url, show, pasted)
-    return await signing_in.through_browser(desk.accounts, method, fields, url, show)
+        return await signing_in.sign_in_with_pasted_code(desk.accounts, method, fields, url, show, pasted)
+    return await signing_in.sign_in_with_browser(desk.accounts, method, fields, url, show)
 
 
 def _parse_setting(answer: str) -> tuple[str, str]:
@@ -162,9 +162,9 @@ def _parse_setting(answer: str) -> tuple[str, str]:
     return name, value
 
 
-def _validate_preset(method: "WayIn", preset: Mapping[str, str]) -> None:
+def _validate_preset(method: "ConnectMethod", preset: Mapping[str, str]) -> None:
     """Raise UsageError for a --set name the platform does not ask for, and for secrets."""
-    fields = {field.name: field for field in method.wants}
+    fields = {field.name: field for field in method.credential_fields}
     for name in preset:
         if name not in fields:
             names = ", ".join(fields) or "nothing"
@@ -173,13 +173,13 @@ def _validate_preset(method: "WayIn", preset: Mapping[str, str]) -> None:
             raise click.UsageError(f"{name} is a secret: every user of this machine could read it in the command.")
 
 
-def _collect_fields(method: "WayIn", preset: Mapping[str, str], *, through_browser: bool) -> dict[str, str]:
+def _collect_fields(method: "ConnectMethod", preset: Mapping[str, str], *, through_browser: bool) -> dict[str, str]:
     """Return the platform's fields, from --set, the environment or a prompt."""
     fields = dict(preset)
-    for field in method.wants:
+    for field in method.credential_fields:
         if field.name in fields:
             continue
-        answer = os.environ.get(PREFIX + field.name.upper())
+        answer = os.environ.get(ENVIRONMENT_PREFIX + field.name.upper())
         # The browser flow fills optional fields itself; asking for them would be a detour.
         if answer is None and field.optional and through_browser:
             continue
@@ -193,10 +193,10 @@ def _collect_fields(method: "WayIn", preset: Mapping[str, str], *, through_brows
     return fields
 
 
-def _prompt_secret(field: Wanted) -> str:
+def _prompt_secret(field: CredentialField) -> str:
     if sys.stdin.isatty():
         return getpass.getpass(f"{field.question}: ")
-    return _read_stdin(field.question, f"in {PREFIX}{field.name.upper()}", optional=field.optional)
+    return _read_stdin(field.question, f"in {ENVIRONMENT_PREFIX}{field.name.upper()}", optional=field.optional)
 
 
 def _prompt_line(question: str, alternative: str, *, optional: bool = False) -> str:

@@ -7,7 +7,7 @@ import click
 from copydesk.cli import fail
 
 
-def ask(question: str, *, nothing: str, default: bool = False) -> None:
+def confirm(question: str, *, declined: str, default: bool = False) -> None:
     """Return if the user answers yes; otherwise exit with `declined`, which says that nothing was done."""
     try:
         if click.confirm(question, default=default, err=True):
@@ -17,10 +17,10 @@ def ask(question: str, *, nothing: str, default: bool = False) -> None:
         if isinstance(end.__context__, KeyboardInterrupt):
             raise
         click.echo(err=True)
-        fail(f"{nothing} With --yes it is done without asking.", 1)
-    fail(nothing, 1)
+        fail(f"{declined} With --yes it is done without asking.", 1)
+    fail(declined, 1)
 
 
-def on_terminal() -> bool:
+def is_interactive() -> bool:
     """Return True if a user reads the output and can answer."""
     return sys.stdin.isatty() and sys.stdout.isatty()

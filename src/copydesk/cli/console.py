@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft
     from copydesk.tui.keys import Key
 
-SHOWN = 200
+FIRST_PAGE_SIZE = 200
 """Drafts on the first page; the queue loads no more at once."""
 
 
-def console(context: Context) -> None:
+def run_console(context: Context) -> None:
     """Run the console and exit with its code."""
     # Imported modules live until exit; collecting garbage among them would take a tenth of the start time.
     gc.disable()
     from copydesk.tui.app import Console  # noqa: PLC0415 - commands do not need Textual
-    from copydesk.tui.kept_theme import FILE  # noqa: PLC0415
+    from copydesk.tui.kept_theme import THEME_FILE  # noqa: PLC0415
 
     try:
         settings = context.settings()
@@ -30,26 +30,26 @@ def console(context: Context) -> None:
     except CopydeskError as error:
         context.fail(error)
 
-    def glance() -> "Sequence[ListedDraft]":
-        from copydesk.desk.glance import glance  # noqa: PLC0415 - after the first paint
+    def load_first_page() -> "Sequence[ListedDraft]":
+        from copydesk.desk.glance import load_first_page  # noqa: PLC0415 - after the first paint
 
         gc.freeze()
         gc.enable()
-        return glance(database, SHOWN)
+        return load_first_page(database, FIRST_PAGE_SIZE)
 
     app = Console(
         context.desk,
-        glance=glance,
+        load_first_page=load_first_page,
         jobs=True,
         name="sample" if context.sample else "",
         keys=key_table,
-        advice=context.advice,
-        theme_file=settings.data_home / FILE,
+        qualify_commands=context.with_desk_options,
+        theme_file=settings.data_home / THEME_FILE,
     )
     sys.exit(app.run() or 0)
 
 
-def console_on_web(context: Context, port: int | None) -> None:
+def serve_console(context: Context, port: int | None) -> None:
     """Serve the console to a browser. Check the settings first, so that errors appear on this terminal."""
     from copydesk.cli import web  # noqa: PLC0415 - the terminal console does not need it
 
@@ -62,6 +62,6 @@ def console_on_web(context: Context, port: int | None) -> None:
 
 def _key_table(settings: Settings) -> "Sequence[Key]":
     """Return the key table with the user's own keys."""
-    from copydesk.tui.keymap import with_own_keys  # noqa: PLC0415 - commands do not need Textual
+    from copydesk.tui.keymap import apply_custom_keys  # noqa: PLC0415 - commands do not need Textual
 
-    return with_own_keys(settings.keys, settings.file)
+    return apply_custom_keys(settings.keys, settings.settings_file)

@@ -47,7 +47,7 @@ class Context:
             return settings_module.load(home=self.home)
         from copydesk.sample.desk import sample_settings  # noqa: PLC0415
 
-        _, data = settings_module.homes(self.home)
+        _, data = settings_module.get_directories(self.home)
         return sample_settings(settings_module.load(home=data / "sample"))
 
     def run(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
@@ -77,20 +77,20 @@ class Context:
         if not self.sample:
             from copydesk.desk import open_desk  # noqa: PLC0415
 
-            return open_desk(settings, ask=_ask_passphrase if sys.stdin.isatty() else None)
+            return open_desk(settings, ask=_prompt_passphrase if sys.stdin.isatty() else None)
         from copydesk.sample.desk import open_sample  # noqa: PLC0415
 
         return open_sample(settings)
 
     @property
-    def chosen_desk(self) -> list[str]:
+    def desk_options(self) -> list[str]:
         """The options with which another call opens the same desk, from any folder."""
         home = ["--home", str(self.home.absolute())] if self.home is not None else []
         return home + ["--sample"] * self.sample
 
-    def advice(self, text: str) -> str:
+    def with_desk_options(self, text: str) -> str:
         """Return `text` with its commands written as they are called for this desk."""
-        command = shlex.join(["copydesk", *self.chosen_desk])
+        command = shlex.join(["copydesk", *self.desk_options])
         return _COMMAND_PATTERN.sub(lambda _: f"{command} ", text)
 
     def fail(self, error: CopydeskError) -> NoReturn:
@@ -99,10 +99,10 @@ class Context:
             raise error
         from copydesk.text import clean  # noqa: PLC0415 - keeps the start of the console fast
 
-        fail(clean(self.advice(str(error))), 2 if isinstance(error, SettingsError | InvalidError) else 1)
+        fail(clean(self.with_desk_options(str(error))), 2 if isinstance(error, SettingsError | InvalidError) else 1)
 
 
-async def _ask_passphrase(*, new: bool) -> str:
+async def _prompt_passphrase(*, new: bool) -> str:
     """Prompt for the passphrase of the vault; twice for a new one."""
     question = "New passphrase for the keys to your accounts" if new else "Passphrase of the keys to your accounts"
     prompt = partial(
@@ -139,9 +139,9 @@ async def _run_prompt_in_thread(prompt: Callable[[], str]) -> str:
 def print_json(value: object) -> None:
     r"""Print a value as the interface's JSON, control characters escaped as `\u009b`: a terminal might act on them."""
     from copydesk.model.wire import to_json  # noqa: PLC0415 - keeps the start of the console fast
-    from copydesk.text import HIDDEN  # noqa: PLC0415
+    from copydesk.text import HIDDEN_CHARACTERS  # noqa: PLC0415
 
-    click.echo(HIDDEN.sub(_json_escape, to_json(value, indent=2 if sys.stdout.isatty() else 0)))
+    click.echo(HIDDEN_CHARACTERS.sub(_json_escape, to_json(value, indent=2 if sys.stdout.isatty() else 0)))
 
 
 def _json_escape(match: re.Match[str]) -> str:
@@ -153,7 +153,7 @@ def _json_escape(match: re.Match[str]) -> str:
 pass_context = click.make_pass_decorator(Context)
 
 
-def convert_config(text: str | None) -> dict[str, object] | None:
+def parse_config(text: str | None) -> dict[str, object] | None:
     """Parse the JSON object of `--config`. Raise BadParameter for anything else."""
     if text is None:
         return None

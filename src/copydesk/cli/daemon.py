@@ -9,12 +9,12 @@ import click
 
 from copydesk.cli import INTERRUPTED
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import ago, table
+from copydesk.cli.show import format_age, print_table
 from copydesk.text import clean
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.jobs import Said
+    from copydesk.jobs import JobMessage
 
 
 @click.command()
@@ -43,24 +43,24 @@ def daemon(context: Context, *, once: bool, status: bool, as_json: bool) -> None
 async def _run_once(desk: "Desk") -> int:
     from copydesk.jobs import Jobs  # noqa: PLC0415 - other commands do not need APScheduler
 
-    messages: list[Said] = []
+    messages: list[JobMessage] = []
 
-    def on_message(message: "Said") -> None:
+    def on_message(message: "JobMessage") -> None:
         messages.append(message)
         _print_message(message)
 
-    jobs = Jobs(desk, reads_sources=desk.settings.jobs.pipeline != "never", listener=on_message)
+    jobs = Jobs(desk, fetches_sources=desk.settings.jobs.pipeline != "never", listener=on_message)
     try:
-        await jobs.look()
-        await jobs.finish()
+        await jobs.tick()
+        await jobs.drain()
     finally:
-        await jobs.end()
+        await jobs.stop()
     return int(any(message.failed for message in messages))
 
 
 async def _run_until_signal(desk: "Desk") -> int:
     """Run the jobs until a signal; a second signal cancels what is in progress."""
-    from copydesk.jobs import running  # noqa: PLC0415
+    from copydesk.jobs import run_jobs  # noqa: PLC0415
 
     loop, stop_requested = asyncio.get_running_loop(), asyncio.Event()
     main_task, exit_codes = asyncio.current_task(), {signal.SIGTERM: 0, signal.SIGINT: INTERRUPTED}
@@ -76,20 +76,20 @@ async def _run_until_signal(desk: "Desk") -> int:
     for number in exit_codes:
         # Replaces the SIGTERM handler of `Context.run`, which would cancel at once.
         loop.add_signal_handler(number, on_signal, number)
-    async with running(desk, daemon=True, listener=_print_message):
+    async with run_jobs(desk, daemon=True, listener=_print_message):
         click.echo("Looking for what is due, every half minute. Ctrl-C ends it.", err=True)
         await stop_requested.wait()
         click.echo("Ending, after what is under way.", err=True)
     return exit_codes[received[0]]
 
 
-def _print_message(message: "Said") -> None:
+def _print_message(message: "JobMessage") -> None:
     failed = " failed" if message.failed else ""
     click.echo(f"{message.at.astimezone():%Y-%m-%d %H:%M:%S %Z} {message.job}{failed}: {clean(message.text)}", err=True)
 
 
 def _print_status(context: Context, *, as_json: bool) -> None:
-    states = context.run(lambda desk: desk.work.states())
+    states = context.run(lambda desk: desk.job_leases.states())
     if as_json:
         print_json(states)
         return
@@ -97,10 +97,10 @@ def _print_status(context: Context, *, as_json: bool) -> None:
         (
             state.name,
             "under way" if state.owner else "",
-            f"began {ago(state.began_at)}",
-            f"ended {ago(state.ended_at)}",
+            f"began {format_age(state.began_at)}",
+            f"ended {format_age(state.ended_at)}",
             f"failed: {state.error}" if state.error else "",
         )
         for state in states
     ]
-    table(rows, empty=context.advice("Nothing was done without being asked yet. Start it: copydesk daemon"))
+    print_table(rows, empty=context.with_desk_options("Nothing was done without being asked yet. Start it: copydesk daemon"))

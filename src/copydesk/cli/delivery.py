@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import first_line, moment, table
+from copydesk.cli.show import first_line, format_time, print_table
 from copydesk.model.posting import DeliveryReport
 from copydesk.text import clean
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
-BEGINNING = 30
+EXCERPT_LENGTH = 30
 """Characters of a draft's text that identify it in the list."""
 DELIVERY = click.argument("delivery_id", metavar="DELIVERY")
 
@@ -32,13 +32,13 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
 
     async def work(desk: "Desk") -> tuple[tuple[DeliveryReport, ...], dict[str, str]]:
         if draft_id:
-            return await desk.posting.deliveries(draft_id), {}
-        reports = await desk.posting.unsettled()
+            return await desk.posting.list_deliveries(draft_id), {}
+        reports = await desk.posting.list_unsettled()
         # Several deliveries may belong to one draft: load each draft once.
         drafts = [
             await desk.drafts.get(unique_id) for unique_id in dict.fromkeys(report.draft_id for report in reports)
         ]
-        return reports, {draft.id: first_line(draft.text, BEGINNING) for draft in drafts}
+        return reports, {draft.id: first_line(draft.text, EXCERPT_LENGTH) for draft in drafts}
 
     reports, texts = context.run(work)
     if as_json:
@@ -50,11 +50,11 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
             report.account,
             report.state.replace("_", " "),
             texts.get(report.draft_id, ""),
-            context.advice(report.says),
+            context.with_desk_options(report.says),
         )
         for report in reports
     ]
-    table(rows, empty="It was not sent anywhere." if draft_id else "Nothing is on its way, and nothing failed lately.")
+    print_table(rows, empty="It was not sent anywhere." if draft_id else "Nothing is on its way, and nothing failed lately.")
 
 
 @delivery.command()
@@ -63,15 +63,15 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
 @pass_context
 def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Show a delivery and everything that happened to it."""
-    report, events = context.run(lambda desk: desk.posting.delivery(delivery_id))
+    report, events = context.run(lambda desk: desk.posting.get_delivery(delivery_id))
     if as_json:
         print_json({"delivery": report, "events": events})
         return
-    click.echo(f"{report.account}: {clean(context.advice(report.says))}")
-    click.echo(context.advice(f"  copydesk draft show {report.draft_id}"))
+    click.echo(f"{report.account}: {clean(context.with_desk_options(report.says))}")
+    click.echo(context.with_desk_options(f"  copydesk draft show {report.draft_id}"))
     for post in report.posts:
         click.echo(f"  {clean(post.url or post.id or '')}")
-    table([(moment(event.at), event.what, event.says) for event in events], empty="")
+    print_table([(format_time(event.at), event.what, event.says) for event in events], empty="")
 
 
 @delivery.command()
@@ -80,7 +80,7 @@ def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
 @pass_context
 def look(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Look now whether it arrived, where that is not known."""
-    _print_report(context, context.run(lambda desk: desk.posting.look(delivery_id)), as_json=as_json)
+    _print_report(context, context.run(lambda desk: desk.posting.check_delivery(delivery_id)), as_json=as_json)
 
 
 @delivery.command()
@@ -99,7 +99,7 @@ def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> No
 @pass_context
 def again(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Send what is missing of it once more, because you looked and it is not there, or want the same text twice."""
-    _print_report(context, context.run(lambda desk: desk.posting.send_again(delivery_id)), as_json=as_json)
+    _print_report(context, context.run(lambda desk: desk.posting.resend(delivery_id)), as_json=as_json)
 
 
 @delivery.command()
@@ -115,4 +115,4 @@ def _print_report(context: Context, report: DeliveryReport, *, as_json: bool) ->
     if as_json:
         print_json(report)
     else:
-        click.echo(f"{report.account}: {clean(context.advice(report.says))}")
+        click.echo(f"{report.account}: {clean(context.with_desk_options(report.says))}")

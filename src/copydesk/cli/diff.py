@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import table
+from copydesk.cli.show import print_table
 from copydesk.errors import ConflictError
 from copydesk.text import reveal
 
@@ -39,13 +39,13 @@ def diff(context: Context, *, id: str, other: str | None, as_json: bool) -> None
 
 async def _load_difference(desk: "Desk", draft_id: str, other: str | None) -> "Difference":
     if other is not None:
-        return await desk.drafts.difference(draft_id, other)
+        return await desk.drafts.compare(draft_id, other)
     draft = await desk.drafts.get(draft_id)
     if draft.regenerated_from_id is None:
-        versions = await desk.drafts.versions(draft_id)
+        versions = await desk.drafts.list_versions(draft_id)
         later = f" Its newest version is {versions[-1].id}." if len(versions) > 1 else ""
         raise ConflictError("This is the first version; there is none before it.", hint=f"Name two drafts.{later}")
-    return await desk.drafts.difference(draft.regenerated_from_id, draft_id)
+    return await desk.drafts.compare(draft.regenerated_from_id, draft_id)
 
 
 def _print_difference(difference: "Difference") -> None:
@@ -56,7 +56,7 @@ def _print_difference(difference: "Difference") -> None:
     for heading, findings in (("Better", difference.better), ("Worse", difference.worse)):
         if findings:
             click.echo(f"\n{heading}")
-            table([("", finding.severity, finding.rule, finding.message) for finding in findings], empty="")
+            print_table([("", finding.severity, finding.rule, finding.message) for finding in findings], empty="")
 
 
 def _format_piece(kind: str, text: str, *, coloured: bool) -> str:

@@ -6,7 +6,7 @@ import sys
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import table
+from copydesk.cli.show import print_table
 from copydesk.desk.doctor import Verdict, examine
 from copydesk.errors import CopydeskError
 
@@ -28,8 +28,8 @@ def doctor(context: Context, *, as_json: bool) -> None:
         print_json(findings)
     else:
         rows = [
-            (MARKS[finding.verdict], finding.what, context.advice(f"{finding.found} {finding.advice}".strip()))
+            (MARKS[finding.verdict], finding.what, context.with_desk_options(f"{finding.found} {finding.advice}".strip()))
             for finding in findings
         ]
-        table(rows, empty="")
+        print_table(rows, empty="")
     sys.exit(1 if any(finding.verdict is Verdict.ERROR for finding in findings) else 0)

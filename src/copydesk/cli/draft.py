@@ -7,9 +7,9 @@ import click
 
 from copydesk.cli import diff, pictures, posting, review, story, writing
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.filters import NAMES, narrowing, with_filters
-from copydesk.cli.sheet import facts_of, print_draft
-from copydesk.cli.show import first_line, moment, table
+from copydesk.cli.filters import FILTER_NAMES, filter_params, with_filters
+from copydesk.cli.sheet import draft_facts, print_draft
+from copydesk.cli.show import first_line, format_time, print_table
 from copydesk.model.draft import ListedDraft
 from copydesk.model.item import Item
 from copydesk.model.page import Page
@@ -30,7 +30,7 @@ for command in (*writing.COMMANDS, *review.COMMANDS, *posting.COMMANDS, *picture
     draft.add_command(command)
 
 
-Shown = tuple[Page[ListedDraft], str]
+PageInZone = tuple[Page[ListedDraft], str]
 """A page of drafts and the time zone its times are printed in."""
 LIMIT = click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts on a page.")
 CURSOR = click.option("--cursor", help="The nextCursor of the page before.")
@@ -42,15 +42,15 @@ CURSOR = click.option("--cursor", help="The nextCursor of the page before.")
 @CURSOR
 @AS_JSON
 @pass_context
-def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool, **given: Any) -> None:
+def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool, **options: Any) -> None:
     """List drafts, newest first."""
 
-    async def work(desk: "Desk") -> Shown:
-        page = await desk.drafts.list(limit=limit, cursor=cursor, **await narrowing(desk, given))
+    async def work(desk: "Desk") -> PageInZone:
+        page = await desk.drafts.list(limit=limit, cursor=cursor, **await filter_params(desk, options))
         return page, await desk.schedule.zone()
 
-    has_filters = any(given[name] for name in NAMES)
-    empty = "No draft is like that." if has_filters else context.advice("No drafts. Make some: copydesk --run-pipeline")
+    has_filters = any(options[name] for name in FILTER_NAMES)
+    empty = "No draft is like that." if has_filters else context.with_desk_options("No drafts. Make some: copydesk --run-pipeline")
     _print_page(*context.run(work), empty=empty, as_json=as_json)
 
 
@@ -62,7 +62,7 @@ def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool,
 @AS_JSON
 @pass_context
 def search(
-    context: Context, /, *, words: tuple[str, ...], limit: int, cursor: str | None, as_json: bool, **given: Any
+    context: Context, /, *, words: tuple[str, ...], limit: int, cursor: str | None, as_json: bool, **options: Any
 ) -> None:
     """Find drafts that have all WORDS in their text, title, tags or source's name, newest first.
 
@@ -70,11 +70,11 @@ def search(
     """
     query = " ".join(_quote_phrase(word) for word in words)
 
-    async def work(desk: "Desk") -> Shown:
-        page = await desk.drafts.search(query, limit=limit, cursor=cursor, **await narrowing(desk, given))
+    async def work(desk: "Desk") -> PageInZone:
+        page = await desk.drafts.search(query, limit=limit, cursor=cursor, **await filter_params(desk, options))
         return page, await desk.schedule.zone()
 
-    has_filters = any(given[name] for name in NAMES)
+    has_filters = any(options[name] for name in FILTER_NAMES)
     empty = "No draft like that has these words." if has_filters else "No draft has these words."
     _print_page(*context.run(work), empty=empty, as_json=as_json)
 
@@ -92,14 +92,14 @@ def _print_page(page: Page[ListedDraft], zone: str, *, empty: str, as_json: bool
         (entry.id, _status_text(entry, ZoneInfo(zone)), entry.format, f"{entry.confidence:.0%}", first_line(entry.text))
         for entry in page.items
     ]
-    table(rows, empty=empty, cut=True)
+    print_table(rows, empty=empty, cut=True)
     if page.next_cursor:
         click.echo(f"More: --cursor {page.next_cursor}", err=True)
 
 
 def _status_text(found: ListedDraft, zone: ZoneInfo) -> str:
     """Return the status with the scheduled time, if there is one, and "archived"."""
-    time = (moment(found.scheduled_at, zone),) if found.scheduled_at else ()
+    time = (format_time(found.scheduled_at, zone),) if found.scheduled_at else ()
     return ", ".join((found.status, *time, *(("archived",) if found.archived_at else ())))
 
 
@@ -112,7 +112,7 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
 
     async def work(desk: "Desk") -> tuple[ListedDraft, Item, list[tuple[str, str]]]:
         found = await desk.drafts.get(id)
-        return found, await desk.drafts.item(found.item_id), await facts_of(desk, found)
+        return found, await desk.drafts.item(found.item_id), await draft_facts(desk, found)
 
     found, item, facts = context.run(work)
     if as_json:
@@ -120,5 +120,5 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
         return
     print_draft(found, facts)
     click.echo("\nSource item")
-    rows = [("title", item.entry.title), ("from", item.source_name), ("published", moment(item.published))]
-    table([*rows, ("link", item.entry.url or "none")], empty="")
+    rows = [("title", item.entry.title), ("from", item.source_name), ("published", format_time(item.published))]
+    print_table([*rows, ("link", item.entry.url or "none")], empty="")

@@ -9,10 +9,10 @@ import click
 import msgspec
 
 from copydesk.cli import filters
-from copydesk.cli.ask import ask
+from copydesk.cli.ask import confirm
 from copydesk.cli.context import Context, print_json
-from copydesk.cli.show import counted
-from copydesk.desk.story import DONE
+from copydesk.cli.show import pluralize
+from copydesk.desk.story import RESULT_PHRASES
 from copydesk.model.change import BulkFailure, BulkOutcome, ChangeDraft
 from copydesk.model.draft import Action, Draft, Status
 from copydesk.model.filters import Archived
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
-SHOWN_FAILURES = 20
-WRITER = "writer"
+MAX_PRINTED_FAILURES = 20
+WRITER_RULE = "writer"
 """The rule name under which a draft's checks hold the writer's own notes."""
 
-Then = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
+FollowUp = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
 """Continues after an action with the ids of its drafts; returns the drafts as they are then."""
 
 
-Note = Callable[["Desk", Sequence[str]], Awaitable[None]]
+PrintNotes = Callable[["Desk", Sequence[str]], Awaitable[None]]
 """Prints additional information about the drafts of an action."""
 
 
-class Chosen(TypedDict):
+class DraftSelection(TypedDict):
     """The command line's selection of drafts."""
 
     ids: tuple[str, ...]
@@ -65,19 +65,19 @@ _OPTIONS = (
 )
 
 
-def on_drafts(command: Callable[..., None]) -> Callable[..., None]:
+def with_draft_selection(command: Callable[..., None]) -> Callable[..., None]:
     """Add the argument and options that select drafts; the command receives them as DraftSelection."""
     return reduce(lambda decorated, option: option(decorated), reversed(_OPTIONS), command)
 
 
-def act(
+def run_action(
     context: Context,
-    asked: ChangeDraft,
+    request: ChangeDraft,
     *,
-    how: str = "",
-    then: Then | None = None,
-    note: Note | None = None,
-    **chosen: Unpack[Chosen],
+    question_suffix: str = "",
+    follow_up: FollowUp | None = None,
+    print_notes: PrintNotes | None = None,
+    **selection: Unpack[DraftSelection],
 ) -> None:
     """Apply an action to the selected drafts, print the outcome, and exit: 0 if all succeeded, else 1.
 
@@ -85,39 +85,39 @@ def act(
     drafts that succeeded, `print_notes` prints more about them.
     """
     # A repeated id would fail the second time.
-    ids = tuple(dict.fromkeys(chosen["ids"]))
-    if chosen["all_matching"]:
+    ids = tuple(dict.fromkeys(selection["ids"]))
+    if selection["all_matching"]:
         if ids:
             raise click.UsageError("Give IDs or --all-matching, not both.")
-        _run_bulk(context, asked, _confirm_matching(context, asked, how, chosen), then, note, as_json=chosen["as_json"])
-    elif any(chosen[name] for name in filters.NAMES):  # type: ignore[literal-required]
+        _run_bulk(context, request, _confirm_matching(context, request, question_suffix, selection), follow_up, print_notes, as_json=selection["as_json"])
+    elif any(selection[name] for name in filters.FILTER_NAMES):  # type: ignore[literal-required]
         raise click.UsageError("Filters go with --all-matching.")
     elif not ids:
         raise click.UsageError("Say which drafts: their IDs, or --all-matching.")
     elif len(ids) > 1:
-        _run_bulk(context, asked, ids, then, note, as_json=chosen["as_json"])
+        _run_bulk(context, request, ids, follow_up, print_notes, as_json=selection["as_json"])
     else:
-        _run_single(context, asked, ids[0], then, note, as_json=chosen["as_json"])
+        _run_single(context, request, ids[0], follow_up, print_notes, as_json=selection["as_json"])
 
 
-def say_changed(changed: Draft, done: str, *, shown: str = "", as_json: bool) -> None:
+def print_changed(changed: Draft, outcome: str, *, time_text: str = "", as_json: bool) -> None:
     """Print one draft after its change."""
     if as_json:
         print_json(changed)
     else:
-        click.echo(f"{changed.id} {done}{f' for {shown}' if shown else ''}.")
+        click.echo(f"{changed.id} {outcome}{f' for {time_text}' if time_text else ''}.")
 
 
-def say_outcome(done: str, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> None:
+def print_outcome(outcome: str, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> None:
     """Print the outcome for many drafts: the totals on stdout, failures on stderr."""
-    click.echo(f"{len(succeeded)} {done}{f', {len(failed)} not' if failed else ''}.")
-    for failure in failed[:SHOWN_FAILURES]:
+    click.echo(f"{len(succeeded)} {outcome}{f', {len(failed)} not' if failed else ''}.")
+    for failure in failed[:MAX_PRINTED_FAILURES]:
         click.echo(f"{clean(failure.id)}: {clean(failure.error)}", err=True)
-    if len(failed) > SHOWN_FAILURES:
-        click.echo(f"And {len(failed) - SHOWN_FAILURES} more.", err=True)
+    if len(failed) > MAX_PRINTED_FAILURES:
+        click.echo(f"And {len(failed) - MAX_PRINTED_FAILURES} more.", err=True)
 
 
-def say_unwritten(drafts: Sequence[Draft]) -> int:
+def print_unwritten(drafts: Sequence[Draft]) -> int:
     """Print why texts could not be written; return their number."""
     failed = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
     for draft in failed:
@@ -125,29 +125,29 @@ def say_unwritten(drafts: Sequence[Draft]) -> int:
     return len(failed)
 
 
-def say_notes(drafts: Sequence[Draft]) -> None:
+def print_writer_notes(drafts: Sequence[Draft]) -> None:
     """Print once what the writer could not do of the request."""
-    messages = [finding.message for draft in drafts for finding in draft.checks.findings if finding.rule == WRITER]
+    messages = [finding.message for draft in drafts for finding in draft.checks.findings if finding.rule == WRITER_RULE]
     for message in dict.fromkeys(messages):
         click.echo(clean(message), err=True)
 
 
 def _confirm_matching(
-    context: Context, request: ChangeDraft, question_suffix: str, selection: Chosen
+    context: Context, request: ChangeDraft, question_suffix: str, selection: DraftSelection
 ) -> tuple[str, ...]:
     """Return the ids of all matching drafts, after the user confirmed their number."""
     # Archived drafts are listed by default, but a bulk action leaves them alone unless told otherwise.
     options = {**selection, "archived": selection["archived"] or Archived.EXCLUDE}
 
     async def work(desk: "Desk") -> tuple[str, ...]:
-        return await desk.drafts.matching(**await filters.narrowing(desk, options))
+        return await desk.drafts.matching_ids(**await filters.filter_params(desk, options))
 
     ids = context.run(work)
     if ids and not selection["yes"]:
         assert request.action
-        ask(
-            f"{request.action.replace('_', ' ')} {counted(len(ids), 'draft')}{question_suffix}?".capitalize(),
-            nothing="Nothing was changed.",
+        confirm(
+            f"{request.action.replace('_', ' ')} {pluralize(len(ids), 'draft')}{question_suffix}?".capitalize(),
+            declined="Nothing was changed.",
         )
     return ids
 
@@ -156,8 +156,8 @@ def _run_single(
     context: Context,
     request: ChangeDraft,
     draft_id: str,
-    follow_up: Then | None,
-    print_notes: Note | None,
+    follow_up: FollowUp | None,
+    print_notes: PrintNotes | None,
     *,
     as_json: bool,
 ) -> None:
@@ -171,26 +171,26 @@ def _run_single(
             await print_notes(desk, [changed.id])
         if changed.status is not Status.SCHEDULED or changed.scheduled_at is None:
             return changed, ""
-        (time_text,) = await desk.schedule.shown(changed.scheduled_at)
+        (time_text,) = await desk.schedule.format_times(changed.scheduled_at)
         return changed, time_text
 
     changed, time_text = context.run(work)
-    outcome = f"is {DONE[request.action]}" if follow_up is None else f"is {changed.status}"
+    outcome = f"is {RESULT_PHRASES[request.action]}" if follow_up is None else f"is {changed.status}"
     # The next status depends on whether there is feedback, so print it too.
     if request.action is Action.UNAPPROVE:
         outcome += f" but {changed.status}"
-    say_changed(changed, outcome, shown=time_text, as_json=as_json)
+    print_changed(changed, outcome, time_text=time_text, as_json=as_json)
     if follow_up is not None:
-        say_notes([changed])
-        sys.exit(1 if say_unwritten([changed]) else 0)
+        print_writer_notes([changed])
+        sys.exit(1 if print_unwritten([changed]) else 0)
 
 
 def _run_bulk(
     context: Context,
     request: ChangeDraft,
     ids: tuple[str, ...],
-    follow_up: Then | None,
-    print_notes: Note | None,
+    follow_up: FollowUp | None,
+    print_notes: PrintNotes | None,
     *,
     as_json: bool,
 ) -> None:
@@ -199,7 +199,7 @@ def _run_bulk(
     request_body = msgspec.structs.replace(request, action=None)
 
     async def work(desk: "Desk") -> tuple[BulkOutcome, tuple[Draft, ...]]:
-        outcome = await desk.drafts.act(action, ids, request_body)
+        outcome = await desk.drafts.bulk_all(action, ids, request_body)
         if print_notes is not None:
             await print_notes(desk, outcome.results.succeeded)
         return outcome, await follow_up(
@@ -210,6 +210,6 @@ def _run_bulk(
     if as_json:
         print_json(outcome)
     else:
-        say_outcome(DONE[action], outcome.results.succeeded, outcome.results.failed)
-    say_notes(written)
-    sys.exit(1 if say_unwritten(written) or outcome.failed else 0)
+        print_outcome(RESULT_PHRASES[action], outcome.results.succeeded, outcome.results.failed)
+    print_writer_notes(written)
+    sys.exit(1 if print_unwritten(written) or outcome.failed else 0)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import counted, first_line, table
-from copydesk.model.engagement import FIGURES, DeliveryStatus, FormatEngagement, PlatformEngagement, TopPost
+from copydesk.cli.show import pluralize, first_line, print_table
+from copydesk.model.engagement import METRICS, RecordStatus, FormatEngagement, PlatformEngagement, TopPost
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def show(context: Context, *, top: int, as_json: bool) -> None:
         ("rate", average),
         *((name, f"{getattr(summary, f'total_{name}'):,}") for name in totals),
     ]
-    table(rows, empty="")
+    print_table(rows, empty="")
     _print_groups("format", summary.by_format)
     _print_groups("platform", summary.by_platform)
     _print_top(summary.top_posts)
@@ -56,7 +56,7 @@ def show(context: Context, *, top: int, as_json: bool) -> None:
 @click.option("--impressions", type=int, help="How often it was seen.")
 @click.option("--clicks", type=int, help="How often its link was followed.")
 @click.option("--post-id", help="What the platform calls the post.")
-@click.option("--status", type=click.Choice([status.value for status in DeliveryStatus]), help="Where the delivery is.")
+@click.option("--status", type=click.Choice([status.value for status in RecordStatus]), help="Where the delivery is.")
 @click.option("--error", help="Why it failed.")
 @AS_JSON
 @pass_context
@@ -70,7 +70,7 @@ def record(
     status: str | None,
     error: str | None,
     as_json: bool,
-    **figures: int | None,
+    **metrics: int | None,
 ) -> None:
     """Record what a draft came to on a platform: engagement record ID x --likes 3 --impressions 100.
 
@@ -83,7 +83,7 @@ def record(
         "postId": post_id,
         "status": status,
         "errorMessage": error,
-        **figures,
+        **metrics,
     }
 
     async def work(desk: "Desk") -> "EngagementRecord":
@@ -93,7 +93,7 @@ def record(
     if as_json:
         print_json(saved)
         return
-    formatted = [f"{name} {value:,}" for name in FIGURES if (value := getattr(saved, name)) is not None]
+    formatted = [f"{name} {value:,}" for name in METRICS if (value := getattr(saved, name)) is not None]
     rate = [f"rate {saved.engagement_rate:.2%}"] if saved.engagement_rate is not None else []
     click.echo(f"{clean(saved.platform)}: {', '.join([saved.status.value, *formatted, *rate])}.")
 
@@ -101,19 +101,19 @@ def record(
 def _print_groups(attribute: str, groups: Sequence[FormatEngagement | PlatformEngagement]) -> None:
     if groups:
         click.echo(f"\nBy {attribute}")
-        rows = [("", getattr(group, attribute), counted(group.count, "post"), _format_rate(group)) for group in groups]
-        table(rows, empty="")
+        rows = [("", getattr(group, attribute), pluralize(group.count, "post"), _format_rate(group)) for group in groups]
+        print_table(rows, empty="")
 
 
 def _print_top(posts: Sequence[TopPost]) -> None:
     if posts:
         click.echo("\nBest posts")
-        table([("", *_post_row(post)) for post in posts], empty="", cut=True)
+        print_table([("", *_post_row(post)) for post in posts], empty="", cut=True)
 
 
 def _post_row(post: TopPost) -> tuple[str, ...]:
     rate = "no rate" if post.engagement_rate is None else f"{post.engagement_rate:.2%}"
-    likes = "" if post.likes is None else counted(post.likes, "like")
+    likes = "" if post.likes is None else pluralize(post.likes, "like")
     return rate, likes, post.platform, post.format, post.draft_id, first_line(post.draft_text)
 
 

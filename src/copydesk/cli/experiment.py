@@ -6,10 +6,10 @@ import click
 import msgspec
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import counted, moment, table
+from copydesk.cli.show import pluralize, format_time, print_table
 from copydesk.errors import InvalidError
-from copydesk.model.experiment import Arm, Experiment, ExperimentStatus, Results
-from copydesk.model.ways import variants_read
+from copydesk.model.experiment import VariantResults, Experiment, ExperimentStatus, ExperimentResults
+from copydesk.model.ways import parse_variants
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -80,16 +80,16 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
         (
             entry.id,
             entry.status,
-            moment(entry.started_at),
-            counted(sum(arm.drafted for arm in _decode_results(entry).arms), "draft"),
+            format_time(entry.started_at),
+            pluralize(sum(arm.drafted for arm in _decode_results(entry).arms), "draft"),
             entry.parameter,
             entry.name,
         )
         for entry in found
     ]
-    table(
+    print_table(
         rows,
-        empty=context.advice(
+        empty=context.with_desk_options(
             "No experiments. Begin one: copydesk experiment new NAME PARAMETER --variant LABEL=VALUE ..."
         ),
     )
@@ -149,7 +149,7 @@ def _resolve_variant(found: Experiment, name: str) -> str:
 def _parse_variants(arguments: tuple[str, ...], parameter: str) -> list[object]:
     """Parse `none=0` arguments into variants."""
     try:
-        return [msgspec.to_builtins(variant) for variant in variants_read(arguments, parameter)]
+        return [msgspec.to_builtins(variant) for variant in parse_variants(arguments, parameter)]
     except InvalidError as error:
         raise click.BadParameter(error.errors[0].message, param_hint="--variant") from None
 
@@ -161,8 +161,8 @@ def _parse_variants_json(text: str) -> list[object]:
         raise click.BadParameter(f"not a JSON list: {error}", param_hint="--variants") from None
 
 
-def _decode_results(found: Experiment) -> Results:
-    return msgspec.convert(found.results, Results, strict=False)
+def _decode_results(found: Experiment) -> ExperimentResults:
+    return msgspec.convert(found.results, ExperimentResults, strict=False)
 
 
 def _print_experiment(found: Experiment) -> None:
@@ -172,18 +172,18 @@ def _print_experiment(found: Experiment) -> None:
         ("name", found.name),
         ("parameter", found.parameter),
         ("status", found.status),
-        ("started", moment(found.started_at)),
-        ("ended", moment(found.ended_at)),
+        ("started", format_time(found.started_at)),
+        ("ended", format_time(found.ended_at)),
         ("winner", results.winner or "none"),
     ]
-    table(rows, empty="")
+    print_table(rows, empty="")
     click.echo()
     head = ("", "id", "variant", "assigned", "drafted", "accepted", "rejected", "edited", "published", "rate")
-    table([head, *(_arm_row(arm) for arm in results.arms)], empty="")
+    print_table([head, *(_arm_row(arm) for arm in results.arms)], empty="")
     _warn_unsupported(found)
 
 
-def _arm_row(arm: Arm) -> tuple[object, ...]:
+def _arm_row(arm: VariantResults) -> tuple[object, ...]:
     edited, rate = _format_share(arm.mean_edit_ratio), _format_share(arm.rate_pooled)
     counts = (arm.assigned, arm.drafted, arm.accepted, arm.rejected)
     return ("", arm.id, arm.name, *counts, edited, arm.published, rate)
@@ -194,9 +194,9 @@ def _format_share(value: float | None) -> str:
 
 
 def _warn_unsupported(found: Experiment) -> None:
-    from copydesk.desk.experiments import unfollowed  # noqa: PLC0415 - brings in the store
+    from copydesk.desk.experiments import has_unsupported_variants  # noqa: PLC0415 - brings in the store
 
-    if unfollowed(found):
+    if has_unsupported_variants(found):
         message = (
             f"The offline writer cannot follow {clean(found.parameter)} as it is set here: it writes variants alike."
         )

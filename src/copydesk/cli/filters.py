@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from copydesk.model.draft import MANUAL, Format, Status
-from copydesk.model.filters import Archived, Narrowing
+from copydesk.model.filters import Archived, FilterParams
 from copydesk.model.source import SourceType
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-NAMES = ("status", "format", "source_id", "source_type", "tags", "scheduled_after", "scheduled_before", "archived")
+FILTER_NAMES = ("status", "format", "source_id", "source_type", "tags", "scheduled_after", "scheduled_before", "archived")
 _TIMES = {"scheduled_after": "--scheduled-after", "scheduled_before": "--scheduled-before"}
 
 OPTIONS = (
@@ -49,11 +49,11 @@ def with_filters(command: Callable[..., None]) -> Callable[..., None]:
     return reduce(lambda decorated, option: option(decorated), (ARCHIVED, *reversed(OPTIONS)), command)
 
 
-async def narrowing(desk: "Desk", given: dict[str, Any]) -> Narrowing:
+async def filter_params(desk: "Desk", options: dict[str, Any]) -> FilterParams:
     """Return the filters that were given, with times parsed in the user's time zone."""
     # click passes an empty tuple for a repeatable option that was not given.
-    params: dict[str, Any] = {name: given[name] for name in NAMES if given[name] not in (None, ())}
+    params: dict[str, Any] = {name: options[name] for name in FILTER_NAMES if options[name] not in (None, ())}
     for name, field in _TIMES.items():
         if name in params:
-            params[name] = await desk.drafts.time(params[name], field=field)
+            params[name] = await desk.drafts.parse_time(params[name], field=field)
     return cast("Narrowing", params)

@@ -11,9 +11,9 @@ import click
 
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.errors import CopydeskError
-from copydesk.model.change import Created, checked_create
+from copydesk.model.change import CreatedDrafts, validate_create
 from copydesk.model.draft import DraftImage, ImageSource
-from copydesk.model.picture import kept_digest, kept_url
+from copydesk.model.picture import stored_image_digest, stored_image_url
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -45,19 +45,19 @@ OPTIONS = (
         help="What a picture shows, for people who cannot see it: the first --alt is of the first picture, and so on.",
     ),
 )
-_PLACEHOLDER_URL = kept_url("0" * 64)
+_PLACEHOLDER_URL = stored_image_url("0" * 64)
 """Placeholder for the generated image while everything else is validated."""
 
 
-def with_pictures(command: Callable[..., None]) -> Callable[..., None]:
+def with_image_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add all image options to a command, which passes them to `parse_image_options`."""
     return reduce(lambda decorated, option: option(decorated), reversed(OPTIONS), command)
 
 
-class Pictures(NamedTuple):
+class ImageOptions(NamedTuple):
     """The parsed image options."""
 
-    given: tuple[tuple[str, str | None], ...]
+    images: tuple[tuple[str, str | None], ...]
     """Files and URLs, each with its alt text."""
     prompt: str | None
     provider: ImageSource
@@ -65,32 +65,32 @@ class Pictures(NamedTuple):
     """Alt text of the generated image."""
 
 
-def pictures_of(images: tuple[str, ...], alts: tuple[str, ...], ai_image: str | None, provider: str | None) -> Pictures:
+def parse_image_options(images: tuple[str, ...], alts: tuple[str, ...], ai_image: str | None, provider: str | None) -> ImageOptions:
     """Combine the options' values. Raise UsageError if they do not go together."""
     if provider and ai_image is None:
         raise click.UsageError("--provider is for --ai-image.")
     if len(alts) > len(images) + (ai_image is not None):
         raise click.UsageError("There are more --alt than pictures.")
-    return Pictures(
-        given=tuple(zip_longest(images, alts[: len(images)])),
+    return ImageOptions(
+        images=tuple(zip_longest(images, alts[: len(images)])),
         prompt=ai_image,
         provider=PROVIDERS[(provider or "a").lower()],
         alt=alts[len(images)] if len(alts) > len(images) else None,
     )
 
 
-async def create(desk: "Desk", asked: dict[str, Any], pictures: Pictures) -> Created:
+async def create_with_images(desk: "Desk", request: dict[str, Any], options: ImageOptions) -> CreatedDrafts:
     """Create drafts with their images. Raises as `drafts.create`, and PictureError."""
-    images = [await _to_request_image(desk, *image) for image in pictures.given]
-    if pictures.prompt is None:
-        return await desk.drafts.create({**asked, "images": images})
+    images = [await _to_request_image(desk, *image) for image in options.images]
+    if options.prompt is None:
+        return await desk.drafts.create({**request, "images": images})
 
     def with_generated(url: str) -> dict[str, Any]:
-        return {**asked, "images": [*images, {"url": url, "source": pictures.provider, "alt": pictures.alt}]}
+        return {**request, "images": [*images, {"url": url, "source": options.provider, "alt": options.alt}]}
 
     # Generating costs money: validate everything else first.
-    checked_create(with_generated(_PLACEHOLDER_URL))
-    url = await desk.drafts.make_picture(pictures.prompt, pictures.provider)
+    validate_create(with_generated(_PLACEHOLDER_URL))
+    url = await desk.drafts.generate_image(options.prompt, options.provider)
     try:
         return await desk.drafts.create(with_generated(url))
     except CopydeskError:
@@ -98,7 +98,7 @@ async def create(desk: "Desk", asked: dict[str, Any], pictures: Pictures) -> Cre
         raise
 
 
-def say_undescribed(images: Iterable[DraftImage]) -> None:
+def print_missing_alt(images: Iterable[DraftImage]) -> None:
     """Print which images lack an alt text."""
     missing = [f"{number}" for number, image in enumerate(images, 1) if not image.alt]
     if missing:
@@ -110,8 +110,8 @@ def say_undescribed(images: Iterable[DraftImage]) -> None:
 
 async def _to_request_image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]:
     """Return an image as the desk accepts it; a file is stored first."""
-    is_url = "://" in image or kept_digest(image) is not None
-    url = image if is_url else await desk.drafts.keep_picture(_expand_path(image))
+    is_url = "://" in image or stored_image_digest(image) is not None
+    url = image if is_url else await desk.drafts.save_image(_expand_path(image))
     return {"url": url, "source": ImageSource.UPLOAD, "alt": alt}
 
 
@@ -126,7 +126,7 @@ def describe(context: Context, *, draft_id: str, alt: str | None, picture: int, 
     """Say what a draft's picture shows, for people who cannot see it, or take it off."""
     if remove is bool(alt):
         raise click.UsageError("Give the description, or --remove.")
-    changed = context.run(lambda desk: desk.drafts.describe(draft_id, None if remove else alt, picture=picture))
+    changed = context.run(lambda desk: desk.drafts.describe_image(draft_id, None if remove else alt, position=picture))
     if as_json:
         print_json(changed)
     else:

@@ -14,7 +14,7 @@ from copydesk.text import clean
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-MOST_LOOKED_AT = 20
+MAX_CHECKED_DRAFTS = 20
 """Drafts of a bulk action that are checked for posting problems; each check takes time."""
 
 
@@ -30,7 +30,7 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
     is 1 where it is not live everywhere.
     """
 
-    list_command = context.advice(f"`copydesk delivery list {clean(draft_id)}`")
+    list_command = context.with_desk_options(f"`copydesk delivery list {clean(draft_id)}`")
 
     async def work(desk: "Desk") -> tuple[PostResult, tuple[DeliveryReport, ...]]:
         try:
@@ -39,7 +39,7 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
         except asyncio.CancelledError:
             click.echo(f"Something may be on its way: {list_command} says what became of it.", err=True)
             raise
-        return result, await desk.posting.deliveries(draft_id)
+        return result, await desk.posting.list_deliveries(draft_id)
 
     result, reports = context.run(work)
     if as_json:
@@ -49,10 +49,10 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
         for report in reports:
             if report.account in accounts:
                 click.echo(
-                    f"{report.account}: {clean(context.advice(report.says))}", err=report.account in result.failed
+                    f"{report.account}: {clean(context.with_desk_options(report.says))}", err=report.account in result.failed
                 )
     if result.under_way:
-        daemon_command = context.advice("`copydesk daemon`")
+        daemon_command = context.with_desk_options("`copydesk daemon`")
         click.echo(
             f"It goes on while {daemon_command} runs or the console is open; {list_command} says how far it is.",
             err=True,
@@ -60,13 +60,13 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
     sys.exit(1 if result.failed or result.under_way else 0)
 
 
-async def say_stops(desk: "Desk", draft_ids: Sequence[str]) -> None:
+async def print_blockers(desk: "Desk", draft_ids: Sequence[str]) -> None:
     """Print what would keep these drafts from being posted as they are, and what posting costs."""
     # Nothing can be posted anyway; a desk without accounts should not be nagged.
     if not await desk.accounts.list():
         return
-    for draft_id in draft_ids[:MOST_LOOKED_AT]:
-        for blocker in await desk.posting.stops(draft_id):
+    for draft_id in draft_ids[:MAX_CHECKED_DRAFTS]:
+        for blocker in await desk.posting.blockers(draft_id):
             part_text = f", post {blocker.part + 1}" if blocker.part is not None else ""
             click.echo(f"{draft_id} would not go to {blocker.account}{part_text}: {clean(blocker.message)}", err=True)
         for price in await desk.posting.prices(draft_id):

@@ -8,13 +8,13 @@ from unicodedata import east_asian_width
 from copydesk.model.run import Progress, Stage
 from copydesk.text import clean
 
-WIDTH = 30
+BAR_WIDTH = 30
 """Characters of a bar."""
-NOTE = 32
+NOTE_WIDTH = 32
 """Characters of the note after it."""
 
 
-class Bars:
+class ProgressBars:
     """Prints the progress of one run to `out`; nothing if `silent`."""
 
     def __init__(self, out: TextIO, *, silent: bool) -> None:
@@ -73,8 +73,8 @@ def _format_count(progress: Progress) -> str:
 
 def _bar(progress: Progress) -> str:
     share = progress.done / progress.total if progress.total else float(progress.total == 0)
-    full = round(WIDTH * min(share, 1))
-    note = clean(progress.note)[:NOTE]
+    full = round(BAR_WIDTH * min(share, 1))
+    note = clean(progress.note)[:NOTE_WIDTH]
     return (
-        f"{_stage_label(progress.stage)} {'━' * full}{'╌' * (WIDTH - full)} {_format_count(progress)} {note}".rstrip()
+        f"{_stage_label(progress.stage)} {'━' * full}{'╌' * (BAR_WIDTH - full)} {_format_count(progress)} {note}".rstrip()
     )

@@ -5,11 +5,11 @@ from typing import Unpack
 
 import click
 
-from copydesk.cli.ask import ask, on_terminal
+from copydesk.cli.ask import confirm, is_interactive
 from copydesk.cli.context import Context, pass_context
-from copydesk.cli.drafts import Chosen, act, on_drafts
+from copydesk.cli.drafts import DraftSelection, run_action, with_draft_selection
 from copydesk.cli.generation import NO_WAIT, wait_for_versions
-from copydesk.cli.posting import say_stops
+from copydesk.cli.posting import print_blockers
 from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action
 
@@ -18,91 +18,91 @@ AT = "The time: fri 14:30, tomorrow 9, in 2 hours, ISO."
 
 
 @click.command()
-@on_drafts
+@with_draft_selection
 @pass_context
-def approve(context: Context, **chosen: Unpack[Chosen]) -> None:
+def approve(context: Context, **selection: Unpack[DraftSelection]) -> None:
     """Let drafts be scheduled or posted."""
-    act(context, ChangeDraft(action=Action.APPROVE), note=say_stops, **chosen)
+    run_action(context, ChangeDraft(action=Action.APPROVE), print_notes=print_blockers, **selection)
 
 
 @click.command()
 @FEEDBACK
-@on_drafts
+@with_draft_selection
 @pass_context
-def reject(context: Context, *, feedback: str | None, **chosen: Unpack[Chosen]) -> None:
+def reject(context: Context, *, feedback: str | None, **selection: Unpack[DraftSelection]) -> None:
     """Turn drafts down."""
-    act(context, ChangeDraft(action=Action.REJECT, feedback=feedback), **chosen)
+    run_action(context, ChangeDraft(action=Action.REJECT, feedback=feedback), **selection)
 
 
 @click.command()
 @FEEDBACK
 @NO_WAIT
-@on_drafts
+@with_draft_selection
 @pass_context
-def regenerate(context: Context, *, feedback: str | None, no_wait: bool, **chosen: Unpack[Chosen]) -> None:
+def regenerate(context: Context, *, feedback: str | None, no_wait: bool, **selection: Unpack[DraftSelection]) -> None:
     """Let new versions be written, and wait for them. What is printed of one draft is the new one in its place."""
     request = ChangeDraft(action=Action.REGENERATE, feedback=feedback)
-    act(context, request, then=None if no_wait else wait_for_versions, **chosen)
+    run_action(context, request, follow_up=None if no_wait else wait_for_versions, **selection)
 
 
 @click.command()
 @FEEDBACK
-@on_drafts
+@with_draft_selection
 @pass_context
-def unapprove(context: Context, *, feedback: str | None, **chosen: Unpack[Chosen]) -> None:
+def unapprove(context: Context, *, feedback: str | None, **selection: Unpack[DraftSelection]) -> None:
     """Take approvals back: with feedback to be changed, without for another look."""
-    act(context, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback), **chosen)
+    run_action(context, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback), **selection)
 
 
 @click.command()
-@on_drafts
+@with_draft_selection
 @pass_context
-def archive(context: Context, **chosen: Unpack[Chosen]) -> None:
+def archive(context: Context, **selection: Unpack[DraftSelection]) -> None:
     """Put drafts away; undo brings them back."""
-    act(context, ChangeDraft(action=Action.ARCHIVE), **chosen)
+    run_action(context, ChangeDraft(action=Action.ARCHIVE), **selection)
 
 
 @click.command()
 @click.option("--at", "time", metavar="TIME", help=f"{AT} Without it: the next free slot.")
 @click.option("--next-slot", is_flag=True, help="With --at: the first free slot at that time or later.")
-@on_drafts
+@with_draft_selection
 @pass_context
-def schedule(context: Context, *, time: str | None, next_slot: bool, **chosen: Unpack[Chosen]) -> None:
+def schedule(context: Context, *, time: str | None, next_slot: bool, **selection: Unpack[DraftSelection]) -> None:
     """Give approved drafts a time, or a slot each."""
-    at, question_suffix = _parse_time(context, time, chosen) if time is not None else (None, " to the next free slots")
+    at, question_suffix = _parse_time(context, time, selection) if time is not None else (None, " to the next free slots")
     request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=next_slot)
-    act(context, request, how=question_suffix, note=say_stops, **chosen)
+    run_action(context, request, question_suffix=question_suffix, print_notes=print_blockers, **selection)
 
 
 @click.command()
 @click.option("--at", "time", metavar="TIME", required=True, help=AT)
-@on_drafts
+@with_draft_selection
 @pass_context
-def reschedule(context: Context, *, time: str, **chosen: Unpack[Chosen]) -> None:
+def reschedule(context: Context, *, time: str, **selection: Unpack[DraftSelection]) -> None:
     """Give scheduled or missed drafts another time."""
-    at, question_suffix = _parse_time(context, time, chosen)
-    act(context, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), how=question_suffix, **chosen)
+    at, question_suffix = _parse_time(context, time, selection)
+    run_action(context, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), question_suffix=question_suffix, **selection)
 
 
 @click.command()
-@on_drafts
+@with_draft_selection
 @pass_context
-def cancel(context: Context, **chosen: Unpack[Chosen]) -> None:
+def cancel(context: Context, **selection: Unpack[DraftSelection]) -> None:
     """Take the time of scheduled or missed drafts away; they stay approved."""
-    act(context, ChangeDraft(action=Action.CANCEL_SCHEDULE), **chosen)
+    run_action(context, ChangeDraft(action=Action.CANCEL_SCHEDULE), **selection)
 
 
 COMMANDS = (approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel)
 
 
-def _parse_time(context: Context, time: str, selection: Chosen) -> tuple[datetime, str]:
+def _parse_time(context: Context, time: str, selection: DraftSelection) -> tuple[datetime, str]:
     """Parse a time and print it back; on a terminal the user is asked to confirm it.
 
     With --all-matching the time is part of the confirmation that is asked anyway.
     """
-    parsed = context.run(lambda desk: desk.schedule.read_time(time, field="--at"))
+    parsed = context.run(lambda desk: desk.schedule.parse_time(time, field="--at"))
     # On stderr, because stdout may be JSON.
     click.echo(f"{parsed.shown}{': ' if parsed.note else ''}{parsed.note}", err=True)
-    if on_terminal() and not selection["yes"] and not selection["all_matching"]:
-        ask("Is this the time?", nothing="Nothing was changed.", default=True)
+    if is_interactive() and not selection["yes"] and not selection["all_matching"]:
+        confirm("Is this the time?", declined="Nothing was changed.", default=True)
     return parsed.at, f" for {parsed.shown}"

@@ -3,7 +3,7 @@
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import counted, moment, table
+from copydesk.cli.show import pluralize, format_time, print_table
 
 
 @click.group()
@@ -18,22 +18,22 @@ def run() -> None:
 @pass_context
 def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) -> None:
     """List runs, most recent first."""
-    page = context.run(lambda desk: desk.pipeline.runs(limit, cursor))
+    page = context.run(lambda desk: desk.pipeline.list(limit, cursor))
     if as_json:
         print_json({"runs": page.items, "nextCursor": page.next_cursor})
         return
     rows = [
         (
-            moment(entry.started_at),
+            format_time(entry.started_at),
             entry.status,
             f"{entry.duration:.1f} s" if entry.duration is not None else "",
-            counted(entry.stats.items_ingested, "item"),
-            counted(entry.stats.drafts_created, "draft"),
+            pluralize(entry.stats.items_ingested, "item"),
+            pluralize(entry.stats.drafts_created, "draft"),
             entry.error or "",
         )
         for entry in page.items
     ]
-    table(rows, empty=context.advice("No runs yet. Start one: copydesk --run-pipeline"))
+    print_table(rows, empty=context.with_desk_options("No runs yet. Start one: copydesk --run-pipeline"))
     if page.next_cursor:
         # On stderr, so that a pipe receives rows only.
         click.echo(f"More: --cursor {page.next_cursor}", err=True)
@@ -58,10 +58,10 @@ def stats(context: Context, *, as_json: bool) -> None:
             "a run brings",
             f"{_mean(totals.average_items_per_run, 'item')}, {_mean(totals.average_drafts_per_run, 'draft')}",
         ),
-        ("in 30 days", ", ".join(counted(getattr(last_month, f"{noun}s"), noun) for noun in ("run", "item", "draft"))),
-        *(("failed of", f"{error.category}, {counted(error.count, 'time')}") for error in totals.top_errors),
+        ("in 30 days", ", ".join(pluralize(getattr(last_month, f"{noun}s"), noun) for noun in ("run", "item", "draft"))),
+        *(("failed of", f"{error.category}, {pluralize(error.count, 'time')}") for error in totals.top_errors),
     ]
-    table(rows, empty="")
+    print_table(rows, empty="")
 
 
 def _mean(number: float, noun: str) -> str:

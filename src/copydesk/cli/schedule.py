@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.ask import ask, on_terminal
+from copydesk.cli.ask import confirm, is_interactive
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import counted, first_line, table
+from copydesk.cli.show import pluralize, first_line, print_table
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.job import ClockDoubt
-    from copydesk.model.schedule import AutoSchedule, Conflicts, ReadTime
+    from copydesk.model.job import ClockWarning
+    from copydesk.model.schedule import AutoSchedule, Conflicts, ParsedTime
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 Plan = tuple["AutoSchedule", tuple[str, ...]]
@@ -51,10 +51,10 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
         planned = context.run(lambda desk: _run_auto(desk, ids, dry_run=True))
         if planned[0].scheduled:
             _print_plan(planned, dry_run=True, as_json=False, err=True)
-            ask(f"Schedule {counted(len(planned[0].scheduled), 'draft')} so?", nothing="Nothing was scheduled.")
+            confirm(f"Schedule {pluralize(len(planned[0].scheduled), 'draft')} so?", declined="Nothing was scheduled.")
     result = context.run(lambda desk: _run_auto(desk, ids, dry_run=dry_run))
     # Another process may have changed the schedule while the question was open: print the plan again if it differs.
-    already_printed = planned is not None and planned[0].scheduled == result[0].scheduled and on_terminal()
+    already_printed = planned is not None and planned[0].scheduled == result[0].scheduled and is_interactive()
     _print_plan(result, dry_run=dry_run, as_json=as_json, already_printed=already_printed)
     sys.exit(1 if result[0].skipped and not dry_run else 0)
 
@@ -67,10 +67,10 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
 def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool) -> None:
     """Show the drafts that go out within 30 minutes before or after a time."""
 
-    async def work(desk: "Desk") -> "tuple[ReadTime, Conflicts, tuple[str, ...]]":
-        parsed = await desk.schedule.read_time(time, field="--at")
+    async def work(desk: "Desk") -> "tuple[ParsedTime, Conflicts, tuple[str, ...]]":
+        parsed = await desk.schedule.parse_time(time, field="--at")
         found = await desk.schedule.conflicts(parsed.at, exclude)
-        return parsed, found, await desk.schedule.shown(*(entry.scheduled_at for entry in found.conflicts))
+        return parsed, found, await desk.schedule.format_times(*(entry.scheduled_at for entry in found.conflicts))
 
     parsed, found, times = context.run(work)
     if as_json:
@@ -80,7 +80,7 @@ def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool
     rows = [
         (entry.id, at, entry.format, first_line(entry.text)) for entry, at in zip(found.conflicts, times, strict=True)
     ]
-    table(rows, empty="No other draft goes out within 30 minutes.", cut=True)
+    print_table(rows, empty="No other draft goes out within 30 minutes.", cut=True)
 
 
 @schedule.command()
@@ -92,7 +92,7 @@ def clock(context: Context, *, accept: bool, as_json: bool) -> None:
 
     Exit code 1 where it is in doubt.
     """
-    warning = context.run(lambda desk: desk.schedule.accept_clock() if accept else desk.schedule.clock_doubt())
+    warning = context.run(lambda desk: desk.schedule.accept_clock() if accept else desk.schedule.clock_warning())
     if as_json:
         print_json({"doubt": None if accept else warning})
     elif warning is None:
@@ -102,14 +102,14 @@ def clock(context: Context, *, accept: bool, as_json: bool) -> None:
     else:
         click.echo(_describe_jump(warning))
         hint = "Nothing goes out until it is set right, or until you say: copydesk schedule clock --accept"
-        click.echo(context.advice(hint), err=True)
+        click.echo(context.with_desk_options(hint), err=True)
     # A script can test the clock by the exit code.
     sys.exit(1 if warning and not accept else 0)
 
 
 async def _run_auto(desk: "Desk", ids: tuple[str, ...], *, dry_run: bool) -> Plan:
-    plan_result = await desk.schedule.auto(ids or None, dry_run=dry_run)
-    return plan_result, await desk.schedule.shown(*(placement.scheduled_at for placement in plan_result.scheduled))
+    plan_result = await desk.schedule.auto_schedule(ids or None, dry_run=dry_run)
+    return plan_result, await desk.schedule.format_times(*(placement.scheduled_at for placement in plan_result.scheduled))
 
 
 def _print_plan(
@@ -125,15 +125,15 @@ def _print_plan(
         for placement, at in zip(plan_result.scheduled, times, strict=True)
     ]
     if rows and not already_printed:
-        table(rows, empty="", err=err, cut=True)
+        print_table(rows, empty="", err=err, cut=True)
     if plan_result.skipped:
-        click.echo(f"{counted(plan_result.skipped, 'draft')} not scheduled: {plan_result.reason}.", err=True)
+        click.echo(f"{pluralize(plan_result.skipped, 'draft')} not scheduled: {plan_result.reason}.", err=True)
     elif not rows:
         click.echo("No draft is approved and waits for a time.", err=True)
     elif not dry_run:
-        click.echo(f"{counted(len(rows), 'draft')} scheduled.", err=True)
+        click.echo(f"{pluralize(len(rows), 'draft')} scheduled.", err=True)
 
 
-def _describe_jump(warning: "ClockDoubt") -> str:
+def _describe_jump(warning: "ClockWarning") -> str:
     direction = "forward" if warning.seconds > 0 else "back"
     return f"The clock went {direction} by {timedelta(seconds=round(abs(warning.seconds)))}."

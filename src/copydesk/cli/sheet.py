@@ -6,48 +6,48 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.show import table
+from copydesk.cli.show import print_table
 from copydesk.model.draft import Checks, Draft, Score, Status
 from copydesk.text import clean, reveal
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-SENT = frozenset({Status.POSTING, Status.POSTED})
+STATUSES_WITH_DELIVERIES = frozenset({Status.POSTING, Status.POSTED})
 """Statuses for which the deliveries are listed, account by account."""
-TIMES = {Status.MISSED: "missed"}
+TIME_LABELS = {Status.MISSED: "missed"}
 """The label of a draft's time in a status in which it will not go out at that time."""
 
 
-def print_draft(found: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
+def print_draft(draft: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
     """Print a draft with the given facts, its checks and the parts of its score."""
-    click.echo(f"{found.format} · {found.status} · {found.confidence:.0%} by its checks · {found.id}\n")
-    click.echo(reveal(found.text) or "No text yet.")
+    click.echo(f"{draft.format} · {draft.status} · {draft.confidence:.0%} by its checks · {draft.id}\n")
+    click.echo(reveal(draft.text) or "No text yet.")
     if facts:
         click.echo()
-        table(facts, empty="")
-    if found.checks.ran:
-        _print_checks(found.checks)
-    if found.score:
-        _print_score(found.score)
+        print_table(facts, empty="")
+    if draft.checks.ran:
+        _print_checks(draft.checks)
+    if draft.score:
+        _print_score(draft.score)
 
 
-async def facts_of(desk: "Desk", found: Draft) -> list[tuple[str, str]]:
+async def draft_facts(desk: "Desk", draft: Draft) -> list[tuple[str, str]]:
     """Return (label, value) rows: the draft's times in the user's time zone, deliveries, feedback, tags, images."""
-    times = [(name, at) for name, at in _draft_times(found) if at is not None]
-    formatted = await desk.schedule.shown(*(at for _, at in times))
+    times = [(name, at) for name, at in _draft_times(draft) if at is not None]
+    formatted = await desk.schedule.format_times(*(at for _, at in times))
     # Only these drafts can have deliveries worth showing; others save the query.
-    reports = await desk.posting.deliveries(found.id) if found.status in SENT or found.last_error else ()
+    reports = await desk.posting.list_deliveries(draft.id) if draft.status in STATUSES_WITH_DELIVERIES or draft.last_error else ()
     return [
         *((name, at) for (name, _), at in zip(times, formatted, strict=True)),
         *((report.account, report.says) for report in reports),
         # The deliveries name their own errors; `last_error` would repeat them.
-        *_text_facts(found, without_error=bool(reports)),
+        *_text_facts(draft, without_error=bool(reports)),
     ]
 
 
 def _draft_times(draft: Draft) -> tuple[tuple[str, datetime | None], ...]:
-    scheduled = TIMES.get(draft.status, "goes out") if draft.posted_at is None else "was due"
+    scheduled = TIME_LABELS.get(draft.status, "goes out") if draft.posted_at is None else "was due"
     return (scheduled, draft.scheduled_at), ("posted", draft.posted_at), ("archived", draft.archived_at)
 
 
@@ -70,11 +70,11 @@ def _print_checks(checks: Checks) -> None:
     failed = {finding.rule for finding in checks.findings}
     click.echo(f"\nChecks: {checks.ran - len(failed)} of {checks.ran} pass")
     if checks.findings:
-        table([("", finding.severity, finding.rule, finding.message) for finding in checks.findings], empty="")
+        print_table([("", finding.severity, finding.rule, finding.message) for finding in checks.findings], empty="")
 
 
 def _print_score(score: Score) -> None:
     click.echo(f"\nWhy it was picked: {score.total:.3f}")
-    table([("", part.name, f"{part.points:.3f}", part.why) for part in score.parts], empty="")
+    print_table([("", part.name, f"{part.points:.3f}", part.why) for part in score.parts], empty="")
     if len(score.sources) > 1:
         click.echo("Told by " + ", ".join(clean(source.name) for source in score.sources))

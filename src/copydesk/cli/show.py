@@ -9,11 +9,11 @@ import click
 
 from copydesk.text import clean
 
-LEAST_CUT = 10
+MIN_CUT_WIDTH = 10
 """Columns below which nothing is cut: too little would be left to recognise a line by."""
 
 
-def table(rows: Iterable[Sequence[object]], *, empty: str, err: bool = False, cut: bool = False) -> None:
+def print_table(rows: Iterable[Sequence[object]], *, empty: str, err: bool = False, cut: bool = False) -> None:
     """Print rows as aligned columns; the last column takes the width it needs. `empty` is printed if there are none.
 
     With `cut` the last column is truncated at the terminal's width, if the output is a terminal.
@@ -35,7 +35,7 @@ def _available_columns(used: int, *, err: bool) -> int | None:
     if not (sys.stderr if err else sys.stdout).isatty():
         return None
     available = shutil.get_terminal_size().columns - used
-    return available if available >= LEAST_CUT else None
+    return available if available >= MIN_CUT_WIDTH else None
 
 
 def _truncate(text: str, available: int | None) -> str:
@@ -46,21 +46,21 @@ def _truncate(text: str, available: int | None) -> str:
     return text if cell_len(text) <= available else set_cell_size(text, available - 1) + "…"
 
 
-def moment(when: datetime | None, zone: tzinfo | None = None) -> str:
+def format_time(time: datetime | None, zone: tzinfo | None = None) -> str:
     """Format a time to the minute with its zone, by default the machine's."""
-    return f"{when.astimezone(zone):%Y-%m-%d %H:%M %Z}" if when else "never"
+    return f"{time.astimezone(zone):%Y-%m-%d %H:%M %Z}" if time else "never"
 
 
-def counted(number: int, what: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """Format a number with its noun: `1 draft`, `1,204 drafts`."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def ago(when: datetime | None) -> str:
+def format_age(time: datetime | None) -> str:
     """Format the age of a time: `just now`, `5 min ago`, `3 days ago`."""
-    if when is None:
+    if time is None:
         return "never"
-    minutes = int((datetime.now(UTC) - when).total_seconds() // 60)
+    minutes = int((datetime.now(UTC) - time).total_seconds() // 60)
     if minutes < 1:
         return "just now"
     if minutes < 60:

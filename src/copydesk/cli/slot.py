@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import table
+from copydesk.cli.show import print_table
 from copydesk.model.draft import Status
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool
         raise click.UsageError("Give the weekly times, or --clear to have none.")
 
     async def work(desk: "Desk") -> None:
-        slots = [desk.schedule.read_slot(text, field=f"slots[{index}]") for index, text in enumerate(times)]
+        slots = [desk.schedule.parse_slot(text, field=f"slots[{index}]") for index, text in enumerate(times)]
         await _print_slots(context, desk, await desk.schedule.set_slots(slots), as_json=as_json)
 
     context.run(work)
@@ -77,9 +77,9 @@ async def _print_slots(context: Context, desk: "Desk", slots: "Sequence[Slot]", 
     if as_json:
         print_json(slots)
         return
-    table(
-        [(desk.schedule.written(entry),) for entry in slots],
-        empty=context.advice('No weekly times. Set some: copydesk slot set "mon 09:00"'),
+    print_table(
+        [(desk.schedule.format_slot(entry),) for entry in slots],
+        empty=context.with_desk_options('No weekly times. Set some: copydesk slot set "mon 09:00"'),
     )
     if slots:
         click.echo(f"On the clock of {await desk.schedule.zone()}.", err=True)

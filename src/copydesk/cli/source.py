@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
-from copydesk.cli.ask import ask
-from copydesk.cli.context import Context, convert_config, pass_context, print_json
-from copydesk.cli.show import ago, counted, moment, table
+from copydesk.cli.ask import confirm
+from copydesk.cli.context import Context, parse_config, pass_context, print_json
+from copydesk.cli.show import format_age, pluralize, format_time, print_table
 from copydesk.model.source import Source, SourceType
 from copydesk.model.wire import to_json
 from copydesk.text import clean
@@ -37,7 +37,7 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
     TYPE is rss, twitter, reddit, hackernews, google_news or substack. For rss the address of a site will do: its
     feed is looked for.
     """
-    settings = convert_config(config)
+    settings = parse_config(config)
 
     async def work(desk: "Desk") -> Source:
         return await desk.sources.create(type, url, name=name, config=settings)
@@ -63,13 +63,13 @@ def list_(context: Context, *, as_json: bool) -> None:
             entry.id,
             entry.health if entry.enabled else "off",
             entry.type,
-            f"{counted(entry.item_count, 'item'):>11}",
-            ago(entry.last_fetch),
+            f"{pluralize(entry.item_count, 'item'):>11}",
+            format_age(entry.last_fetch),
             entry.name,
         )
         for entry in sources
     ]
-    table(rows, empty=context.advice("No sources yet. Add one: copydesk source add rss https://example.com/feed"))
+    print_table(rows, empty=context.with_desk_options("No sources yet. Add one: copydesk source add rss https://example.com/feed"))
 
 
 @source.command()
@@ -95,7 +95,7 @@ def test(context: Context, *, id: str, as_json: bool) -> None:
     if as_json:
         print_json(result)
     elif result.ok:
-        table([(item.title, item.url or "") for item in result.items], empty="It can be read, and is empty.")
+        print_table([(item.title, item.url or "") for item in result.items], empty="It can be read, and is empty.")
     else:
         click.echo(f"Error: {clean(result.error or '')}", err=True)
     sys.exit(0 if result.ok else 1)
@@ -124,7 +124,7 @@ def edit(  # noqa: PLR0913 - one argument an option
     as_json: bool,
 ) -> None:
     """Change a source; what is not named stays."""
-    fields = {"name": name, "url": url, "type": type, "enabled": enabled, "config": convert_config(config)}
+    fields = {"name": name, "url": url, "type": type, "enabled": enabled, "config": parse_config(config)}
     changes = {field: value for field, value in fields.items() if value is not None}
     if not changes:
         raise click.UsageError("Say what to change: --name, --url, --type, --enable, --disable or --config.")
@@ -142,14 +142,14 @@ def edit(  # noqa: PLR0913 - one argument an option
 @pass_context
 def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
     """Delete a source with its items and drafts."""
-    from copydesk.desk.overviews import deletion  # noqa: PLC0415 - only this command needs it
+    from copydesk.desk.overviews import deletion_prompt  # noqa: PLC0415 - only this command needs it
 
     found = context.run(lambda desk: desk.sources.get(id))
     if not yes:
-        rows = context.run(lambda desk: desk.sources.overview())
+        rows = context.run(lambda desk: desk.sources.list_overviews())
         # The overview counts the items and drafts deleted along with the source; without a row ask plainly.
-        (question,) = [deletion(row) for row in rows if row.source.id == found.id] or [f"Delete {clean(found.name)}?"]
-        ask(question, nothing="Nothing was deleted.")
+        (question,) = [deletion_prompt(row) for row in rows if row.source.id == found.id] or [f"Delete {clean(found.name)}?"]
+        confirm(question, declined="Nothing was deleted.")
     context.run(lambda desk: desk.sources.delete(id))
     if as_json:
         print_json({"ok": True})
@@ -192,8 +192,8 @@ def _print_source(found: Source) -> None:
         ("enabled", "yes" if found.enabled else "no"),
         ("health", found.health),
         ("items", found.item_count),
-        ("last fetch", moment(found.last_fetch)),
+        ("last fetch", format_time(found.last_fetch)),
         ("failures", found.fail_count),
         ("last error", found.last_error or "none"),
     ]
-    table(rows, empty="")
+    print_table(rows, empty="")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, print_json
-from copydesk.cli.progress import Bars
+from copydesk.cli.progress import ProgressBars
 from copydesk.cli.sheet import print_draft
 from copydesk.model.draft import ListedDraft
 from copydesk.model.run import Run, RunRequest, RunStatus
@@ -29,7 +29,7 @@ def run_pipeline(
     sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
 
 
-def sample_headless(context: Context) -> None:
+def run_sample(context: Context) -> None:
     """Run the sample desk's pipeline and print the drafts."""
 
     async def work(desk: "Desk") -> tuple[Run, tuple[ListedDraft, ...]]:
@@ -45,7 +45,7 @@ def sample_headless(context: Context) -> None:
 
 async def _run_with_progress(desk: "Desk", request: RunRequest, *, as_json: bool) -> Run:
     # Progress goes to stderr; stdout holds the result.
-    with Bars(sys.stderr, silent=as_json) as bars:
+    with ProgressBars(sys.stderr, silent=as_json) as bars:
         return await desk.pipeline.run(request, bars.show)
 
 

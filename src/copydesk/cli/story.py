@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.drafts import AS_JSON, say_changed, say_outcome
-from copydesk.desk.story import story_of
-from copydesk.model.draft import Draft, plain
-from copydesk.model.history import EventKind, Undone
+from copydesk.cli.drafts import AS_JSON, print_changed, print_outcome
+from copydesk.desk.story import load_history
+from copydesk.model.draft import Draft, without_item
+from copydesk.model.history import EventKind, UndoResult
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -40,7 +40,7 @@ def redo(context: Context, *, id: str | None, as_json: bool) -> None:
 def history(context: Context, *, id: str, as_json: bool) -> None:
     """Tell what happened to a draft, from its beginning: to the versions before it, and to itself."""
 
-    story = context.run(lambda desk: story_of(desk, id))
+    story = context.run(lambda desk: load_history(desk, id))
     if as_json:
         print_json(story.events)
         return
@@ -50,7 +50,7 @@ def history(context: Context, *, id: str, as_json: bool) -> None:
             current_id = event.draft_id
             click.echo(f"{current_id}:")
         click.echo(line)
-    for newer in story.newer_than(id):
+    for newer in story.children_of(id):
         click.echo(f"Its newer version is {newer}.", err=True)
 
 
@@ -58,26 +58,26 @@ COMMANDS = (undo, redo, history)
 
 
 def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, as_json: bool) -> None:
-    async def work(desk: "Desk") -> tuple[Undone, Draft | None, str]:
+    async def work(desk: "Desk") -> tuple[UndoResult, Draft | None, str]:
         step = desk.drafts.undo if kind is EventKind.UNDO else desk.drafts.redo
         result = await step(draft_id)
         # A bulk action is reported as totals, a single draft with its new status.
         if result.bulk_id is not None:
             return result, None, ""
-        changed = plain(await desk.drafts.get(result.succeeded[0]))
-        formatted = await desk.schedule.shown(changed.scheduled_at) if changed.scheduled_at else ("",)
+        changed = without_item(await desk.drafts.get(result.succeeded[0]))
+        formatted = await desk.schedule.format_times(changed.scheduled_at) if changed.scheduled_at else ("",)
         return result, changed, formatted[0]
 
     result, changed, time_text = context.run(work)
     message = f"{result.action} is {'undone' if kind is EventKind.UNDO else 'redone'}"
     if changed:
-        say_changed(changed, f"is {_status_text(changed, time_text)} again: {message}", as_json=as_json)
+        print_changed(changed, f"is {_status_text(changed, time_text)} again: {message}", as_json=as_json)
         return
     if as_json:
-        print_json(bulk_shape(result))
+        print_json(bulk_response(result))
     else:
         drafts = "draft" if len(result.succeeded) == 1 else "drafts"
-        say_outcome(f"{drafts}: {message}", result.succeeded, result.failed)
+        print_outcome(f"{drafts}: {message}", result.succeeded, result.failed)
     sys.exit(1 if result.failed else 0)
 
 
@@ -87,12 +87,12 @@ def _status_text(changed: Draft, time_text: str) -> str:
     return f"{changed.status} for {time_text}" if time_text else changed.status
 
 
-def bulk_shape(done: Undone) -> dict[str, object]:
+def bulk_response(result: UndoResult) -> dict[str, object]:
     """Return an undone or redone bulk action in the shape of the interface's bulk response."""
-    succeeded, failed = len(done.succeeded), len(done.failed)
-    results = {"succeeded": done.succeeded, "failed": done.failed}
+    succeeded, failed = len(result.succeeded), len(result.failed)
+    results = {"succeeded": result.succeeded, "failed": result.failed}
     return {
-        "action": done.action,
+        "action": result.action,
         "total": succeeded + failed,
         "succeeded": succeeded,
         "failed": failed,

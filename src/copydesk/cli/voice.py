@@ -7,10 +7,10 @@ import click
 import msgspec
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import first_line, moment, table
+from copydesk.cli.show import first_line, format_time, print_table
 from copydesk.model.draft import Format
 from copydesk.model.voice import FormatVoice, VoiceProfile
-from copydesk.model.wire import to_wire
+from copydesk.model.wire import to_json_value
 from copydesk.text import clean_lines
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 EMPTY: dict[str, object] = {"style": "", "avoid": [], "examples": [], "formats": {}}
-TEXTS = ("emoji", "link", "instructions")
+TEXT_SETTINGS = ("emoji", "link", "instructions")
 """Settings of a format that stay text even if they look like numbers."""
 
 
@@ -32,7 +32,7 @@ def voice() -> None:
 @pass_context
 def show(context: Context, *, as_json: bool) -> None:
     """Show the voice profile, and what of it the offline writer cannot follow."""
-    profile = context.run(lambda desk: desk.voice.read())
+    profile = context.run(lambda desk: desk.voice.get())
     if as_json:
         print_json(profile)
     else:
@@ -97,7 +97,7 @@ def set_(
     request = _read_json(json_file) if json_file else values
 
     async def work(desk: "Desk") -> VoiceProfile:
-        return await desk.voice.update(request, over=merge_formats)
+        return await desk.voice.update(request, merge_formats=merge_formats)
 
     changed = context.run(work)
     if as_json:
@@ -132,7 +132,7 @@ def _parse_settings(settings: tuple[str, ...]) -> dict[str, dict[str, object]]:
 
 
 def _parse_value(field: str, text: str) -> object:
-    if field in TEXTS or not text.removeprefix("-").isdecimal():
+    if field in TEXT_SETTINGS or not text.removeprefix("-").isdecimal():
         return text or None
     # Cut before converting: int() of a very long digit string raises or is slow. 20 digits are out of range anyway.
     return int(text[:20])
@@ -146,24 +146,24 @@ def _read_json(file: BinaryIO) -> dict[str, object]:
 
 
 def _print_profile(profile: VoiceProfile) -> None:
-    from copydesk.desk.voice import unfollowed  # noqa: PLC0415 - brings in the store
+    from copydesk.desk.voice import unsupported_fields  # noqa: PLC0415 - brings in the store
 
     click.echo(clean_lines(profile.style) if profile.style else "No style is set.")
     rows = [
         ("avoids", ", ".join(profile.avoid) or "nothing"),
         *(("example", first_line(example)) for example in profile.examples),
         *((kind, _format_settings(profile.formats[kind])) for kind in Format if kind in profile.formats),
-        ("changed", moment(profile.updated_at)),
+        ("changed", format_time(profile.updated_at)),
     ]
     click.echo()
-    table(rows, empty="")
-    if unsupported := unfollowed(profile):
+    print_table(rows, empty="")
+    if unsupported := unsupported_fields(profile):
         click.echo(
             f"\nThe offline writer cannot follow {', '.join(unsupported)}: that takes a writer that understands words."
         )
 
 
 def _format_settings(settings: FormatVoice) -> str:
-    fields = to_wire(settings)
+    fields = to_json_value(settings)
     assert isinstance(fields, dict)
     return ", ".join(f"{name} {value}" for name, value in fields.items()) or "as it comes"

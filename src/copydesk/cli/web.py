@@ -11,15 +11,15 @@ from importlib import import_module
 import click
 
 from copydesk.cli.context import Context
-from copydesk.cli.web_door import HOST, Door
+from copydesk.cli.web_door import HOST, BrowserAuth
 from copydesk.errors import SettingsError
 
 PORT = 8321
 
 
-def command(context: Context) -> str:
+def console_command(context: Context) -> str:
     """Return the shell command that starts a console of the same desk."""
-    argv = [sys.executable, "-m", "copydesk", *context.chosen_desk] + ["--debug"] * context.debug
+    argv = [sys.executable, "-m", "copydesk", *context.desk_options] + ["--debug"] * context.debug
     # `exec` replaces the shell, so that signals of the server reach the console itself.
     return f"exec {shlex.join(argv)}"
 
@@ -34,10 +34,10 @@ def serve(context: Context, port: int = PORT) -> None:
             hint="Install it: pip install 'copydesk[web]'",
         ) from None
     check_port(port)
-    server.ConsoleServer(command(context), Door(port, say)).serve()
+    server.ConsoleServer(console_command(context), BrowserAuth(port, print_address)).serve()
 
 
-def say(address: str) -> None:
+def print_address(address: str) -> None:
     """Print the console's address."""
     click.echo(f"The console is on {address}\nIt opens once, in one browser; keep it to yourself. Ctrl-C ends it.")
 

@@ -12,14 +12,14 @@ HOST = "127.0.0.1"
 _BYTES = 16
 
 
-class Door:
+class BrowserAuth:
     """Keys, cookie and origin checks. `announce` is called with each address that opens the console, once."""
 
     def __init__(self, port: int, announce: Callable[[str], None]) -> None:
         self.port = port
-        self.cookie = f"copydesk-{port}"
+        self.cookie_name = f"copydesk-{port}"
         """Cookie name. Browsers share cookies between the ports of a host, so the name contains the port."""
-        self.session = secrets.token_urlsafe(_BYTES)
+        self.session_token = secrets.token_urlsafe(_BYTES)
         """The cookie's value."""
         self._announce = announce
         self.hosts = (f"{HOST}:{port}", f"localhost:{port}")
@@ -34,15 +34,15 @@ class Door:
             self._key = secrets.token_urlsafe(_BYTES)
             self._announce(f"http://{HOST}:{self.port}/?key={self._key}")
 
-    def at_home(self, host: str, origin: str | None) -> bool:
+    def is_own_origin(self, host: str, origin: str | None) -> bool:
         """Return True if a request for `host` from a page of `origin` (None if there is none) is our own."""
         return host in self.hosts and origin in (None, *(f"http://{name}" for name in self.hosts))
 
-    def knows(self, cookie: str | None) -> bool:
+    def is_session(self, cookie: str | None) -> bool:
         """Return True if this is the cookie of an admitted browser."""
-        return cookie is not None and _equals(cookie, self.session)
+        return cookie is not None and _equals(cookie, self.session_token)
 
-    def take(self, key: str | None) -> bool:
+    def redeem(self, key: str | None) -> bool:
         """Redeem a key; return True if it was valid. It works once: a used key makes a new one be announced."""
         if key is None:
             return False

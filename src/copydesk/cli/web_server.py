@@ -13,24 +13,24 @@ from aiohttp.typedefs import Handler, Middleware
 from textual_serve.app_service import AppService
 from textual_serve.server import Server, to_int
 
-from copydesk.cli.web_door import HOST, Door
+from copydesk.cli.web_door import HOST, BrowserAuth
 
-PATIENCE = 10.0
+SHUTDOWN_TIMEOUT = 10.0
 """Seconds a console has to exit after its page is closed; then it is killed."""
-OF_THE_TERMINAL = ("COLORFGBG", "COLORTERM", "KITTY_WINDOW_ID", "TMUX", "STY")
+TERMINAL_VARIABLES = ("COLORFGBG", "COLORTERM", "KITTY_WINDOW_ID", "TMUX", "STY")
 """Environment variables that describe the server's terminal, which displays no console."""
 REFUSED = (
     "This console is opened by the address that `copydesk --web` printed, once.\n"
     "If it was used already, there is a new one now, in the same terminal.\n"
 )
-LOOKS = {
+SECURITY_HEADERS = {
     "Cache-Control": "no-store",
     # Pages opened from here get no handle on this window, and no page may frame it.
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'self' 'unsafe-inline'; connect-src 'self' {sockets}; img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
@@ -43,7 +43,7 @@ class ConsoleProcess(AppService):
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
         environment = super()._build_environment(width, height)
         overrides = {"TEXTUAL_DRIVER": "copydesk.tui.web_driver:ConsoleDriver", "TERM": "xterm-256color"}
-        return {name: value for name, value in environment.items() if name not in OF_THE_TERMINAL} | overrides
+        return {name: value for name, value in environment.items() if name not in TERMINAL_VARIABLES} | overrides
 
     async def run(self) -> None:
         """Forward the console's output, and tell the page when the process ends, for any reason."""
@@ -59,7 +59,7 @@ class ConsoleProcess(AppService):
         if process is None:
             return
         # A console that hangs must not keep the server from shutting down.
-        kill_timer = asyncio.get_running_loop().call_later(PATIENCE, process.kill)
+        kill_timer = asyncio.get_running_loop().call_later(SHUTDOWN_TIMEOUT, process.kill)
         await super().stop()
         await process.communicate()
         kill_timer.cancel()
@@ -68,9 +68,9 @@ class ConsoleProcess(AppService):
 class ConsoleServer(Server):
     """Starts a console for each page."""
 
-    def __init__(self, command: str, door: Door) -> None:
-        super().__init__(command, HOST, door.port, "Copydesk")
-        self._auth = door
+    def __init__(self, command: str, auth: BrowserAuth) -> None:
+        super().__init__(command, HOST, auth.port, "Copydesk")
+        self._auth = auth
         self._pages: set[web.WebSocketResponse] = set()
 
     def initialize_logging(self) -> None:
@@ -86,18 +86,18 @@ class ConsoleServer(Server):
 
         @web.middleware
         async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-            has_session = auth.knows(request.cookies.get(auth.cookie))
+            has_session = auth.is_session(request.cookies.get(auth.cookie_name))
             may_redeem = request.method == "GET" and request.path == "/" and not has_session
-            if not auth.at_home(request.host, request.headers.get("Origin")):
+            if not auth.is_own_origin(request.host, request.headers.get("Origin")):
                 raise web.HTTPForbidden(text=REFUSED)
             # Redeem only after the origin check: a foreign page must not use up the key.
-            redeemed = may_redeem and auth.take(request.query.get("key"))
+            redeemed = may_redeem and auth.redeem(request.query.get("key"))
             if not (has_session or redeemed):
                 raise web.HTTPForbidden(text=REFUSED)
             response = await handler(request)
             if redeemed:
                 # Strict: the browser does not send it with requests that start on another site.
-                response.set_cookie(auth.cookie, auth.session, httponly=True, samesite="Strict")
+                response.set_cookie(auth.cookie_name, auth.session_token, httponly=True, samesite="Strict")
             return response
 
         return guard
@@ -129,8 +129,8 @@ class ConsoleServer(Server):
     async def handle_index(self, request: web.Request) -> web.Response:
         """Return our page; textual-serve's own loads its font from another site."""
         page = (files("copydesk.cli") / "web_page.html").read_text(encoding="utf-8")
-        policy = POLICY.format(sockets=" ".join(f"ws://{host}" for host in self._auth.hosts))
-        return web.Response(text=page, content_type="text/html", headers=LOOKS | {"Content-Security-Policy": policy})
+        policy = CONTENT_SECURITY_POLICY.format(sockets=" ".join(f"ws://{host}" for host in self._auth.hosts))
+        return web.Response(text=page, content_type="text/html", headers=SECURITY_HEADERS | {"Content-Security-Policy": policy})
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         """Start a console and forward messages until its page is closed or it ends."""

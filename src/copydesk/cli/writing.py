@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from copydesk.cli.ask import on_terminal
+from copydesk.cli.ask import is_interactive
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.drafts import AS_JSON, say_changed, say_notes, say_unwritten
+from copydesk.cli.drafts import AS_JSON, print_changed, print_writer_notes, print_unwritten
 from copydesk.cli.generation import NO_WAIT, wait_for_new
-from copydesk.cli.pictures import create, pictures_of, say_undescribed, with_pictures
-from copydesk.editor import command, kept, read_back
+from copydesk.cli.pictures import create_with_images, parse_image_options, print_missing_alt, with_image_options
+from copydesk.editor import get_editor_command, create_temporary_file, read_edited_file
 from copydesk.errors import ConflictError, CopydeskError
-from copydesk.model.change import LONGEST_TEXT, ChangeDraft, Created, Mode
+from copydesk.model.change import MAX_TEXT_LENGTH, ChangeDraft, CreatedDrafts, CreationMode
 from copydesk.model.draft import Draft, Format
-from copydesk.model.transitions import after_edit
+from copydesk.model.transitions import status_after_edit
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 FILE = click.option("--file", type=click.File(encoding="utf-8"), help="Take the text from a file; - is standard input.")
-MOST_READ = 2 * LONGEST_TEXT
+MAX_READ = 2 * MAX_TEXT_LENGTH
 """Characters read of a file: twice the limit, as spaces around a text do not count."""
 
 
@@ -38,7 +38,7 @@ MOST_READ = 2 * LONGEST_TEXT
     type=click.Choice([member.value for member in Format], case_sensitive=False),
     help="By default SHORT; with --url or --prompt it may be repeated.",
 )
-@with_pictures
+@with_image_options
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
 @click.option(
     "--platform", "platforms", multiple=True, metavar="NAME", help="Where it is meant to go; may be repeated."
@@ -70,7 +70,7 @@ def new(  # noqa: PLR0913 - one argument an option
     On a terminal, and with none of them, your editor opens.
     """
     request: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
-    image_options = pictures_of(images, alts, ai_image, provider)
+    image_options = parse_image_options(images, alts, ai_image, provider)
     editor_text = None
     if url is None and prompt is None:
         if len(formats) > 1:
@@ -81,21 +81,21 @@ def new(  # noqa: PLR0913 - one argument an option
     else:
         request |= {"text": text if file is None else _text_argument(text, file), "formats": formats or None}
 
-    async def work(desk: "Desk") -> tuple[Created, tuple[Draft, ...]]:
+    async def work(desk: "Desk") -> tuple[CreatedDrafts, tuple[Draft, ...]]:
         try:
-            creation = await create(desk, request, image_options)
+            creation = await create_with_images(desk, request, image_options)
         except CopydeskError:
             if editor_text:
-                click.echo(f"Your text is kept in {kept(editor_text)}.", err=True)
+                click.echo(f"Your text is kept in {create_temporary_file(editor_text)}.", err=True)
             raise
         # Direct mode has its text already; in generate mode wait, unless the daemon is to write it.
-        return (creation, ()) if creation.mode is Mode.DIRECT or no_wait else await wait_for_new(desk, creation)
+        return (creation, ()) if creation.mode is CreationMode.DIRECT or no_wait else await wait_for_new(desk, creation)
 
     creation, drafts = context.run(work)
     _print_creation(creation, as_json=as_json)
-    say_undescribed(creation.drafts[0].images)
-    say_notes(drafts)
-    sys.exit(1 if say_unwritten(drafts) else 0)
+    print_missing_alt(creation.drafts[0].images)
+    print_writer_notes(drafts)
+    sys.exit(1 if print_unwritten(drafts) else 0)
 
 
 @click.command()
@@ -113,13 +113,13 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, as
     if own_text is not None:
         changed = context.run(lambda desk: desk.drafts.edit(id, own_text))
     else:
-        _need_terminal("Give the text with --text or --file.")
+        _require_terminal("Give the text with --text or --file.")
         edited = _edit_in_editor(context, id)
         if edited is None:
             click.echo("Nothing was changed.", err=True)
             return
         changed = edited
-    say_changed(changed, f"is edited and {changed.status}", as_json=as_json)
+    print_changed(changed, f"is edited and {changed.status}", as_json=as_json)
 
 
 COMMANDS = (new, edit)
@@ -132,19 +132,19 @@ def _text_argument(text: str | None, file: TextIO | None) -> str | None:
         return text
     try:
         # Limit the read: a device such as /dev/zero never ends.
-        content = file.read(MOST_READ + 1)
+        content = file.read(MAX_READ + 1)
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{file.name} is not text in UTF-8.") from error
-    if len(content) > MOST_READ:
-        raise click.UsageError(f"{file.name} is too long: a draft has at most {LONGEST_TEXT:,} characters.")
+    if len(content) > MAX_READ:
+        raise click.UsageError(f"{file.name} is too long: a draft has at most {MAX_TEXT_LENGTH:,} characters.")
     return content
 
 
 def _write_in_editor() -> str:
-    _need_terminal("Give a text, --file, --url or --prompt.")
-    path = kept("")
+    _require_terminal("Give a text, --file, --url or --prompt.")
+    path = create_temporary_file("")
     _open_editor(path)
-    text = read_back(path)
+    text = read_edited_file(path)
     path.unlink()
     if not text.strip():
         raise click.UsageError("Nothing was written.")
@@ -154,15 +154,15 @@ def _write_in_editor() -> str:
 def _open_editor(path: Path) -> None:
     """Open the file in the user's editor. It is left in place if the editor fails."""
     try:
-        exit_code = subprocess.run((*command(), str(path)), check=False).returncode  # noqa: S603 - the user's own editor
+        exit_code = subprocess.run((*get_editor_command(), str(path)), check=False).returncode  # noqa: S603 - the user's own editor
     except (OSError, CopydeskError) as error:
         raise click.ClickException(f"No editor could be started: {error} Your text is kept in {path}.") from error
     if exit_code:
         raise click.ClickException(f"Your editor ended with {exit_code}. Your text is kept in {path}.")
 
 
-def _need_terminal(otherwise: str) -> None:
-    if not on_terminal():
+def _require_terminal(otherwise: str) -> None:
+    if not is_interactive():
         raise click.UsageError(otherwise)
 
 
@@ -174,13 +174,13 @@ def _edit_in_editor(context: Context, draft_id: str) -> Draft | None:
 
     async def load(desk: "Desk") -> Draft:
         draft = await desk.drafts.get(draft_id)
-        after_edit(draft.status, archived=draft.archived_at is not None)  # refuse before the user starts writing
+        status_after_edit(draft.status, archived=draft.archived_at is not None)  # refuse before the user starts writing
         return draft
 
     original = context.run(load)
-    path = kept(original.text)
+    path = create_temporary_file(original.text)
     _open_editor(path)
-    text = read_back(path)
+    text = read_edited_file(path)
     if text.strip() == original.text:
         path.unlink()
         return None
@@ -196,7 +196,7 @@ def _edit_in_editor(context: Context, draft_id: str) -> Draft | None:
     return changed
 
 
-def _print_creation(creation: Created, *, as_json: bool) -> None:
+def _print_creation(creation: CreatedDrafts, *, as_json: bool) -> None:
     if as_json:
         print_json(creation)
         return

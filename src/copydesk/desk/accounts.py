@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from copydesk.desk.claiming import claimed
-from copydesk.desk.ground import Ground
-from copydesk.desk.keys import name_of, trouble_of
+from copydesk.desk.claiming import account_lease
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.keys import secret_name, login_error_hint
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
-from copydesk.model.account import ConnectedAccount, named
+from copydesk.model.account import ConnectedAccount, select_accounts
 from copydesk.model.delivery import Account
 from copydesk.model.wire import Struct
 from copydesk.posting.platform import (
-    CONNECT_AGAIN,
+    RECONNECT_HINT,
     BrowserPlatform,
-    Connected,
+    ConnectResult,
     LoginError,
     NotSentError,
     Platform,
     SignIn,
-    Wanted,
+    CredentialField,
 )
 from copydesk.store import accounts, deliveries
 from copydesk.store.ids import new_id
 
 if TYPE_CHECKING:
-    from copydesk.secrets.vault import Whereabouts
+    from copydesk.secrets.vault import VaultStatus
 
-TRIES, BETWEEN = 60, 0.5
+LEASE_ATTEMPTS, LEASE_RETRY_SECONDS = 60, 0.5
 """Attempts, and seconds between them, to get the lease of an account that is being connected again."""
 
 
@@ -42,71 +42,71 @@ class _SupportsRevoke(Protocol):
     async def disconnect(self, account: Account) -> None: ...
 
 
-class WayIn(Struct, frozen=True):
+class ConnectMethod(Struct, frozen=True):
     """The way to connect an account of a platform: the fields to ask for, and the browser flow if there is one."""
 
     platform: str
-    server: str
+    default_server: str
     """The default server; empty if the user has to name one."""
-    wants: tuple[Wanted, ...]
-    browser: bool
+    credential_fields: tuple[CredentialField, ...]
+    uses_browser: bool
     """Sign-in goes through the user's browser, unless every optional field was filled in."""
-    port: int | None
+    redirect_port: int | None
     """Port of the loopback redirect that has to be registered with the platform; None if any port will do."""
-    by_hand: str
+    manual_redirect_uri: str
     """Redirect URI of a page that shows the code; empty if the user pastes the address the browser ends at."""
 
 
 class Accounts:
     """The accounts of one desk."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ctx = ground
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
     async def list(self) -> tuple[ConnectedAccount, ...]:
         """Return the accounts, ordered by platform and name."""
-        return await self._ctx.read(accounts.every)
+        return await self._ctx.read(accounts.list_all)
 
-    def way_in(self, platform: str) -> WayIn:
+    def connect_method(self, platform: str) -> ConnectMethod:
         """Return the way to connect an account of `platform`. Raise InvalidError if there is no such platform."""
         adapter = self._ctx.platform(platform)
         browser = hasattr(adapter, "begin")
-        return WayIn(
+        return ConnectMethod(
             platform=platform,
-            server=adapter.home,
-            wants=adapter.wants,
-            browser=browser,
-            port=getattr(adapter, "fixed_port", None),
-            by_hand=getattr(adapter, "by_hand", ""),
+            default_server=adapter.default_server,
+            credential_fields=adapter.credential_fields,
+            uses_browser=browser,
+            redirect_port=getattr(adapter, "fixed_port", None),
+            manual_redirect_uri=getattr(adapter, "by_hand", ""),
         )
 
-    async def connect(self, platform: str, given: Mapping[str, str], server: str = "") -> ConnectedAccount:
+    async def connect(self, platform: str, credentials: Mapping[str, str], server: str = "") -> ConnectedAccount:
         """Log in with the given fields, store the credentials and return the account.
 
         Raise InvalidError for missing fields, the platform's LoginError, NotSentError and RefusedPostError, and
         SecretsError if the credentials cannot be stored; nothing is connected then.
         """
-        adapter, server_url = self._resolve_request(platform, given, server)
+        adapter, server_url = self._resolve_request(platform, credentials, server)
         try:
-            connected = await adapter.connect(server_url, given)
+            connected = await adapter.connect(server_url, credentials)
         except LoginError as error:
-            hint = "Check what you gave." if error.hint == CONNECT_AGAIN else error.hint
+            hint = "Check what you gave." if error.hint == RECONNECT_HINT else error.hint
             raise LoginError(error.message, hint=hint) from None
-        env_secrets = await self._ctx.vault.given(name_of(connected.account))
+        env_secrets = await self._ctx.vault.read_environment(secret_name(connected.account))
         # Secrets given by the environment stay there; do not copy them to the vault.
-        if env_secrets and env_secrets.items() <= connected.secrets.items():
+        if env_secrets and env_secrets.items() <= connected.credentials.items():
             connected = replace(connected, secrets={})
         return await self._save(connected)
 
-    async def begin(self, platform: str, given: Mapping[str, str], redirect: str, server: str = "") -> SignIn:
+    async def start_sign_in(self, platform: str, credentials: Mapping[str, str], redirect_uri: str, server: str = "") -> SignIn:
         """Start to connect an account through the browser. Raises as `connect` does."""
-        adapter, server_url = self._resolve_request(platform, given, server)
-        return await _browser_platform(adapter).begin(server_url, given, redirect)
+        adapter, server_url = self._resolve_request(platform, credentials, server)
+        return await _browser_platform(adapter).start_sign_in(server_url, credentials, redirect_uri)
 
-    async def finish(self, platform: str, sign_in: SignIn, code: str, server: str = "") -> ConnectedAccount:
+    async def finish_sign_in(self, platform: str, sign_in: SignIn, code: str, server: str = "") -> ConnectedAccount:
         """Complete a sign-in with the code from the redirect and return the account. Raises as `connect` does."""
         adapter = self._ctx.platform(platform)
-        return await self._save(await _browser_platform(adapter).finish(server or adapter.home, sign_in, code))
+        return await self._save(await _browser_platform(adapter).finish_sign_in(server or adapter.default_server, sign_in, code))
 
     async def check(self, name: str) -> ConnectedAccount:
         """Ask the account's server whether the credentials work, and return the account with fresh details.
@@ -116,16 +116,16 @@ class Accounts:
         """
         account = await self._resolve_account(name)
         # Checking may refresh the token, so it needs the lease just as sending does.
-        async with claimed(self._ctx, account.id) as lease:
+        async with account_lease(self._ctx, account.id) as lease:
             if lease is None:
                 raise NotSentError("Something is being sent there at this moment.", hint="Try again in a minute.")
             try:
                 details = await self._ctx.platform(account.details.platform).check(account.details)
             except LoginError as error:
-                message = trouble_of(error, account.details)
-                await self._ctx.write(accounts.set_trouble, account, message)
+                message = login_error_hint(error, account.details)
+                await self._ctx.write(accounts.set_error, account, message)
                 raise LoginError(message) from None
-            await self._ctx.write(accounts.checked, account.id, details, self._ctx.clock())
+            await self._ctx.write(accounts.update_details, account.id, details, self._ctx.clock())
         return await self._resolve_account(account.id)
 
     async def remove(self, name: str) -> ConnectedAccount:
@@ -140,15 +140,15 @@ class Accounts:
             if isinstance(platform, _SupportsRevoke):
                 await platform.disconnect(account.details)
         # Credentials first: once the row is gone, nothing could name them to delete them.
-        await self._ctx.vault.remove(name_of(account.details))
+        await self._ctx.vault.remove(secret_name(account.details))
         await self._ctx.write(_remove, account)
         return account
 
-    async def keys(self) -> "Whereabouts":
+    async def vault_status(self) -> "VaultStatus":
         """Return the backend that stores the credentials, and its state."""
-        return await self._ctx.vault.where()
+        return await self._ctx.vault.status()
 
-    def allow_plain_keys(self) -> None:
+    def allow_plaintext_vault(self) -> None:
         """Allow an unencrypted file for credentials if no better backend is available. The user confirmed it."""
         self._ctx.vault.allow_plain()
 
@@ -156,22 +156,22 @@ class Accounts:
         """Return the platform and the server's URL. Raise InvalidError for missing fields."""
         adapter = self._ctx.platform(platform)
         missing = [
-            field.name for field in adapter.wants if not field.optional and not credentials.get(field.name, "").strip()
+            field.name for field in adapter.credential_fields if not field.optional and not credentials.get(field.name, "").strip()
         ]
         if missing:
             raise InvalidError(*(FieldError(name, "is missing") for name in missing))
-        server_url = server or adapter.home
+        server_url = server or adapter.default_server
         if not server_url:
             raise InvalidError(FieldError("url", f"is missing: say where your {platform} is, with --url https://…"))
         return adapter, server_url
 
-    async def _save(self, connected: Connected) -> ConnectedAccount:
+    async def _save(self, connected: ConnectResult) -> ConnectedAccount:
         """Store the credentials first: an account without them could only fail."""
         async with self._exclusive_access(connected.account):
-            if connected.secrets:
-                await self._ctx.vault.keep(name_of(connected.account), connected.secrets)
+            if connected.credentials:
+                await self._ctx.vault.save(secret_name(connected.account), connected.credentials)
             now = self._ctx.clock()
-            account_id = await self._ctx.write(accounts.connect, new_id(now), connected.account, now)
+            account_id = await self._ctx.write(accounts.save, new_id(now), connected.account, now)
         return await self._resolve_account(account_id)
 
     @asynccontextmanager
@@ -183,10 +183,10 @@ class Accounts:
         async with AsyncExitStack() as stack:
             for row in matching:
                 # A worker holds the lease only while it talks to the server, so a short wait is usually enough.
-                for _ in range(TRIES):
-                    if await stack.enter_async_context(claimed(self._ctx, row.id)) is not None:
+                for _ in range(LEASE_ATTEMPTS):
+                    if await stack.enter_async_context(account_lease(self._ctx, row.id)) is not None:
                         break
-                    await asyncio.sleep(BETWEEN)
+                    await asyncio.sleep(LEASE_RETRY_SECONDS)
                 else:
                     message = "Something is being sent there at this moment; the account was not connected anew."
                     raise NotSentError(message, hint="Try again in a minute.")
@@ -195,7 +195,7 @@ class Accounts:
     async def _resolve_account(self, name: str) -> ConnectedAccount:
         """Return the account with this id or label, or the only one of this platform."""
         connected = await self.list()
-        matches = [account for account in connected if account.id == name] or list(named(connected, [name]))
+        matches = [account for account in connected if account.id == name] or list(select_accounts(connected, [name]))
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -211,7 +211,7 @@ def _browser_platform(adapter: Platform) -> BrowserPlatform:
 
 
 def _raise_if_sending(conn: Connection, user_id: str, account: ConnectedAccount) -> None:
-    if deliveries.under_way(conn, user_id, account.id):
+    if deliveries.has_unfinished_for_account(conn, user_id, account.id):
         hint = "Wait until it is there, or give it up: copydesk delivery list"
         raise ConflictError("Something is on its way to this account; it was not removed.", hint=hint)
 

@@ -4,19 +4,19 @@ import asyncio
 
 import msgspec
 
-from copydesk.desk.fields import convert, text_of
-from copydesk.desk.ground import Ground
-from copydesk.desk.ingesting import read
+from copydesk.desk.fields import convert, parse_line
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.ingesting import fetch_source
 from copydesk.errors import FetchError, FieldError, InvalidError
-from copydesk.ingest.reading import normalise
-from copydesk.ingest.visit import Reading
-from copydesk.model.asked import unfit_in, unstorable_in
+from copydesk.ingest.reading import normalize_url
+from copydesk.ingest.visit import FetchResult
+from copydesk.model.asked import control_character_problem, storage_problem
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
-from copydesk.network import TRIES_AGAIN
+from copydesk.network import RETRY_HINT
 from copydesk.ranking.filters import compile_rules
 
 
-async def check(type: object, url: object, config: object, *, name: str = "") -> SourceSpec:
+async def validate_source(type: object, url: object, config: object, *, name: str = "") -> SourceSpec:
     """Return the validated source, its URL normalised for its type. Raise InvalidError naming the field.
 
     Compiling the filter expressions also times them, which takes seconds for a slow one; it runs in a thread.
@@ -27,7 +27,7 @@ async def check(type: object, url: object, config: object, *, name: str = "") ->
     if settings.include or settings.exclude:
         # In a thread: compiling also measures each expression, which takes seconds for a slow one.
         await asyncio.to_thread(compile_rules, settings.include, settings.exclude)
-    normalised_url = normalise(source_type, text_of("url", url, 1, 2000), settings)
+    normalised_url = normalize_url(source_type, parse_line("url", url, 1, 2000), settings)
     return SourceSpec(type=source_type, url=normalised_url, config=settings, name=name)
 
 
@@ -36,28 +36,28 @@ def _validate_settings(settings: SourceConfig) -> None:
     errors = []
     for name, value in msgspec.to_builtins(settings).items():
         texts = [str(text) for text in (value if isinstance(value, tuple | list) else [value])]
-        problems = (unstorable_in(text) or unfit_in(text) for text in texts)
+        problems = (storage_problem(text) or control_character_problem(text) for text in texts)
         errors += [FieldError(f"config.{name}", problem) for problem in problems if problem]
     if errors:
         raise InvalidError(*errors)
 
 
-def read_from(spec: SourceSpec) -> tuple[object, ...]:
+def source_identity(spec: SourceSpec) -> tuple[object, ...]:
     """Return everything that decides which entries a source yields; sources that differ in it are different sources."""
     config = spec.config
     lists = (config.listing, config.window, config.list, config.query, config.hl, config.gl, config.ceid)
     return spec.type, spec.url, *lists, config.replies, config.reposts
 
 
-async def attempt(ground: Ground, spec: SourceSpec) -> Reading:
+async def preview_fetch(ctx: DeskContext, spec: SourceSpec) -> FetchResult:
     """Fetch the source as if for the first time and store nothing. Raise FetchError if it cannot be read."""
     try:
-        async with ground.network() as http:
-            result = await read(ground, http, spec, FetchState())
-        if result.failure is not None:
-            raise result.failure
+        async with ctx.network() as http:
+            result = await fetch_source(ctx, http, spec, FetchState())
+        if result.error is not None:
+            raise result.error
     except FetchError as error:
         # A test fetch is not retried automatically, so drop the sentence that promises it.
-        error.hint = error.hint.replace(f"; {TRIES_AGAIN}", ".").replace(TRIES_AGAIN, "").strip()
+        error.hint = error.hint.replace(f"; {RETRY_HINT}", ".").replace(RETRY_HINT, "").strip()
         raise
     return result

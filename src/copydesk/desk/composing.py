@@ -8,38 +8,38 @@ from urllib.parse import urlsplit
 import msgspec
 from sqlalchemy import Connection
 
-from copydesk.desk.checking import MOST_RECENT, RECENT
-from copydesk.desk.creating import title_of
-from copydesk.desk.generating import Commission
-from copydesk.desk.ground import Ground
-from copydesk.desk.own_picture import own_picture
-from copydesk.desk.settling import Made, keep_failure, keep_text
-from copydesk.desk.trial import Treatment, treatment_of
-from copydesk.drafting.checks import Recent, check, confidence, subject_of, with_notes
-from copydesk.drafting.subject import Known
-from copydesk.drafting.writer import Brief, Written, brief_of
+from copydesk.desk.checking import MAX_RECENT, RECENT_WINDOW
+from copydesk.desk.creating import derive_title
+from copydesk.desk.generating import GenerationJob
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.own_picture import page_image
+from copydesk.desk.settling import GeneratedText, save_failure, save_text
+from copydesk.desk.trial import Treatment, get_treatment
+from copydesk.drafting.checks import RecentTexts, check, confidence, build_check_context, add_notes
+from copydesk.drafting.subject import TrigramCache
+from copydesk.drafting.writer import Brief, WriterResult, build_brief
 from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
-from copydesk.ingest.article import DEADLINE, Article, read_article
+from copydesk.ingest.article import READ_TIMEOUT, Article, read_article
 from copydesk.model.draft import DraftImage, ListedDraft
 from copydesk.model.item import Entry, Item
 from copydesk.model.voice import Voice
 from copydesk.model.wire import Struct
 from copydesk.ranking.canonical import canonical_url
 from copydesk.store import drafts, generation, lists, versions, voices
-from copydesk.store.generation import Material, Waiting
+from copydesk.store.generation import GenerationInput, PendingGeneration
 
 log = logging.getLogger(__name__)
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """A text that was started this often without an end is given up: it may be what crashes the process."""
 
 
-async def compose(ground: Ground, commission: Commission, known: Known) -> int:
+async def run_job(ctx: DeskContext, job: GenerationJob, cache: TrigramCache) -> int:
     """Write the texts of a job; return how many outcomes this call stored. Raise StoreError.
 
     `cache` is shared by the jobs of one batch, so that recent texts are analysed once.
     """
-    composer = _JobWriter(ground, commission.claim.id, known)
-    material = await ground.read(generation.material, commission.texts[0].item_id)
+    composer = _JobWriter(ctx, job.claim.id, cache)
+    material = await ctx.read(generation.load_input, job.texts[0].item_id)
     if material is None:
         return 0  # the item was deleted in the meantime, its drafts with it
     try:
@@ -47,55 +47,55 @@ async def compose(ground: Ground, commission: Commission, known: Known) -> int:
     except CopydeskError as error:
         if isinstance(error, StoreError):
             raise
-        return sum([await composer.fail(text, error) for text in commission.texts])
-    return sum([await composer.write(text, material) for text in commission.texts])
+        return sum([await composer.fail(text, error) for text in job.texts])
+    return sum([await composer.write(text, material) for text in job.texts])
 
 
 class _TextInputs(Struct, frozen=True):
     """Everything a text is written from besides its item."""
 
     draft: ListedDraft
-    earlier: tuple[str, ...]
+    earlier_texts: tuple[str, ...]
     voice: Voice
     recent: tuple[str, ...]
     treatment: Treatment | None
-    pictured: bool
+    has_image: bool
     """This draft, or another one of its item, has an image."""
 
 
 class _JobWriter:
-    def __init__(self, ctx: Ground, claim_id: str, cache: Known) -> None:
-        from copydesk.drafting.writer import choose_writer  # noqa: PLC0415 - read again for every job, as settings may change
+    def __init__(self, ctx: DeskContext, claim_id: str, cache: TrigramCache) -> None:
+        from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - read again for every job, as settings may change
 
         self._ctx = ctx
         self._claim_id = claim_id
         self._cache = cache
-        self._writer = choose_writer()
+        self._writer = get_writer()
         self._deadline = ctx.settings.generation.deadline
 
-    async def with_page(self, material: Material) -> Material:
+    async def with_page(self, material: GenerationInput) -> GenerationInput:
         """Return `material` with its page, fetched now unless it was before. Raise CopydeskError."""
         item = material.item
-        if not material.unread or item.entry.url is None:
+        if not material.has_unfetched_page or item.entry.url is None:
             return material
         article = await self._read(item.entry.url)
         entry = _entry(article, item)
-        await self._ctx.write(generation.keep_page, item.id, entry, canonical_url(entry.url or ""))
-        return await self._ctx.read(generation.material, item.id) or material
+        await self._ctx.write(generation.save_page, item.id, entry, canonical_url(entry.url or ""))
+        return await self._ctx.read(generation.load_input, item.id) or material
 
     async def _read(self, url: str) -> Article:
         try:
             async with self._ctx.network() as http:
-                return await read_article(http, url, deadline=min(self._deadline, DEADLINE))
+                return await read_article(http, url, timeout=min(self._deadline, READ_TIMEOUT))
         except (FetchError, StoreError):
             raise
         except Exception as error:
             log.exception("reading %s failed", url)
             raise FetchError(_unexpected_message("Reading the page", error)) from error
 
-    async def write(self, text: Waiting, material: Material) -> bool:
+    async def write(self, text: PendingGeneration, material: GenerationInput) -> bool:
         """Write one text and store it; return False if another process has stored an outcome."""
-        if (text.attempts or 0) > MOST_ATTEMPTS:
+        if (text.attempts or 0) > MAX_ATTEMPTS:
             return await self.fail(text, _too_many_attempts())
         inputs = await self._ctx.read(_load_inputs, text.draft_id, material.item, self._ctx.clock())
         if inputs is None:
@@ -109,31 +109,31 @@ class _JobWriter:
             log.exception("writing %s failed", text.draft_id)
             # Only the type: the message may contain secrets or private text.
             return await self.fail(text, WriterError(_unexpected_message("Writing", error)))
-        return await self._ctx.write(keep_text, self._claim_id, result, self._ctx.clock())
+        return await self._ctx.write(save_text, self._claim_id, result, self._ctx.clock())
 
-    async def fail(self, text: Waiting, error: CopydeskError) -> bool:
+    async def fail(self, text: PendingGeneration, error: CopydeskError) -> bool:
         """Store the reason why a text could not be written."""
         now = self._ctx.clock()
-        return await self._ctx.write(keep_failure, self._claim_id, text, error, now)
+        return await self._ctx.write(save_failure, self._claim_id, text, error, now)
 
-    async def _generate(self, inputs: _TextInputs, material: Material) -> Made:
+    async def _generate(self, inputs: _TextInputs, material: GenerationInput) -> GeneratedText:
         brief, draft = _brief(inputs, material), inputs.draft
         output = await self._call_writer(brief)
-        images = () if inputs.pictured else _page_image(material.item, self._ctx.clock())
-        recent = await asyncio.to_thread(Recent.beside, inputs.recent, self._cache)
-        subject = subject_of(brief, recent=recent, images=(*draft.images, *images))
-        checks = with_notes(await asyncio.to_thread(check, output.text, subject), output.notes)
-        return Made(
+        images = () if inputs.has_image else _page_image(material.item, self._ctx.clock())
+        recent = await asyncio.to_thread(RecentTexts.from_cache, inputs.recent, self._cache)
+        subject = build_check_context(brief, recent=recent, images=(*draft.images, *images))
+        checks = add_notes(await asyncio.to_thread(check, output.text, subject), output.notes)
+        return GeneratedText(
             draft=draft,
             text=output.text,
             checks=checks,
             confidence=confidence(checks),
             sentences=output.sentences,
             writer=self._writer.name,
-            pictures=images,
+            images=images,
         )
 
-    async def _call_writer(self, brief: Brief) -> Written:
+    async def _call_writer(self, brief: Brief) -> WriterResult:
         try:
             async with asyncio.timeout(self._deadline):
                 return await self._writer.write(brief)
@@ -143,27 +143,27 @@ class _JobWriter:
 
 def _load_inputs(conn: Connection, user_id: str, draft_id: str, item: Item, now: datetime) -> _TextInputs | None:
     """Load what a text is written from; None if its draft was deleted."""
-    draft = lists.one(conn, user_id, draft_id)
+    draft = lists.get(conn, user_id, draft_id)
     if draft is None:
         return None
     return _TextInputs(
         draft=draft,
-        earlier=versions.texts_before(conn, user_id, draft_id),
-        voice=voices.read(conn, user_id) or Voice(),
-        recent=drafts.texts_since(conn, user_id, now - RECENT, MOST_RECENT, without=item.story_id),
-        treatment=treatment_of(conn, user_id, draft_id),
-        pictured=generation.is_pictured(conn, user_id, item.id),
+        earlier_texts=versions.list_earlier_texts(conn, user_id, draft_id),
+        voice=voices.load(conn, user_id) or Voice(),
+        recent=drafts.list_texts_since(conn, user_id, now - RECENT_WINDOW, MAX_RECENT, except_story=item.story_id),
+        treatment=get_treatment(conn, user_id, draft_id),
+        has_image=generation.has_image(conn, user_id, item.id),
     )
 
 
-def _brief(inputs: _TextInputs, material: Material) -> Brief:
+def _brief(inputs: _TextInputs, material: GenerationInput) -> Brief:
     item, draft, treatment = material.item, inputs.draft, inputs.treatment
     score_sources = draft.score.sources if draft.score else ()
-    brief = brief_of(
+    brief = build_brief(
         item,
         draft.format,
-        treatment.voice(inputs.voice, draft.format) if treatment else inputs.voice,
-        also=tuple(source.name for source in score_sources if source.item_id != item.id),
+        treatment.apply_to(inputs.voice, draft.format) if treatment else inputs.voice,
+        other_sources=tuple(source.name for source in score_sources if source.item_id != item.id),
         platforms=draft.target_platforms,
         feedback=draft.feedback,
         previous=draft.text or None,
@@ -171,7 +171,7 @@ def _brief(inputs: _TextInputs, material: Material) -> Brief:
     brief = msgspec.structs.replace(
         brief,
         item_id=item.entry.ident,
-        earlier=inputs.earlier,
+        earlier=inputs.earlier_texts,
         instructions=material.prompt,
         parameters=treatment.parameters if treatment else {},
     )
@@ -185,7 +185,7 @@ def _brief(inputs: _TextInputs, material: Material) -> Brief:
 
 def _entry(article: Article, item: Item) -> Entry:
     """Convert the fetched page to the item's entry."""
-    title = article.title or (title_of(article.text or article.summary) if article.text or article.summary else "")
+    title = article.title or (derive_title(article.text or article.summary) if article.text or article.summary else "")
     return Entry(
         ident=item.entry.ident,
         alias=item.entry.alias,
@@ -204,11 +204,11 @@ def _entry(article: Article, item: Item) -> Entry:
 
 def _page_image(item: Item, now: datetime) -> tuple[DraftImage, ...]:
     """Return the image of the page, for items the user gave; others got theirs from the source."""
-    return own_picture(item.entry, now) if item.source_type is None else ()
+    return page_image(item.entry, now) if item.source_type is None else ()
 
 
 def _too_many_attempts() -> WriterError:
-    return WriterError(f"Its writing was begun {MOST_ATTEMPTS} times, and each time the process ended before it did.")
+    return WriterError(f"Its writing was begun {MAX_ATTEMPTS} times, and each time the process ended before it did.")
 
 
 def _unexpected_message(action: str, error: Exception) -> str:

@@ -12,97 +12,97 @@ from pathlib import Path
 import msgspec
 from sqlalchemy import Connection
 
-from copydesk.desk.checking import checked_new
-from copydesk.desk.ground import Ground
-from copydesk.desk.trial import assign
+from copydesk.desk.checking import check_new_draft
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.trial import claim_next
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.change import LONGEST_ALT, Created, CreateDraft, Mode, NewImage, checked_create, created
-from copydesk.model.draft import Draft, DraftImage, Format, ImageSource, Status, plain
+from copydesk.model.change import MAX_ALT_LENGTH, CreatedDrafts, CreateDraft, CreationMode, NewImage, validate_create, creation_response
+from copydesk.model.draft import Draft, DraftImage, Format, ImageSource, Status, without_item
 from copydesk.model.history import USER
 from copydesk.model.item import Entry, ItemState
-from copydesk.model.picture import kept_digest
-from copydesk.model.transitions import after_edit
+from copydesk.model.picture import stored_image_digest
+from copydesk.model.transitions import status_after_edit
 from copydesk.store import changes, drafts, generation, items, lists
 from copydesk.store import pictures as kept_pictures
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.items import NewItem
-from copydesk.store.tables import Origin
+from copydesk.store.tables import DraftOrigin
 
-LONGEST_TITLE = 120
-UNKNOWN = 0.5
+MAX_TITLE_LENGTH = 120
+UNCHECKED_CONFIDENCE = 0.5
 """Confidence of a draft before its checks ran: approval is as likely as rejection."""
 
 
-class Creating:
+class DraftCreation:
     """Create drafts without a run, and handle their images."""
 
-    _ground: Ground
+    _ctx: DeskContext
 
-    async def create(self, asked: CreateDraft | Mapping[str, object]) -> Created:
+    async def create(self, request: CreateDraft | Mapping[str, object]) -> CreatedDrafts:
         """Create drafts with their item, images, tags and checks; in direct mode one, from the text as it stands.
 
         In generate mode one draft per format is created, still without text; `Generation` writes them, in this process
         or another. Raise InvalidError that names every invalid field.
         """
-        asked = checked_create(asked)
-        if any(kept_digest(image.url) for image in asked.images):
-            from copydesk.desk.pictures import check_kept  # noqa: PLC0415 - seldom needed
+        request = validate_create(request)
+        if any(stored_image_digest(image.url) for image in request.images):
+            from copydesk.desk.pictures import check_stored  # noqa: PLC0415 - seldom needed
 
-            check_kept(self._ground, asked.images)
-        return await (self._create_direct(asked) if asked.mode is Mode.DIRECT else self._create_pending(asked))
+            check_stored(self._ctx, request.images)
+        return await (self._create_direct(request) if request.mode is CreationMode.DIRECT else self._create_pending(request))
 
-    async def keep_picture(self, path: Path) -> str:
+    async def save_image(self, path: Path) -> str:
         """Store an image file; return the URL that `create` accepts for it. Raise PictureError."""
-        from copydesk.desk.pictures import keep_file  # noqa: PLC0415 - seldom needed
+        from copydesk.desk.pictures import store_file  # noqa: PLC0415 - seldom needed
 
-        return await keep_file(self._ground, path)
+        return await store_file(self._ctx, path)
 
-    async def describe(self, draft_id: str, alt: str | None, *, picture: int = 1) -> Draft:
+    async def describe_image(self, draft_id: str, alt: str | None, *, position: int = 1) -> Draft:
         """Set the alt text of a draft's image (the first is 1), or remove the image if `alt` is None.
 
         Raise InvalidError for a text that is too long and for an image that does not exist, NotFoundError, and
         ConflictError if the draft cannot be edited.
         """
-        if alt is not None and not 1 <= len(alt.strip()) <= LONGEST_ALT:
-            raise InvalidError(FieldError("alt", f"takes 1 to {LONGEST_ALT:,} characters"))
-        return await self._ground.write(_set_alt, draft_id, alt and alt.strip(), picture)
+        if alt is not None and not 1 <= len(alt.strip()) <= MAX_ALT_LENGTH:
+            raise InvalidError(FieldError("alt", f"takes 1 to {MAX_ALT_LENGTH:,} characters"))
+        return await self._ctx.write(_set_alt, draft_id, alt and alt.strip(), position)
 
-    async def make_picture(self, prompt: str, provider: ImageSource) -> str:
+    async def generate_image(self, prompt: str, provider: ImageSource) -> str:
         """Generate an image, which may cost money; return the URL that `create` accepts for it.
 
         Raise PictureError, also if no such generator is configured.
         """
-        from copydesk.desk.pictures import make_picture  # noqa: PLC0415 - seldom needed
+        from copydesk.desk.pictures import generate_image  # noqa: PLC0415 - seldom needed
 
-        return await make_picture(self._ground, provider, prompt)
+        return await generate_image(self._ctx, provider, prompt)
 
-    async def _create_direct(self, request: CreateDraft) -> Created:
+    async def _create_direct(self, request: CreateDraft) -> CreatedDrafts:
         assert request.text is not None
-        now = self._ground.clock()
+        now = self._ctx.clock()
         draft = msgspec.structs.replace(
             _new_draft(request, request.format or Format.SHORT, new_id(now), now),
             text=request.text,
             status=Status.AWAITING_REVIEW,
-            images=pictures(request.images, now),
+            images=build_images(request.images, now),
             writer=USER,
         )
-        checked = await checked_new(self._ground, draft)
+        checked = await check_new_draft(self._ctx, draft)
         draft = msgspec.structs.replace(draft, checks=checked.checks, confidence=checked.confidence)
-        item = own_item(draft.item_id, title_of(draft.text), now)
-        await self._ground.write(_insert, item, draft)
-        return created(request.mode, item.id, (draft,))
+        item = new_user_item(draft.item_id, derive_title(draft.text), now)
+        await self._ctx.write(_insert, item, draft)
+        return creation_response(request.mode, item.id, (draft,))
 
-    async def _create_pending(self, request: CreateDraft) -> Created:
+    async def _create_pending(self, request: CreateDraft) -> CreatedDrafts:
         from copydesk.ranking.canonical import canonical_url  # noqa: PLC0415 - not for the console's first rows
 
-        now = self._ground.clock()
+        now = self._ctx.clock()
         item = _request_item(request, canonical_url(request.url) if request.url else "", now)
         drafts = [_new_draft(request, draft_format, item.id, now) for draft_format in request.formats or ()]
         # Images go with the first draft only.
-        drafts[0] = msgspec.structs.replace(drafts[0], images=pictures(request.images, now))
-        await self._ground.write(_insert_request, item, drafts, request.prompt, now)
-        return created(request.mode, item.id, drafts)
+        drafts[0] = msgspec.structs.replace(drafts[0], images=build_images(request.images, now))
+        await self._ctx.write(_insert_request, item, drafts, request.prompt, now)
+        return creation_response(request.mode, item.id, drafts)
 
 
 def _new_draft(request: CreateDraft, format: Format, item_id: str, now: datetime) -> Draft:
@@ -112,7 +112,7 @@ def _new_draft(request: CreateDraft, format: Format, item_id: str, now: datetime
         text="",
         format=format,
         status=Status.PENDING_GENERATION,
-        confidence=UNKNOWN,
+        confidence=UNCHECKED_CONFIDENCE,
         feedback=None,
         rejection_feedback=None,
         scheduled_at=None,
@@ -127,7 +127,7 @@ def _new_draft(request: CreateDraft, format: Format, item_id: str, now: datetime
     )
 
 
-def own_item(item_id: str, title: str, now: datetime) -> NewItem:
+def new_user_item(item_id: str, title: str, now: datetime) -> NewItem:
     """Return the item that a draft of the user's own belongs to."""
     entry = Entry(ident=item_id, alias=item_id, title=title)
     return NewItem(id=item_id, entry=entry, canonical="", published=now, state=ItemState.DRAFTED)
@@ -136,23 +136,23 @@ def own_item(item_id: str, title: str, now: datetime) -> NewItem:
 def _request_item(request: CreateDraft, canonical: str, now: datetime) -> NewItem:
     """Return the item to write drafts from. Without a URL the prompt is its only text."""
     prompt, item_id = request.prompt or "", new_id(now)
-    title = request.url or title_of(prompt)
+    title = request.url or derive_title(prompt)
     entry = Entry(ident=item_id, alias=item_id, title=title, url=request.url, text="" if request.url else prompt)
     return NewItem(id=item_id, entry=entry, canonical=canonical, published=now, state=ItemState.DRAFTED)
 
 
-def title_of(text: str) -> str:
+def derive_title(text: str) -> str:
     """Return the first line that is not blank, cut at a word if it is longer than MAX_TITLE_LENGTH."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    if len(line) <= LONGEST_TITLE:
+    if len(line) <= MAX_TITLE_LENGTH:
         return line
-    head = line[: LONGEST_TITLE + 1]
-    return f"{head.rsplit(None, 1)[0] if ' ' in head else line[:LONGEST_TITLE]}…"
+    head = line[: MAX_TITLE_LENGTH + 1]
+    return f"{head.rsplit(None, 1)[0] if ' ' in head else line[:MAX_TITLE_LENGTH]}…"
 
 
-def pictures(asked: tuple[NewImage, ...], now: datetime) -> tuple[DraftImage, ...]:
+def build_images(request: tuple[NewImage, ...], now: datetime) -> tuple[DraftImage, ...]:
     """Return the images ordered by position; of two at one position, the one given first comes first."""
-    positioned = [(index if image.position is None else image.position, image) for index, image in enumerate(asked)]
+    positioned = [(index if image.position is None else image.position, image) for index, image in enumerate(request)]
     positioned.sort(key=lambda entry: entry[0])
     return tuple(
         DraftImage(id=new_id(now), url=image.url, alt=image.alt, position=position, source=image.source)
@@ -161,8 +161,8 @@ def pictures(asked: tuple[NewImage, ...], now: datetime) -> tuple[DraftImage, ..
 
 
 def _insert(conn: Connection, user_id: str, item: NewItem, draft: Draft) -> None:
-    items.add_own(conn, user_id, item)
-    new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=item.id, origin=Origin.DIRECT)
+    items.add_user_item(conn, user_id, item)
+    new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=item.id, origin=DraftOrigin.DIRECT)
     drafts.add(conn, user_id, new)
 
 
@@ -170,17 +170,17 @@ def _insert_request(
     conn: Connection, user_id: str, item: NewItem, drafts_to_add: Sequence[Draft], prompt: str | None, now: datetime
 ) -> None:
     # Join the story of an item with the same URL, so that no run drafts it a second time.
-    story_id = generation.story_at(conn, user_id, item.canonical, now) if item.canonical else None
-    items.add_own(conn, user_id, item)
-    generation.note_request(conn, user_id, item.id, prompt, story_id or item.id)
+    story_id = generation.find_story_by_url(conn, user_id, item.canonical, now) if item.canonical else None
+    items.add_user_item(conn, user_id, item)
+    generation.save_request(conn, user_id, item.id, prompt, story_id or item.id)
     for draft in drafts_to_add:
-        assignment = assign(conn, user_id, draft.format, draft.target_platforms)
+        assignment = claim_next(conn, user_id, draft.format, draft.target_platforms)
         new = NewDraft(
             draft=draft,
             source_id=None,
             source_type=None,
             story_id=story_id or item.id,
-            origin=Origin.GENERATE,
+            origin=DraftOrigin.GENERATE,
             experiment_id=assignment.experiment_id if assignment else None,
             variant_id=assignment.variant_id if assignment else None,
         )
@@ -188,10 +188,10 @@ def _insert_request(
 
 
 def _set_alt(conn: Connection, user_id: str, draft_id: str, alt: str | None, position: int) -> Draft:
-    snapshot = changes.one_seen(conn, user_id, draft_id)
-    after_edit(snapshot.status, archived=snapshot.archived)
-    if not kept_pictures.describe(conn, user_id, draft_id, position, alt):
+    snapshot = changes.load_snapshot(conn, user_id, draft_id)
+    status_after_edit(snapshot.get_status, archived=snapshot.archived)
+    if not kept_pictures.set_image_alt(conn, user_id, draft_id, position, alt):
         raise InvalidError(FieldError("picture", "is none of the draft's"))
-    draft = lists.one(conn, user_id, draft_id)
+    draft = lists.get(conn, user_id, draft_id)
     assert draft is not None
-    return plain(draft)
+    return without_item(draft)

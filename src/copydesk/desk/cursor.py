@@ -17,18 +17,18 @@ _CHECKSUM_BYTES = 6
 """Bytes of the checksum."""
 
 
-def write(last: str, *listed: object) -> str:
+def encode(last_id: str, *scope: object) -> str:
     """Return the cursor after row `last_id` of the list described by `scope` (its name, user and filters)."""
-    body = msgspec.msgpack.encode([_VERSION, last])
-    return base64.urlsafe_b64encode(body + _checksum(body, listed)).decode().rstrip("=")
+    body = msgspec.msgpack.encode([_VERSION, last_id])
+    return base64.urlsafe_b64encode(body + _checksum(body, scope)).decode().rstrip("=")
 
 
-def read(cursor: str, *listed: object) -> str:
+def decode(cursor: str, *scope: object) -> str:
     """Return the row id a cursor names. Raise InvalidError for one that belongs to another list."""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         body, checksum = raw[:-_CHECKSUM_BYTES], raw[-_CHECKSUM_BYTES:]
-        if checksum == _checksum(body, listed):
+        if checksum == _checksum(body, scope):
             # The version makes cursors of an older format invalid instead of misread.
             version, last = msgspec.msgpack.decode(body, type=tuple[int, str])
             if version == _VERSION:

@@ -11,15 +11,15 @@ from typing import Any
 from copydesk.errors import ConflictError
 from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action, Checks, Status, Trace
-from copydesk.model.transitions import after, after_edit, allowed_actions
+from copydesk.model.transitions import next_status, status_after_edit, allowed_actions
 from copydesk.model.wire import Struct
-from copydesk.scheduling.meant import Moment
-from copydesk.store.changes import Seen
+from copydesk.scheduling.meant import ScheduledTime
+from copydesk.store.changes import DraftSnapshot
 
 _SCHEDULED_STATUSES = (Status.SCHEDULED, Status.MISSED, Status.POSTING)
 
 
-class Edited(Struct, frozen=True):
+class EditedText(Struct, frozen=True):
     """A new text with its check results."""
 
     text: str
@@ -29,34 +29,34 @@ class Edited(Struct, frozen=True):
     """Traces of the sentences of the old text that are still in the new one."""
 
 
-def decided(
-    seen: Seen, asked: ChangeDraft, now: datetime, *, edited: Edited | None = None, at: Moment | None = None
+def changed_columns(
+    snapshot: DraftSnapshot, request: ChangeDraft, now: datetime, *, edited: EditedText | None = None, at: ScheduledTime | None = None
 ) -> dict[str, Any]:
     """Return the columns to set for `request`, the edit applied first; unchanged ones may be among them.
 
     `edited` accompanies a new text, `at` the actions schedule and reschedule. Raise ConflictError if the draft's status
     does not allow the change, and for the action post while no platform is connected.
     """
-    status, values = seen.status, dict[str, Any]()
+    status, values = snapshot.get_status, dict[str, Any]()
     if edited is not None:
-        status = after_edit(status, archived=seen.archived)
-        values |= {name: getattr(edited, name) for name in Edited.__struct_fields__}
-    if asked.action is not None:
+        status = status_after_edit(status, archived=snapshot.archived)
+        values |= {name: getattr(edited, name) for name in EditedText.__struct_fields__}
+    if request.action is not None:
         try:
-            status = after(asked.action, status, archived=seen.archived, feedback=asked.feedback)
+            status = next_status(request.action, status, archived=snapshot.archived, feedback=request.feedback)
         except ConflictError:
             # The edit is refused along with the action, so the error has to name the draft's stored status.
-            after(asked.action, seen.status, archived=seen.archived)
+            next_status(request.action, snapshot.get_status, archived=snapshot.archived)
             raise
-        values |= _action_columns(asked.action, seen, asked.feedback, now)
+        values |= _action_columns(request.action, snapshot, request.feedback, now)
     if at is not None:
-        values |= timed(at)
-    if asked.action is Action.POST:
-        raise _not_connected_error(seen)
-    return _cleared_columns(seen, status) | values | {"status": status}
+        values |= schedule_columns(at)
+    if request.action is Action.POST:
+        raise _not_connected_error(snapshot)
+    return _cleared_columns(snapshot, status) | values | {"status": status}
 
 
-def _action_columns(action: Action, snapshot: Seen, feedback: str | None, now: datetime) -> dict[str, Any]:
+def _action_columns(action: Action, snapshot: DraftSnapshot, feedback: str | None, now: datetime) -> dict[str, Any]:
     """Return the columns an action sets besides the status."""
     match action:
         case Action.APPROVE:
@@ -74,34 +74,34 @@ def _action_columns(action: Action, snapshot: Seen, feedback: str | None, now: d
             return {}
 
 
-def timed(at: Moment | None) -> dict[str, Any]:
+def schedule_columns(at: ScheduledTime | None) -> dict[str, Any]:
     """Return the columns of a draft's scheduled time; all None without one."""
     return {
         "scheduled_at": at.at if at else None,
-        "scheduled_wall": at.meant.wall if at else None,
-        "scheduled_zone": at.meant.zone if at else None,
+        "scheduled_wall": at.wall_time.wall if at else None,
+        "scheduled_zone": at.wall_time.zone if at else None,
     }
 
 
-def _cleared_columns(snapshot: Seen, status: Status) -> dict[str, Any]:
+def _cleared_columns(snapshot: DraftSnapshot, status: Status) -> dict[str, Any]:
     """Return the columns to clear because the draft leaves its status."""
     cleared: dict[str, Any] = {}
-    if status is not snapshot.status:
+    if status is not snapshot.get_status:
         cleared["last_error"] = None
     if status is not Status.REJECTED:
         cleared["rejection_feedback"] = None
     if status not in _SCHEDULED_STATUSES:
-        cleared |= timed(None)
+        cleared |= schedule_columns(None)
     return cleared
 
 
-def _not_connected_error(snapshot: Seen) -> ConflictError:
+def _not_connected_error(snapshot: DraftSnapshot) -> ConflictError:
     alternatives = [
-        action for action in allowed_actions(snapshot.status, archived=snapshot.archived) if action is not Action.POST
+        action for action in allowed_actions(snapshot.get_status, archived=snapshot.archived) if action is not Action.POST
     ]
     return ConflictError(
         "No platform is connected; nothing was posted.",
         hint=f"Possible now: {', '.join(alternatives)}." if alternatives else "",
-        current_status=snapshot.status,
+        current_status=snapshot.get_status,
         allowed=alternatives,
     )

@@ -7,76 +7,76 @@ from typing import NamedTuple
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from copydesk.desk.ended import keep, settle
-from copydesk.desk.letting_go import let_go
-from copydesk.desk.planning import digest_of
-from copydesk.desk.telling import told
+from copydesk.desk.ended import record_delivery, settle_draft
+from copydesk.desk.letting_go import mark_posting
+from copydesk.desk.planning import text_digest
+from copydesk.desk.telling import describe
 from copydesk.errors import ConflictError, NotFoundError
-from copydesk.model.change import LONGEST_ID
-from copydesk.model.delivery import Delivery, State
+from copydesk.model.change import MAX_ID_LENGTH
+from copydesk.model.delivery import Delivery, DeliveryState
 from copydesk.model.draft import Action, Status
-from copydesk.model.transitions import after
+from copydesk.model.transitions import next_status
 from copydesk.posting import delivery as may
-from copydesk.posting.platform import Trust
+from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.store import changes, deliveries
-from copydesk.store.deliveries import KeptDelivery
-from copydesk.store.delivery_changes import Anew, Happened
+from copydesk.store.deliveries import DeliveryRow
+from copydesk.store.delivery_changes import DeliveryRestart, DeliveryUpdate
 from copydesk.store.ids import new_id
 
-DOUBTFUL = frozenset({State.UNKNOWN, State.NEEDS_USER})
+DOUBTFUL = frozenset({DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER})
 """States in which the post may or may not have arrived."""
-OVER = frozenset({State.FAILED, State.ABANDONED})
+UNSUCCESSFUL = frozenset({DeliveryState.FAILED, DeliveryState.ABANDONED})
 """States in which nothing more is done about a delivery."""
 
 
 class Decision(NamedTuple):
     """A decision of the user about a delivery."""
 
-    what: str
-    possible: frozenset[State]
-    after: Callable[[Delivery], Delivery]
-    anew: bool = False
+    event: str
+    allowed_states: frozenset[DeliveryState]
+    apply: Callable[[Delivery], Delivery]
+    restart: bool = False
     """Send it again, with new idempotency keys."""
-    trust: Trust = Trust()
+    guarantees: DeliveryGuarantees = DeliveryGuarantees()
 
 
-def looked_for(progress: Delivery) -> Delivery:
+def reset_lookup(progress: Delivery) -> Delivery:
     """Return the delivery in UNKNOWN with its lookups reset, so that it is looked up now."""
-    return replace(progress, state=State.UNKNOWN, not_before=None, looks=0)
+    return replace(progress, state=DeliveryState.UNKNOWN, not_before=None, looks=0)
 
 
-def decide(conn: Connection, user_id: str, delivery_id: str, decision: Decision, now: datetime) -> KeptDelivery:
+def apply_decision(conn: Connection, user_id: str, delivery_id: str, decision: Decision, now: datetime) -> DeliveryRow:
     """Store the decision and what follows for the draft; return the delivery.
 
     Raise NotFoundError, and ConflictError if the state does not allow it, the account was removed, or the last request
     may still arrive.
     """
-    row = kept_delivery(conn, user_id, delivery_id)
-    if row.progress.state not in decision.possible:
-        raise ConflictError(f"Nothing was changed. {told(row)}")
-    if decision.anew and row.account_id is None:
+    row = get_delivery(conn, user_id, delivery_id)
+    if row.progress.state not in decision.allowed_states:
+        raise ConflictError(f"Nothing was changed. {describe(row)}")
+    if decision.restart and row.account_id is None:
         raise ConflictError("The account was removed; nothing was sent.", hint="Connect it, and post the draft again.")
     # Sending again while the first request may still arrive could post twice.
-    if decision.anew and may.still_coming(row.progress, decision.trust, now):
+    if decision.restart and may.may_still_arrive(row.progress, decision.guarantees, now):
         raise ConflictError("The last request may arrive yet; nothing was sent.", hint="Look once more in two minutes.")
-    snapshot = changes.one_seen(conn, user_id, row.draft_id, whole=True)
-    if snapshot.status is not Status.POSTING:
-        after(Action.POST, snapshot.status, archived=snapshot.archived)
+    snapshot = changes.load_snapshot(conn, user_id, row.draft_id, include_text=True)
+    if snapshot.get_status is not Status.POSTING:
+        next_status(Action.POST, snapshot.get_status, archived=snapshot.archived)
         # The draft left POSTING when this delivery ended; a decision brings it back.
-        let_go(conn, user_id, snapshot, now)
-    update = Happened(progress=decision.after(row.progress), what=decision.what)
-    if decision.anew:
-        digest = digest_of(snapshot.value("text"))
-        restart = Anew(account_id=row.account_id, seed=new_id(now), digest=digest, due_at=now, anyway=True)
-        update = replace(update, progress=may.sent_again(row.progress, row.intent), anew=restart)
-    keep(conn, user_id, row, update, now)
-    settle(conn, user_id, row.draft_id, now)
-    return kept_delivery(conn, user_id, delivery_id)
+        mark_posting(conn, user_id, snapshot, now)
+    update = DeliveryUpdate(progress=decision.apply(row.progress), event=decision.event)
+    if decision.restart:
+        digest = text_digest(snapshot.value("text"))
+        restart = DeliveryRestart(account_id=row.account_id, seed=new_id(now), digest=digest, due_at=now, anyway=True)
+        update = replace(update, progress=may.restart_delivery(row.progress, row.intent), anew=restart)
+    record_delivery(conn, user_id, row, update, now)
+    settle_draft(conn, user_id, row.draft_id, now)
+    return get_delivery(conn, user_id, delivery_id)
 
 
-def kept_delivery(conn: Connection, user_id: str, delivery_id: str) -> KeptDelivery:
+def get_delivery(conn: Connection, user_id: str, delivery_id: str) -> DeliveryRow:
     """Return one of the user's deliveries. Raise NotFoundError if there is none with this id."""
-    row = deliveries.one(conn, user_id, delivery_id)
+    row = deliveries.get(conn, user_id, delivery_id)
     if row is None:
-        raise NotFoundError(f"There is no delivery {delivery_id[:LONGEST_ID]!r}.", hint="copydesk delivery list")
+        raise NotFoundError(f"There is no delivery {delivery_id[:MAX_ID_LENGTH]!r}.", hint="copydesk delivery list")
     return row

@@ -10,21 +10,21 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from copydesk.desk import Desk
-from copydesk.errors import CopydeskError, SecretsError
+from copydesk.errors import CopydeskError, CredentialsError
 from copydesk.model.run import RunStatus
 from copydesk.model.wire import Struct
-from copydesk.pictures.keep import kept_in
-from copydesk.secrets.places import Where
+from copydesk.pictures.keep import list_stored
+from copydesk.secrets.places import BackendKind
 from copydesk.settings import Settings
 from copydesk.store import pictures
 
-LITTLE_SPACE = 200 * 1024 * 1024
+MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
 
 _ADVICE = {
-    Where.KEYRING: "They cannot be read from here. Unlock it, or start Copydesk in your session.",
-    Where.SEALED: "They cannot be read from here. Set COPYDESK_PASSPHRASE, or call this in a terminal.",
-    Where.PLAIN: "To encrypt them, remove the accounts, set COPYDESK_PASSPHRASE and connect them again.",
+    BackendKind.KEYRING: "They cannot be read from here. Unlock it, or start Copydesk in your session.",
+    BackendKind.ENCRYPTED: "They cannot be read from here. Set COPYDESK_PASSPHRASE, or call this in a terminal.",
+    BackendKind.PLAIN: "To encrypt them, remove the accounts, set COPYDESK_PASSPHRASE and connect them again.",
 }
 
 
@@ -36,7 +36,7 @@ class Verdict(StrEnum):
     ERROR = "error"
 
 
-class Examined(Struct, frozen=True):
+class CheckFinding(Struct, frozen=True):
     """The result of one check."""
 
     what: str
@@ -45,13 +45,13 @@ class Examined(Struct, frozen=True):
     advice: str = ""
 
 
-async def examine(settings: Settings, opened: Callable[[], AbstractAsyncContextManager[Desk]]) -> tuple[Examined, ...]:
+async def examine(settings: Settings, open_desk: Callable[[], AbstractAsyncContextManager[Desk]]) -> tuple[CheckFinding, ...]:
     """Run all checks and return their results in order. A desk that cannot be opened is the last one."""
     findings = [_check_settings(settings), _check_disk(settings.data_home)]
     try:
-        async with opened() as desk:
+        async with open_desk() as desk:
             # In a thread: the check reads the whole database, and the console runs it too.
-            findings.append(await asyncio.to_thread(_database, settings.database_file))
+            findings.append(await asyncio.to_thread(_check_database, settings.database_file))
             findings += [
                 await _check_sources(desk),
                 await _check_runs(desk),
@@ -59,29 +59,29 @@ async def examine(settings: Settings, opened: Callable[[], AbstractAsyncContextM
                 await _check_images(desk),
             ]
     except CopydeskError as error:
-        findings.append(Examined(what="database", verdict=Verdict.ERROR, found=error.message, advice=error.hint))
+        findings.append(CheckFinding(what="database", verdict=Verdict.ERROR, found=error.message, advice=error.hint))
     return tuple(findings)
 
 
-def _check_settings(settings: Settings) -> Examined:
-    file = settings.file
+def _check_settings(settings: Settings) -> CheckFinding:
+    file = settings.settings_file
     message = (
         f"{file}." if file.exists() else f"No settings file: what it would set is at its default. It would be {file}."
     )
-    return Examined(what="settings", verdict=Verdict.OK, found=message)
+    return CheckFinding(what="settings", verdict=Verdict.OK, found=message)
 
 
-def _check_disk(folder: Path) -> Examined:
+def _check_disk(folder: Path) -> CheckFinding:
     # The folder may not exist yet: measure the nearest parent that does.
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     free = shutil.disk_usage(existing).free
     message = f"{free / 2**30:.1f} GiB free for {folder}."
-    if free < LITTLE_SPACE:
-        return Examined(what="disk", verdict=Verdict.WARNING, found=message, advice="Free some space.")
-    return Examined(what="disk", verdict=Verdict.OK, found=message)
+    if free < MIN_FREE_SPACE:
+        return CheckFinding(what="disk", verdict=Verdict.WARNING, found=message, advice="Free some space.")
+    return CheckFinding(what="disk", verdict=Verdict.OK, found=message)
 
 
-def _database(path: Path) -> Examined:
+def _check_database(path: Path) -> CheckFinding:
     # A read-only connection of its own, outside the pool: the check must not create or repair anything.
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
@@ -92,70 +92,70 @@ def _database(path: Path) -> Examined:
         connection.close()
     if result == "ok":
         size = path.stat().st_size / 2**20
-        return Examined(what="database", verdict=Verdict.OK, found=f"{path}, {size:.1f} MiB, whole.")
+        return CheckFinding(what="database", verdict=Verdict.OK, found=f"{path}, {size:.1f} MiB, whole.")
     advice = f"Restore the newest copy: {path.name}.bak-* beside it."
-    return Examined(what="database", verdict=Verdict.ERROR, found=f"{path} is damaged: {result}.", advice=advice)
+    return CheckFinding(what="database", verdict=Verdict.ERROR, found=f"{path} is damaged: {result}.", advice=advice)
 
 
-async def _check_sources(desk: Desk) -> Examined:
+async def _check_sources(desk: Desk) -> CheckFinding:
     sources = await desk.sources.list()
     # The same count as on the sources screen: one failure counts, long before the source is given up.
-    failing = await desk.pipeline.failing()
+    failing = await desk.pipeline.list_failing_sources()
     if not sources:
         advice = "Add one: copydesk source add rss https://example.com/feed"
-        return Examined(what="sources", verdict=Verdict.WARNING, found="There are none.", advice=advice)
+        return CheckFinding(what="sources", verdict=Verdict.WARNING, found="There are none.", advice=advice)
     if failing:
         advice = "`copydesk source show ID` says why."
         message = f"{len(failing)} of {len(sources)} failing: {', '.join(source.name for source in failing[:5])}."
-        return Examined(what="sources", verdict=Verdict.WARNING, found=message, advice=advice)
-    return Examined(what="sources", verdict=Verdict.OK, found=f"{len(sources)}, none failing.")
+        return CheckFinding(what="sources", verdict=Verdict.WARNING, found=message, advice=advice)
+    return CheckFinding(what="sources", verdict=Verdict.OK, found=f"{len(sources)}, none failing.")
 
 
-async def _check_runs(desk: Desk) -> Examined:
-    newest = (await desk.pipeline.runs(limit=1)).items
+async def _check_runs(desk: Desk) -> CheckFinding:
+    newest = (await desk.pipeline.list(limit=1)).items
     if not newest:
-        return Examined(what="pipeline", verdict=Verdict.OK, found="No run yet.", advice="copydesk --run-pipeline")
+        return CheckFinding(what="pipeline", verdict=Verdict.OK, found="No run yet.", advice="copydesk --run-pipeline")
     run = newest[0]
     message = f"The last run {run.status}{f': {run.error}' if run.error else '.'}"
     good = run.status in {RunStatus.SUCCEEDED, RunStatus.RUNNING, RunStatus.QUEUED, RunStatus.CANCELLED}
-    return Examined(what="pipeline", verdict=Verdict.OK if good else Verdict.WARNING, found=message)
+    return CheckFinding(what="pipeline", verdict=Verdict.OK if good else Verdict.WARNING, found=message)
 
 
-async def _check_accounts(desk: Desk) -> tuple[Examined, ...]:
+async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:
     """Check the accounts, and the vault if there are any: without accounts nobody should be asked to unlock it."""
     connected = await desk.accounts.list()
     if not connected:
         advice = "To post, connect one: copydesk account connect bluesky"
-        return (Examined(what="accounts", verdict=Verdict.OK, found="None is connected.", advice=advice),)
+        return (CheckFinding(what="accounts", verdict=Verdict.OK, found="None is connected.", advice=advice),)
     failing = [f"{account.label}: {account.trouble}" for account in connected if account.trouble]
     message = f"{len(failing)} of {len(connected)} cannot be posted to. {' '.join(failing[:5])}"
     all_fine = f"{len(connected)}, none in trouble."
     verdict = Verdict.WARNING if failing else Verdict.OK
-    return Examined(what="accounts", verdict=verdict, found=message if failing else all_fine), await _check_vault(desk)
+    return CheckFinding(what="accounts", verdict=verdict, found=message if failing else all_fine), await _check_vault(desk)
 
 
-async def _check_vault(desk: Desk) -> Examined:
+async def _check_vault(desk: Desk) -> CheckFinding:
     try:
-        vault = await desk.accounts.keys()
-    except SecretsError as error:
-        return Examined(what="keys", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
+        vault = await desk.accounts.vault_status()
+    except CredentialsError as error:
+        return CheckFinding(what="keys", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
     environment = f" The environment gives {', '.join(vault.environment)}." if vault.environment else ""
-    message = f"{'Kept in' if vault.begun else 'None is kept so far. The first goes to'} {vault.says}.{environment}"
-    advice = _ADVICE[vault.where] if vault.begun and (not vault.usable or vault.where is Where.PLAIN) else ""
-    return Examined(what="keys", verdict=Verdict.WARNING if advice else Verdict.OK, found=message, advice=advice)
+    message = f"{'Kept in' if vault.has_credentials else 'None is kept so far. The first goes to'} {vault.description}.{environment}"
+    advice = _ADVICE[vault.backend] if vault.has_credentials and (not vault.usable or vault.backend is BackendKind.PLAIN) else ""
+    return CheckFinding(what="keys", verdict=Verdict.WARNING if advice else Verdict.OK, found=message, advice=advice)
 
 
-async def _check_images(desk: Desk) -> Examined:
+async def _check_images(desk: Desk) -> CheckFinding:
     """Report the stored images, the orphans among them, and a missing Pillow if images are about to be posted."""
-    ctx = desk.ground
-    referenced = await ctx.read(pictures.kept_digests)
-    stored = await asyncio.to_thread(kept_in, desk.settings.pictures_folder)
+    ctx = desk.ctx
+    referenced = await ctx.read(pictures.list_stored_image_digests)
+    stored = await asyncio.to_thread(list_stored, desk.settings.images_folder)
     orphans = [size for digest, size in stored.items() if digest not in referenced]
     message = f"{len(stored)} kept, {sum(stored.values()) / 2**20:.1f} MiB."
     if orphans:
         message += f" No draft has {len(orphans)} of them any more, {sum(orphans) / 2**20:.1f} MiB."
-    if find_spec("PIL") is None and await ctx.read(pictures.any_to_be_posted):
+    if find_spec("PIL") is None and await ctx.read(pictures.has_postable_images):
         message += " Drafts that are to be posted have some, and Pillow, which makes them fit, is not installed."
         advice = "Install it: pip install pillow"
-        return Examined(what="pictures", verdict=Verdict.WARNING, found=message, advice=advice)
-    return Examined(what="pictures", verdict=Verdict.OK, found=message)
+        return CheckFinding(what="pictures", verdict=Verdict.WARNING, found=message, advice=advice)
+    return CheckFinding(what="pictures", verdict=Verdict.OK, found=message)

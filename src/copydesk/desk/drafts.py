@@ -4,42 +4,42 @@ from datetime import UTC, datetime
 from typing import Unpack
 
 from copydesk.desk import cursor as cursors
-from copydesk.desk.creating import Creating
-from copydesk.desk.ground import Ground
-from copydesk.desk.history import History
+from copydesk.desk.creating import DraftCreation
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.history import DraftHistory
 from copydesk.desk.review import Review
-from copydesk.desk.undoing import Undoing
+from copydesk.desk.undoing import UndoRedo
 from copydesk.desk.versions import Versions
-from copydesk.desk.viewing import Viewing
+from copydesk.desk.viewing import Thumbnails
 from copydesk.desk.windows import Windows
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.model.draft import TO_REVIEW, ListedDraft
-from copydesk.model.filters import Counts, Narrowing, checked_filters, checked_limit
+from copydesk.model.filters import DraftCounts, FilterParams, validate_filters, validate_limit
 from copydesk.model.item import Item
 from copydesk.model.page import Page
-from copydesk.model.query import query_of
+from copydesk.model.query import parse_query
 from copydesk.store import changes, counts, items, lists, schedule, search
 
 
-class Drafts(Creating, Review, Undoing, History, Versions, Viewing, Windows):
+class Drafts(DraftCreation, Review, UndoRedo, DraftHistory, Versions, Thumbnails, Windows):
     """The drafts of one desk."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
     async def list(
-        self, *, limit: int = 25, cursor: str | None = None, **narrowed: Unpack[Narrowing]
+        self, *, limit: int = 25, cursor: str | None = None, **params: Unpack[FilterParams]
     ) -> Page[ListedDraft]:
         """Return a page of drafts, newest first.
 
         Raise InvalidError that names every invalid filter, for a limit outside 1 to 100, and for a cursor of another
         list.
         """
-        filters, limit = checked_filters(narrowed), checked_limit(limit)
-        scope = ("drafts", self._ground.user_id, filters)
-        before = cursors.read(cursor, *scope) if cursor is not None else None
-        rows, more = await self._ground.read(lists.page, filters, limit=limit, before=before)
-        return Page(items=rows, next_cursor=cursors.write(rows[-1].id, *scope) if more else None)
+        filters, limit = validate_filters(params), validate_limit(limit)
+        scope = ("drafts", self._ctx.user_id, filters)
+        before = cursors.decode(cursor, *scope) if cursor is not None else None
+        rows, more = await self._ctx.read(lists.list_page, filters, limit=limit, before=before)
+        return Page(items=rows, next_cursor=cursors.encode(rows[-1].id, *scope) if more else None)
 
     async def search(
         self,
@@ -48,35 +48,35 @@ class Drafts(Creating, Review, Undoing, History, Versions, Viewing, Windows):
         half_typed: bool = False,
         limit: int = 25,
         cursor: str | None = None,
-        **narrowed: Unpack[Narrowing],
+        **params: Unpack[FilterParams],
     ) -> Page[ListedDraft]:
         """Return a page of drafts with the words of `query` in text, item title, tags or source name, newest first.
 
         The query syntax is described in `copydesk.model.query`; with `half_typed` the last word may be a prefix. Raise
         InvalidError for a query without a word, and as `list` does.
         """
-        parsed, filters, limit = query_of(query, half_typed=half_typed), checked_filters(narrowed), checked_limit(limit)
-        scope = ("search", self._ground.user_id, parsed, filters)
-        before = cursors.read(cursor, *scope) if cursor is not None else None
+        parsed, filters, limit = parse_query(query, incomplete=half_typed), validate_filters(params), validate_limit(limit)
+        scope = ("search", self._ctx.user_id, parsed, filters)
+        before = cursors.decode(cursor, *scope) if cursor is not None else None
         # One more row than the page holds tells whether there is a next page.
-        hits = await self._ground.read(search.find, parsed, filters, limit=limit + 1, before=before)
-        next_cursor = cursors.write(hits[limit - 1].place, *scope) if len(hits) > limit else None
+        hits = await self._ctx.read(search.find, parsed, filters, limit=limit + 1, before=before)
+        next_cursor = cursors.encode(hits[limit - 1].position, *scope) if len(hits) > limit else None
         return Page(items=tuple(hit.draft for hit in hits[:limit]), next_cursor=next_cursor)
 
-    async def time(self, text: str, *, field: str) -> datetime:
+    async def parse_time(self, text: str, *, field: str) -> datetime:
         """Parse a time for a filter, in the user's time zone: ISO 8601, a date, or a phrase such as "fri 9".
 
         A date alone is its start. Raise InvalidError naming `field` for anything else.
         """
-        from copydesk.scheduling.times import time_read  # noqa: PLC0415 - only the command line needs it
+        from copydesk.scheduling.times import parse_time  # noqa: PLC0415 - only the command line needs it
         from copydesk.scheduling.zones import instant_of_wall  # noqa: PLC0415
 
-        zone = await self._ground.read(schedule.zone)
+        zone = await self._ctx.read(schedule.get_time_zone)
         try:
             parsed = datetime.fromisoformat(text.strip())
         except ValueError:
             # Not ISO 8601: parse it as a phrase.
-            return time_read(text, zone, self._ground.clock(), field=field).at
+            return parse_time(text, zone, self._ctx.clock(), field=field).at
         try:
             return instant_of_wall(parsed, zone) if parsed.tzinfo is None else parsed.astimezone(UTC)
         except OverflowError:
@@ -84,26 +84,26 @@ class Drafts(Creating, Review, Undoing, History, Versions, Viewing, Windows):
 
     async def queue(self, limit: int = 100) -> tuple[ListedDraft, ...]:
         """Return the drafts waiting for review, best first."""
-        return await self._ground.read(lists.best, TO_REVIEW, limit)
+        return await self._ctx.read(lists.list_best, TO_REVIEW, limit)
 
     async def count_to_review(self) -> int:
         """Return the number of drafts waiting for review."""
-        return (await self.counts()).among(TO_REVIEW)
+        return (await self.counts()).total_in(TO_REVIEW)
 
-    async def counts(self) -> Counts:
+    async def counts(self) -> DraftCounts:
         """Return the number of drafts in each status, and of archived ones."""
-        return await self._ground.read(counts.by_status)
+        return await self._ctx.read(counts.count_by_status)
 
     async def get(self, draft_id: str) -> ListedDraft:
         """Return one draft. Raise NotFoundError if the user has none with this id."""
-        draft = await self._ground.read(lists.one, draft_id)
+        draft = await self._ctx.read(lists.get, draft_id)
         if draft is None:
-            raise changes.no_draft(draft_id)
+            raise changes.draft_not_found(draft_id)
         return draft
 
     async def item(self, item_id: str) -> Item:
         """Return the source item of a draft. Raise NotFoundError if the user has none with this id."""
-        item = await self._ground.read(items.one, item_id)
+        item = await self._ctx.read(items.get, item_id)
         if item is None:
             raise NotFoundError(f"There is no item {item_id!r}.")
         return item

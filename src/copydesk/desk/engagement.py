@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection
 
 from copydesk.desk import trends
-from copydesk.desk.ground import Ground
+from copydesk.desk.ground import DeskContext
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.model.engagement import (
     EngagementRecord,
@@ -19,67 +19,67 @@ from copydesk.model.engagement import (
     PlatformEngagement,
     RecordEngagement,
     TopPost,
-    checked_record,
-    recorded,
+    validate_record,
+    update_record,
 )
-from copydesk.model.trend import KindSum, LivePost, Span, Step, WeekHour
+from copydesk.model.trend import FormatSummary, LivePost, PeriodSummary, Interval, HourSummary
 from copydesk.store import engagement, live, schedule
-from copydesk.store.engagement import Total
+from copydesk.store.engagement import EngagementTotal
 from copydesk.store.ids import new_id
 
-MOST_TOP = 50
+MAX_TOP_POSTS = 50
 
 
 class Engagements:
     """The engagement records of one desk."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ctx = ground
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
-    async def record(self, given: RecordEngagement | Mapping[str, object]) -> EngagementRecord:
+    async def record(self, values: RecordEngagement | Mapping[str, object]) -> EngagementRecord:
         """Create or update the record of a draft on a platform; fields that are not given keep their values.
 
         Metrics, or a post id, without a status set the record to posted; the draft itself does not change. Raise
         InvalidError that names every invalid field, NotFoundError if the user has no draft with this id.
         """
-        request = checked_record(given)
+        request = validate_record(values)
         return await self._ctx.write(_save_record, request, self._ctx.clock())
 
     async def summary(self, top: int = 10) -> EngagementSummary:
         """Return totals over all posts and the `top` best ones. Raise InvalidError for a `top` outside 1 to 50."""
-        if type(top) is not int or not 1 <= top <= MOST_TOP:
-            raise InvalidError(FieldError("top", f"takes a whole number of 1 to {MOST_TOP}"))
+        if type(top) is not int or not 1 <= top <= MAX_TOP_POSTS:
+            raise InvalidError(FieldError("top", f"takes a whole number of 1 to {MAX_TOP_POSTS}"))
         totals, best = await self._ctx.read(_load_summary, top)
-        return summed_up(totals, best)
+        return summarize(totals, best)
 
-    async def since(self, days: int) -> datetime:
+    async def period_start(self, days: int) -> datetime:
         """Return the start (UTC) of the last `days` days in the user's time zone; today is the last of them."""
-        zone = await self._ctx.read(schedule.zone)
+        zone = await self._ctx.read(schedule.get_time_zone)
         # From the local date, not in hours: a day with a clock change has 23 or 25.
         first = self._ctx.clock().astimezone(zone).date() - timedelta(days=days - 1)
         return datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(UTC)
 
-    async def by_kind(self, since: datetime | None = None) -> tuple[KindSum, ...]:
+    async def by_platform_and_format(self, since: datetime | None = None) -> tuple[FormatSummary, ...]:
         """Return sums of the posts published since then, or of all, by platform and format."""
-        return await self._ctx.read(live.kinds, since)
+        return await self._ctx.read(live.sum_by_kind, since)
 
-    async def over_time(self, since: datetime | None = None, step: Step = Step.DAY) -> tuple[Span, ...]:
+    async def over_time(self, since: datetime | None = None, step: Interval = Interval.DAY) -> tuple[PeriodSummary, ...]:
         """Return sums per step (day, week, …) since then, or over all dated posts, including empty spans."""
         zone, quarters = await self._ctx.read(_load_quarters, since)
         first = since.astimezone(zone).date() if since else None
-        return trends.over_time(quarters, zone, first, self._ctx.clock().astimezone(zone).date(), step)
+        return trends.metrics_by_span(quarters, zone, first, self._ctx.clock().astimezone(zone).date(), step)
 
-    async def by_hour(self, since: datetime | None = None) -> tuple[WeekHour, ...]:
+    async def by_hour(self, since: datetime | None = None) -> tuple[HourSummary, ...]:
         """Return sums of the same posts by hour of the week; hours without posts are left out."""
         zone, quarters = await self._ctx.read(_load_quarters, since)
-        return trends.by_hour(quarters, zone)
+        return trends.metrics_by_hour(quarters, zone)
 
-    async def posts(self, since: datetime | None = None, limit: int = MOST_TOP) -> tuple[LivePost, ...]:
+    async def posts(self, since: datetime | None = None, limit: int = MAX_TOP_POSTS) -> tuple[LivePost, ...]:
         """Return the posts published since then, or all, best first; posts without metrics come last."""
-        return await self._ctx.read(live.posts, since, limit)
+        return await self._ctx.read(live.list_posts, since, limit)
 
 
-def summed_up(totals: Iterable[Total], top: tuple[TopPost, ...]) -> EngagementSummary:
+def summarize(totals: Iterable[EngagementTotal], top: tuple[TopPost, ...]) -> EngagementSummary:
     """Build the summary from the sums, one for each platform and format."""
     with_posts = [total for total in totals if total.posts]
     return EngagementSummary(
@@ -100,7 +100,7 @@ def summed_up(totals: Iterable[Total], top: tuple[TopPost, ...]) -> EngagementSu
     )
 
 
-def _group_by(totals: list[Total], name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
+def _group_by(totals: list[EngagementTotal], name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield each platform or format with its metrics, the one with the most posts first."""
     # groupby merges neighbours only, so sort by the same key first.
     groups = [
@@ -112,36 +112,36 @@ def _group_by(totals: list[Total], name: str) -> Iterator[tuple[Any, dict[str, A
         yield key, {"count": posts, "avg_engagement_rate": _mean_rate(group_totals), "rated": rated}
 
 
-def _sum(totals: Iterable[Total], name: str) -> int:
+def _sum(totals: Iterable[EngagementTotal], name: str) -> int:
     return sum(getattr(total, name) for total in totals)
 
 
-def _mean_rate(totals: list[Total]) -> float:
+def _mean_rate(totals: list[EngagementTotal]) -> float:
     """Return the engagement rate of all posts that have one, weighted by impressions."""
     impressions = _sum(totals, "rated_impressions")
     return _sum(totals, "rated_interactions") / impressions if impressions else 0.0
 
 
-def _load_summary(conn: Connection, user_id: str, top: int) -> tuple[tuple[Total, ...], tuple[TopPost, ...]]:
-    return engagement.totals(conn, user_id), engagement.top(conn, user_id, top)
+def _load_summary(conn: Connection, user_id: str, top: int) -> tuple[tuple[EngagementTotal, ...], tuple[TopPost, ...]]:
+    return engagement.list_totals(conn, user_id), engagement.list_top(conn, user_id, top)
 
 
-def _load_quarters(conn: Connection, user_id: str, since: datetime | None) -> tuple[ZoneInfo, tuple[live.Quarter, ...]]:
-    return schedule.zone(conn, user_id), live.quarters(conn, user_id, since)
+def _load_quarters(conn: Connection, user_id: str, since: datetime | None) -> tuple[ZoneInfo, tuple[live.QuarterHour, ...]]:
+    return schedule.get_time_zone(conn, user_id), live.sum_by_quarter_hour(conn, user_id, since)
 
 
 def _save_record(conn: Connection, user_id: str, request: RecordEngagement, now: datetime) -> EngagementRecord:
-    draft_format = engagement.format_of(conn, user_id, request.draft_id)
+    draft_format = engagement.get_draft_format(conn, user_id, request.draft_id)
     if draft_format is None:
         raise NotFoundError(f"There is no draft {request.draft_id!r}.", hint="`copydesk draft list` shows them all.")
-    existing = _select_record(engagement.matching(conn, user_id, request))
-    record = recorded(request, existing, now, new_id=existing.id if existing else new_id(now))
+    existing = _select_record(engagement.find_records(conn, user_id, request))
+    record = update_record(request, existing, now, new_id=existing.id if existing else new_id(now))
     if existing is None:
-        engagement.add(conn, user_id, record, draft_format)
+        engagement.add_record(conn, user_id, record, draft_format)
     else:
-        engagement.change(conn, user_id, record)
-    if request.figures:
-        engagement.read(conn, user_id, record.id, request.figures, now, by_hand=True)
+        engagement.update_record(conn, user_id, record)
+    if request.metrics:
+        engagement.add_reading(conn, user_id, record.id, request.metrics, now, by_hand=True)
     return record
 
 

@@ -9,39 +9,39 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from copydesk.desk.ground import Ground
-from copydesk.desk.process import is_alive, me
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.process import is_alive, current_owner
 from copydesk.errors import StoreError
 from copydesk.model.wire import Struct
 from copydesk.store import generation
-from copydesk.store.generation import Claim, Waiting
+from copydesk.store.generation import GenerationClaim, PendingGeneration
 from copydesk.store.ids import new_id
-from copydesk.store.parts import in_parts
+from copydesk.store.parts import chunked
 
 if TYPE_CHECKING:
-    from copydesk.drafting.subject import Known
+    from copydesk.drafting.subject import TrigramCache
 
-MARGIN = timedelta(seconds=60)
+LEASE_MARGIN = timedelta(seconds=60)
 """How much longer a claim is valid than its work may take."""
-LOOK = 0.2
+POLL_INTERVAL = 0.2
 """Seconds between polls for texts that another process is writing."""
 
 
-class Commission(Struct, frozen=True):
+class GenerationJob(Struct, frozen=True):
     """The texts of one item, written by one process so that their page is fetched once."""
 
-    claim: Claim
-    texts: tuple[Waiting, ...]
+    claim: GenerationClaim
+    texts: tuple[PendingGeneration, ...]
 
 
 class Generation:
     """The writer of requested texts."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ctx = ground
-        self._slots = asyncio.Semaphore(ground.settings.generation.at_once)
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+        self._slots = asyncio.Semaphore(ctx.settings.generation.at_once)
 
-    async def work_off(self, draft_ids: Sequence[str] | None = None) -> int:
+    async def drain(self, draft_ids: Sequence[str] | None = None) -> int:
         """Write every waiting text that no live process holds, or only those of `draft_ids`.
 
         Return how many came to an end, written or failed; a failed draft has the reason. Raise StoreError; texts
@@ -50,19 +50,19 @@ class Generation:
         if draft_ids is None:
             return await self._run_workers(None)
         # Every claim scans all texts it may take: chunks keep that from growing quadratically.
-        return sum([await self._run_workers(chunk) for chunk in in_parts(draft_ids)])
+        return sum([await self._run_workers(chunk) for chunk in chunked(draft_ids)])
 
     async def finish(self, draft_ids: Sequence[str]) -> None:
         """Write these texts, and wait for those that another process is writing."""
-        await self.work_off(draft_ids)
+        await self.drain(draft_ids)
         # Poll only for what is left: after the first pass that is usually little.
-        while unfinished := [text.draft_id for text in await self._ctx.read(generation.waiting, draft_ids)]:
+        while unfinished := [text.draft_id for text in await self._ctx.read(generation.list_pending, draft_ids)]:
             draft_ids = unfinished
-            await asyncio.sleep(LOOK)
-            await self.work_off(draft_ids)
+            await asyncio.sleep(POLL_INTERVAL)
+            await self.drain(draft_ids)
 
     async def _run_workers(self, draft_ids: Sequence[str] | None) -> int:
-        cache: Known = {}
+        cache: TrigramCache = {}
         try:
             async with asyncio.TaskGroup() as group:
                 slots = range(self._ctx.settings.generation.at_once)
@@ -72,7 +72,7 @@ class Generation:
             raise group_error.exceptions[0] from group_error
         return sum(worker.result() for worker in workers)
 
-    async def _run_worker(self, draft_ids: Sequence[str] | None, cache: "Known") -> int:
+    async def _run_worker(self, draft_ids: Sequence[str] | None, cache: "TrigramCache") -> int:
         completed = 0
         while True:
             async with self._slots:
@@ -81,44 +81,44 @@ class Generation:
                     return completed
                 completed += await self._run_job(job, cache)
 
-    async def _claim_next(self, draft_ids: Sequence[str] | None) -> Commission | None:
+    async def _claim_next(self, draft_ids: Sequence[str] | None) -> GenerationJob | None:
         """Claim the texts of the first free item, or return None if there is none."""
-        waiting = await self._ctx.read(generation.waiting, draft_ids)
-        by_item: dict[str, list[Waiting]] = {}
+        waiting = await self._ctx.read(generation.list_pending, draft_ids)
+        by_item: dict[str, list[PendingGeneration]] = {}
         for text in filter(self._is_claimable, waiting):
             by_item.setdefault(text.item_id, []).append(text)
         for texts in by_item.values():
             claim = self._new_claim(len(texts))
             async with self._released_on_error(claim):
                 # If cancelled here, the claim may be committed all the same.
-                claimed = await self._ctx.write(generation.claim, texts, claim)
+                claimed = await self._ctx.write(generation.claim_pending, texts, claim)
             if claimed:
-                return Commission(claim=claim, texts=claimed)
+                return GenerationJob(claim=claim, texts=claimed)
         return None
 
-    def _new_claim(self, text_count: int) -> Claim:
+    def _new_claim(self, text_count: int) -> GenerationClaim:
         now = self._ctx.clock()
         max_duration = timedelta(seconds=self._ctx.settings.generation.deadline * (1 + text_count))
-        return Claim(id=new_id(now), owner=me(), lease_until=now + max_duration + MARGIN)
+        return GenerationClaim(id=new_id(now), owner=current_owner(), lease_until=now + max_duration + LEASE_MARGIN)
 
-    def _is_claimable(self, text: Waiting) -> bool:
+    def _is_claimable(self, text: PendingGeneration) -> bool:
         """Return True if nobody works on the text: its owner is dead, or its lease has expired."""
         if text.owner is None or text.lease_until is None:
             return True
         return is_alive(text.owner) is False or text.lease_until < self._ctx.clock()
 
-    async def _run_job(self, job: Commission, cache: "Known") -> int:
-        from copydesk.desk.composing import compose  # noqa: PLC0415 - brings in the writers
+    async def _run_job(self, job: GenerationJob, cache: "TrigramCache") -> int:
+        from copydesk.desk.composing import run_job  # noqa: PLC0415 - brings in the writers
 
         async with self._released_on_error(job.claim):
-            return await compose(self._ctx, job, cache)
+            return await run_job(self._ctx, job, cache)
 
     @asynccontextmanager
-    async def _released_on_error(self, claim: Claim) -> AsyncIterator[None]:
+    async def _released_on_error(self, claim: GenerationClaim) -> AsyncIterator[None]:
         """Release the claim on failure: this process is alive, so nobody else would take it over."""
         try:
             yield
         except BaseException:
             with suppress(StoreError):  # the lease expires by itself
-                await self._ctx.write(generation.release, claim.id)
+                await self._ctx.write(generation.release_claim, claim.id)
             raise

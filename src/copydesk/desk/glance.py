@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from copydesk.model.draft import TO_REVIEW, ListedDraft
-from copydesk.store.glance import glance as _glance
+from copydesk.store.glance import load_first_page as _glance
 
 
-def glance(database: Path, limit: int) -> tuple[ListedDraft, ...]:
+def load_first_page(database: Path, limit: int) -> tuple[ListedDraft, ...]:
     """Return what `Drafts.queue` would, or nothing if the database cannot be read directly."""
     return _glance(database, TO_REVIEW, limit)

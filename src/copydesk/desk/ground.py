@@ -12,11 +12,11 @@ from sqlalchemy import Connection
 from copydesk import __version__
 from copydesk.desk.platforms import Platforms
 from copydesk.errors import CopydeskError, InvalidError
-from copydesk.model.account import ConnectedAccount, named
+from copydesk.model.account import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
 from copydesk.settings import Settings
 from copydesk.store import sources as kept_sources
-from copydesk.store.engine import Engines
+from copydesk.store.engine import Database
 from copydesk.store.users import User
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from copydesk.ingest.fetch import Fetcher
     from copydesk.ingest.visit import Credentials
     from copydesk.posting.platform import Platform
-    from copydesk.secrets.vault import Ask, Vault
+    from copydesk.secrets.vault import AskPassphrase, Vault
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,28 +39,28 @@ def utc_now() -> datetime:
     return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
 
-class Ground:
+class DeskContext:
     """The settings, database, user, clock and network access of one open desk."""
 
     def __init__(
         self,
         settings: Settings,
-        engines: Engines,
+        database: Database,
         user: User,
         *,
         clock: Clock = utc_now,
         transport: "httpx.AsyncBaseTransport | None" = None,
         platforms: "Mapping[str, Platform] | None" = None,
-        ask: "Ask | None" = None,
+        ask_passphrase: "AskPassphrase | None" = None,
     ) -> None:
         self.settings = settings
-        self.engines = engines
+        self.database = database
         self.user = user
         self.clock = clock
         self.transport = transport
-        self.ask = ask
+        self.ask_passphrase = ask_passphrase
         """Asks the user for the vault's passphrase; None if nobody can be asked."""
-        self.attended = False
+        self.is_interactive = False
         """A user works at the desk in this process: background work yields to key handling."""
         self.platforms = Platforms(self, platforms or {})
         self._random = random.Random()  # noqa: S311 - jitter, not cryptography
@@ -72,36 +72,36 @@ class Ground:
 
     async def read(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work(connection, user_id, ...)` in a read transaction and return its result."""
-        return await self.engines.read(work, self.user_id, *args, **kwargs)
+        return await self.database.read(work, self.user_id, *args, **kwargs)
 
     async def write(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work(connection, user_id, ...)` in one write transaction; see `Database.write`."""
-        return await self.engines.write(work, self.user_id, *args, **kwargs)
+        return await self.database.write(work, self.user_id, *args, **kwargs)
 
-    async def write_through(
+    async def write_durable(
         self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """As `write`, and flushed to disk when this returns."""
-        return await self.engines.write_through(work, self.user_id, *args, **kwargs)
+        return await self.database.write_durable(work, self.user_id, *args, **kwargs)
 
-    async def write_each(self, work: Callable[[Connection, str, A], T], every: Sequence[A]) -> list[T | CopydeskError]:
+    async def write_batch(self, work: Callable[[Connection, str, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
         """Run `work` for each element as an atomic unit; return results, with errors in place of failed ones."""
 
         def run_for_user(connection: Connection, item: A) -> T:
             return work(connection, self.user_id, item)
 
-        return await self.engines.write_each(run_for_user, every)
+        return await self.database.write_batch(run_for_user, items)
 
     def platform(self, name: str) -> "Platform":
         """Return the platform of this name. Raise InvalidError if there is none."""
-        return self.platforms.of(name)
+        return self.platforms.get(name)
 
-    def meant(
+    def resolve_accounts(
         self, connected: Sequence[ConnectedAccount], names: Sequence[str], format: Format
     ) -> tuple[ConnectedAccount, ...]:
         """Return the accounts that `names` refer to; without names, all that accept drafts of this format."""
         if names:
-            return named(connected, names)
+            return select_accounts(connected, names)
         return tuple(account for account in connected if self._accepts(account, format))
 
     def _accepts(self, account: ConnectedAccount, format: Format) -> bool:
@@ -113,9 +113,9 @@ class Ground:
     @cached_property
     def vault(self) -> "Vault":
         """The vault that stores the accounts' credentials, opened on first use."""
-        from copydesk.desk.keys import vault_of  # noqa: PLC0415 - only posting needs the keyring
+        from copydesk.desk.keys import create_vault  # noqa: PLC0415 - only posting needs the keyring
 
-        return vault_of(self.settings, self.ask)
+        return create_vault(self.settings, self.ask_passphrase)
 
     def jitter(self) -> float:
         """Return a random number from -1 to 1; it keeps many desks from fetching one host at the same time."""
@@ -136,11 +136,11 @@ class Ground:
     @asynccontextmanager
     async def network(self) -> AsyncIterator["Fetcher"]:
         """Open the guarded HTTP client. Hosts in cooldown are loaded before and saved after."""
-        from copydesk.ingest.fetch import Fetcher, Limits  # noqa: PLC0415 - httpx doubles the import time
+        from copydesk.ingest.fetch import Fetcher, FetchLimits  # noqa: PLC0415 - httpx doubles the import time
 
         options = self.settings.network
         contact = f" (+{options.contact})" if options.contact else ""
-        limits = Limits(
+        limits = FetchLimits(
             timeout=options.timeout,
             max_body=options.max_body,
             concurrency=options.concurrency,
@@ -149,7 +149,7 @@ class Ground:
         )
         async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:
             # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.
-            fetcher.cooldowns.update(await self.read(kept_sources.cooldowns, self.clock()))
+            fetcher.cooldowns.update(await self.read(kept_sources.list_cooldowns, self.clock()))
             before = dict(fetcher.cooldowns)
             try:
                 yield fetcher

@@ -5,31 +5,31 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from copydesk.desk.ground import Ground
+from copydesk.desk.ground import DeskContext
 from copydesk.model.draft import Action
 from copydesk.model.history import DraftEvent
 from copydesk.store import changes, events
 
 
-class History:
+class DraftHistory:
     """Event queries of `Drafts`."""
 
-    _ground: Ground
+    _ctx: DeskContext
 
     async def history(self, draft_id: str) -> tuple[DraftEvent, ...]:
         """Return every event of a draft in order. Raise NotFoundError if the user has none with this id."""
-        return await self._ground.read(_load_history, draft_id)
+        return await self._ctx.read(_load_history, draft_id)
 
-    async def reasons(self, limit: int = 9) -> tuple[str, ...]:
+    async def rejection_reasons(self, limit: int = 9) -> tuple[str, ...]:
         """Return the distinct feedback texts of the latest rejections, newest first, at most `limit`."""
-        return await self._ground.read(events.feedback, Action.REJECT.value, limit)
+        return await self._ctx.read(events.list_feedback, Action.REJECT.value, limit)
 
 
 def _load_history(conn: Connection, user_id: str, draft_id: str) -> tuple[DraftEvent, ...]:
     # Raises NotFoundError; a draft without events would look the same as none.
-    changes.one_seen(conn, user_id, draft_id)
-    rows = events.of_draft(conn, user_id, draft_id)
-    versions, undone_rids = {event.rid: event.version for event in rows}, events.taken_back(rows)
+    changes.load_snapshot(conn, user_id, draft_id)
+    rows = events.list_by_draft(conn, user_id, draft_id)
+    versions, undone_rids = {event.rid: event.version for event in rows}, events.reverted_rids(rows)
     return tuple(
         DraftEvent(
             draft_id=draft_id,
@@ -50,4 +50,4 @@ def _load_history(conn: Connection, user_id: str, draft_id: str) -> tuple[DraftE
 
 
 def _decode_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: changes.value_of(name, raw) for name, raw in columns.items()}
+    return {name: changes.from_column_value(name, raw) for name, raw in columns.items()}

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
-from copydesk.desk.ground import Ground
-from copydesk.desk.left_behind import after_reading, keep_reading, outcome_of, with_cursor
-from copydesk.desk.report import Report
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.left_behind import fetch_outcome, store_fetch, build_outcome, with_cursor
+from copydesk.desk.report import RunProgress
 from copydesk.errors import CopydeskError, FetchError, StoreError, UnreachableError
 from copydesk.ingest import decide
 from copydesk.model.run import RunRequest
@@ -27,33 +27,33 @@ from copydesk.store.sources import StoredSource
 
 if TYPE_CHECKING:
     from copydesk.ingest.fetch import Fetcher
-    from copydesk.ingest.visit import Reading
+    from copydesk.ingest.visit import FetchResult
 
 log = logging.getLogger(__name__)
-MOST_WAITING = 16
+MAX_QUEUED_WRITES = 16
 """Sources queued for the database thread at once: any other write waits for all of them."""
-NOTED = 1.0
+FLUSH_INTERVAL = 1.0
 """Seconds between saves of fetches that found nothing new."""
 
 
-async def ingest(ground: Ground, request: RunRequest, report: Report) -> Set[str]:
+async def fetch_sources(ctx: DeskContext, request: RunRequest, progress: RunProgress) -> Set[str]:
     """Fetch every enabled source, or those of the request, and store the new items; return their ids.
 
     Raise a FetchError if every single source failed.
     """
-    sources_to_fetch = await ground.read(sources.to_fetch, request.source_ids)
-    now = ground.clock()
-    due = [source for source in sources_to_fetch if decide.may_fetch(source.state, now, by_hand=not request.due)]
-    report.expect(len(due))
+    sources_to_fetch = await ctx.read(sources.list_to_fetch, request.source_ids)
+    now = ctx.clock()
+    due = [source for source in sources_to_fetch if decide.may_fetch(source.state, now, manual=not request.due)]
+    progress.set_total(len(due))
     if not due:
         return frozenset()
-    async with ground.network() as http:
-        stage = _FetchStage(ground, http, report)
-        flusher = asyncio.create_task(stage.note_now_and_then())
+    async with ctx.network() as http:
+        stage = _FetchStage(ctx, http, progress)
+        flusher = asyncio.create_task(stage.flush_periodically())
         try:
             async with asyncio.TaskGroup() as group:
                 for source in due:
-                    group.create_task(stage.visit(source))
+                    group.create_task(stage.fetch(source))
         except ExceptionGroup as group_error:
             # Only StoreErrors get here, and callers expect a plain one; the first is as good as all.
             raise group_error.exceptions[0] from group_error
@@ -62,54 +62,54 @@ async def ingest(ground: Ground, request: RunRequest, report: Report) -> Set[str
             with suppress(asyncio.CancelledError):
                 await flusher
             # Also when cancelled: what was fetched is saved.
-            await stage.note_quiet()
-    await stage.conclude()
-    return stage.new
+            await stage.flush_unchanged()
+    await stage.finish()
+    return stage.new_item_ids
 
 
 class _FetchStage:
     """One fetch stage: the HTTP client, the progress and the outcomes so far."""
 
-    def __init__(self, ctx: Ground, http: "Fetcher", progress: Report) -> None:
+    def __init__(self, ctx: DeskContext, http: "Fetcher", progress: RunProgress) -> None:
         self._ctx = ctx
         self._http = http
         self._progress = progress
-        self._unchanged: list[tuple[StoredSource, Reading]] = []
+        self._unchanged: list[tuple[StoredSource, FetchResult]] = []
         """Sources without new items whose fetch is not saved yet."""
         self._failed: list[tuple[StoredSource, FetchError]] = []
         self._reached: list[StoredSource] = []
         # A full queue keeps the database thread busy. With a user at the console queue one at a time, so that key
         # presses do not wait.
-        self._write_slots = asyncio.Semaphore(1 if ctx.attended else MOST_WAITING)
-        self.new: set[str] = set()
+        self._write_slots = asyncio.Semaphore(1 if ctx.is_interactive else MAX_QUEUED_WRITES)
+        self.new_item_ids: set[str] = set()
         """Ids of the new items."""
 
-    async def visit(self, stored: StoredSource) -> None:
+    async def fetch(self, stored: StoredSource) -> None:
         """Fetch one source and store its items, or its failure."""
         try:
-            result = await read(self._ctx, self._http, stored.spec, stored.state)
-            if result.failure is not None and not result.entries:
+            result = await fetch_source(self._ctx, self._http, stored.spec, stored.state)
+            if result.error is not None and not result.entries:
                 # Keep the cursor of pages already read: requests to paid APIs must not be repeated.
                 stored = with_cursor(stored, result)
-                raise result.failure
+                raise result.error
             if result.unchanged:
                 self._unchanged.append((stored, result))
             else:
-                with as_its_failure(stored.spec):
+                with unexpected_as_fetch_error(stored.spec):
                     await self._store(stored, result)
         except FetchError as error:
             await self._save_failure(stored, error)
         else:
             self._reached.append(stored)
-            self._progress.add(sources_fetched=1, sources_unchanged=int(result.unchanged))
-        self._progress.step(stored.source.name)
+            self._progress.increment(sources_fetched=1, sources_unchanged=int(result.unchanged))
+        self._progress.advance(stored.source.name)
 
-    async def _store(self, stored: StoredSource, result: "Reading") -> None:
+    async def _store(self, stored: StoredSource, result: "FetchResult") -> None:
         """Store a source's items in one transaction."""
         async with self._write_slots:
-            fresh = await self._ctx.write(keep_reading, self._ctx, stored, result, self._ctx.clock())
-        self._progress.add(items_ingested=len(fresh), items_new=len(fresh))
-        self.new.update(item.id for item in fresh)
+            fresh = await self._ctx.write(store_fetch, self._ctx, stored, result, self._ctx.clock())
+        self._progress.increment(items_ingested=len(fresh), items_new=len(fresh))
+        self.new_item_ids.update(item.id for item in fresh)
 
     async def _save_failure(self, stored: StoredSource, error: FetchError) -> None:
         """Save the failure and the hosts' cooldowns immediately, so that a kill does not forget them."""
@@ -118,20 +118,20 @@ class _FetchStage:
         cooldowns = dict(self._http.cooldowns)  # other fetches change it while this one is saved
 
         def save(conn: Connection, user_id: str) -> None:
-            sources.save_outcomes(conn, user_id, [outcome_of(conn, user_id, stored, state, now)])
+            sources.save_fetch_outcomes(conn, user_id, [build_outcome(conn, user_id, stored, state, now)])
             sources.save_cooldowns(conn, user_id, cooldowns, now)
 
         await ctx.write(save)
         self._failed.append((stored, error))
-        self._progress.add(sources_failed=1)
+        self._progress.increment(sources_failed=1)
 
-    async def note_now_and_then(self) -> None:
+    async def flush_periodically(self) -> None:
         """Save unchanged sources once per interval until cancelled."""
         while True:
-            await asyncio.sleep(NOTED)
-            await self.note_quiet()
+            await asyncio.sleep(FLUSH_INTERVAL)
+            await self.flush_unchanged()
 
-    async def note_quiet(self) -> None:
+    async def flush_unchanged(self) -> None:
         """Save the unchanged sources in one transaction."""
         unchanged, self._unchanged = self._unchanged, []
         if not unchanged:
@@ -139,12 +139,12 @@ class _FetchStage:
         now = self._ctx.clock()
 
         def save(conn: Connection, user_id: str) -> None:
-            outcomes = [after_reading(conn, user_id, *fetch, [], now, self._ctx.jitter()) for fetch in unchanged]
-            sources.save_outcomes(conn, user_id, outcomes)
+            outcomes = [fetch_outcome(conn, user_id, *fetch, [], now, self._ctx.jitter()) for fetch in unchanged]
+            sources.save_fetch_outcomes(conn, user_id, outcomes)
 
         await self._ctx.write(save)
 
-    async def conclude(self) -> None:
+    async def finish(self) -> None:
         """Undo failures caused by this machine being offline; raise if every source failed."""
         offline = self._is_offline()
         if offline:
@@ -160,8 +160,8 @@ class _FetchStage:
         ]
 
         def save(conn: Connection, user_id: str) -> None:
-            outcomes = [outcome_of(conn, user_id, stored, state, now) for stored, state in states]
-            sources.save_outcomes(conn, user_id, outcomes)
+            outcomes = [build_outcome(conn, user_id, stored, state, now) for stored, state in states]
+            sources.save_fetch_outcomes(conn, user_id, outcomes)
 
         await ctx.write(save)
 
@@ -172,19 +172,19 @@ class _FetchStage:
     def _is_offline(self) -> bool:
         """Return True if this machine has no network, as opposed to its sources being down."""
         failed = [(_host(stored), error) for stored, error in self._failed]
-        return decide.offline([*failed, *((_host(stored), None) for stored in self._reached)])
+        return decide.is_offline([*failed, *((_host(stored), None) for stored in self._reached)])
 
 
-async def read(ground: Ground, http: "Fetcher", spec: SourceSpec, state: FetchState) -> "Reading":
+async def fetch_source(ctx: DeskContext, http: "Fetcher", spec: SourceSpec, state: FetchState) -> "FetchResult":
     """Fetch a source and return the result. Every failure is a FetchError."""
-    from copydesk.ingest.reading import read_source  # noqa: PLC0415 - brings in httpx
+    from copydesk.ingest.reading import fetch_source  # noqa: PLC0415 - brings in httpx
 
-    with as_its_failure(spec):
-        return await read_source(spec, state, http, credentials=ground.credentials(), now=ground.clock())
+    with unexpected_as_fetch_error(spec):
+        return await fetch_source(spec, state, http, credentials=ctx.credentials(), now=ctx.clock())
 
 
 @contextmanager
-def as_its_failure(spec: SourceSpec) -> Iterator[None]:
+def unexpected_as_fetch_error(spec: SourceSpec) -> Iterator[None]:
     """Turn unexpected errors into a FetchError of the source, so that they do not fail the run. StoreError passes."""
     try:
         yield

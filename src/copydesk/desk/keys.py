@@ -5,33 +5,33 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from copydesk.errors import SecretsError
+from copydesk.errors import CredentialsError
 from copydesk.model.delivery import Account
-from copydesk.posting.platform import CONNECT_AGAIN, LoginError, NotSentError
+from copydesk.posting.platform import RECONNECT_HINT, LoginError, NotSentError
 from copydesk.posting.platforms import PLATFORMS
-from copydesk.secrets.redaction import KNOWN, watch_crashes, watch_logs
+from copydesk.secrets.redaction import DEFAULT_REDACTION, redact_crashes, redact_logs
 from copydesk.secrets.vault import open_vault
 
 if TYPE_CHECKING:
-    from copydesk.desk.ground import Ground
-    from copydesk.secrets.vault import Ask, Vault
+    from copydesk.desk.ground import DeskContext
+    from copydesk.secrets.vault import AskPassphrase, Vault
     from copydesk.settings import Settings
 
 _SYSTEMD_DIRECTORY = "CREDENTIALS_DIRECTORY"
 """Names the directory in which systemd passes credentials to a service."""
 
 
-class Keys:
+class AccountCredentials:
     """The credentials of one desk. Nothing is sent while they are unavailable, and sending is retried."""
 
-    def __init__(self, ground: "Ground") -> None:
-        self._ctx = ground
+    def __init__(self, ctx: "DeskContext") -> None:
+        self._ctx = ctx
 
     async def read(self, account: Account) -> Mapping[str, str]:
         """Return an account's secrets. Raise LoginError if there are none, NotSentError if the vault is unavailable."""
         try:
-            secrets = await self._vault.read(name_of(account))
-        except SecretsError as error:
+            secrets = await self._vault.load(secret_name(account))
+        except CredentialsError as error:
             raise NotSentError(error.message, hint=error.hint) from None
         if secrets is None:
             command = f"copydesk account connect {account.platform}"
@@ -40,11 +40,11 @@ class Keys:
             )
         return secrets
 
-    async def keep(self, account: Account, secrets: Mapping[str, str]) -> None:
+    async def save(self, account: Account, credentials: Mapping[str, str]) -> None:
         """Replace an account's secrets. Raise NotSentError if they cannot be stored."""
         try:
-            await self._vault.keep(name_of(account), secrets)
-        except SecretsError as error:
+            await self._vault.save(secret_name(account), credentials)
+        except CredentialsError as error:
             raise NotSentError(error.message, hint=error.hint) from None
 
     @property
@@ -52,33 +52,33 @@ class Keys:
         return self._ctx.vault
 
 
-def name_of(account: Account) -> str:
+def secret_name(account: Account) -> str:
     """Return the vault key of an account's secrets; it does not change when the account is renamed."""
     return f"{account.platform}:{account.id}@{account.server}"
 
 
-def vault_of(settings: "Settings", ask: "Ask | None") -> "Vault":
+def create_vault(settings: "Settings", ask_passphrase: "AskPassphrase | None") -> "Vault":
     """Open the desk's vault. From now on secrets are redacted from logs and crash reports."""
     # Before the first secret is read.
-    watch_logs()
-    watch_crashes()
-    KNOWN.add(settings.reddit.client_secret, settings.twitter.bearer_token)
-    KNOWN.add(settings.images_a.key, settings.images_b.key)
-    return open_vault(settings, ask=ask, single=_single_value_fields())
+    redact_logs()
+    redact_crashes()
+    DEFAULT_REDACTION.add(settings.reddit.client_secret, settings.twitter.bearer_token)
+    DEFAULT_REDACTION.add(settings.images_a.key, settings.images_b.key)
+    return open_vault(settings, ask_passphrase=ask_passphrase, single=_single_value_fields())
 
 
-def trouble_of(error: LoginError, account: Account) -> str:
+def login_error_hint(error: LoginError, account: Account) -> str:
     """Return why an account cannot be posted to and how to fix it, with secrets redacted."""
     hint = (
-        f"Connect it again: copydesk account connect {account.platform}" if error.hint == CONNECT_AGAIN else error.hint
+        f"Connect it again: copydesk account connect {account.platform}" if error.hint == RECONNECT_HINT else error.hint
     )
     # A platform may repeat the credential in its error message.
-    return redacted(f"{error.message} {hint}".strip())
+    return redact(f"{error.message} {hint}".strip())
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """Return `text` without the secrets this process has read."""
-    return KNOWN.redact(text)
+    return DEFAULT_REDACTION.redact(text)
 
 
 def _single_value_fields() -> dict[str, str]:

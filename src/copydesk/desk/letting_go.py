@@ -5,58 +5,58 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from copydesk.desk.planning import may_be_live, plan, standing
-from copydesk.desk.telling import ways
+from copydesk.desk.planning import may_be_live, create_deliveries, latest_delivery
+from copydesk.desk.telling import resolution_hint
 from copydesk.errors import ConflictError, FieldError, InvalidError
-from copydesk.model.account import ConnectedAccount, unknown
-from copydesk.model.delivery import State
+from copydesk.model.account import ConnectedAccount, find_unknown_names
+from copydesk.model.delivery import DeliveryState
 from copydesk.model.draft import Action, Format, Status
 from copydesk.model.history import EventKind
-from copydesk.model.transitions import after, allowed_actions
+from copydesk.model.transitions import next_status, allowed_actions
 from copydesk.store import accounts, changes, deliveries, lists
-from copydesk.store.changes import Seen, Step
-from copydesk.store.deliveries import KeptDelivery
+from copydesk.store.changes import DraftSnapshot, DraftChange
+from copydesk.store.deliveries import DeliveryRow
 
-Meant = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
+AccountResolver = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
 """Resolves account names for a format: `DeskContext.resolve_accounts`."""
 
 
-def post_now(
-    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime, meant: Meant
+def start_posting(
+    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime, resolve: AccountResolver
 ) -> tuple[str, ...]:
     """Start posting a draft; return the ids of the new deliveries.
 
     Raise ConflictError if its status does not allow it, no account fits, or it is live, or may be, on all of them
     already.
     """
-    snapshot = changes.one_seen(conn, user_id, draft_id)
-    after(Action.POST, snapshot.status, archived=snapshot.archived)
-    targets = _select_accounts(conn, user_id, snapshot, platforms, meant)
-    rows = deliveries.of_draft(conn, user_id, draft_id)
-    existing = [row for account in targets if (row := standing(rows, account)) and may_be_live(row)]
+    snapshot = changes.load_snapshot(conn, user_id, draft_id)
+    next_status(Action.POST, snapshot.get_status, archived=snapshot.archived)
+    targets = _select_accounts(conn, user_id, snapshot, platforms, resolve)
+    rows = deliveries.list_by_draft(conn, user_id, draft_id)
+    existing = [row for account in targets if (row := latest_delivery(rows, account)) and may_be_live(row)]
     # Refuse only if no account is left to post to.
     if len(existing) == len(targets):
         raise _refusal(snapshot, *_already_posted(existing))
     # Post only where nothing is live yet; the other accounts keep their delivery.
-    missing = [account for account in targets if standing(existing, account) is None]
-    let_go(conn, user_id, snapshot, now)
-    return plan(conn, user_id, draft_id, missing, now, now)
+    missing = [account for account in targets if latest_delivery(existing, account) is None]
+    mark_posting(conn, user_id, snapshot, now)
+    return create_deliveries(conn, user_id, draft_id, missing, now, now)
 
 
 def _select_accounts(
-    conn: Connection, user_id: str, snapshot: Seen, platforms: tuple[str, ...], resolve: Meant
+    conn: Connection, user_id: str, snapshot: DraftSnapshot, platforms: tuple[str, ...], resolve: AccountResolver
 ) -> tuple[ConnectedAccount, ...]:
     """Return the accounts to post to: those named, else the draft's targets, else all that accept its format."""
-    connected = accounts.every(conn, user_id)
+    connected = accounts.list_all(conn, user_id)
     if not connected:
         hint = "Connect one: copydesk account connect bluesky"
         raise _refusal(snapshot, "No account is connected; nothing was posted.", hint)
-    if unknown_names := unknown(connected, platforms):
+    if unknown_names := find_unknown_names(connected, platforms):
         connected_labels = ", ".join(account.label for account in connected)
         raise InvalidError(
             FieldError("platforms", f"{', '.join(unknown_names)} is not connected; there is {connected_labels}")
         )
-    draft = lists.one(conn, user_id, snapshot.id)
+    draft = lists.get(conn, user_id, snapshot.id)
     names = platforms or (draft.target_platforms if draft else ())
     targets = resolve(connected, names, snapshot.format)
     if not targets and names:
@@ -68,21 +68,21 @@ def _select_accounts(
     return targets
 
 
-def _already_posted(existing: Sequence[KeptDelivery]) -> tuple[str, str]:
+def _already_posted(existing: Sequence[DeliveryRow]) -> tuple[str, str]:
     """Return the message and hint for a draft that is, or may be, live on every account already."""
-    doubtful = [row for row in existing if row.progress.state is not State.SENT]
+    doubtful = [row for row in existing if row.progress.state is not DeliveryState.SENT]
     if not doubtful:
         return "It is live there already; nothing was posted.", ""
     message = "Nobody knows whether it is there already; nothing was posted."
-    return message, f"Look at your profile, then: {ways(doubtful[0])}"
+    return message, f"Look at your profile, then: {resolution_hint(doubtful[0])}"
 
 
-def let_go(conn: Connection, user_id: str, seen: Seen, now: datetime) -> None:
+def mark_posting(conn: Connection, user_id: str, snapshot: DraftSnapshot, now: datetime) -> None:
     """Set the draft to POSTING. The step is fixed: it and everything before it can no longer be undone."""
-    values = changes.stored({"status": Status.POSTING, "last_error": None})
-    changes.put(conn, user_id, seen, Step(kind=EventKind.FIXED, action=Action.POST, after=values, at=now))
+    values = changes.to_column_values({"status": Status.POSTING, "last_error": None})
+    changes.apply_change(conn, user_id, snapshot, DraftChange(kind=EventKind.PERMANENT, action=Action.POST, after=values, at=now))
 
 
-def _refusal(snapshot: Seen, message: str, hint: str = "") -> ConflictError:
-    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
-    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
+def _refusal(snapshot: DraftSnapshot, message: str, hint: str = "") -> ConflictError:
+    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
+    return ConflictError(message, hint=hint, current_status=snapshot.get_status, allowed=allowed)

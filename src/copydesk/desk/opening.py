@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from copydesk.desk.drafts import Drafts
-from copydesk.desk.ground import Clock, Ground, utc_now
+from copydesk.desk.ground import Clock, DeskContext, utc_now
 from copydesk.desk.pipeline import Pipeline
 from copydesk.desk.voice import Voices
 from copydesk.desk.zone import local_zone
 from copydesk.errors import StoreError
 from copydesk.settings import Settings
 from copydesk.store import users
-from copydesk.store.engine import open_engines
-from copydesk.store.lanes import to_the_end
-from copydesk.store.migrate import prepare
+from copydesk.store.engine import open_database
+from copydesk.store.lanes import shield_to_completion
+from copydesk.store.migrate import prepare_database
 
 if TYPE_CHECKING:
     import httpx
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from copydesk.desk.posting import Posting
     from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources import Sources
-    from copydesk.desk.work import Work
+    from copydesk.desk.work import JobLeases
     from copydesk.posting.platform import Platform
-    from copydesk.secrets.vault import Ask
+    from copydesk.secrets.vault import AskPassphrase
 
 __all__ = ["Desk", "open_desk"]
 
@@ -47,80 +47,80 @@ class Desk:
     console can paint its first rows without them.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.drafts = Drafts(ground)
-        self.pipeline = Pipeline(ground)
-        self.voice = Voices(ground)
+    def __init__(self, ctx: DeskContext) -> None:
+        self.ctx = ctx
+        self.drafts = Drafts(ctx)
+        self.pipeline = Pipeline(ctx)
+        self.voice = Voices(ctx)
 
     @cached_property
     def sources(self) -> "Sources":
         from copydesk.desk.sources import Sources  # noqa: PLC0415
 
-        return Sources(self.ground)
+        return Sources(self.ctx)
 
     @cached_property
     def engagement(self) -> "Engagements":
         from copydesk.desk.engagement import Engagements  # noqa: PLC0415
 
-        return Engagements(self.ground)
+        return Engagements(self.ctx)
 
     @cached_property
     def generation(self) -> "Generation":
         from copydesk.desk.generating import Generation  # noqa: PLC0415
 
-        return Generation(self.ground)
+        return Generation(self.ctx)
 
     @cached_property
     def schedule(self) -> "Schedule":
         from copydesk.desk.schedule import Schedule  # noqa: PLC0415
 
-        return Schedule(self.ground, self.drafts)
+        return Schedule(self.ctx, self.drafts)
 
     @cached_property
     def posting(self) -> "Posting":
         from copydesk.desk.posting import Posting  # noqa: PLC0415
 
-        return Posting(self.ground, self.schedule.clock)
+        return Posting(self.ctx, self.schedule.clock_guard)
 
     @cached_property
     def accounts(self) -> "Accounts":
         from copydesk.desk.accounts import Accounts  # noqa: PLC0415
 
-        return Accounts(self.ground)
+        return Accounts(self.ctx)
 
-    async def end_posting(self) -> None:
+    async def close(self) -> None:
         """Wait for requests in flight (interrupting one would leave its outcome unknown), then close
         the connections.
         """
         if "posting" in self.__dict__:
-            await self.posting.finish()
-        await self.ground.platforms.close()
+            await self.posting.drain()
+        await self.ctx.platforms.close()
 
     @cached_property
-    def work(self) -> "Work":
+    def job_leases(self) -> "JobLeases":
         """Leases of the background jobs, and what is due."""
-        from copydesk.desk.work import Work  # noqa: PLC0415
+        from copydesk.desk.work import JobLeases  # noqa: PLC0415
 
-        return Work(self.ground)
+        return JobLeases(self.ctx)
 
     @cached_property
     def experiments(self) -> "Experiments":
         from copydesk.desk.experiments import Experiments  # noqa: PLC0415
 
-        return Experiments(self.ground)
+        return Experiments(self.ctx)
 
-    async def changes(self) -> int:
+    async def change_counter(self) -> int:
         """Return a number that differs after every change to the database, whichever process made it."""
-        return await self.ground.engines.changes()
+        return await self.ctx.database.change_counter()
 
-    async def rest(self) -> bool:
+    async def release_memory(self) -> bool:
         """Release cached memory while the desk is idle; return True if there was any to release."""
-        return await self.ground.engines.rest()
+        return await self.ctx.database.close_idle()
 
     @property
     def settings(self) -> Settings:
-        return self.ground.settings
+        return self.ctx.settings
 
 
 @asynccontextmanager
@@ -130,7 +130,7 @@ async def open_desk(
     clock: Clock = utc_now,
     transport: "httpx.AsyncBaseTransport | None" = None,
     platforms: "Mapping[str, Platform] | None" = None,
-    ask: "Ask | None" = None,
+    ask_passphrase: "AskPassphrase | None" = None,
 ) -> AsyncIterator[Desk]:
     """Open the desk that `settings` name, create or migrate its database, and close it on exit.
 
@@ -138,21 +138,21 @@ async def open_desk(
     `ask_passphrase` prompts for the passphrase of the credentials file. Raise StoreError if the database cannot be
     used.
     """
-    engines = open_engines(settings.database_file, busy_timeout=settings.database.busy_timeout)
+    engines = open_database(settings.database_file, busy_timeout=settings.database.busy_timeout)
     try:
-        await prepare(settings.database_file, engines, clock())
-        user = await engines.read(users.owner)
+        await prepare_database(settings.database_file, engines, clock())
+        user = await engines.read(users.get_owner)
         if user is None:
-            user = await engines.write(users.add_owner, clock(), local_zone())
-        desk = Desk(Ground(settings, engines, user, clock=clock, transport=transport, platforms=platforms, ask=ask))
+            user = await engines.write(users.get_or_create_owner, clock(), local_zone())
+        desk = Desk(DeskContext(settings, engines, user, clock=clock, transport=transport, platforms=platforms, ask_passphrase=ask_passphrase))
         # Mark runs whose process died as interrupted, or the queue would wait for them.
         await desk.pipeline.recover()
         try:
             yield desk
         finally:
-            await desk.end_posting()
+            await desk.close()
             with suppress(StoreError):  # the next start recovers runs that are still open
-                await desk.pipeline.catch_up()
+                await desk.pipeline.save_pending_results()
     finally:
         # Close even if this task is cancelled: an open SQLite connection keeps its thread and its WAL file.
-        await to_the_end(engines.close())
+        await shield_to_completion(engines.close())

@@ -24,7 +24,7 @@ class Outline(Struct, frozen=True):
     config: SourceConfig | None = None
 
 
-def read(body: bytes) -> tuple[Outline, ...]:
+def parse_opml(body: bytes) -> tuple[Outline, ...]:
     """Return the feeds of an OPML file in file order, without duplicates of URL and query, at most `MAX_FEEDS`.
 
     Raise InvalidError if `body` is too large, is not OPML, or declares entities.
@@ -92,7 +92,7 @@ def _parse_config(attrs: dict[str, str]) -> SourceConfig | None:
         return None
 
 
-def write(sources: Iterable[Source]) -> str:
+def format_opml(sources: Iterable[Source]) -> str:
     """Return the sources as an OPML document.
 
     Type and config go into attributes of our own (`copydeskType`, `copydeskConfig`), which other readers ignore.

@@ -44,13 +44,13 @@ class FailingSource(Struct, frozen=True):
     error: str
 
 
-def overview(conn: Connection, user_id: str, now: datetime) -> tuple[SourceOverview, ...]:
+def list_overviews(conn: Connection, user_id: str, now: datetime) -> tuple[SourceOverview, ...]:
     """Return all sources of the user, oldest first."""
     # Three queries for all sources together, so that the list stays fast with many of them.
-    day_starts = days_before(now, schedule.zone(conn, user_id))
-    counts = overviews.items_by_day(conn, user_id, day_starts)
-    drafts = overviews.drafts(conn, user_id)
-    next_fetches = overviews.next_fetches(conn, user_id)
+    day_starts = start_of_days(now, schedule.get_time_zone(conn, user_id))
+    counts = overviews.count_items_by_day(conn, user_id, day_starts)
+    drafts = overviews.count_drafts_by_source(conn, user_id)
+    next_fetches = overviews.list_next_fetches(conn, user_id)
     return tuple(
         SourceOverview(
             source=source,
@@ -60,11 +60,11 @@ def overview(conn: Connection, user_id: str, now: datetime) -> tuple[SourceOverv
             scheduled=drafts.get(source.id, {}).get(Status.SCHEDULED, 0),
             posted=drafts.get(source.id, {}).get(Status.POSTED, 0),
         )
-        for source in sources.every(conn, user_id)
+        for source in sources.list_all(conn, user_id)
     )
 
 
-def deletion(row: SourceOverview) -> str:
+def deletion_prompt(row: SourceOverview) -> str:
     """Return the confirmation question for deleting a source: what is deleted with it, and how much of
     that is in use.
     """
@@ -79,21 +79,21 @@ def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + "s" * (number != 1)
 
 
-def recent(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[RecentItem, ...]:
+def list_recent_items(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[RecentItem, ...]:
     """Return the source's most recent items, newest first."""
-    rows = overviews.newest_titles(conn, user_id, source_id, limit)
+    rows = overviews.list_newest_titles(conn, user_id, source_id, limit)
     return tuple(RecentItem(title=title, published=published) for title, published in rows)
 
 
-def failing(conn: Connection, user_id: str) -> tuple[FailingSource, ...]:
+def list_failing(conn: Connection, user_id: str) -> tuple[FailingSource, ...]:
     """Return the enabled sources whose last fetch failed, oldest first."""
     return tuple(
         FailingSource(id=source_id, name=name, error=error)
-        for source_id, name, error in overviews.failing(conn, user_id)
+        for source_id, name, error in overviews.list_failing(conn, user_id)
     )
 
 
-def days_before(now: datetime, zone: tzinfo) -> Sequence[datetime]:
+def start_of_days(now: datetime, zone: tzinfo) -> Sequence[datetime]:
     """Return the start of each of the last `DAYS` days in `zone`, oldest first.
 
     Computed from calendar dates and not by subtracting 24 hours, so days on which the clocks change are right.

@@ -8,7 +8,7 @@ from copydesk.pictures.alt import suggest_alt
 from copydesk.store.ids import new_id
 
 
-def own_picture(entry: Entry, now: datetime) -> tuple[DraftImage, ...]:
+def page_image(entry: Entry, now: datetime) -> tuple[DraftImage, ...]:
     """Return the entry's image, or an empty tuple if it has none.
 
     The alt text is the page's own; it is None if the page has no useful one, and the user is asked to write it.

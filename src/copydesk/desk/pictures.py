@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from copydesk import __version__
-from copydesk.desk.ground import Ground
+from copydesk.desk.ground import DeskContext
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.change import NewImage
 from copydesk.model.draft import DraftImage, ImageSource
-from copydesk.model.picture import kept_digest
-from copydesk.pictures.errors import PictureError
-from copydesk.pictures.fit import Bounds, fit
-from copydesk.pictures.keep import is_stored, keep, read_file, stored
-from copydesk.pictures.kind import MOST_BYTES
-from copydesk.posting.platform import Limits, Picture
-from copydesk.store.pictures import note_stored, stored_urls
+from copydesk.model.picture import stored_image_digest
+from copydesk.pictures.errors import ImageError
+from copydesk.pictures.fit import ImageBounds, fit_to_bounds
+from copydesk.pictures.keep import is_stored, save, read_file, load
+from copydesk.pictures.kind import MAX_BYTES
+from copydesk.posting.platform import Limits, PostImage
+from copydesk.store.pictures import save_stored_image_url, list_stored_image_urls
 
 if TYPE_CHECKING:
     import httpx
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 GENERATORS = (ImageSource.AI_PROVIDER_A, ImageSource.AI_PROVIDER_B)
 
 
-async def pictures_of(ground: Ground, images: Sequence[DraftImage], limits: Limits) -> tuple[Picture, ...]:
+async def load_images(ctx: DeskContext, images: Sequence[DraftImage], limits: Limits) -> tuple[PostImage, ...]:
     """Return the draft's images in order, converted for a platform with `limits`. Missing ones are downloaded.
 
     Raise ImageError, naming the image by its number, if any of them cannot be loaded: a post is sent with all of its
     images or not at all. `error.is_temporary` says that another attempt may succeed.
     """
-    if len(images) > limits.pictures:
-        maximum = f"at most {limits.pictures}" if limits.pictures else "no"
-        raise PictureError(
+    if len(images) > limits.max_images:
+        maximum = f"at most {limits.max_images}" if limits.max_images else "no"
+        raise ImageError(
             f"The draft has {len(images)} pictures, and the platform takes {maximum} pictures of one post."
         )
     if not images:
         return ()
-    stored_by_id = await ground.read(stored_urls, [image.id for image in images])
-    bounds = Bounds(bytes=limits.picture_bytes or MOST_BYTES, types=limits.picture_types)
-    async with _open_transport(ground) as transport:
+    stored_by_id = await ctx.read(list_stored_image_urls, [image.id for image in images])
+    bounds = ImageBounds(bytes=limits.max_image_bytes or MAX_BYTES, types=limits.image_types)
+    async with _open_transport(ctx) as transport:
         return tuple(
             [
-                await _prepare_image(ground, transport, image, number, stored_by_id.get(image.id), bounds)
+                await _prepare_image(ctx, transport, image, number, stored_by_id.get(image.id), bounds)
                 for number, image in enumerate(images, 1)
             ]
         )
 
 
-async def keep_file(ground: Ground, path: Path) -> str:
+async def store_file(ctx: DeskContext, path: Path) -> str:
     """Store the image in the user's file; return the URL that refers to it from now on.
 
     Conversion is tried at once, so that an unusable file is reported now and not when its post is due. Raise
@@ -63,55 +63,55 @@ async def keep_file(ground: Ground, path: Path) -> str:
     """
     content = await asyncio.to_thread(read_file, path)
     try:
-        await asyncio.to_thread(fit, content)
-    except PictureError as error:
+        await asyncio.to_thread(fit_to_bounds, content)
+    except ImageError as error:
         raise _prefix_error(f"{path}", error) from None
-    return await asyncio.to_thread(keep, ground.settings.pictures_folder, content)
+    return await asyncio.to_thread(save, ctx.settings.images_folder, content)
 
 
-async def make_picture(ground: Ground, provider: ImageSource, prompt: str) -> str:
+async def generate_image(ctx: DeskContext, provider: ImageSource, prompt: str) -> str:
     """Generate an image with one of `GENERATORS`; return the URL under which it is stored. This costs the user money.
 
     Raise ImageError, also if the settings do not configure that generator. Requests are never retried.
     """
     from copydesk.pictures.ai import generate  # noqa: PLC0415 - imports httpx
 
-    async with _open_transport(ground) as transport:
-        generator = _load_generator(ground, provider)
-        content = await generate(transport, generator, prompt, now=ground.clock(), agent=_user_agent(ground))
-    return await asyncio.to_thread(keep, ground.settings.pictures_folder, content)
+    async with _open_transport(ctx) as transport:
+        generator = _load_generator(ctx, provider)
+        content = await generate(transport, generator, prompt, now=ctx.clock(), user_agent=_user_agent(ctx))
+    return await asyncio.to_thread(save, ctx.settings.images_folder, content)
 
 
-def check_kept(ground: Ground, images: Sequence[NewImage]) -> None:
+def check_stored(ctx: DeskContext, images: Sequence[NewImage]) -> None:
     """Raise InvalidError if an image refers to a stored file that does not exist."""
-    folder = ground.settings.pictures_folder
+    folder = ctx.settings.images_folder
     problems = [
         FieldError(f"images[{index}].url", "names a picture that is not kept here")
         for index, image in enumerate(images)
-        if kept_digest(image.url) is not None and not is_stored(folder, image.url)
+        if stored_image_digest(image.url) is not None and not is_stored(folder, image.url)
     ]
     if problems:
         raise InvalidError(*problems)
 
 
 async def _prepare_image(
-    ctx: Ground,
+    ctx: DeskContext,
     transport: "httpx.AsyncBaseTransport",
     image: DraftImage,
     number: int,
     stored_url: str | None,
-    bounds: Bounds,
-) -> Picture:
+    bounds: ImageBounds,
+) -> PostImage:
     """Return image `number` of a draft. `stored_url` is the URL of its stored bytes, if known."""
     # Post an animation the user uploaded as it is or refuse it. For the preview image of a page the first frame is
     # enough.
     first_frame = image.source is not ImageSource.UPLOAD
     try:
         content = await _load_content(ctx, transport, image, stored_url)
-        resized = await asyncio.to_thread(fit, content, bounds, first_frame=first_frame)
-    except PictureError as error:
+        resized = await asyncio.to_thread(fit_to_bounds, content, bounds, first_frame=first_frame)
+    except ImageError as error:
         raise _prefix_error(f"Picture {number}", error) from None
-    return Picture(
+    return PostImage(
         content=resized.content,
         media_type=resized.media_type,
         width=resized.width,
@@ -121,35 +121,35 @@ async def _prepare_image(
 
 
 async def _load_content(
-    ctx: Ground, transport: "httpx.AsyncBaseTransport", image: DraftImage, stored_url: str | None
+    ctx: DeskContext, transport: "httpx.AsyncBaseTransport", image: DraftImage, stored_url: str | None
 ) -> bytes:
     """Return the bytes of an image: the stored ones, or those at its URL, which are then stored."""
     from copydesk.pictures.fetch import fetch  # noqa: PLC0415 - imports httpx
 
-    folder = ctx.settings.pictures_folder
-    if kept_digest(image.url) is not None:
-        return await asyncio.to_thread(stored, folder, image.url)
+    folder = ctx.settings.images_folder
+    if stored_image_digest(image.url) is not None:
+        return await asyncio.to_thread(load, folder, image.url)
     if stored_url is not None and is_stored(folder, stored_url):
-        return await asyncio.to_thread(stored, folder, stored_url)
-    content = await fetch(transport, image.url, now=ctx.clock(), agent=_user_agent(ctx))
-    url = await asyncio.to_thread(keep, folder, content)
+        return await asyncio.to_thread(load, folder, stored_url)
+    content = await fetch(transport, image.url, now=ctx.clock(), user_agent=_user_agent(ctx))
+    url = await asyncio.to_thread(save, folder, content)
     # Another process may have recorded its download first, or the file may be lost. The recorded digest wins: if its
     # file is gone, today's response is not what was sent before.
-    recorded_url = await ctx.write(note_stored, image.id, url)
-    return content if recorded_url == url else await asyncio.to_thread(stored, folder, recorded_url)
+    recorded_url = await ctx.write(save_stored_image_url, image.id, url)
+    return content if recorded_url == url else await asyncio.to_thread(load, folder, recorded_url)
 
 
-def _prefix_error(label: str, error: PictureError) -> PictureError:
+def _prefix_error(label: str, error: ImageError) -> ImageError:
     """Return the same error with the image's name in front of the message."""
-    return PictureError(f"{label}: {error.message}", hint=error.hint, later=error.later, retry_after=error.retry_after)
+    return ImageError(f"{label}: {error.message}", hint=error.hint, is_temporary=error.is_temporary, retry_after=error.retry_after)
 
 
-def _load_generator(ctx: Ground, provider: ImageSource) -> "Generator":
+def _load_generator(ctx: DeskContext, provider: ImageSource) -> "Generator":
     """Return the generator as configured in the settings."""
     from copydesk.pictures.ai import Generator  # noqa: PLC0415 - imports httpx
 
     if provider not in GENERATORS:
-        raise PictureError(f"{provider} makes no pictures.", hint=f"Take {' or '.join(GENERATORS)}.")
+        raise ImageError(f"{provider} makes no pictures.", hint=f"Take {' or '.join(GENERATORS)}.")
     settings = ctx.settings
     section, config = (
         ("images_a", settings.images_a) if provider is ImageSource.AI_PROVIDER_A else ("images_b", settings.images_b)
@@ -160,18 +160,18 @@ def _load_generator(ctx: Ground, provider: ImageSource) -> "Generator":
         model=config.model,
         key=config.key,
         size=config.size,
-        seconds=config.timeout,
+        timeout=config.timeout,
     )
 
 
-def _user_agent(ctx: Ground) -> str:
+def _user_agent(ctx: DeskContext) -> str:
     """Return the User-Agent header. HTTP header values are ASCII, so other characters of the contact are dropped."""
     contact = ctx.settings.network.contact.encode("ascii", "ignore").decode()
     return f"Copydesk/{__version__} (+{contact})" if contact else f"Copydesk/{__version__}"
 
 
 @asynccontextmanager
-async def _open_transport(ctx: Ground) -> AsyncIterator["httpx.AsyncBaseTransport"]:
+async def _open_transport(ctx: DeskContext) -> AsyncIterator["httpx.AsyncBaseTransport"]:
     """Yield the guarded transport, or the one that replaces it in tests and on the sample desk."""
     if ctx.transport is not None:
         yield ctx.transport

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from copydesk.desk import cursor as cursors
-from copydesk.desk.ground import Clock, Ground
-from copydesk.desk.process import is_alive, me
-from copydesk.desk.report import Listener, Report
+from copydesk.desk.ground import Clock, DeskContext
+from copydesk.desk.process import is_alive, current_owner
+from copydesk.desk.report import Listener, RunProgress
 from copydesk.errors import (
-    CancelledRunError,
+    RunCancelledError,
     ConflictError,
     CopydeskError,
     FieldError,
@@ -26,26 +26,26 @@ from copydesk.model.page import Page
 from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
 from copydesk.store import runs, sources
 from copydesk.store.ids import new_id
-from copydesk.store.runs import Claimed
+from copydesk.store.runs import RunLease
 
 if TYPE_CHECKING:
     from copydesk.desk.overviews import FailingSource
 
-LEASE = timedelta(seconds=30)
+LEASE_DURATION = timedelta(seconds=30)
 """Time after its last heartbeat at which a run counts as dead, if its process cannot be checked (other
 host, no /proc).
 """
-BEAT = 1.0
+HEARTBEAT_INTERVAL = 1.0
 """Seconds between heartbeats; also the delay until a run notices that another process cancelled it."""
-TURN = 0.1
+QUEUE_POLL_INTERVAL = 0.1
 """Seconds between checks whether a queued run may start."""
 
 
 class Pipeline:
     """Runs from sources to drafts. A user's runs execute one at a time, in queue order."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ctx = ground
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unsaved_results: dict[str, dict[str, object]] = {}
 
@@ -58,7 +58,7 @@ class Pipeline:
             await self._enqueue(run_id, request)
         except asyncio.CancelledError:
             # The row may have been committed before the cancellation; left in the queue it would block all later runs.
-            await self._finish(Report(run_id), RunStatus.CANCELLED, CancelledRunError())
+            await self._finish(RunProgress(run_id), RunStatus.CANCELLED, RunCancelledError())
             raise
         return await self.execute(run_id, on_progress)
 
@@ -78,7 +78,7 @@ class Pipeline:
 
         If the calling task is cancelled, the run is marked as cancelled and the cancellation propagates.
         """
-        progress = Report(run_id, on_progress)
+        progress = RunProgress(run_id, on_progress)
         task = asyncio.create_task(self._execute(progress))
         self._tasks[run_id] = task
         try:
@@ -88,7 +88,7 @@ class Pipeline:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             # A task cancelled before its first step never enters its own `except` block, so finish the run here.
-            await self._finish(progress, RunStatus.CANCELLED, CancelledRunError())
+            await self._finish(progress, RunStatus.CANCELLED, RunCancelledError())
             if cancelled_here:
                 raise
         finally:
@@ -98,28 +98,28 @@ class Pipeline:
     async def cancel(self, run_id: str) -> Run:
         """Cancel a run, in whichever process it executes. Raise ConflictError if it has already ended."""
         run = await self.get(run_id)
-        if not await self._ctx.write(runs.ask_to_cancel, run_id):
+        if not await self._ctx.write(runs.request_cancel, run_id):
             raise ConflictError("The run has ended.", current_status=run.status)
         if run_id in self._tasks:
             self._tasks[run_id].cancel()
         elif run.status is RunStatus.QUEUED:
-            await self._finish(Report(run_id), RunStatus.CANCELLED, CancelledRunError())
+            await self._finish(RunProgress(run_id), RunStatus.CANCELLED, RunCancelledError())
         return await self.get(run_id)
 
     async def get(self, run_id: str) -> Run:
         """Return a run. Raise NotFoundError if the user has none with this id."""
-        run = await self._ctx.read(runs.one, run_id)
+        run = await self._ctx.read(runs.get, run_id)
         if run is None:
             raise NotFoundError(f"There is no run {run_id!r}.", hint="`copydesk run list` shows them all.")
         return run
 
-    async def runs(self, limit: int = 10, cursor: str | None = None) -> Page[Run]:
+    async def list(self, limit: int = 10, cursor: str | None = None) -> Page[Run]:
         """Return a page of the user's runs, newest first. Raise InvalidError for a limit outside 1 to 100."""
         if not 1 <= limit <= 100:
             raise InvalidError(FieldError("limit", "takes 1 to 100"))
-        before = cursors.read(cursor, "runs") if cursor else None
-        rows = await self._ctx.read(runs.newest, limit + 1, before)
-        next_cursor = cursors.write(rows[limit - 1].id, "runs") if len(rows) > limit else None
+        before = cursors.decode(cursor, "runs") if cursor else None
+        rows = await self._ctx.read(runs.list_newest, limit + 1, before)
+        next_cursor = cursors.encode(rows[limit - 1].id, "runs") if len(rows) > limit else None
         return Page(items=rows[:limit], next_cursor=next_cursor)
 
     async def statistics(self) -> RunStatistics:
@@ -128,15 +128,15 @@ class Pipeline:
 
         return await self._ctx.read(statistics, self._ctx.clock())
 
-    async def failing(self) -> "tuple[FailingSource, ...]":
+    async def list_failing_sources(self) -> "tuple[FailingSource, ...]":
         """Return the enabled sources whose last fetch failed. Cheap enough to poll."""
-        from copydesk.desk.overviews import failing  # noqa: PLC0415 - not needed for the console's first paint
+        from copydesk.desk.overviews import list_failing  # noqa: PLC0415 - not needed for the console's first paint
 
-        return await self._ctx.read(failing)
+        return await self._ctx.read(list_failing)
 
     async def recover(self) -> tuple[Run, ...]:
         """Mark runs whose process died as interrupted; return them."""
-        await self.catch_up()
+        await self.save_pending_results()
         active, queued = await self._ctx.read(_load_unfinished)
         dead = [run for run in queued if run.owner and is_alive(run.owner) is False]
         if active and self._is_dead(active):
@@ -146,7 +146,7 @@ class Pipeline:
             await self._finish(None, RunStatus.INTERRUPTED, error, run_id=run.id)
         return tuple([await self.get(run.id) for run in dead])
 
-    async def catch_up(self) -> None:
+    async def save_pending_results(self) -> None:
         """Store the final state of runs for which that failed earlier: while they count as running, no
         other run can start.
         """
@@ -154,7 +154,7 @@ class Pipeline:
             await self._ctx.write(runs.finish, run_id, values)
             self._unsaved_results.pop(run_id, None)
 
-    def _is_dead(self, claimed: Claimed) -> bool:
+    def _is_dead(self, claimed: RunLease) -> bool:
         alive = is_alive(claimed.owner)
         return claimed.lease_until < self._ctx.clock() if alive is None else not alive
 
@@ -165,26 +165,26 @@ class Pipeline:
             raise InvalidError(FieldError("formats", f"takes {', '.join(Format)}"))
         if request.source_ids is None:
             return
-        existing_ids = {row.source.id for row in await self._ctx.read(sources.to_fetch, request.source_ids)}
+        existing_ids = {row.source.id for row in await self._ctx.read(sources.list_to_fetch, request.source_ids)}
         for source_id in request.source_ids:
             if source_id not in existing_ids:
                 raise NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")
 
     async def _enqueue(self, run_id: str, request: RunRequest) -> None:
-        await self.catch_up()
+        await self.save_pending_results()
         now = self._ctx.clock()
-        claimed = Claimed(id=run_id, owner=me(), lease_until=now + LEASE)
+        claimed = RunLease(id=run_id, owner=current_owner(), lease_until=now + LEASE_DURATION)
         await self._ctx.write(runs.add, claimed, request, now)
 
-    async def _execute(self, progress: Report) -> None:
+    async def _execute(self, progress: RunProgress) -> None:
         """Wait for the slot, run the stages and store the result. Re-raise errors other than CopydeskError."""
         try:
             request = await self._wait_for_slot(progress.run_id)
             run_stages = await asyncio.to_thread(_import_stages)
             async with self._heartbeat(progress):
                 await run_stages(self._ctx, request, progress)
-        except (asyncio.CancelledError, CancelledRunError):
-            await self._finish(progress, RunStatus.CANCELLED, CancelledRunError())
+        except (asyncio.CancelledError, RunCancelledError):
+            await self._finish(progress, RunStatus.CANCELLED, RunCancelledError())
         except CopydeskError as error:
             await self._finish(progress, RunStatus.FAILED, error)
         except BaseException:
@@ -203,7 +203,7 @@ class Pipeline:
             if request is None:
                 raise NotFoundError(f"There is no run {run_id!r}.")
             if cancel_requested:
-                raise CancelledRunError
+                raise RunCancelledError
             if started:
                 return request
             run = await self.get(run_id)
@@ -211,17 +211,17 @@ class Pipeline:
                 raise ConflictError("The run has begun elsewhere, or ended.", current_status=run.status)
             # The active run may belong to a process that has died since.
             await self.recover()
-            await asyncio.sleep(TURN)
+            await asyncio.sleep(QUEUE_POLL_INTERVAL)
 
     @contextlib.asynccontextmanager
-    async def _heartbeat(self, progress: Report) -> AsyncIterator[None]:
+    async def _heartbeat(self, progress: RunProgress) -> AsyncIterator[None]:
         """Send heartbeats while the run executes; cancel it when another process asks for that."""
         task = asyncio.current_task()
         assert task is not None
 
         async def send_heartbeats() -> None:
             while True:
-                await asyncio.sleep(BEAT)
+                await asyncio.sleep(HEARTBEAT_INTERVAL)
                 with contextlib.suppress(
                     StoreError
                 ):  # the next heartbeat may succeed, and the work reports its own errors
@@ -237,19 +237,19 @@ class Pipeline:
             with contextlib.suppress(asyncio.CancelledError):
                 await heartbeats
 
-    async def _save_progress(self, progress: Report) -> bool:
+    async def _save_progress(self, progress: RunProgress) -> bool:
         """Store the run's progress and renew its lease; return False if the run should stop."""
-        lease = self._ctx.clock() + LEASE
+        lease = self._ctx.clock() + LEASE_DURATION
         values = {"stage": progress.stage, "stats": progress.stats, "lease_until": lease}
 
         def save(conn: Connection, user_id: str) -> bool:
-            is_owner = runs.note(conn, user_id, progress.run_id, values)
-            return is_owner and not runs.cancel_requested(conn, user_id, progress.run_id)
+            is_owner = runs.update_running(conn, user_id, progress.run_id, values)
+            return is_owner and not runs.is_cancel_requested(conn, user_id, progress.run_id)
 
         return await self._ctx.write(save)
 
     async def _finish(
-        self, progress: Report | None, status: RunStatus, error: CopydeskError | None, *, run_id: str | None = None
+        self, progress: RunProgress | None, status: RunStatus, error: CopydeskError | None, *, run_id: str | None = None
     ) -> None:
         now = self._ctx.clock()
         values: dict[str, object] = {"status": status, "ended_at": now}
@@ -259,24 +259,24 @@ class Pipeline:
             run_id, values["stats"] = progress.run_id, progress.stats
         assert run_id is not None
         self._unsaved_results.setdefault(run_id, values)
-        await self.catch_up()
+        await self.save_pending_results()
 
 
-def _load_unfinished(conn: Connection, user_id: str) -> tuple[Claimed | None, tuple[Claimed, ...]]:
+def _load_unfinished(conn: Connection, user_id: str) -> tuple[RunLease | None, tuple[RunLease, ...]]:
     """Return the active run, if any, and the queued ones."""
-    return runs.under_way(conn, user_id), runs.queued(conn, user_id)
+    return runs.get_running(conn, user_id), runs.list_queued(conn, user_id)
 
 
-def _import_stages() -> Callable[[Ground, RunRequest, Report], Awaitable[None]]:
+def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitable[None]]:
     """Import everything that a run needs and return its entry point.
 
     Called in a thread, because the imports take long enough to delay key presses.
     """
-    from copydesk.desk.stages import work  # noqa: PLC0415 - only needed to execute a run
+    from copydesk.desk.stages import run_stages  # noqa: PLC0415 - only needed to execute a run
     from copydesk.drafting import checks, extractive  # noqa: F401, PLC0415
     from copydesk.ingest import reading  # noqa: F401, PLC0415
 
-    return work
+    return run_stages
 
 
 def _try_start(conn: Connection, user_id: str, run_id: str, clock: Clock) -> tuple[bool, RunRequest | None, bool]:
@@ -284,5 +284,5 @@ def _try_start(conn: Connection, user_id: str, run_id: str, clock: Clock) -> tup
     run does not exist.
     """
     now = clock()  # read inside the transaction: waiting for the write lock may take seconds
-    started = runs.claim(conn, user_id, run_id, owner=me(), now=now, lease_until=now + LEASE)
-    return started, runs.request_of(conn, user_id, run_id), runs.cancel_requested(conn, user_id, run_id)
+    started = runs.claim(conn, user_id, run_id, owner=current_owner(), now=now, lease_until=now + LEASE_DURATION)
+    return started, runs.get_request(conn, user_id, run_id), runs.is_cancel_requested(conn, user_id, run_id)

@@ -10,7 +10,7 @@ from copydesk.errors import FieldError, InvalidError
 if TYPE_CHECKING:
     import httpx
 
-    from copydesk.desk.ground import Ground
+    from copydesk.desk.ground import DeskContext
     from copydesk.network.transport import GuardedTransport
     from copydesk.posting.platform import Platform
 
@@ -20,10 +20,10 @@ class Platforms:
     replace the real ones.
     """
 
-    def __init__(self, ground: "Ground", given: Mapping[str, "Platform"]) -> None:
-        self._ctx = ground
-        self._by_name: dict[str, Platform] = dict(given)
-        self._transport_pool = _LazyTransport(ground)
+    def __init__(self, ctx: "DeskContext", overrides: Mapping[str, "Platform"]) -> None:
+        self._ctx = ctx
+        self._by_name: dict[str, Platform] = dict(overrides)
+        self._transport_pool = _LazyTransport(ctx)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -32,39 +32,39 @@ class Platforms:
 
         return tuple(dict.fromkeys((*PLATFORMS, *self._by_name)))
 
-    def of(self, name: str) -> "Platform":
+    def get(self, name: str) -> "Platform":
         """Return the platform with that name. Raise InvalidError if there is none."""
         if name not in self._by_name:
             self._by_name[name] = self._create(name)
         return self._by_name[name]
 
-    async def ready(self, name: str) -> "Platform":
+    async def load(self, name: str) -> "Platform":
         """Return the platform with that name like `get`, importing its module in a thread so that
         typing is not delayed.
         """
         if name not in self._by_name:
             await asyncio.to_thread(_import_platform, name)
-        return self.of(name)
+        return self.get(name)
 
     async def close(self) -> None:
         """Close pooled connections."""
         await self._transport_pool.close()
 
     def _create(self, name: str) -> "Platform":
-        from copydesk.desk.keys import Keys  # noqa: PLC0415 - most commands do not need the keyring
-        from copydesk.posting.http import Caller  # noqa: PLC0415
-        from copydesk.posting.platforms import PLATFORMS, platform  # noqa: PLC0415
+        from copydesk.desk.keys import AccountCredentials  # noqa: PLC0415 - most commands do not need the keyring
+        from copydesk.posting.http import PlatformClient  # noqa: PLC0415
+        from copydesk.posting.platforms import PLATFORMS, create_platform  # noqa: PLC0415
 
         if name not in PLATFORMS:
             raise InvalidError(FieldError("platform", f"is none of {', '.join(PLATFORMS)}"))
-        caller = Caller(self._ctx.transport or self._transport_pool)
-        return platform(name, caller, Keys(self._ctx), self._ctx.clock)
+        caller = PlatformClient(self._ctx.transport or self._transport_pool)
+        return create_platform(name, caller, AccountCredentials(self._ctx), self._ctx.clock)
 
 
 class _LazyTransport:
     """The guarded transport, created with the first request: most commands never open a connection."""
 
-    def __init__(self, ctx: "Ground") -> None:
+    def __init__(self, ctx: "DeskContext") -> None:
         self._ctx = ctx
         self._transport: GuardedTransport | None = None
 

@@ -8,52 +8,52 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
-from copydesk.desk.clockwork import Clockwork
-from copydesk.desk.delivery_decisions import DOUBTFUL, OVER, Decision, decide, kept_delivery, looked_for
-from copydesk.desk.figures import read_figures
-from copydesk.desk.ground import Ground
-from copydesk.desk.letting_go import Meant, post_now
-from copydesk.desk.material import apart, draft_post
-from copydesk.desk.planning import digest_of, standing
-from copydesk.desk.previewing import post_of, preview
-from copydesk.desk.sending import SAME_TEXT, Sender
-from copydesk.desk.stopping import broken_rules
-from copydesk.desk.telling import report_of, told
+from copydesk.desk.clockwork import ClockGuard
+from copydesk.desk.delivery_decisions import DOUBTFUL, UNSUCCESSFUL, Decision, apply_decision, get_delivery, reset_lookup
+from copydesk.desk.figures import collect_metrics
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.letting_go import AccountResolver, start_posting
+from copydesk.desk.material import run_in_article_thread, to_post
+from copydesk.desk.planning import text_digest, latest_delivery
+from copydesk.desk.previewing import build_preview_post, preview
+from copydesk.desk.sending import DUPLICATE_TEXT_WINDOW, Sender
+from copydesk.desk.stopping import rule_violations
+from copydesk.desk.telling import to_report, describe
 from copydesk.model.account import ConnectedAccount
-from copydesk.model.delivery import ENDED, State
-from copydesk.model.draft import Format, ListedDraft, plain
-from copydesk.model.posting import DeliveryReport, PostResult, Preview, Price, Stop
+from copydesk.model.delivery import FINAL_STATES, DeliveryState
+from copydesk.model.draft import Format, ListedDraft, without_item
+from copydesk.model.posting import DeliveryReport, PostResult, Preview, Price, PostingBlocker
 from copydesk.posting import delivery as may
-from copydesk.posting.cost import cost
-from copydesk.posting.platform import Trust
+from copydesk.posting.cost import post_cost
+from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.store import accounts, changes, deliveries, delivery_changes, lists
-from copydesk.store.deliveries import KeptDelivery, Told
+from copydesk.store.deliveries import DeliveryRow, DeliveryEvent
 
 T = TypeVar("T")
-WAIT = 30.0
+POST_TIMEOUT = 30.0
 """Seconds that `post` waits for its deliveries to end."""
-LOOK = 0.1
-LATELY = timedelta(days=7)
+POLL_INTERVAL = 0.1
+RECENT_FAILURES = timedelta(days=7)
 
 
 class Posting:
     """Deliveries of one desk: send, inspect, resolve."""
 
-    def __init__(self, ground: Ground, clock: Clockwork) -> None:
-        self._ctx = ground
+    def __init__(self, ctx: DeskContext, clock: ClockGuard) -> None:
+        self._ctx = ctx
         self._clock = clock
-        self._sender = Sender(ground)
-        self._under_way: set[asyncio.Task[Any]] = set()
+        self._sender = Sender(ctx)
+        self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def post(self, draft_id: str, platforms: Sequence[str] = (), *, wait: float = WAIT) -> PostResult:
+    async def post(self, draft_id: str, platforms: Sequence[str] = (), *, wait: float = POST_TIMEOUT) -> PostResult:
         """Post a draft now to `platforms` (platform or account names), or to all connected accounts where it is not
         live yet.
 
         Return when every delivery has ended or after `wait` seconds; sending continues in the background. Raise
         InvalidError for an unknown name, NotFoundError, or ConflictError if the draft's state does not allow it.
         """
-        now, select_accounts = self._ctx.clock(), self._ctx.meant
-        delivery_ids = await self._ctx.write(post_now, draft_id, tuple(platforms), now, select_accounts)
+        now, select_accounts = self._ctx.clock(), self._ctx.resolve_accounts
+        delivery_ids = await self._ctx.write(start_posting, draft_id, tuple(platforms), now, select_accounts)
         await self._send_until_ended(draft_id, delivery_ids, wait)
         return await self._ctx.read(_load_result, draft_id, delivery_ids)
 
@@ -62,82 +62,82 @@ class Posting:
 
         Does nothing while the wall clock is in doubt, because retry times and look-ups depend on it.
         """
-        if await self._clock.doubt():
+        if await self._clock.check():
             return ()
         delivery_ids = await self._run_shielded(self._sender.send_due)
         reports = [await self._load_report(delivery_id) for delivery_id in delivery_ids]
         return tuple(report for report in reports if report)
 
-    async def deliveries(self, draft_id: str) -> tuple[DeliveryReport, ...]:
+    async def list_deliveries(self, draft_id: str) -> tuple[DeliveryReport, ...]:
         """Return the draft's deliveries. Raise NotFoundError."""
         rows = await self._ctx.read(_load_deliveries, draft_id)
-        return tuple(report_of(row) for row in rows)
+        return tuple(to_report(row) for row in rows)
 
-    async def unsettled(self) -> tuple[DeliveryReport, ...]:
+    async def list_unsettled(self) -> tuple[DeliveryReport, ...]:
         """Return deliveries that have not ended, and those that failed within the last seven days, oldest first."""
-        since = self._ctx.clock() - LATELY
-        return tuple(report_of(row) for row in await self._ctx.read(deliveries.unsettled, since))
+        since = self._ctx.clock() - RECENT_FAILURES
+        return tuple(to_report(row) for row in await self._ctx.read(deliveries.list_unsettled, since))
 
-    async def delivery(self, delivery_id: str) -> tuple[DeliveryReport, tuple[Told, ...]]:
+    async def get_delivery(self, delivery_id: str) -> tuple[DeliveryReport, tuple[DeliveryEvent, ...]]:
         """Return a delivery and its events, oldest first. Raise NotFoundError."""
         row, events = await self._ctx.read(_load_with_events, delivery_id)
-        return report_of(row), events
+        return to_report(row), events
 
-    async def look(self, delivery_id: str) -> DeliveryReport:
+    async def check_delivery(self, delivery_id: str) -> DeliveryReport:
         """Search the account now for a delivery whose outcome is unknown; return its report."""
-        await self._decide(delivery_id, Decision("you had it looked for", DOUBTFUL, looked_for))
+        await self._decide(delivery_id, Decision("you had it looked for", DOUBTFUL, reset_lookup))
         await self.send_due()
-        return (await self.delivery(delivery_id))[0]
+        return (await self.get_delivery(delivery_id))[0]
 
     async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
         """Record the user's confirmation that the delivery is live, at `url` if given; return its report."""
-        transition = partial(may.marked_as_posted, url=url)
-        await self._decide(delivery_id, Decision("you said that it is there", DOUBTFUL | OVER, transition))
-        return (await self.delivery(delivery_id))[0]
+        transition = partial(may.confirmed_by_user, url=url)
+        await self._decide(delivery_id, Decision("you said that it is there", DOUBTFUL | UNSUCCESSFUL, transition))
+        return (await self.get_delivery(delivery_id))[0]
 
-    async def send_again(self, delivery_id: str, *, wait: float = WAIT) -> DeliveryReport:
+    async def resend(self, delivery_id: str, *, wait: float = POST_TIMEOUT) -> DeliveryReport:
         """Send the missing posts of a delivery after the user has checked the account or wants the same text twice.
 
         Waits up to `wait` seconds; return its report.
         """
-        allowed_states = OVER | {State.NEEDS_USER}
+        allowed_states = UNSUCCESSFUL | {DeliveryState.NEEDS_USER}
         guarantees = await self._load_guarantees(delivery_id)
-        decision = Decision("you had it sent again", allowed_states, may.sent_again, anew=True, trust=guarantees)
+        decision = Decision("you had it sent again", allowed_states, may.restart_delivery, restart=True, guarantees=guarantees)
         row = await self._decide(delivery_id, decision)
         await self._send_until_ended(row.draft_id, (delivery_id,), wait)
-        return (await self.delivery(delivery_id))[0]
+        return (await self.get_delivery(delivery_id))[0]
 
     async def give_up(self, delivery_id: str) -> DeliveryReport:
         """Abandon a delivery as it is; return its report."""
-        allowed_states = DOUBTFUL | {State.PLANNED}
-        await self._decide(delivery_id, Decision("you gave it up", allowed_states, may.given_up))
-        return (await self.delivery(delivery_id))[0]
+        allowed_states = DOUBTFUL | {DeliveryState.PLANNED}
+        await self._decide(delivery_id, Decision("you gave it up", allowed_states, may.abandoned))
+        return (await self.get_delivery(delivery_id))[0]
 
-    async def stops(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Stop, ...]:
+    async def blockers(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[PostingBlocker, ...]:
         """Return the reasons that would prevent posting a draft as it is. Nothing is sent over the network."""
-        draft, targets = await self._ctx.read(_load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.meant)
-        post, digest = draft_post(draft, self._ctx.clock()), digest_of(draft.text)
+        draft, targets = await self._ctx.read(_load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.resolve_accounts)
+        post, digest = to_post(draft, self._ctx.clock()), text_digest(draft.text)
         rows = await self._ctx.read(_load_deliveries, draft_id)
-        blockers: list[Stop] = []
+        blockers: list[PostingBlocker] = []
         for account in targets:
             platform = self._ctx.platform(account.details.platform)
-            problems = await apart(post, platform.problems, post, account.details)
+            problems = await run_in_article_thread(post, platform.validate, post, account.details)
             is_thread = len(post.parts) > 1
             blockers += [
-                Stop(account=account.label, message=problem.message, part=problem.part if is_thread else None)
+                PostingBlocker(account=account.label, message=problem.message, part=problem.part if is_thread else None)
                 for problem in problems
             ]
-            since = self._ctx.clock() - SAME_TEXT
-            previous = await self._ctx.read(deliveries.same_text, draft_id, digest, account.id, since)
-            rule_errors = broken_rules(post, self._ctx.settings.posting)
+            since = self._ctx.clock() - DUPLICATE_TEXT_WINDOW
+            previous = await self._ctx.read(deliveries.last_duplicate_sent_at, draft_id, digest, account.id, since)
+            rule_errors = rule_violations(post, self._ctx.settings.posting)
             messages = [
                 *rule_errors,
                 account.trouble,
                 previous and f"The same text went out there on {previous:%-d %B}.",
             ]
-            row = standing(rows, account)
-            messages += [told(row)] if row and row.progress.doubt and row.progress.state in ENDED else []
-            blockers += [Stop(account=account.label, message=message) for message in messages if message]
+            row = latest_delivery(rows, account)
+            messages += [describe(row)] if row and row.progress.doubt and row.progress.state in FINAL_STATES else []
+            blockers += [PostingBlocker(account=account.label, message=message) for message in messages if message]
         return tuple(blockers)
 
     async def preview(
@@ -153,25 +153,25 @@ class Posting:
 
         Without connected accounts the default platforms are used. `alts` are the descriptions of its images.
         """
-        post = await asyncio.to_thread(post_of, self._ctx, text, format, tags, alts)
+        post = await asyncio.to_thread(build_preview_post, self._ctx, text, format, tags, alts)
         return await preview(self._ctx, post, platforms)
 
-    async def read_figures(self) -> int:
+    async def collect_metrics(self) -> int:
         """Fetch metrics of posts that are due for it; return the number of posts updated."""
-        return await read_figures(self._ctx)
+        return await collect_metrics(self._ctx)
 
-    async def refresh_figures(self, draft_ids: Sequence[str]) -> int:
+    async def refresh_metrics(self, draft_ids: Sequence[str]) -> int:
         """Fetch metrics of these drafts' posts now, and of posts that are due; return the number of posts updated."""
         # Make these posts due, then collect as usual.
-        await self._ctx.write(delivery_changes.measure_now, draft_ids, self._ctx.clock())
-        return await read_figures(self._ctx)
+        await self._ctx.write(delivery_changes.request_metrics, draft_ids, self._ctx.clock())
+        return await collect_metrics(self._ctx)
 
     async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
         """Return the cost of posting a draft, one entry per account that charges."""
-        draft, targets = await self._ctx.read(_load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.meant)
-        post = draft_post(draft, self._ctx.clock())
+        draft, targets = await self._ctx.read(_load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.resolve_accounts)
+        post = to_post(draft, self._ctx.clock())
         priced = [
-            (account, cost(self._ctx.platform(account.details.platform), post, account.details)) for account in targets
+            (account, post_cost(self._ctx.platform(account.details.platform), post, account.details)) for account in targets
         ]
         return tuple(
             Price(account=account.label, amount=f"{price.amount.normalize():f}", currency=price.currency)
@@ -179,15 +179,15 @@ class Posting:
             if price
         )
 
-    async def finish(self) -> None:
+    async def drain(self) -> None:
         """Wait for requests in flight."""
         # Waiting may start another round of sending, so check again.
-        while self._under_way:
-            await asyncio.wait(self._under_way)
+        while self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def _send_until_ended(self, draft_id: str, delivery_ids: Sequence[str], seconds: float) -> None:
         """Send until the deliveries have ended or cannot be retried in time, at most for `seconds`."""
-        if await self._clock.doubt():
+        if await self._clock.check():
             return
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
@@ -203,13 +203,13 @@ class Posting:
             rows = await self._ctx.read(_load_deliveries, draft_id)
             if not any(row.id in delivery_ids and _is_ready_within(row, now, remaining) for row in rows):
                 return
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(POLL_INTERVAL)
             task = self._start(self._sender.send_due)
 
     def _start(self, work: Callable[[], Coroutine[object, object, T]]) -> "asyncio.Task[T]":
         task = asyncio.create_task(work())
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         return task
 
     async def _run_shielded(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
@@ -217,56 +217,56 @@ class Posting:
         return await asyncio.shield(self._start(work))
 
     async def _load_report(self, delivery_id: str) -> DeliveryReport | None:
-        row = await self._ctx.read(deliveries.one, delivery_id)
-        return report_of(row) if row else None
+        row = await self._ctx.read(deliveries.get, delivery_id)
+        return to_report(row) if row else None
 
-    async def _load_guarantees(self, delivery_id: str) -> Trust:
+    async def _load_guarantees(self, delivery_id: str) -> DeliveryGuarantees:
         """Return the delivery guarantees of a delivery's platform. Raise NotFoundError."""
-        row = await self._ctx.read(kept_delivery, delivery_id)
-        account = await self._ctx.read(accounts.one, row.account_id) if row.account_id else None
-        return self._ctx.platform(row.platform).trust(account.details) if account else Trust()
+        row = await self._ctx.read(get_delivery, delivery_id)
+        account = await self._ctx.read(accounts.get, row.account_id) if row.account_id else None
+        return self._ctx.platform(row.platform).guarantees(account.details) if account else DeliveryGuarantees()
 
-    async def _decide(self, delivery_id: str, decision: Decision) -> KeptDelivery:
-        return await self._ctx.write(decide, delivery_id, decision, self._ctx.clock())
+    async def _decide(self, delivery_id: str, decision: Decision) -> DeliveryRow:
+        return await self._ctx.write(apply_decision, delivery_id, decision, self._ctx.clock())
 
 
 def _load_result(conn: Connection, user_id: str, draft_id: str, delivery_ids: Sequence[str]) -> PostResult:
-    rows = [row for row in deliveries.of_draft(conn, user_id, draft_id) if row.id in delivery_ids]
-    draft = lists.one(conn, user_id, draft_id)
+    rows = [row for row in deliveries.list_by_draft(conn, user_id, draft_id) if row.id in delivery_ids]
+    draft = lists.get(conn, user_id, draft_id)
     if draft is None:
-        raise changes.no_draft(draft_id)
+        raise changes.draft_not_found(draft_id)
     return PostResult(
-        posted=tuple(row.label for row in rows if row.progress.state is State.SENT),
-        failed=tuple(row.label for row in rows if row.progress.state in OVER),
-        under_way=tuple(row.label for row in rows if row.progress.state not in ENDED),
-        draft=plain(draft),
+        posted=tuple(row.label for row in rows if row.progress.state is DeliveryState.SENT),
+        failed=tuple(row.label for row in rows if row.progress.state in UNSUCCESSFUL),
+        under_way=tuple(row.label for row in rows if row.progress.state not in FINAL_STATES),
+        draft=without_item(draft),
     )
 
 
-def _load_with_events(conn: Connection, user_id: str, delivery_id: str) -> tuple[KeptDelivery, tuple[Told, ...]]:
-    return kept_delivery(conn, user_id, delivery_id), deliveries.events(conn, user_id, delivery_id)
+def _load_with_events(conn: Connection, user_id: str, delivery_id: str) -> tuple[DeliveryRow, tuple[DeliveryEvent, ...]]:
+    return get_delivery(conn, user_id, delivery_id), deliveries.list_events(conn, user_id, delivery_id)
 
 
-def _load_deliveries(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptDelivery, ...]:
+def _load_deliveries(conn: Connection, user_id: str, draft_id: str) -> tuple[DeliveryRow, ...]:
     # Raises NotFoundError: a draft without deliveries returns an empty tuple.
-    changes.one_seen(conn, user_id, draft_id)
-    return deliveries.of_draft(conn, user_id, draft_id)
+    changes.load_snapshot(conn, user_id, draft_id)
+    return deliveries.list_by_draft(conn, user_id, draft_id)
 
 
 def _load_draft_and_accounts(
-    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], select_accounts: Meant
+    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], select_accounts: AccountResolver
 ) -> tuple[ListedDraft, tuple[ConnectedAccount, ...]]:
-    draft = lists.one(conn, user_id, draft_id)
+    draft = lists.get(conn, user_id, draft_id)
     if draft is None:
-        raise changes.no_draft(draft_id)
-    return draft, select_accounts(accounts.every(conn, user_id), platforms or draft.target_platforms, draft.format)
+        raise changes.draft_not_found(draft_id)
+    return draft, select_accounts(accounts.list_all(conn, user_id), platforms or draft.target_platforms, draft.format)
 
 
-def _is_ready_within(row: KeptDelivery, now: datetime, within: float) -> bool:
+def _is_ready_within(row: DeliveryRow, now: datetime, within: float) -> bool:
     """Return True if the delivery can be processed within `seconds`."""
     progress = row.progress
-    if progress.state in ENDED or progress.state is State.NEEDS_USER:
+    if progress.state in FINAL_STATES or progress.state is DeliveryState.NEEDS_USER:
         return False
-    if progress.state is State.PLANNED and progress.error and progress.not_before is None:
+    if progress.state is DeliveryState.PLANNED and progress.error and progress.not_before is None:
         return False  # waits until the account is connected again
     return progress.not_before is None or (progress.not_before - now).total_seconds() < within

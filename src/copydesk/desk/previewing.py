@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from copydesk.desk.ground import Ground
-from copydesk.desk.material import apart, parts_of
-from copydesk.desk.stopping import broken_rules
-from copydesk.model.account import named, unknown
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.material import run_in_article_thread, split_text
+from copydesk.desk.stopping import rule_violations
+from copydesk.model.account import select_accounts, find_unknown_names
 from copydesk.model.delivery import Account
 from copydesk.model.draft import Format
 from copydesk.model.posting import Preview, PreviewPart
@@ -14,41 +14,41 @@ from copydesk.posting.platforms import PLATFORMS
 from copydesk.store import accounts
 from copydesk.text.length import LIMITS, length
 
-USUAL = ("x", "bluesky")
+DEFAULT_PLATFORMS = ("x", "bluesky")
 """Platforms whose limits are previewed while no account is connected."""
-CARDS = frozenset({"x", "mastodon", "threads"})
+LINK_CARD_PLATFORMS = frozenset({"x", "mastodon", "threads"})
 """Platforms that create a link card from the first link themselves. On Bluesky and LinkedIn the client must send it."""
 
 
-async def preview(ground: Ground, post: Post, platforms: Sequence[str] = ()) -> tuple[Preview, ...]:
+async def preview(ctx: DeskContext, post: Post, platforms: Sequence[str] = ()) -> tuple[Preview, ...]:
     """Return a preview of `post` for each matching account, and for each named platform without a connected account."""
-    connected = await ground.read(accounts.every)
-    targets = [(match.label, match.details, match.trouble) for match in named(connected, platforms)]
-    unconnected = unknown(connected, platforms) if platforms else () if connected else USUAL
-    previews = [await _preview_account(ground, post, label, account, error) for label, account, error in targets]
+    connected = await ctx.read(accounts.list_all)
+    targets = [(match.label, match.details, match.trouble) for match in select_accounts(connected, platforms)]
+    unconnected = find_unknown_names(connected, platforms) if platforms else () if connected else DEFAULT_PLATFORMS
+    previews = [await _preview_account(ctx, post, label, account, error) for label, account, error in targets]
     for name in unconnected:
         account = Account(platform=name.strip().lower(), server="", id="", name="")
-        previews.append(await _preview_account(ground, post, name, account, None, connected=False))
+        previews.append(await _preview_account(ctx, post, name, account, None, connected=False))
     return tuple(previews)
 
 
 async def _preview_account(
-    ctx: Ground, post: Post, label: str, account: Account, error: str | None, *, connected: bool = True
+    ctx: DeskContext, post: Post, label: str, account: Account, error: str | None, *, connected: bool = True
 ) -> Preview:
     if not connected and account.platform not in PLATFORMS:
         return Preview(
             account=label, platform=account.platform, connected=False, stops=("There is none of that name.",)
         )
-    platform = await ctx.platforms.ready(account.platform)
-    problems, parts = await apart(post, _validate_parts, platform, post, account)
-    messages = [error, *broken_rules(post, ctx.settings.posting)]
+    platform = await ctx.platforms.load(account.platform)
+    problems, parts = await run_in_article_thread(post, _validate_parts, platform, post, account)
+    messages = [error, *rule_violations(post, ctx.settings.posting)]
     return Preview(
         account=label,
         platform=account.platform,
         connected=connected,
         parts=parts,
         stops=(*problems, *(message for message in messages if message)),
-        card=account.platform in CARDS,
+        card=account.platform in LINK_CARD_PLATFORMS,
     )
 
 
@@ -57,7 +57,7 @@ def _validate_parts(
 ) -> tuple[tuple[str, ...], tuple[PreviewPart, ...]]:
     """Return the problems of the whole post, and its parts with the problems of each."""
     # An empty text is no problem while the user is typing.
-    problems = platform.problems(post, account) if post.parts else ()
+    problems = platform.validate(post, account) if post.parts else ()
     is_thread = len(post.parts) > 1
     post_problems = tuple(problem.message for problem in problems if not is_thread or problem.part is None)
     limit = account.longest or LIMITS.get(account.platform) if post.format is not Format.BLOG else None
@@ -73,7 +73,7 @@ def _validate_parts(
     return post_problems, parts
 
 
-def post_of(ground: Ground, text: str, format: Format, tags: Sequence[str], alts: Sequence[str]) -> Post:
+def build_preview_post(ctx: DeskContext, text: str, format: Format, tags: Sequence[str], alts: Sequence[str]) -> Post:
     """Return the text being written as a `Post` dated now."""
-    parts = parts_of(format, text) if text.strip() else ()
-    return Post(format=format, parts=parts, at=ground.clock(), tags=tuple(tags), alts=tuple(alts))
+    parts = split_text(format, text) if text.strip() else ()
+    return Post(format=format, parts=parts, at=ctx.clock(), tags=tuple(tags), alts=tuple(alts))

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 
-def me() -> str:
+def current_owner() -> str:
     """Return the id of this process as stored in leases: `host/pid/start time`."""
-    return f"{socket.gethostname()}/{os.getpid()}/{_started(os.getpid())}"
+    return f"{socket.gethostname()}/{os.getpid()}/{_start_time(os.getpid())}"
 
 
 def is_alive(owner: str) -> bool | None:
@@ -29,30 +29,30 @@ def is_alive(owner: str) -> bool | None:
         pass
     except OSError:
         return None
-    current_start = _started(int(pid))
+    current_start = _start_time(int(pid))
     if not current_start or not started:
         return None
     # A zombie still has a pid, but it has ended.
-    return _stat(int(pid))[:1] != ["Z"] and started == current_start
+    return _read_stat(int(pid))[:1] != ["Z"] and started == current_start
 
 
-def is_gone(owner: str | None, lease_until: datetime | None, now: datetime, longest: timedelta) -> bool:
+def is_lease_abandoned(owner: str | None, lease_until: datetime | None, now: datetime, max_lease: timedelta) -> bool:
     """Return True if the lease's holder is dead, or the lease cannot be trusted.
 
     `max_lease` is the duration of the longest lease that is ever requested.
     """
     alive = is_alive(owner) if owner else None
     # A lease this long is never requested, so the clock was ahead when it was written.
-    from_future = lease_until is not None and lease_until > now + longest
+    from_future = lease_until is not None and lease_until > now + max_lease
     return alive is False or (alive is None and from_future)
 
 
-def _started(pid: int) -> str:
+def _start_time(pid: int) -> str:
     """Return the start time of the process in clock ticks since boot; empty without /proc."""
-    return "".join(_stat(pid)[19:20])
+    return "".join(_read_stat(pid)[19:20])
 
 
-def _stat(pid: int) -> list[str]:
+def _read_stat(pid: int) -> list[str]:
     """Return the fields of /proc/PID/stat from the state on (proc_pid_stat(5)); empty without /proc."""
     with suppress(OSError):
         # The process name in parentheses may itself contain spaces and parentheses, so split after the last one.

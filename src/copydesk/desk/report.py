@@ -11,7 +11,7 @@ from copydesk.model.run import Progress, RunStats, Stage
 Listener = Callable[[Progress], None]
 
 
-class Report:
+class RunProgress:
     """Progress of one run. `stage`, `completed` (steps of that stage) and `stats` are up to date at any time."""
 
     def __init__(self, run_id: str, listener: Listener | None = None) -> None:
@@ -19,42 +19,42 @@ class Report:
         self.stats = RunStats()
         self.stage: Stage | None = None
         self._listener = listener
-        self.done = 0
+        self.completed = 0
         self._total: int | None = None
         self._started_at = 0.0
 
     @contextmanager
-    def during(self, stage: Stage, total: int | None = None) -> Iterator[None]:
+    def track_stage(self, stage: Stage, total: int | None = None) -> Iterator[None]:
         """Enter a stage of `total` steps; record its duration on exit, also after an error."""
-        self.stage, self.done, self._total, self._started_at = stage, 0, total, monotonic()
+        self.stage, self.completed, self._total, self._started_at = stage, 0, total, monotonic()
         self._notify("")
         try:
             yield
         finally:
             self._record_duration()
 
-    def expect(self, total: int) -> None:
+    def set_total(self, total: int) -> None:
         """Set the number of steps of the stage."""
         self._total = total
         self._notify("")
 
-    def step(self, note: str = "", *, steps: int = 1) -> None:
+    def advance(self, note: str = "", *, steps: int = 1) -> None:
         """Advance the stage by `steps`; `note` is shown beside the progress bar."""
-        self.done += steps
+        self.completed += steps
         self._notify(note)
 
-    def all_done(self) -> None:
+    def complete(self) -> None:
         """Mark all steps of the stage as done."""
-        self.done = self._total or 0
+        self.completed = self._total or 0
         self._notify("")
 
-    def count(self, **counters: int) -> None:
+    def set_counters(self, **counters: int) -> None:
         """Set counters of `stats`."""
         self.stats = msgspec.structs.replace(self.stats, **counters)
 
-    def add(self, **counters: int) -> None:
+    def increment(self, **counters: int) -> None:
         """Add to counters of `stats`."""
-        self.count(**{name: getattr(self.stats, name) + amount for name, amount in counters.items()})
+        self.set_counters(**{name: getattr(self.stats, name) + amount for name, amount in counters.items()})
 
     def _record_duration(self) -> None:
         assert self.stage is not None
@@ -63,4 +63,4 @@ class Report:
 
     def _notify(self, note: str) -> None:
         if self._listener and self.stage:
-            self._listener(Progress(run_id=self.run_id, stage=self.stage, done=self.done, total=self._total, note=note))
+            self._listener(Progress(run_id=self.run_id, stage=self.stage, done=self.completed, total=self._total, note=note))

@@ -8,35 +8,35 @@ from zoneinfo import ZoneInfo
 import msgspec
 from sqlalchemy import Connection
 
-from copydesk.desk.auto import Auto
-from copydesk.desk.clockwork import Clockwork
-from copydesk.desk.ground import Ground
-from copydesk.desk.picking_up import PickingUp
+from copydesk.desk.auto import AutoScheduler
+from copydesk.desk.clockwork import ClockGuard
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.picking_up import DueDrafts
 from copydesk.desk.review import Review
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import Draft
-from copydesk.model.job import ClockDoubt
+from copydesk.model.job import ClockWarning
 from copydesk.model.schedule import (
-    CLOSE,
-    MOST_IN_WEEK,
+    CONFLICT_WINDOW,
+    MAX_WEEK_DRAFTS,
     AutoSchedule,
     Conflict,
     Conflicts,
-    ReadTime,
+    ParsedTime,
     Slot,
     Week,
     WeekDraft,
     WeekSlot,
-    read_slots,
+    parse_slots,
 )
-from copydesk.scheduling.daytime import slot_read, slot_written
-from copydesk.scheduling.meant import about_the_change
-from copydesk.scheduling.shown import shown
-from copydesk.scheduling.slots import checked_slots, occurrences
-from copydesk.scheduling.times import time_read
-from copydesk.scheduling.zones import instant_of_wall, zone_named
+from copydesk.scheduling.daytime import parse_slot, format_slot
+from copydesk.scheduling.meant import describe_clock_change
+from copydesk.scheduling.shown import format_time
+from copydesk.scheduling.slots import validate_slots, occurrences
+from copydesk.scheduling.times import parse_time
+from copydesk.scheduling.zones import instant_of_wall, get_zone
 from copydesk.store import planned, schedule, users
-from copydesk.store.planned import InWeek, Timed, first_line
+from copydesk.store.planned import WeekEntry, ScheduledDraft, first_line
 
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
@@ -47,36 +47,36 @@ class Schedule:
     `due_drafts` processes drafts whose time has come; `clock_guard` tells if the wall clock can be trusted.
     """
 
-    def __init__(self, ground: Ground, review: Review) -> None:
-        self._ctx = ground
+    def __init__(self, ctx: DeskContext, review: Review) -> None:
+        self._ctx = ctx
         self._review = review
-        self.clock = Clockwork(ground)
-        self.picking_up = PickingUp(ground, self.clock)
+        self.clock_guard = ClockGuard(ctx)
+        self.due_drafts = DueDrafts(ctx, self.clock_guard)
 
     async def slots(self) -> tuple[Slot, ...]:
         """Return the user's weekly slots, Sunday first."""
-        return await self._ctx.read(schedule.slots)
+        return await self._ctx.read(schedule.list_slots)
 
     async def set_slots(self, slots: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ...]:
         """Replace all slots and return them. Times are wall times in the user's zone.
 
         `slots` may be `Slot` values or mappings of their three fields. Raise InvalidError listing every invalid one.
         """
-        validated = checked_slots(read_slots(slots))
-        await self._ctx.write(schedule.set_slots, validated)
+        validated = validate_slots(parse_slots(slots))
+        await self._ctx.write(schedule.replace_slots, validated)
         return validated
 
-    def read_slot(self, text: str, *, field: str = "slots") -> Slot:
+    def parse_slot(self, text: str, *, field: str = "slots") -> Slot:
         """Parse a slot such as `mon 09:00`. Raise InvalidError with an example."""
-        return slot_read(text, field=field)
+        return parse_slot(text, field=field)
 
-    def written(self, slot: Slot) -> str:
+    def format_slot(self, slot: Slot) -> str:
         """Format a slot such as `mon 09:00`."""
-        return slot_written(slot)
+        return format_slot(slot)
 
     async def zone(self) -> str:
         """Return the IANA name of the user's time zone."""
-        return (await self._ctx.read(schedule.zone)).key
+        return (await self._ctx.read(schedule.get_time_zone)).key
 
     async def set_zone(self, name: str) -> str:
         """Set the time zone for slots and for times entered from now on; return its IANA name.
@@ -84,27 +84,27 @@ class Schedule:
         Scheduled drafts keep their wall time and the zone in which it was entered. Raise InvalidError for an unknown
         zone.
         """
-        zone = zone_named(name)
+        zone = get_zone(name)
         await self._ctx.write(users.set_time_zone, zone.key)
         # Keep the context's copy of the user in step with the database.
         self._ctx.user = msgspec.structs.replace(self._ctx.user, time_zone=zone.key)
         return zone.key
 
-    async def read_time(self, text: str, *, field: str = "scheduledAt") -> ReadTime:
+    async def parse_time(self, text: str, *, field: str = "scheduledAt") -> ParsedTime:
         """Parse a time typed by the user, in the user's zone; return it with its display form.
 
         Raise InvalidError if it is ambiguous, not in the future, or more than ten years ahead.
         """
-        zone, now = await self._ctx.read(schedule.zone), self._ctx.clock()
-        parsed = time_read(text, zone, now, field=field)
-        return ReadTime(at=parsed.at, shown=shown(parsed.at, zone, now), note=about_the_change(parsed))
+        zone, now = await self._ctx.read(schedule.get_time_zone), self._ctx.clock()
+        parsed = parse_time(text, zone, now, field=field)
+        return ParsedTime(at=parsed.at, shown=format_time(parsed.at, zone, now), note=describe_clock_change(parsed))
 
-    async def shown(self, *instants: datetime) -> tuple[str, ...]:
+    async def format_times(self, *instants: datetime) -> tuple[str, ...]:
         """Return instants formatted for display in the user's zone."""
-        zone, now = await self._ctx.read(schedule.zone), self._ctx.clock()
-        return tuple(shown(at, zone, now) for at in instants)
+        zone, now = await self._ctx.read(schedule.get_time_zone), self._ctx.clock()
+        return tuple(format_time(at, zone, now) for at in instants)
 
-    async def next_for(self, draft_id: str) -> Draft:
+    async def schedule_next(self, draft_id: str) -> Draft:
         """Schedule an approved draft in the next free slot. Raise as `Review.change` does."""
         return await self._review.schedule(draft_id, smart=True)
 
@@ -116,10 +116,10 @@ class Schedule:
         if scheduled_at.utcoffset() is None:
             raise InvalidError(FieldError("scheduledAt", "needs an offset from UTC, such as Z or +01:00"))
         try:
-            first, last = scheduled_at - CLOSE, scheduled_at + CLOSE
+            first, last = scheduled_at - CONFLICT_WINDOW, scheduled_at + CONFLICT_WINDOW
         except OverflowError:
             raise InvalidError(FieldError("scheduledAt", "is at an end of the calendar")) from None
-        nearby = await self._ctx.read(planned.standing, first, last)
+        nearby = await self._ctx.read(planned.list_reserved_between, first, last)
         close = tuple(_to_conflict(draft, scheduled_at) for draft in nearby if draft.id != exclude)
         return Conflicts(has_conflict=bool(close), count=len(close), conflicts=close)
 
@@ -130,25 +130,25 @@ class Schedule:
         """
         return await self._ctx.read(_load_week, day, self._ctx.clock())
 
-    async def auto(self, draft_ids: Sequence[str] | None = None, *, dry_run: bool = False) -> AutoSchedule:
+    async def auto_schedule(self, draft_ids: Sequence[str] | None = None, *, dry_run: bool = False) -> AutoSchedule:
         """Schedule approved drafts, or those with these ids, in free slots, best score first, then oldest first.
 
         Each draft is a transaction of its own, and all are undone as one. With `dry_run` nothing is written. Drafts
         that got no slot are counted, with the reason. Raise InvalidError for an empty list of ids.
         """
-        return await Auto(self._ctx).schedule(draft_ids, dry_run=dry_run)
+        return await AutoScheduler(self._ctx).schedule(draft_ids, dry_run=dry_run)
 
-    async def clock_doubt(self) -> ClockDoubt | None:
+    async def clock_warning(self) -> ClockWarning | None:
         """Return why the wall clock is in doubt, or None. While it is, nothing is posted automatically."""
-        return await self.clock.doubt()
+        return await self.clock_guard.check()
 
-    async def accept_clock(self) -> ClockDoubt | None:
+    async def accept_clock(self) -> ClockWarning | None:
         """Trust the wall clock as it is now; return the warning this dismisses, if any."""
-        return await self.clock.accept()
+        return await self.clock_guard.accept()
 
 
 def _load_week(conn: Connection, user_id: str, day: date | None, now: datetime) -> Week:
-    zone = schedule.zone(conn, user_id)
+    zone = schedule.get_time_zone(conn, user_id)
     day = day or now.astimezone(zone).date()
     try:
         return _week_from(conn, user_id, day - day.weekday() * _DAY, zone)
@@ -158,27 +158,27 @@ def _load_week(conn: Connection, user_id: str, day: date | None, now: datetime) 
 
 def _week_from(conn: Connection, user_id: str, monday: date, zone: ZoneInfo) -> Week:
     start, end = (instant_of_wall(datetime.combine(midnight, time()), zone) for midnight in (monday, monday + _WEEK))
-    slots = schedule.slots(conn, user_id)
+    slots = schedule.list_slots(conn, user_id)
     # `occurrences` starts after the given instant; a slot at midnight on Monday belongs to the week.
     upcoming = occurrences(slots, zone, start - timedelta(microseconds=1))
     # One row more than is shown tells whether there are more.
-    nearby = planned.in_week(conn, user_id, start - CLOSE, end + CLOSE, MOST_IN_WEEK + 1)
+    nearby = planned.list_week(conn, user_id, start - CONFLICT_WINDOW, end + CONFLICT_WINDOW, MAX_WEEK_DRAFTS + 1)
     return Week(
         zone=zone.key,
         monday=monday,
         every_slot=slots,
         slots=tuple(WeekSlot(slot=slot.slot, at=slot.at) for slot in takewhile(lambda slot: slot.at < end, upcoming)),
-        drafts=tuple(_to_week_draft(draft) for draft in nearby[:MOST_IN_WEEK]),
-        more=len(nearby) > MOST_IN_WEEK,
+        drafts=tuple(_to_week_draft(draft) for draft in nearby[:MAX_WEEK_DRAFTS]),
+        more=len(nearby) > MAX_WEEK_DRAFTS,
     )
 
 
-def _to_week_draft(row: InWeek) -> WeekDraft:
-    fields = {name: getattr(row, name) for name in InWeek.__struct_fields__}
+def _to_week_draft(row: WeekEntry) -> WeekDraft:
+    fields = {name: getattr(row, name) for name in WeekEntry.__struct_fields__}
     return WeekDraft(**fields | {"text": first_line(row.text)})
 
 
-def _to_conflict(draft: Timed, at: datetime) -> Conflict:
+def _to_conflict(draft: ScheduledDraft, at: datetime) -> Conflict:
     minutes = round((draft.at - at).total_seconds() / 60, 1)
     return Conflict(
         id=draft.id, text=first_line(draft.text), format=draft.format, scheduled_at=draft.at, minutes=minutes

@@ -9,19 +9,19 @@ import msgspec
 from sqlalchemy import Connection
 
 from copydesk.desk import candidates, opml, overviews
-from copydesk.desk.feed_import import Identity, KnownSourceError, TriedFeed, add_each, identity
-from copydesk.desk.fields import convert, text_of
-from copydesk.desk.ground import Ground
+from copydesk.desk.feed_import import Identity, DuplicateSourceError, FeedImportResult, import_feeds, feed_identity
+from copydesk.desk.fields import convert, parse_line
+from copydesk.desk.ground import DeskContext
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
-from copydesk.ingest.visit import Reading
+from copydesk.ingest.visit import FetchResult
 from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
 from copydesk.model.wire import Struct
 from copydesk.store import sources
 from copydesk.store.ids import new_id
 
-SHOWN = 20
+PREVIEW_ENTRIES = 20
 """Entries returned by a test fetch."""
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 
 
 class FoundEntry(Struct, frozen=True):
@@ -39,7 +39,7 @@ class FetchTest(Struct, frozen=True, omit_defaults=True):
     items: tuple[FoundEntry, ...] = ()
 
 
-class Tried(FetchTest, frozen=True, kw_only=True, omit_defaults=True):
+class CandidateTest(FetchTest, frozen=True, kw_only=True, omit_defaults=True):
     """Result of a test fetch of a source that is not stored yet, with the feed URL it discovered."""
 
     url: str
@@ -48,7 +48,7 @@ class Tried(FetchTest, frozen=True, kw_only=True, omit_defaults=True):
     """The feed's own title."""
 
 
-class Imported(Struct, frozen=True):
+class ImportResult(Struct, frozen=True):
     """Result of an OPML import."""
 
     added: tuple[Source, ...]
@@ -61,8 +61,8 @@ class Imported(Struct, frozen=True):
 class Sources:
     """Operations on the sources that Copydesk reads."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ctx = ground
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
     async def create(
         self,
@@ -77,12 +77,12 @@ class Sources:
 
         Without a name it gets the feed's title. Raise InvalidError with the field, or the FetchError of the test.
         """
-        spec = await candidates.check(
-            type, url, config, name=text_of("name", name, 1, LONGEST_NAME) if name is not None else ""
+        spec = await candidates.validate_source(
+            type, url, config, name=parse_line("name", name, 1, MAX_NAME_LENGTH) if name is not None else ""
         )
-        fetched = await candidates.attempt(self._ctx, spec) if test else None
+        fetched = await candidates.preview_fetch(self._ctx, spec) if test else None
         # `found_at` is the URL of the feed itself if that of a site was given.
-        feed_url = (fetched.found_at or spec.url) if fetched else spec.url
+        feed_url = (fetched.discovered_url or spec.url) if fetched else spec.url
         title = fetched.feed_title if fetched else None
         source = _build_source(spec, feed_url, self._ctx.clock(), has_config=config is not None, title=title)
         await self._ctx.write(_add, source)
@@ -90,11 +90,11 @@ class Sources:
 
     async def list(self) -> tuple[Source, ...]:
         """Return all sources of the user, oldest first."""
-        return await self._ctx.read(sources.every)
+        return await self._ctx.read(sources.list_all)
 
     async def get(self, source_id: str) -> Source:
         """Return a source. Raise NotFoundError if the user has none with this id."""
-        source = await self._ctx.read(sources.one, source_id)
+        source = await self._ctx.read(sources.get, source_id)
         if source is None:
             raise _source_not_found(source_id)
         return source
@@ -112,7 +112,7 @@ class Sources:
             raise InvalidError(*(FieldError(field, "cannot be changed") for field in sorted(unknown)))
         values: dict[str, object] = {"updated_at": self._ctx.clock()}
         if "name" in changes:
-            values["name"] = text_of("name", changes["name"], 1, LONGEST_NAME)
+            values["name"] = parse_line("name", changes["name"], 1, MAX_NAME_LENGTH)
         if "enabled" in changes:
             values["enabled"] = convert("enabled", changes["enabled"], bool)
         if changes.keys() & {"type", "url", "config"}:
@@ -123,14 +123,14 @@ class Sources:
     async def _relocate(self, before: Source, changes: Mapping[str, object], *, test: bool) -> dict[str, object]:
         current_config = msgspec.to_builtins(before.config) if before.config else None
         config = changes.get("config", current_config)
-        spec = await candidates.check(changes.get("type", before.type), changes.get("url", before.url or ""), config)
+        spec = await candidates.validate_source(changes.get("type", before.type), changes.get("url", before.url or ""), config)
         requested: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
         # Write only requested fields: another process may have changed the others since `before` was read.
         values = {name: value for name, value in requested.items() if name in changes}
-        if candidates.read_from(spec) == candidates.read_from(_spec(before)):
+        if candidates.source_identity(spec) == candidates.source_identity(_spec(before)):
             return values
-        fetched = await candidates.attempt(self._ctx, spec) if test else None
-        feed_url = (fetched.found_at or spec.url) if fetched else spec.url
+        fetched = await candidates.preview_fetch(self._ctx, spec) if test else None
+        feed_url = (fetched.discovered_url or spec.url) if fetched else spec.url
         # Cache validators and failure counts belong to the old location.
         fetch_reset = {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
         schedule_reset = {"last_fetch": None, "next_at": None, "not_before": None}
@@ -147,48 +147,48 @@ class Sources:
         """Fetch a source without storing anything. Fetch errors are returned in the result, not raised."""
         source = await self.get(source_id)
         try:
-            fetched = await candidates.attempt(self._ctx, _spec(source))
+            fetched = await candidates.preview_fetch(self._ctx, _spec(source))
         except CopydeskError as error:
             return FetchTest(ok=False, error=str(error))
         return FetchTest(ok=True, items=_preview_entries(fetched))
 
-    async def try_out(self, type: str, url: str, *, config: Mapping[str, object] | None = None) -> Tried:
+    async def test_candidate(self, type: str, url: str, *, config: Mapping[str, object] | None = None) -> CandidateTest:
         """Fetch a source that is not stored yet. Fetch errors are returned; raise InvalidError for invalid fields."""
-        spec = await candidates.check(type, url, config)
+        spec = await candidates.validate_source(type, url, config)
         try:
-            fetched = await candidates.attempt(self._ctx, spec)
+            fetched = await candidates.preview_fetch(self._ctx, spec)
         except CopydeskError as error:
-            return Tried(ok=False, error=str(error), url=spec.url)
-        feed_url = fetched.found_at or spec.url
-        return Tried(ok=True, url=feed_url, title=fetched.feed_title or "", items=_preview_entries(fetched))
+            return CandidateTest(ok=False, error=str(error), url=spec.url)
+        feed_url = fetched.discovered_url or spec.url
+        return CandidateTest(ok=True, url=feed_url, title=fetched.feed_title or "", items=_preview_entries(fetched))
 
-    async def overview(self) -> tuple[overviews.SourceOverview, ...]:
+    async def list_overviews(self) -> tuple[overviews.SourceOverview, ...]:
         """Return all sources with next fetch, item counts and draft counts, oldest first."""
-        return await self._ctx.read(overviews.overview, self._ctx.clock())
+        return await self._ctx.read(overviews.list_overviews, self._ctx.clock())
 
     async def recent(self, source_id: str, limit: int = 10) -> tuple[overviews.RecentItem, ...]:
         """Return the source's most recent items, newest first; empty if the source does not exist."""
-        return await self._ctx.read(overviews.recent, source_id, limit)
+        return await self._ctx.read(overviews.list_recent_items, source_id, limit)
 
-    async def import_each(
-        self, feeds: Sequence[opml.Outline], hear: Callable[[TriedFeed], None], *, test: bool = True
+    async def import_feeds(
+        self, feeds: Sequence[opml.Outline], on_result: Callable[[FeedImportResult], None], *, test: bool = True
     ) -> None:
         """Add feeds returned by `read_opml`, each after a test fetch; call `on_result` with the result of each."""
-        await add_each(self, feeds, hear, test=test)
+        await import_feeds(self, feeds, on_result, test=test)
 
     def read_opml(self, body: bytes) -> tuple[opml.Outline, ...]:
         """Return the feeds of an OPML file. Raise InvalidError if it is not one."""
-        return opml.read(body)
+        return opml.parse_opml(body)
 
-    async def import_opml(self, body: bytes) -> Imported:
+    async def import_opml(self, body: bytes) -> ImportResult:
         """Add the feeds of an OPML file without fetching them. Existing sources are not changed."""
         candidates_found, refused = [], []
         now = self._ctx.clock()
-        for outline in opml.read(body):
+        for outline in opml.parse_opml(body):
             config = msgspec.to_builtins(outline.config) if outline.config else None
             try:
-                spec = await candidates.check(
-                    outline.type, outline.url, config, name=text_of("name", outline.name, 1, LONGEST_NAME)
+                spec = await candidates.validate_source(
+                    outline.type, outline.url, config, name=parse_line("name", outline.name, 1, MAX_NAME_LENGTH)
                 )
                 candidates_found.append(_build_source(spec, spec.url, now, has_config=config is not None))
             except InvalidError as error:
@@ -196,15 +196,15 @@ class Sources:
         added = await self._ctx.write(_add_missing, candidates_found)
         added_ids = {source.id for source in added}
         known = tuple(source.url or "" for source in candidates_found if source.id not in added_ids)
-        return Imported(added=added, known=known, refused=tuple(refused))
+        return ImportResult(added=added, known=known, refused=tuple(refused))
 
     async def export_opml(self) -> str:
         """Return the user's sources as an OPML document."""
-        return opml.write(await self.list())
+        return opml.format_opml(await self.list())
 
 
-def _preview_entries(result: Reading) -> tuple[FoundEntry, ...]:
-    return tuple(FoundEntry(title=entry.title, url=entry.url or "") for entry in result.entries[:SHOWN])
+def _preview_entries(result: FetchResult) -> tuple[FoundEntry, ...]:
+    return tuple(FoundEntry(title=entry.title, url=entry.url or "") for entry in result.entries[:PREVIEW_ENTRIES])
 
 
 def _spec(source: Source) -> SourceSpec:
@@ -220,7 +220,7 @@ def _build_source(spec: SourceSpec, url: str, now: datetime, *, has_config: bool
     return Source(
         id=new_id(now),
         type=spec.type,
-        name=name[:LONGEST_NAME],
+        name=name[:MAX_NAME_LENGTH],
         url=url,
         config=spec.config if has_config else None,
         enabled=True,
@@ -235,7 +235,7 @@ def _build_source(spec: SourceSpec, url: str, now: datetime, *, has_config: bool
 
 
 def _identity(source: Source) -> Identity:
-    return identity(source.type, source.url, source.config)
+    return feed_identity(source.type, source.url, source.config)
 
 
 def _add(conn: Connection, user_id: str, new: Source) -> None:
@@ -245,7 +245,7 @@ def _add(conn: Connection, user_id: str, new: Source) -> None:
 
 def _add_missing(conn: Connection, user_id: str, candidate_sources: Sequence[Source]) -> tuple[Source, ...]:
     """Insert the sources that do not exist yet, each once; return those inserted."""
-    existing = {_identity(source) for source in sources.every(conn, user_id)}
+    existing = {_identity(source) for source in sources.list_all(conn, user_id)}
     added: dict[tuple[object, ...], Source] = {}
     for source in candidate_sources:
         if (identity := _identity(source)) not in existing:
@@ -255,25 +255,25 @@ def _add_missing(conn: Connection, user_id: str, candidate_sources: Sequence[Sou
 
 
 def _update(conn: Connection, user_id: str, source_id: str, values: Mapping[str, Any]) -> None:
-    before = sources.one(conn, user_id, source_id)
+    before = sources.get(conn, user_id, source_id)
     if before is None:
         raise _source_not_found(source_id)
     location = {name: value for name, value in values.items() if name in {"type", "url", "config"}}
     after = msgspec.structs.replace(before, **location)
     if _identity(after) != _identity(before):
         _check_unique(conn, user_id, after)
-    sources.change(conn, user_id, source_id, values)
+    sources.update_source(conn, user_id, source_id, values)
 
 
 def _check_unique(conn: Connection, user_id: str, new: Source) -> None:
     """Raise DuplicateSourceError if another source has the same identity. Call it in the inserting transaction."""
-    for existing in sources.every(conn, user_id):
+    for existing in sources.list_all(conn, user_id):
         if existing.id != new.id and _identity(existing) == _identity(new):
-            raise KnownSourceError(FieldError("url", f"is the source {existing.id} ({existing.name}) already"))
+            raise DuplicateSourceError(FieldError("url", f"is the source {existing.id} ({existing.name}) already"))
 
 
 def _delete(conn: Connection, user_id: str, source_id: str) -> None:
-    if sources.is_posting(conn, user_id, source_id):
+    if sources.has_posting_draft(conn, user_id, source_id):
         hint = "Try again when its deliveries have ended."
         raise ConflictError("A draft of this source is being posted; it cannot be deleted now.", hint=hint)
     if not sources.remove(conn, user_id, source_id):

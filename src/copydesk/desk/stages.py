@@ -2,21 +2,21 @@
 drafting packages.
 """
 
-from copydesk.desk.choosing import choose
-from copydesk.desk.ground import Ground
-from copydesk.desk.ingesting import ingest
-from copydesk.desk.report import Report
+from copydesk.desk.choosing import select_stories
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.ingesting import fetch_sources
+from copydesk.desk.report import RunProgress
 from copydesk.desk.writing import write_drafts
 from copydesk.model.run import RunRequest, Stage
-from copydesk.turns import short_turns
+from copydesk.turns import short_switch_interval
 
 
-async def work(ground: Ground, request: RunRequest, report: Report) -> None:
+async def run_stages(ctx: DeskContext, request: RunRequest, progress: RunProgress) -> None:
     """Fetch the sources, select stories and write drafts, reporting progress to `progress`."""
     # CPU-heavy work in this process: give the console's thread its turn more often.
-    with short_turns():
-        with report.during(Stage.INGEST):
-            new = await ingest(ground, request, report)
-        stories = await choose(ground, request, report, new)
-        with report.during(Stage.DRAFT):
-            await write_drafts(ground, stories, request, report)
+    with short_switch_interval():
+        with progress.track_stage(Stage.INGEST):
+            new = await fetch_sources(ctx, request, progress)
+        stories = await select_stories(ctx, request, progress, new)
+        with progress.track_stage(Stage.DRAFT):
+            await write_drafts(ctx, stories, request, progress)

@@ -10,7 +10,7 @@ from copydesk.model.wire import Struct
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-class Steady(Struct, frozen=True):
+class MonotonicReading(Struct, frozen=True):
     """A reading of the monotonic clock."""
 
     boot: str
@@ -20,10 +20,10 @@ class Steady(Struct, frozen=True):
     """True if the clock advances while the machine is suspended."""
 
 
-SteadyClock = Callable[[], Steady]
+MonotonicClock = Callable[[], MonotonicReading]
 
 
-def machine_clock() -> Steady:
+def read_monotonic() -> MonotonicReading:
     """Return a reading of the monotonic clock, preferring one that advances during suspend.
 
     CLOCK_BOOTTIME on Linux; `time.monotonic` elsewhere, which on macOS advances during sleep.
@@ -33,7 +33,7 @@ def machine_clock() -> Steady:
         seconds, counts_sleep = time.clock_gettime(time.CLOCK_BOOTTIME), True
     else:
         seconds, counts_sleep = time.monotonic(), sys.platform == "darwin"
-    return Steady(boot=_read_boot_id(), seconds=seconds, counts_sleep=counts_sleep)
+    return MonotonicReading(boot=_read_boot_id(), seconds=seconds, counts_sleep=counts_sleep)
 
 
 def _read_boot_id() -> str:

@@ -4,7 +4,7 @@ from copydesk.posting.platform import Post
 from copydesk.settings import Posting
 
 
-def broken_rules(post: Post, rules: Posting) -> tuple[str, ...]:
+def rule_violations(post: Post, rules: Posting) -> tuple[str, ...]:
     """Return a message for each rule that `post` violates."""
     if not rules.require_alt:
         return ()

@@ -11,7 +11,7 @@ from copydesk.text import clean
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-WORDS = {
+ACTION_PHRASES = {
     CREATE: "made it",
     EDIT: "edited the text",
     "approve": "approved it",
@@ -32,7 +32,7 @@ WORDS = {
     "ended_not_live": "could not post it",
 }
 """Event action -> phrase after "you" or "the system". Unknown actions are shown as they are."""
-DONE: Mapping[str, str] = {
+RESULT_PHRASES: Mapping[str, str] = {
     Action.APPROVE: "approved",
     Action.REJECT: "rejected",
     Action.REGENERATE: "to be written anew",
@@ -44,7 +44,7 @@ DONE: Mapping[str, str] = {
     EDIT: "edited",
 }
 """Action -> state of the draft afterwards."""
-SINCE = {
+BLOCKING_PHRASES = {
     CREATE: "it was made",
     "text_written": "the text was written",
     "writing_failed": "it could not be written",
@@ -58,7 +58,7 @@ SINCE = {
 """Event -> reason why earlier changes cannot be undone."""
 
 
-class Story(NamedTuple):
+class DraftHistory(NamedTuple):
     """History of a draft and of the versions before it."""
 
     versions: tuple[ListedDraft, ...]
@@ -68,30 +68,30 @@ class Story(NamedTuple):
     lines: tuple[str, ...]
     """The events as text, one line each."""
 
-    def newer_than(self, draft_id: str) -> list[str]:
+    def children_of(self, draft_id: str) -> list[str]:
         """Return the ids of the versions generated directly from this one."""
         return [draft.id for draft in self.versions if draft.regenerated_from_id == draft_id]
 
 
-async def story_of(desk: "Desk", draft_id: str, states: Mapping[str, str] | None = None) -> Story:
+async def load_history(desk: "Desk", draft_id: str, status_labels: Mapping[str, str] | None = None) -> DraftHistory:
     """Return the history of a draft, with statuses labelled as in `status_labels`. Raise NotFoundError."""
-    versions = await desk.drafts.versions(draft_id)
+    versions = await desk.drafts.list_versions(draft_id)
     events = [event for version_id in _lineage(versions, draft_id) for event in await desk.drafts.history(version_id)]
     # Format all times in two calls instead of two per event: each reads the time zone from the database.
     times = [event.after.get("scheduled_at") or event.at for event in events]
-    formatted, scheduled = await desk.schedule.shown(*(event.at for event in events)), await desk.schedule.shown(*times)
-    lines = [told(event, at, time, states or {}) for event, at, time in zip(events, formatted, scheduled, strict=True)]
-    return Story(versions=versions, events=tuple(events), lines=tuple(lines))
+    formatted, scheduled = await desk.schedule.format_times(*(event.at for event in events)), await desk.schedule.format_times(*times)
+    lines = [describe_event(event, at, time, status_labels or {}) for event, at, time in zip(events, formatted, scheduled, strict=True)]
+    return DraftHistory(versions=versions, events=tuple(events), lines=tuple(lines))
 
 
-def told(event: DraftEvent, at: str, scheduled: str, states: Mapping[str, str]) -> str:
+def describe_event(event: DraftEvent, time_text: str, scheduled_text: str, status_labels: Mapping[str, str]) -> str:
     """Return an event as one line: time, actor, action, status change, scheduled time, feedback, and
     whether it was undone.
     """
     actor = "you" if event.who == USER else f"the {event.who}"
-    parts = [f"{at}  {clean(actor)} {_action_phrase(event)}", _describe_status_change(event, states)]
+    parts = [f"{time_text}  {clean(actor)} {_action_phrase(event)}", _describe_status_change(event, status_labels)]
     if isinstance(event.after.get("scheduled_at"), datetime):
-        parts.append(f"for {scheduled}")
+        parts.append(f"for {scheduled_text}")
     if event.feedback:
         parts.append(f"“{clean(event.feedback)}”")
     if event.undone:
@@ -99,9 +99,9 @@ def told(event: DraftEvent, at: str, scheduled: str, states: Mapping[str, str]) 
     return " ".join(part for part in parts if part)
 
 
-def happened(action: str) -> str:
+def describe_action(action: str) -> str:
     """Return a short phrase for an action, for use inside a sentence."""
-    return SINCE.get(action) or (f"it was {DONE[action]}" if action in DONE else clean(action))
+    return BLOCKING_PHRASES.get(action) or (f"it was {RESULT_PHRASES[action]}" if action in RESULT_PHRASES else clean(action))
 
 
 def _lineage(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:
@@ -114,13 +114,13 @@ def _lineage(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:
 
 
 def _action_phrase(event: DraftEvent) -> str:
-    phrase = WORDS.get(event.action, clean(event.action))
+    phrase = ACTION_PHRASES.get(event.action, clean(event.action))
     if event.kind is EventKind.UNDO:
         return f"undid version {event.of_version}: {phrase}"
     if event.kind is EventKind.REDO:
         return f"did again: {phrase}"
     edited = "text" in event.after and event.action != EDIT and event.kind is EventKind.CHANGE
-    return f"{WORDS[EDIT]} and {phrase}" if edited else phrase
+    return f"{ACTION_PHRASES[EDIT]} and {phrase}" if edited else phrase
 
 
 def _describe_status_change(event: DraftEvent, states: Mapping[str, str]) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import msgspec
 from sqlalchemy import Connection
 
-from copydesk.experiments.assignment import stratum_of, variant_at
-from copydesk.experiments.treatment import voice_with
+from copydesk.experiments.assignment import get_stratum, assign_variant
+from copydesk.experiments.treatment import apply_variant
 from copydesk.model.draft import Format
 from copydesk.model.experiment import Experiment
 from copydesk.model.voice import Voice
@@ -27,9 +27,9 @@ class Treatment(Struct, frozen=True):
     parameter: str
     value: Json
 
-    def voice(self, voice: Voice, format: Format) -> Voice:
+    def apply_to(self, voice: Voice, format: Format) -> Voice:
         """Return `voice` with the variant's value applied, if the parameter belongs to the voice."""
-        return voice_with(_to_voice(voice), format, self.parameter, self.value).voice
+        return apply_variant(_to_voice(voice), format, self.parameter, self.value).voice
 
     @property
     def parameters(self) -> dict[str, Json]:
@@ -37,46 +37,46 @@ class Treatment(Struct, frozen=True):
         return {self.parameter: self.value}
 
 
-class Turn(Treatment, frozen=True, kw_only=True):
+class Assignment(Treatment, frozen=True, kw_only=True):
     """A treatment with its position in the experiment."""
 
     stratum: str
-    place: int
+    position: int
 
 
-def next_turn(conn: Connection, user_id: str, format: Format, platforms: Iterable[str] = ()) -> Turn | None:
+def next_assignment(conn: Connection, user_id: str, format: Format, platforms: Iterable[str] = ()) -> Assignment | None:
     """Return the assignment for the next draft of this kind, None without an active experiment. It is
     not claimed yet.
     """
-    experiment = experiments.oldest_active(conn, user_id)
+    experiment = experiments.get_oldest_active(conn, user_id)
     if experiment is None:
         return None
-    stratum = stratum_of(format, platforms)
-    position = experiments.next_place(conn, user_id, experiment.id, stratum)
-    variant_id = variant_at(experiment.id, stratum, position, [variant.id for variant in experiment.variants])
+    stratum = get_stratum(format, platforms)
+    position = experiments.next_position(conn, user_id, experiment.id, stratum)
+    variant_id = assign_variant(experiment.id, stratum, position, [variant.id for variant in experiment.variants])
     treatment = _build_treatment(experiment, variant_id)
     assert treatment is not None
-    return Turn(stratum=stratum, place=position, **msgspec.structs.asdict(treatment))
+    return Assignment(stratum=stratum, position=position, **msgspec.structs.asdict(treatment))
 
 
-def take(conn: Connection, user_id: str, turn: Turn) -> bool:
+def claim_assignment(conn: Connection, user_id: str, assignment: Assignment) -> bool:
     """Claim the assignment, in the transaction that stores the draft.
 
     Return False if another draft claimed it first or the experiment has ended; the draft must not be stored then.
     """
-    return experiments.take_place(conn, user_id, turn.experiment_id, turn.stratum, turn.place)
+    return experiments.claim_position(conn, user_id, assignment.experiment_id, assignment.stratum, assignment.position)
 
 
-def assign(conn: Connection, user_id: str, format: Format, platforms: Iterable[str] = ()) -> Turn | None:
+def claim_next(conn: Connection, user_id: str, format: Format, platforms: Iterable[str] = ()) -> Assignment | None:
     """Claim and return the next assignment, for a draft that is created in this transaction and written later."""
-    turn = next_turn(conn, user_id, format, platforms)
-    return turn if turn is not None and take(conn, user_id, turn) else None
+    turn = next_assignment(conn, user_id, format, platforms)
+    return turn if turn is not None and claim_assignment(conn, user_id, turn) else None
 
 
-def treatment_of(conn: Connection, user_id: str, draft_id: str) -> Treatment | None:
+def get_treatment(conn: Connection, user_id: str, draft_id: str) -> Treatment | None:
     """Return the treatment assigned to a draft, or None. It remains after the experiment has ended."""
-    ids = experiments.variant_of(conn, user_id, draft_id)
-    experiment = experiments.one(conn, user_id, ids[0]) if ids else None
+    ids = experiments.get_variant(conn, user_id, draft_id)
+    experiment = experiments.get(conn, user_id, ids[0]) if ids else None
     return _build_treatment(experiment, ids[1]) if ids and experiment else None
 
 

@@ -13,31 +13,31 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from copydesk.desk.ground import Ground
-from copydesk.desk.story import happened
-from copydesk.errors import ConflictError, CopydeskError, OutOfReachError, StoreDamagedError
-from copydesk.model.change import MOST_IDS, BulkFailure
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.story import describe_action
+from copydesk.errors import ConflictError, CopydeskError, UndoNotAllowedError, StoreCorruptError
+from copydesk.model.change import MAX_IDS, BulkFailure
 from copydesk.model.draft import Status
-from copydesk.model.history import EventKind, Undone
+from copydesk.model.history import EventKind, UndoResult
 from copydesk.model.transitions import allowed_actions
-from copydesk.model.wire import Struct, iso
+from copydesk.model.wire import Struct, format_iso
 from copydesk.store import changes, events
-from copydesk.store.changes import Seen, Step
-from copydesk.store.events import KeptEvent
+from copydesk.store.changes import DraftSnapshot, DraftChange
+from copydesk.store.events import EventRow
 from copydesk.store.ids import new_id
 
-Stopped = Callable[[], bool]
+IsCancelled = Callable[[], bool]
 _PAST_TENSE = {EventKind.UNDO: "undone", EventKind.REDO: "redone"}
 
 
-class Undoing:
+class UndoRedo:
     """Undo and redo of changes to drafts."""
 
-    _ground: Ground
+    _ctx: DeskContext
 
     async def undo(
-        self, draft_id: str | None = None, *, passing: Collection[int] = (), stopped: Stopped = lambda: False
-    ) -> Undone:
+        self, draft_id: str | None = None, *, skip: Collection[int] = (), is_cancelled: IsCancelled = lambda: False
+    ) -> UndoResult:
         """Undo the last change of a draft, or without an id the user's last change, a bulk as one.
 
         Drafts of a bulk that were changed since are left alone and reported; those undone individually are skipped. A
@@ -45,26 +45,26 @@ class Undoing:
         NotFoundError, or ConflictError with the reason. If the user's last change, or every draft of a bulk, cannot be
         undone, raise UndoNotAllowedError; pass its `change_id` in `skip` to undo the change before it.
         """
-        return await self._run(EventKind.UNDO, draft_id, passing, stopped)
+        return await self._run(EventKind.UNDO, draft_id, skip, is_cancelled)
 
-    async def redo(self, draft_id: str | None = None, *, stopped: Stopped = lambda: False) -> Undone:
+    async def redo(self, draft_id: str | None = None, *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
         """Redo the last undone change of a draft or of the user. Raise as `undo` does, and after another change."""
-        return await self._run(EventKind.REDO, draft_id, (), stopped)
+        return await self._run(EventKind.REDO, draft_id, (), is_cancelled)
 
-    async def _run(self, kind: EventKind, draft_id: str | None, passing: Collection[int], stopped: Stopped) -> Undone:
-        now = self._ground.clock()
+    async def _run(self, kind: EventKind, draft_id: str | None, passing: Collection[int], stopped: IsCancelled) -> UndoResult:
+        now = self._ctx.clock()
         if draft_id is None:
-            plan = await self._ground.read(_plan_last, kind, frozenset(passing))
+            plan = await self._ctx.read(_plan_last, kind, frozenset(passing))
         else:
-            plan = await self._ground.read(_plan_draft, kind, draft_id)
+            plan = await self._ctx.read(_plan_draft, kind, draft_id)
         bulk_id = new_id(now) if plan.bulk else None
         restorer = _Restorer(kind, now, bulk_id, plan.sent)
         errors: list[CopydeskError | None] = []
         # In batches, so that the user can stop a long undo.
-        for start in range(0, len(plan.steps), MOST_IDS):
+        for start in range(0, len(plan.steps), MAX_IDS):
             if start and stopped():
                 break
-            errors += await self._ground.write_each(restorer.carry_out, plan.steps[start : start + MOST_IDS])
+            errors += await self._ctx.write_batch(restorer.restore, plan.steps[start : start + MAX_IDS])
         if not plan.bulk and errors[0]:
             raise errors[0]
         if kind is EventKind.UNDO:
@@ -77,7 +77,7 @@ class _UndoPlan(Struct, frozen=True):
 
     action: str
     bulk: bool
-    steps: tuple[tuple[Seen, KeptEvent], ...]
+    steps: tuple[tuple[DraftSnapshot, EventRow], ...]
     """Each draft with the top event of its stack, the latest event first."""
     sent: dict[str, list[tuple[datetime, str]]]
     """Draft id -> times and platforms of its posts."""
@@ -96,32 +96,32 @@ class _Restorer:
         self._now = now
         self._bulk_id = bulk_id
 
-    def carry_out(self, conn: Connection, user_id: str, each: tuple[Seen, KeptEvent]) -> None:
+    def restore(self, conn: Connection, user_id: str, target: tuple[DraftSnapshot, EventRow]) -> None:
         """Restore the values the draft had before the event."""
-        snapshot, event = each
+        snapshot, event = target
         self._check_not_posted(snapshot, event, self._sent.get(snapshot.id, ()))
         self._check_not_past(snapshot, event)
-        change = Step(
-            kind=self._kind, action=event.action, after=event.before, at=self._now, bulk_id=self._bulk_id, of=event
+        change = DraftChange(
+            kind=self._kind, action=event.action, after=event.before, at=self._now, bulk_id=self._bulk_id, target_event=event
         )
-        changes.put(conn, user_id, snapshot, change)
+        changes.apply_change(conn, user_id, snapshot, change)
 
-    def _check_not_posted(self, snapshot: Seen, event: KeptEvent, posts: Sequence[tuple[datetime, str]]) -> None:
+    def _check_not_posted(self, snapshot: DraftSnapshot, event: EventRow, posts: Sequence[tuple[datetime, str]]) -> None:
         for at, platform in posts:
             if at >= event.at:
                 raise _out_of_reach(
                     snapshot, event, f"It went to {platform} since; that cannot be {_PAST_TENSE[self._kind]}."
                 )
 
-    def _check_not_past(self, snapshot: Seen, event: KeptEvent) -> None:
-        if _TIMING_COLUMNS.isdisjoint(event.before) or event.before.get("status", snapshot.status) != Status.SCHEDULED:
+    def _check_not_past(self, snapshot: DraftSnapshot, event: EventRow) -> None:
+        if _TIMING_COLUMNS.isdisjoint(event.before) or event.before.get("status", snapshot.get_status) != Status.SCHEDULED:
             return
-        at = changes.value_of("scheduled_at", event.before.get("scheduled_at", snapshot.stored["scheduled_at"]))
+        at = changes.from_column_value("scheduled_at", event.before.get("scheduled_at", snapshot.stored["scheduled_at"]))
         if at is not None and at <= self._now:
             raise _out_of_reach(
                 snapshot,
                 event,
-                f"Its time, {iso(at)}, has passed; that cannot be {_PAST_TENSE[self._kind]}.",
+                f"Its time, {format_iso(at)}, has passed; that cannot be {_PAST_TENSE[self._kind]}.",
                 "Give it another time.",
             )
 
@@ -130,30 +130,30 @@ _TIMING_COLUMNS = {"status", "scheduled_at"}
 
 
 def _plan_draft(conn: Connection, user_id: str, kind: EventKind, draft_id: str) -> _UndoPlan:
-    snapshot = changes.one_seen(conn, user_id, draft_id)
+    snapshot = changes.load_snapshot(conn, user_id, draft_id)
     event_number = _top_event(snapshot, kind)
     if event_number is None:
         raise _nothing_error(conn, user_id, kind, snapshot)
     try:
-        event = events.one(conn, user_id, event_number)
-    except StoreDamagedError:
-        changes.one_seen(
+        event = events.get(conn, user_id, event_number)
+    except StoreCorruptError:
+        changes.load_snapshot(
             conn, user_id, draft_id
         )  # raises NotFoundError if the draft was deleted meanwhile, which is not damage
         raise
-    sent = changes.sent(conn, user_id, [draft_id])
+    sent = changes.list_sent(conn, user_id, [draft_id])
     return _UndoPlan(action=event.action, bulk=False, steps=((snapshot, event),), sent=sent)
 
 
 def _plan_last(conn: Connection, user_id: str, kind: EventKind, passing: frozenset[int]) -> _UndoPlan:
-    event = events.next_back(conn, user_id, kind)
-    newest = events.last_change(conn, user_id)
+    event = events.find_next_reversible(conn, user_id, kind)
+    newest = events.get_latest_change(conn, user_id)
     # The newest change has no open undo entry: find out if something irreversible happened to its draft.
     if newest and kind is EventKind.UNDO and (event is None or newest.rid > event.rid) and newest.rid not in passing:
         _check_newest_change(conn, user_id, newest, event)
     # Continue below a skipped bulk's first event: its other events lead to the same bulk.
     while event is not None and event.rid in passing:
-        event = events.next_back(conn, user_id, kind, below=_first_event_number(conn, user_id, event))
+        event = events.find_next_reversible(conn, user_id, kind, below_rid=_first_event_number(conn, user_id, event))
     if event is None:
         raise ConflictError(f"There is nothing to be {_PAST_TENSE[kind]}.")
     if kind is EventKind.REDO and newest and newest.rid > event.rid:
@@ -163,15 +163,15 @@ def _plan_last(conn: Connection, user_id: str, kind: EventKind, passing: frozens
     return _plan_bulk(conn, user_id, kind, event.bulk_id)
 
 
-def _first_event_number(conn: Connection, user_id: str, event: KeptEvent) -> int:
+def _first_event_number(conn: Connection, user_id: str, event: EventRow) -> int:
     """Return the lowest number among the events of the same bulk."""
-    bulk_events = events.of_bulk(conn, user_id, event.bulk_id) if event.bulk_id is not None else ()
+    bulk_events = events.list_by_bulk(conn, user_id, event.bulk_id) if event.bulk_id is not None else ()
     return min((bulk_event.rid for bulk_event in bulk_events), default=event.rid)
 
 
 def _plan_bulk(conn: Connection, user_id: str, kind: EventKind, bulk_id: str) -> _UndoPlan:
-    bulk_events = events.of_bulk(conn, user_id, bulk_id)
-    snapshots = changes.seen(conn, user_id, [event.draft_id for event in bulk_events])
+    bulk_events = events.list_by_bulk(conn, user_id, bulk_id)
+    snapshots = changes.load_snapshots(conn, user_id, [event.draft_id for event in bulk_events])
     if not snapshots:
         raise ConflictError(f"These drafts were deleted meanwhile; nothing was {_PAST_TENSE[kind]}.", hint="Try again.")
     steps, failed = [], []
@@ -183,45 +183,45 @@ def _plan_bulk(conn: Connection, user_id: str, kind: EventKind, bulk_id: str) ->
             steps.append((snapshot, event))
         elif reason := _blocking_reason(conn, user_id, event):
             failed.append(BulkFailure(id=event.draft_id, error=reason))
-    sent = changes.sent(conn, user_id, list(snapshots))
+    sent = changes.list_sent(conn, user_id, list(snapshots))
     return _UndoPlan(action=bulk_events[0].action, bulk=True, steps=tuple(steps), sent=sent, failed=tuple(failed))
 
 
-def _top_event(snapshot: Seen, kind: EventKind) -> int | None:
+def _top_event(snapshot: DraftSnapshot, kind: EventKind) -> int | None:
     return snapshot.undo_rid if kind is EventKind.UNDO else snapshot.redo_rid
 
 
-def _blocking_reason(conn: Connection, user_id: str, event: KeptEvent) -> str | None:
+def _blocking_reason(conn: Connection, user_id: str, event: EventRow) -> str | None:
     """Return what happened to the draft after the event; None if the event has already been undone."""
-    history = events.of_draft(conn, user_id, event.draft_id)
-    if event.rid in events.taken_back(history):
+    history = events.list_by_draft(conn, user_id, event.draft_id)
+    if event.rid in events.reverted_rids(history):
         return None
-    return f"Something happened to this draft since ({happened(history[-1].action)}); it was left as it is."
+    return f"Something happened to this draft since ({describe_action(history[-1].action)}); it was left as it is."
 
 
-def _nothing_error(conn: Connection, user_id: str, kind: EventKind, snapshot: Seen) -> ConflictError:
+def _nothing_error(conn: Connection, user_id: str, kind: EventKind, snapshot: DraftSnapshot) -> ConflictError:
     """Return the error for an empty stack, with the reason."""
-    newest = events.newest(conn, user_id, snapshot.id)
-    if kind is EventKind.UNDO and newest and newest.kind is EventKind.FIXED and newest.version > 1:
+    newest = events.get_newest(conn, user_id, snapshot.id)
+    if kind is EventKind.UNDO and newest and newest.kind is EventKind.PERMANENT and newest.version > 1:
         return _conflict(
-            snapshot, f"The last thing that happened to this draft ({happened(newest.action)}) cannot be undone."
+            snapshot, f"The last thing that happened to this draft ({describe_action(newest.action)}) cannot be undone."
         )
     return _conflict(snapshot, f"There is nothing to be {_PAST_TENSE[kind]} on this draft.")
 
 
-def _check_newest_change(conn: Connection, user_id: str, newest: KeptEvent, event: KeptEvent | None) -> None:
+def _check_newest_change(conn: Connection, user_id: str, newest: EventRow, event: EventRow | None) -> None:
     """Raise UndoNotAllowedError if the user's last change cannot be undone; an older one must not be
     undone in its place.
     """
     if newest.bulk_id is not None and event is not None and newest.bulk_id == event.bulk_id:
         return
-    history = events.of_draft(conn, user_id, newest.draft_id)
+    history = events.list_by_draft(conn, user_id, newest.draft_id)
     blocking = next(
-        (later for later in history if later.version > newest.version and later.kind is EventKind.FIXED), None
+        (later for later in history if later.version > newest.version and later.kind is EventKind.PERMANENT), None
     )
-    if blocking and newest.rid not in events.taken_back(history):
-        raise OutOfReachError(
-            f"Your last change ({happened(newest.action)}) cannot be undone: since then {happened(blocking.action)}.",
+    if blocking and newest.rid not in events.reverted_rids(history):
+        raise UndoNotAllowedError(
+            f"Your last change ({describe_action(newest.action)}) cannot be undone: since then {describe_action(blocking.action)}.",
             newest.rid,
             hint="Name a draft to undo its last change.",
         )
@@ -229,20 +229,20 @@ def _check_newest_change(conn: Connection, user_id: str, newest: KeptEvent, even
 
 def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]) -> None:
     """Raise UndoNotAllowedError if no draft of a bulk could be undone, so that the caller can skip the bulk."""
-    refused = [error for error in errors if isinstance(error, OutOfReachError)]
+    refused = [error for error in errors if isinstance(error, UndoNotAllowedError)]
     if refused and len(refused) == len(plan.steps):
         drafts = "its draft" if len(refused) == 1 else f"any of its {len(refused)} drafts"
-        raise OutOfReachError(
-            f"Your last change ({happened(plan.action)}) cannot be undone on {drafts}. {refused[0].message}",
+        raise UndoNotAllowedError(
+            f"Your last change ({describe_action(plan.action)}) cannot be undone on {drafts}. {refused[0].message}",
             plan.steps[0][1].rid,
             hint="Name a draft to undo its last change.",
         )
 
 
-def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id: str | None) -> Undone:
+def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id: str | None) -> UndoResult:
     results = [(snapshot.id, error) for (snapshot, _), error in zip(plan.steps, errors, strict=False)]
     failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in results if error]
-    return Undone(
+    return UndoResult(
         action=plan.action,
         bulk_id=bulk_id,
         succeeded=tuple(draft_id for draft_id, error in results if error is None),
@@ -251,11 +251,11 @@ def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id:
     )
 
 
-def _conflict(snapshot: Seen, message: str, hint: str = "") -> ConflictError:
-    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
-    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
+def _conflict(snapshot: DraftSnapshot, message: str, hint: str = "") -> ConflictError:
+    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
+    return ConflictError(message, hint=hint, current_status=snapshot.get_status, allowed=allowed)
 
 
-def _out_of_reach(snapshot: Seen, event: KeptEvent, message: str, hint: str = "") -> OutOfReachError:
-    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
-    return OutOfReachError(message, event.rid, hint=hint, current_status=snapshot.status, allowed=allowed)
+def _out_of_reach(snapshot: DraftSnapshot, event: EventRow, message: str, hint: str = "") -> UndoNotAllowedError:
+    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
+    return UndoNotAllowedError(message, event.rid, hint=hint, current_status=snapshot.get_status, allowed=allowed)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from copydesk.desk.ground import Ground
+from copydesk.desk.ground import DeskContext
 from copydesk.model.draft import Draft, Finding, ListedDraft
 from copydesk.model.wire import Struct
 from copydesk.store import changes, lists, versions
@@ -30,18 +30,18 @@ class Difference(Struct, frozen=True):
 class Versions:
     """Version history of drafts."""
 
-    _ground: Ground
+    _ctx: DeskContext
 
-    async def versions(self, draft_id: str) -> tuple[ListedDraft, ...]:
+    async def list_versions(self, draft_id: str) -> tuple[ListedDraft, ...]:
         """Return all versions of a draft, oldest first, given the id of any of them. Raise NotFoundError."""
-        rows = await self._ground.read(versions.of, draft_id)
+        rows = await self._ctx.read(versions.list_versions, draft_id)
         if not rows:
-            raise changes.no_draft(draft_id)
+            raise changes.draft_not_found(draft_id)
         return rows
 
-    async def difference(self, old_id: str, new_id: str) -> Difference:
+    async def compare(self, old_id: str, new_id: str) -> Difference:
         """Return the differences between two drafts, usually versions of the same one. Raise NotFoundError."""
-        old, new = await self._ground.read(_load_pair, old_id, new_id)
+        old, new = await self._ctx.read(_load_pair, old_id, new_id)
         return await asyncio.to_thread(_compare, old, new)
 
 
@@ -50,14 +50,14 @@ def _load_pair(conn: Connection, user_id: str, old_id: str, new_id: str) -> tupl
 
 
 def _get_draft(conn: Connection, user_id: str, draft_id: str) -> Draft:
-    draft = lists.one(conn, user_id, draft_id)
+    draft = lists.get(conn, user_id, draft_id)
     if draft is None:
-        raise changes.no_draft(draft_id)
+        raise changes.draft_not_found(draft_id)
     return draft
 
 
 def _compare(old: Draft, new: Draft) -> Difference:
-    from copydesk.drafting.difference import checks_changed, difference  # noqa: PLC0415 - only needed here
+    from copydesk.drafting.difference import diff_checks, diff_texts  # noqa: PLC0415 - only needed here
 
-    better, worse = checks_changed(old.checks, new.checks)
-    return Difference(old=old.id, new=new.id, pieces=difference(old.text, new.text), better=better, worse=worse)
+    better, worse = diff_checks(old.checks, new.checks)
+    return Difference(old=old.id, new=new.id, pieces=diff_texts(old.text, new.text), better=better, worse=worse)

@@ -6,9 +6,9 @@ from datetime import datetime
 import msgspec
 from sqlalchemy import Connection
 
-from copydesk.desk.ground import Ground
+from copydesk.desk.ground import DeskContext
 from copydesk.model.draft import Format
-from copydesk.model.voice import ChangeVoice, Tried, Voice, VoiceProfile, checked_voice, laid_over
+from copydesk.model.voice import ChangeVoice, VoicePreview, Voice, VoiceProfile, validate_voice_change, merge
 from copydesk.store import voices
 from copydesk.store.ids import new_id
 
@@ -16,35 +16,35 @@ from copydesk.store.ids import new_id
 class Voices:
     """Operations on the user's voice profile."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ctx = ground
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
-    async def read(self) -> VoiceProfile:
+    async def get(self) -> VoiceProfile:
         """Return the voice profile, or an empty one that is not stored if there is none yet."""
-        found = await self._ctx.read(voices.read)
+        found = await self._ctx.read(voices.load)
         return found or _empty_profile(self._ctx.clock())
 
-    async def update(self, given: ChangeVoice | Mapping[str, object], *, over: bool = False) -> VoiceProfile:
+    async def update(self, changes: ChangeVoice | Mapping[str, object], *, merge_formats: bool = False) -> VoiceProfile:
         """Replace the given fields of the profile, creating it if needed; fields that are absent or null stay. Return
         the profile.
 
         With `merge_formats`, settings of each format are merged into the stored ones, and null deletes a setting. Raise
         InvalidError listing every invalid field.
         """
-        return await self._ctx.write(_update, given, self._ctx.clock(), over=over)
+        return await self._ctx.write(_update, changes, self._ctx.clock(), over=merge_formats)
 
-    async def try_out(self, given: ChangeVoice | Mapping[str, object], format: Format, item_id: str = "") -> Tried:
+    async def preview(self, changes: ChangeVoice | Mapping[str, object], format: Format, item_id: str = "") -> VoicePreview:
         """Return what the writer makes of an item with the voice as it would be after `update`. Nothing is stored.
 
         Without an id the newest suitable item is used. Raise InvalidError as `update` does, NotFoundError if there is
         no item, or WriterError.
         """
-        from copydesk.desk.voice_trial import try_out  # noqa: PLC0415 - imports the writer
+        from copydesk.desk.voice_trial import preview_voice  # noqa: PLC0415 - imports the writer
 
-        return await try_out(self._ctx, given, format, item_id)
+        return await preview_voice(self._ctx, changes, format, item_id)
 
 
-def unfollowed(voice: Voice) -> tuple[str, ...]:
+def unsupported_fields(voice: Voice) -> tuple[str, ...]:
     """Return the names of voice fields that the offline writer ignores, because they require language understanding."""
     instruction_fields = [
         f"formats.{kind}.instructions" for kind, settings in voice.formats.items() if settings.instructions
@@ -55,14 +55,14 @@ def unfollowed(voice: Voice) -> tuple[str, ...]:
 def _update(
     conn: Connection, user_id: str, given: ChangeVoice | Mapping[str, object], now: datetime, *, over: bool
 ) -> VoiceProfile:
-    before = voices.read(conn, user_id) or _empty_profile(now)
+    before = voices.load(conn, user_id) or _empty_profile(now)
     if over and isinstance(given, Mapping) and isinstance(formats := given.get("formats"), Mapping):
-        given = {**given, "formats": laid_over(before, formats)}
-    request = checked_voice(given)
+        given = {**given, "formats": merge(before, formats)}
+    request = validate_voice_change(given)
     fields = {name: getattr(request, name) for name in ChangeVoice.__struct_fields__}
     changes = {name: value for name, value in fields.items() if value is not None}
     profile = msgspec.structs.replace(before, **changes, updated_at=now)
-    voices.put(conn, user_id, profile)
+    voices.save(conn, user_id, profile)
     return profile
 
 

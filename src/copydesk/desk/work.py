@@ -2,59 +2,59 @@
 
 from datetime import timedelta
 
-from copydesk.desk.grace import late_before
-from copydesk.desk.ground import Ground
-from copydesk.desk.process import is_gone, me
+from copydesk.desk.grace import missed_cutoffs
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.process import is_lease_abandoned, current_owner
 from copydesk.errors import CopydeskError
-from copydesk.model.job import Claim, JobName, JobState, Outlook
+from copydesk.model.job import JobLease, JobName, JobState, DueWork
 from copydesk.store import jobs
 from copydesk.store.ids import new_id
 from copydesk.text import clean
 
-LEASE = timedelta(seconds=60)
+LEASE_DURATION = timedelta(seconds=60)
 """Time after its last heartbeat at which a process counts as dead, if it cannot be checked (other host, no /proc)."""
-LONGEST_ERROR = 500
+MAX_ERROR_LENGTH = 500
 
 
-class Work:
+class JobLeases:
     """Background jobs of one desk. What is due and which process runs it are both stored in the database."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ctx = ground
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
-    async def outlook(self) -> Outlook:
+    async def due_work(self) -> DueWork:
         """Return what is due now and when the next draft is. One read, cheap enough for every tick."""
         now = self._ctx.clock()
-        return await self._ctx.read(jobs.outlook, now, late_before(self._ctx.settings.schedule, now))
+        return await self._ctx.read(jobs.load_due_work, now, missed_cutoffs(self._ctx.settings.schedule, now))
 
     async def states(self) -> tuple[JobState, ...]:
         """Return the state of every job that ever ran: its owner, when it last ended, and its last error."""
-        return await self._ctx.read(jobs.states)
+        return await self._ctx.read(jobs.list_states)
 
-    async def begin(self, name: JobName) -> Claim | None:
+    async def acquire(self, name: JobName) -> JobLease | None:
         """Acquire the lease of a job; return None if a live process holds it."""
         now = self._ctx.clock()
         holder = next((state for state in await self.states() if state.name == name and state.owner), None)
-        dead_owner = holder.owner if holder and is_gone(holder.owner, holder.lease_until, now, LEASE) else None
+        dead_owner = holder.owner if holder and is_lease_abandoned(holder.owner, holder.lease_until, now, LEASE_DURATION) else None
         if holder and holder.lease_until and holder.lease_until >= now and dead_owner is None:
             return None
-        claim = Claim(id=new_id(now), job=name, owner=me(), lease_until=now + LEASE)
+        claim = JobLease(id=new_id(now), job=name, owner=current_owner(), lease_until=now + LEASE_DURATION)
         # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
-        acquired = await self._ctx.write(jobs.claim, claim, now, instead_of=dead_owner)
+        acquired = await self._ctx.write(jobs.claim_job, claim, now, instead_of=dead_owner)
         return claim if acquired else None
 
-    async def renew(self, claim: Claim) -> bool:
+    async def renew(self, claim: JobLease) -> bool:
         """Extend the lease; return False if another process has taken it over."""
-        return await self._ctx.write(jobs.renew, claim, self._ctx.clock() + LEASE)
+        return await self._ctx.write(jobs.renew_claim, claim, self._ctx.clock() + LEASE_DURATION)
 
-    async def end(self, claim: Claim, *, finished: bool = True, error: Exception | None = None) -> None:
+    async def release(self, claim: JobLease, *, finished: bool = True, error: Exception | None = None) -> None:
         """Release the lease. `finished` is False if the job was interrupted, and True if it ended,
         with or without `error`.
         """
         message = _error_message(error) if error is not None else None
-        await self._ctx.write(jobs.end, claim, self._ctx.clock(), finished=finished, error=message)
+        await self._ctx.write(jobs.release_job, claim, self._ctx.clock(), finished=finished, error=message)
 
 
 def _error_message(error: Exception) -> str:
     """Return the message to store for an error that ended a job."""
-    return clean(str(error) if isinstance(error, CopydeskError) else repr(error))[:LONGEST_ERROR]
+    return clean(str(error) if isinstance(error, CopydeskError) else repr(error))[:MAX_ERROR_LENGTH]

@@ -12,54 +12,54 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 from sqlalchemy import Connection
 
-from copydesk.desk.ground import Ground
-from copydesk.desk.own_picture import own_picture
-from copydesk.desk.report import Report
-from copydesk.desk.trial import Turn, next_turn, take
+from copydesk.desk.ground import DeskContext
+from copydesk.desk.own_picture import page_image
+from copydesk.desk.report import RunProgress
+from copydesk.desk.trial import Assignment, next_assignment, claim_assignment
 from copydesk.errors import WriterError
 from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
 from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest
 from copydesk.model.source import Source
 from copydesk.model.voice import Voice, VoiceProfile
-from copydesk.ranking.rank import Ranked
+from copydesk.ranking.rank import RankedStory
 from copydesk.store import drafts, items, sources, voices
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
-from copydesk.store.tables import Origin
+from copydesk.store.tables import DraftOrigin
 
 if TYPE_CHECKING:
-    from copydesk.drafting.checks import Recent
-    from copydesk.drafting.writer import Written
+    from copydesk.drafting.checks import RecentTexts
+    from copydesk.drafting.writer import WriterResult
 
 log = logging.getLogger(__name__)
-RECENT = timedelta(days=60)
+RECENT_WINDOW = timedelta(days=60)
 """Age up to which earlier drafts count as too similar to repeat."""
-MOST_RECENT = 200
+MAX_RECENT_TEXTS = 200
 """Earlier drafts with which a new one is compared."""
-MOST_TURNS = 5
+MAX_ATTEMPTS = 5
 """Attempts to write a story when other processes keep claiming its experiment position."""
 
 
-async def write_drafts(ground: Ground, ranked: Sequence[Ranked], request: RunRequest, report: Report) -> None:
+async def write_drafts(ctx: DeskContext, stories: Sequence[RankedStory], request: RunRequest, progress: RunProgress) -> None:
     """Write drafts of the best stories in each requested format, until the run's maximum is reached."""
-    maximum = ground.settings.pipeline.max_drafts if request.max_drafts is None else request.max_drafts
-    formats = [Format(name) for name in request.formats or ground.settings.pipeline.formats]
-    total = len(ranked) * len(formats)
-    report.expect(min(maximum, total))
-    if not ranked or not maximum:
+    maximum = ctx.settings.pipeline.max_drafts if request.max_drafts is None else request.max_drafts
+    formats = [Format(name) for name in request.formats or ctx.settings.pipeline.formats]
+    total = len(stories) * len(formats)
+    progress.set_total(min(maximum, total))
+    if not stories or not maximum:
         return
-    writing = await _DraftWriting.begin(ground, report, formats)
-    for story in ranked:
-        created = report.stats.drafts_created
+    writing = await _DraftWriting.load(ctx, progress, formats)
+    for story in stories:
+        created = progress.stats.drafts_created
         remaining = maximum - created
         # Do not start a story that does not fit: formats left out now would never be written. Only the first may be cut
         # short.
         if remaining < len(formats) and created:
             break
-        report.expect(min(total, maximum + report.done - created))
+        progress.set_total(min(total, maximum + progress.completed - created))
         await writing.write(story, formats[:remaining])
-    report.expect(report.done)
+    progress.set_total(progress.completed)
 
 
 class _DraftWriting:
@@ -67,38 +67,38 @@ class _DraftWriting:
 
     def __init__(
         self,
-        ctx: Ground,
-        progress: Report,
+        ctx: DeskContext,
+        progress: RunProgress,
         formats: Sequence[Format],
         voice: Voice,
-        recent: "Recent",
+        recent: "RecentTexts",
         tags: Mapping[str, tuple[str, ...]],
     ) -> None:
-        from copydesk.drafting.writer import choose_writer  # noqa: PLC0415 - only needed to write drafts
+        from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - only needed to write drafts
 
         self._ctx = ctx
         self._progress = progress
         self._formats = formats
-        self._next_assignments: dict[Format, Turn] | None = None
+        self._next_assignments: dict[Format, Assignment] | None = None
         """Next experiment assignments, read in the previous story's transaction; None if they must be read again."""
         self._voice = voice
         self._recent = recent
         self._tags = tags
-        self._writer = choose_writer()
+        self._writer = get_writer()
 
     @classmethod
-    async def begin(cls, ground: Ground, report: Report, formats: Sequence[Format]) -> Self:
+    async def load(cls, ctx: DeskContext, progress: RunProgress, formats: Sequence[Format]) -> Self:
         """Load what every draft of the run needs."""
-        from copydesk.drafting.checks import Recent  # noqa: PLC0415 - only needed to write drafts
+        from copydesk.drafting.checks import RecentTexts  # noqa: PLC0415 - only needed to write drafts
 
-        now = ground.clock()
-        voice, texts, source_rows = await ground.read(_load_context, now - RECENT)
+        now = ctx.clock()
+        voice, texts, source_rows = await ctx.read(_load_context, now - RECENT_WINDOW)
         tags = {source.id: source.config.tags for source in source_rows if source.config}
-        return cls(ground, report, formats, voice or Voice(), await asyncio.to_thread(Recent, texts), tags)
+        return cls(ctx, progress, formats, voice or Voice(), await asyncio.to_thread(RecentTexts, texts), tags)
 
-    async def write(self, story: Ranked, formats: Sequence[Format]) -> None:
+    async def write(self, story: RankedStory, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story in one transaction."""
-        for _ in range(MOST_TURNS - 1):
+        for _ in range(MAX_ATTEMPTS - 1):
             assignments = (
                 self._next_assignments
                 if self._next_assignments is not None
@@ -112,18 +112,18 @@ class _DraftWriting:
         # After repeated conflicts write the story outside the experiment.
         return await self._write_once(story, formats, {})
 
-    async def _write_once(self, story: Ranked, formats: Sequence[Format], assignments: Mapping[Format, Turn]) -> None:
+    async def _write_once(self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]) -> None:
         written, errors = await self._write_all(story, formats, assignments)
         stored = await self._save(story, written, errors, assignments)
-        self._progress.add(drafts_failed=len(errors))
+        self._progress.increment(drafts_failed=len(errors))
         if stored:
             for draft in written:
                 self._recent.add(draft.text)
-            self._progress.add(drafts_created=len(written))
-        self._progress.step(story.lead.entry.title, steps=len(formats))
+            self._progress.increment(drafts_created=len(written))
+        self._progress.advance(story.lead.entry.title, steps=len(formats))
 
     async def _write_all(
-        self, story: Ranked, formats: Sequence[Format], assignments: Mapping[Format, Turn]
+        self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
     ) -> tuple[list[Draft], list[WriterError]]:
         written_drafts, errors = [], []
         for kind in formats:
@@ -133,7 +133,7 @@ class _DraftWriting:
                 errors.append(error)
         return written_drafts, errors
 
-    async def _write_safely(self, story: Ranked, format: Format, assignment: Turn | None) -> Draft:
+    async def _write_safely(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
         """Return the draft. Any error becomes a WriterError, so that one story cannot stop the run."""
         try:
             return await self._write(story, format, assignment)
@@ -145,25 +145,25 @@ class _DraftWriting:
             error_type = type(error).__name__
             raise WriterError(f"Writing failed with an error that Copydesk did not expect ({error_type}).") from error
 
-    async def _write(self, story: Ranked, format: Format, assignment: Turn | None) -> Draft:
-        from copydesk.drafting.checks import check, subject_of  # noqa: PLC0415
-        from copydesk.drafting.writer import brief_of  # noqa: PLC0415
+    async def _write(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
+        from copydesk.drafting.checks import check, build_check_context  # noqa: PLC0415
+        from copydesk.drafting.writer import build_brief  # noqa: PLC0415
 
         lead = story.lead
         other_sources = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
         # Seed the writer's choices with the source's own id: our ids differ between databases, and results should not.
-        voice = assignment.voice(self._voice, format) if assignment else self._voice
+        voice = assignment.apply_to(self._voice, format) if assignment else self._voice
         parameters = assignment.parameters if assignment else {}
-        brief = brief_of(lead, format, voice, also=other_sources)
+        brief = build_brief(lead, format, voice, other_sources=other_sources)
         brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
         result = await self._writer.write(brief)
         now = self._ctx.clock()
-        images = own_picture(lead.entry, now)
-        checks = check(result.text, subject_of(brief, recent=self._recent, images=images))
+        images = page_image(lead.entry, now)
+        checks = check(result.text, build_check_context(brief, recent=self._recent, images=images))
         return self._build_draft(story, format, result, images, checks)
 
     def _build_draft(
-        self, story: Ranked, format: Format, result: "Written", images: tuple[DraftImage, ...], checks: Checks
+        self, story: RankedStory, format: Format, result: "WriterResult", images: tuple[DraftImage, ...], checks: Checks
     ) -> Draft:
         from copydesk.drafting.checks import confidence  # noqa: PLC0415
 
@@ -192,7 +192,7 @@ class _DraftWriting:
         )
 
     async def _save(
-        self, story: Ranked, written: Sequence[Draft], errors: Sequence[WriterError], assignments: Mapping[Format, Turn]
+        self, story: RankedStory, written: Sequence[Draft], errors: Sequence[WriterError], assignments: Mapping[Format, Assignment]
     ) -> bool:
         """Store the drafts, update the items of their story and claim the experiment assignments.
 
@@ -204,30 +204,30 @@ class _DraftWriting:
         duplicate_reason = f"told by {lead.source_name}"
         duplicates = [(item.id, ItemState.DUPLICATE, duplicate_reason) for item in story.items if item.id != lead.id]
 
-        def save(conn: Connection, user_id: str) -> tuple[bool, dict[Format, Turn] | None]:
+        def save(conn: Connection, user_id: str) -> tuple[bool, dict[Format, Assignment] | None]:
             if not written:
                 reason = f"could not be drafted: {errors[0]}"
-                items.settle(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
-            elif not items.settle(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
+                items.set_outcomes(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
+            elif not items.set_outcomes(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
                 return False, None
-            items.settle(conn, user_id, duplicates)
+            items.set_outcomes(conn, user_id, duplicates)
             for draft in written:
                 drafts.add(conn, user_id, self._to_new_draft(story, draft, assignments.get(draft.format)))
             # Claim assignments of failed texts too, or the next story would fail in the same variant.
-            if not all(take(conn, user_id, assignment) for assignment in assignments.values()):
+            if not all(claim_assignment(conn, user_id, assignment) for assignment in assignments.values()):
                 raise _AssignmentTakenError
             return bool(written), _next_assignments(conn, user_id, self._formats)
 
         stored, self._next_assignments = await self._ctx.write(save)
         return stored
 
-    def _to_new_draft(self, story: Ranked, draft: Draft, assignment: Turn | None) -> NewDraft:
+    def _to_new_draft(self, story: RankedStory, draft: Draft, assignment: Assignment | None) -> NewDraft:
         return NewDraft(
             draft=draft,
             source_id=story.lead.source_id,
             source_type=story.lead.source_type,
             story_id=story.story_id,
-            origin=Origin.PIPELINE,
+            origin=DraftOrigin.PIPELINE,
             run_id=self._progress.run_id,
             experiment_id=assignment.experiment_id if assignment else None,
             variant_id=assignment.variant_id if assignment else None,
@@ -238,14 +238,14 @@ class _AssignmentTakenError(Exception):
     """Another draft claimed the experiment position, or the experiment has ended: write the text again."""
 
 
-def _next_assignments(conn: Connection, user_id: str, formats: Sequence[Format]) -> dict[Format, Turn]:
+def _next_assignments(conn: Connection, user_id: str, formats: Sequence[Format]) -> dict[Format, Assignment]:
     """Return the next experiment assignment per format; empty without an active experiment."""
-    assignments = {kind: next_turn(conn, user_id, kind) for kind in formats}
+    assignments = {kind: next_assignment(conn, user_id, kind) for kind in formats}
     return {kind: assignment for kind, assignment in assignments.items() if assignment is not None}
 
 
 def _load_context(
     conn: Connection, user_id: str, since: datetime
 ) -> tuple[VoiceProfile | None, tuple[str, ...], tuple[Source, ...]]:
-    texts = drafts.texts_since(conn, user_id, since, MOST_RECENT)
-    return voices.read(conn, user_id), texts, sources.every(conn, user_id)
+    texts = drafts.list_texts_since(conn, user_id, since, MAX_RECENT_TEXTS)
+    return voices.load(conn, user_id), texts, sources.list_all(conn, user_id)

@@ -6,15 +6,15 @@ from functools import lru_cache
 from copydesk.text import links
 
 
-def first_avoided(text: str, avoid: tuple[str, ...]) -> str | None:
+def find_avoided(text: str, avoid: tuple[str, ...]) -> str | None:
     """Return the first listed word or phrase in `text`, as written there, or None. Links are ignored."""
-    pattern = pattern_of(avoid)
-    match = pattern.search(links.masked(text)) if pattern else None
+    pattern = avoid_pattern(avoid)
+    match = pattern.search(links.mask_links(text)) if pattern else None
     return match[0] if match else None
 
 
 @lru_cache(maxsize=64)
-def pattern_of(avoid: tuple[str, ...]) -> re.Pattern[str] | None:
+def avoid_pattern(avoid: tuple[str, ...]) -> re.Pattern[str] | None:
     """Return a pattern for the listed words and phrases, or None for an empty list.
 
     It matches whole words, in any case, also with a simple ending (-s, -es, -ed, -ing).

@@ -7,37 +7,37 @@ positives on text written by people must not report errors.
 from itertools import islice
 
 from copydesk.drafting.rules import facts, form, structure, tells, voice
-from copydesk.drafting.rules.injection import source_findings
-from copydesk.drafting.rules.reading import Reading
+from copydesk.drafting.rules.injection import find_injections
+from copydesk.drafting.rules.reading import AnalyzedText
 from copydesk.drafting.rules.rule import Rule
-from copydesk.drafting.subject import Recent, Subject, subject_of
+from copydesk.drafting.subject import RecentTexts, CheckContext, build_check_context
 from copydesk.model.draft import Checks, Finding, Severity
 
-__all__ = ["RULES", "Recent", "Subject", "check", "confidence", "source_findings", "subject_of", "with_notes"]
+__all__ = ["RULES", "RecentTexts", "CheckContext", "check", "confidence", "find_injections", "build_check_context", "add_notes"]
 
 _ALL: tuple[Rule, ...] = (*form.RULES, *facts.RULES, *voice.RULES, *structure.RULES, *tells.RULES)
 RULES = tuple(rule.name for rule in _ALL)
 """Names of all rules, in the order in which findings are listed."""
 
-AT_MOST = 5
+MAX_FINDINGS_PER_RULE = 5
 """Findings listed per rule; more of the same are no help to a reader."""
 
-UNKNOWN, CLEAN, PER_WARNING, WITH_ERROR = 0.5, 0.7, 0.8, 0.2
+UNCHECKED_CONFIDENCE, CLEAN_CONFIDENCE, WARNING_FACTOR, ERROR_CONFIDENCE = 0.5, 0.7, 0.8, 0.2
 
 
-def check(text: str, subject: Subject) -> Checks:
+def check(text: str, context: CheckContext) -> Checks:
     """Return the findings of all rules that apply to the draft; `ran` is the number of these rules."""
-    analyzed = Reading(text, subject.format)
-    rules = [rule for rule in _ALL if rule.applies(subject)]
+    analyzed = AnalyzedText(text, context.format)
+    rules = [rule for rule in _ALL if rule.applies(context)]
     findings = [
         Finding(rule=rule.name, severity=match.severity, message=match.message, start=match.start, end=match.end)
         for rule in rules
-        for match in islice(rule.look(analyzed, subject), AT_MOST)
+        for match in islice(rule.check(analyzed, context), MAX_FINDINGS_PER_RULE)
     ]
     return Checks(ran=len(rules), findings=tuple(findings))
 
 
-def with_notes(checks: Checks, notes: tuple[str, ...]) -> Checks:
+def add_notes(checks: Checks, notes: tuple[str, ...]) -> Checks:
     """Return `checks` with the writer's own notes added, as infos of the rule `writer`."""
     if not notes:
         return checks
@@ -52,9 +52,9 @@ def confidence(checks: Checks) -> float:
     rule with a warning, at most 0.5 without a source and at most 0.2 with an error. Infos do not count.
     """
     if not checks.ran:
-        return UNKNOWN
+        return UNCHECKED_CONFIDENCE
     rules_with_warnings = {finding.rule for finding in checks.findings if finding.severity is Severity.WARNING}
-    ceiling = UNKNOWN if "source-missing" in rules_with_warnings else CLEAN
-    estimate = min(ceiling, CLEAN * PER_WARNING ** len(rules_with_warnings))
+    ceiling = UNCHECKED_CONFIDENCE if "source-missing" in rules_with_warnings else CLEAN_CONFIDENCE
+    estimate = min(ceiling, CLEAN_CONFIDENCE * WARNING_FACTOR ** len(rules_with_warnings))
     has_error = any(finding.severity is Severity.ERROR for finding in checks.findings)
-    return round(min(estimate, WITH_ERROR) if has_error else estimate, 3)
+    return round(min(estimate, ERROR_CONFIDENCE) if has_error else estimate, 3)

@@ -18,11 +18,11 @@ import regex
 from copydesk.model.draft import Checks, Finding, Severity
 from copydesk.model.wire import Struct
 
-WORK = 5_000_000
+MAX_COMPARISONS = 5_000_000
 """Maximum steps for comparing all pairs of words in one section."""
-DEEPEST = 20
+MAX_DEPTH = 20
 """Maximum recursion depth of dividing a section. Only text made for the purpose reaches it."""
-ISLAND = 2
+MIN_UNCHANGED_WORDS = 2
 """Fewer unchanged words than this between two changes are merged into the change; a patchwork is hard to read."""
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}"  # scripts without spaces between words
@@ -33,7 +33,7 @@ _TOKEN = regex.compile(
 _RANK = {Severity.INFO: 1, Severity.WARNING: 2, Severity.ERROR: 3}
 
 
-class Kind(StrEnum):
+class PieceKind(StrEnum):
     """Kind of a piece in the difference."""
 
     SAME = "same"
@@ -44,7 +44,7 @@ class Kind(StrEnum):
 class Piece(Struct, frozen=True):
     """Consecutive text of one kind."""
 
-    kind: Kind
+    kind: PieceKind
     text: str
 
 
@@ -59,7 +59,7 @@ class _Section(NamedTuple):
         return self.old == self.new
 
 
-def difference(old: str, new: str) -> tuple[Piece, ...]:
+def diff_texts(old: str, new: str) -> tuple[Piece, ...]:
     """Return the pieces of both texts in order.
 
     SAME and REMOVED pieces joined give `old`, SAME and ADDED ones `new`. Removed text comes before the text that
@@ -85,7 +85,7 @@ def edit_ratio(old: str, new: str) -> float:
     return changed / whole if whole else 0.0
 
 
-def checks_changed(old: Checks, new: Checks) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+def diff_checks(old: Checks, new: Checks) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """Return a finding for each rule that improved, and one for each that got worse.
 
     A rule improved if its worst finding in the old version is more severe than in the new one, or if only the old
@@ -104,11 +104,11 @@ def _sections(old: str, new: str) -> Iterator[_Section]:
     return (_join(sections) for _, sections in groupby(non_empty, key=lambda section: section.same))
 
 
-def _tagged_pieces(section: _Section) -> Iterator[tuple[Kind, str]]:
+def _tagged_pieces(section: _Section) -> Iterator[tuple[PieceKind, str]]:
     if section.same:
-        yield Kind.SAME, "".join(section.old)
+        yield PieceKind.SAME, "".join(section.old)
         return
-    for kind, tokens in ((Kind.REMOVED, section.old), (Kind.ADDED, section.new)):
+    for kind, tokens in ((PieceKind.REMOVED, section.old), (PieceKind.ADDED, section.new)):
         if tokens:
             yield kind, "".join(tokens)
 
@@ -163,7 +163,7 @@ def _matches(
     end, new_end = len(old) - suffix, len(new) - suffix
     if prefix:
         yield at_old, at_new, prefix
-    if depth <= DEEPEST:
+    if depth <= MAX_DEPTH:
         yield from _between(old[prefix:end], new[prefix:new_end], at_old + prefix, at_new + prefix, depth)
     if suffix:
         yield at_old + end, at_new + new_end, suffix
@@ -176,7 +176,7 @@ def _between(
     counts, new_counts = Counter(old), Counter(new)
     # Upper bound: cost of finding one longest match, times the maximum number of matches.
     match_cost = len(old) + sum(count * new_counts[token] for token, count in counts.items())
-    if match_cost * min(len(old), len(new)) <= WORK:
+    if match_cost * min(len(old), len(new)) <= MAX_COMPARISONS:
         # autojunk would ignore frequent words in long texts.
         matcher = SequenceMatcher(None, old, new, autojunk=False)
         yield from (
@@ -239,7 +239,7 @@ def _merge_islands(sections: Iterator[_Section]) -> Iterator[_Section]:
 
 def _is_island(section: _Section) -> bool:
     words = sum(any(map(str.isalnum, token)) for token in section.old)
-    return words < ISLAND and not (words and any("\n" in token for token in section.old))
+    return words < MIN_UNCHANGED_WORDS and not (words and any("\n" in token for token in section.old))
 
 
 def _join(sections: Iterable[_Section]) -> _Section:

@@ -11,11 +11,11 @@ The output is deterministic: the same item, voice and previous versions give the
 from msgspec.structs import replace
 
 from copydesk.drafting.extract.blog import write_blog
-from copydesk.drafting.extract.feedback import missed, understood, wished
-from copydesk.drafting.extract.material import read
+from copydesk.drafting.extract.feedback import unfulfilled_notes, parse_feedback, apply_requests
+from copydesk.drafting.extract.material import read_material
 from copydesk.drafting.extract.short import write_short
 from copydesk.drafting.extract.threaded import write_thread
-from copydesk.drafting.writer import Brief, Written
+from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.model.draft import Format
 
 _WRITERS = {Format.SHORT: write_short, Format.THREAD: write_thread, Format.BLOG: write_blog}
@@ -26,11 +26,11 @@ class OfflineWriter:
 
     name = "offline"
 
-    async def write(self, brief: Brief) -> Written:
+    async def write(self, brief: Brief) -> WriterResult:
         """Return the requested draft. Raise WriterError if the item has too little text."""
-        requests, unknown = understood(brief.feedback or "")
-        result = _WRITERS[brief.format](read(wished(brief, requests)))
-        notes = (*_prompt_notes(brief), *_feedback_notes(unknown), *missed(requests, brief, result.text))
+        requests, unknown = parse_feedback(brief.feedback or "")
+        result = _WRITERS[brief.format](read_material(apply_requests(brief, requests)))
+        notes = (*_prompt_notes(brief), *_feedback_notes(unknown), *unfulfilled_notes(requests, brief, result.text))
         return replace(result, notes=notes)
 
 

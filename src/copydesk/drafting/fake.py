@@ -1,6 +1,6 @@
 """A writer for tests: records its briefs and returns prepared answers."""
 
-from copydesk.drafting.writer import Brief, Written
+from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import WriterError
 
 
@@ -14,13 +14,13 @@ class FakeWriter:
         self.briefs: list[Brief] = []
         """Every brief that it was given, in order."""
 
-    async def write(self, brief: Brief) -> Written:
+    async def write(self, brief: Brief) -> WriterResult:
         """Return the next of `answers`, or the title and the link once they are used up."""
         self.briefs.append(brief)
         answer = self.answers.pop(0) if self.answers else "\n\n".join(filter(None, (brief.title, brief.url)))
         if isinstance(answer, WriterError):
             raise answer
-        return Written(text=answer)
+        return WriterResult(text=answer)
 
     def fail(self, message: str = "The writer was told to fail.") -> None:
         """Make the next call fail."""

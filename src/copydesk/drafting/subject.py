@@ -4,19 +4,19 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Self
 
-from copydesk.drafting.extract.credit import day, name_of
-from copydesk.drafting.rules.reading import runs, words_of
+from copydesk.drafting.extract.credit import format_day, get_source_name
+from copydesk.drafting.rules.reading import ngrams, split_words
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import DraftImage, Format
 from copydesk.model.voice import FormatVoice, Voice
 from copydesk.model.wire import Struct
-from copydesk.text.links import masked
+from copydesk.text.links import mask_links
 
-Known = dict[str, frozenset[str]]
+TrigramCache = dict[str, frozenset[str]]
 """Text -> its trigrams."""
 
 
-class Recent:
+class RecentTexts:
     """An index of recent texts by word trigrams, to find repetitions. Texts can be added."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
@@ -27,7 +27,7 @@ class Recent:
 
     def add(self, text: str) -> None:
         """Add `text` to the index."""
-        self._add_trigrams(self.runs(text))
+        self._add_trigrams(self.trigrams(text))
 
     def _add_trigrams(self, trigrams: frozenset[str]) -> None:
         for trigram in trigrams:
@@ -35,22 +35,22 @@ class Recent:
         self._sizes.append(len(trigrams))
 
     @classmethod
-    def beside(cls, texts: Iterable[str], known: Known) -> Self:
+    def from_cache(cls, texts: Iterable[str], cache: TrigramCache) -> Self:
         """Return an index of `texts`, reusing and updating `cache`.
 
         Afterwards `cache` contains exactly `texts`, so that it cannot grow without bound.
         """
-        trigrams_by_text = {text: known.get(text) or cls.runs(text) for text in texts}
-        known.clear()
-        known.update(trigrams_by_text)
+        trigrams_by_text = {text: cache.get(text) or cls.trigrams(text) for text in texts}
+        cache.clear()
+        cache.update(trigrams_by_text)
         recent = cls()
         for trigrams in trigrams_by_text.values():
             recent._add_trigrams(trigrams)
         return recent
 
-    def likeness(self, text: str) -> float:
+    def similarity(self, text: str) -> float:
         """Return the similarity to the closest text: the Jaccard index of their trigrams, 0 to 1."""
-        trigrams = self.runs(text)
+        trigrams = self.trigrams(text)
         # Only texts that share a trigram are compared, so the cost does not grow with the number of texts.
         shared = Counter(index for trigram in trigrams for index in self._texts_by_trigram.get(trigram, ()))
         return max(
@@ -58,25 +58,25 @@ class Recent:
         )
 
     @staticmethod
-    def runs(text: str) -> frozenset[str]:
+    def trigrams(text: str) -> frozenset[str]:
         """Return the word trigrams of a text, without links."""
-        return frozenset(runs(words_of(masked(text)), 3))
+        return frozenset(ngrams(split_words(mask_links(text)), 3))
 
 
-class Subject(Struct, frozen=True):
+class CheckContext(Struct, frozen=True):
     """Everything known about a draft besides its text."""
 
     format: Format
     source: str = ""
     """All text of the item: the facts that a draft may state. Empty if there is no item."""
-    unsourced: bool = False
+    is_prompt_only: bool = False
     """True if the source is only the user's own prompt."""
     title: str = ""
     """The item's title, which a draft may repeat."""
     url: str | None = None
     language: str | None = None
     voice: Voice = Voice()
-    recent: Recent | None = None
+    recent: RecentTexts | None = None
     images: tuple[DraftImage, ...] = ()
     platforms: tuple[str, ...] = ()
     """Target platforms; empty for the writer's default."""
@@ -84,18 +84,18 @@ class Subject(Struct, frozen=True):
     @property
     def settings(self) -> FormatVoice:
         """The voice's settings of this format."""
-        return self.voice.of(self.format)
+        return self.voice.format_settings(self.format)
 
 
-def subject_of(brief: Brief, *, recent: Recent | None = None, images: tuple[DraftImage, ...] = ()) -> Subject:
+def build_check_context(brief: Brief, *, recent: RecentTexts | None = None, images: tuple[DraftImage, ...] = ()) -> CheckContext:
     """Return the context for checking the draft that `brief` requests."""
     # In both notations, so that the check of numbers accepts the date in either.
-    dates = [day(brief.published, english=english) for english in (True, False)] if brief.published else []
-    names = [brief.source_name, name_of(brief), brief.publisher or "", brief.author or "", *brief.also, *brief.tags]
-    return Subject(
+    dates = [format_day(brief.published, english=english) for english in (True, False)] if brief.published else []
+    names = [brief.source_name, get_source_name(brief), brief.publisher or "", brief.author or "", *brief.other_sources, *brief.tags]
+    return CheckContext(
         format=brief.format,
         source="\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *names, *dates])),
-        unsourced=brief.source_type is None and brief.url is None,
+        is_prompt_only=brief.source_type is None and brief.url is None,
         title=brief.title,
         url=brief.url,
         language=brief.language,

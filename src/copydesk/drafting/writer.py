@@ -11,7 +11,7 @@ from copydesk.model.source import SourceType
 from copydesk.model.voice import FormatVoice, Voice
 from copydesk.model.wire import Json, Struct
 
-__all__ = ["Brief", "Field", "Trace", "Writer", "Written", "brief_of", "choose_writer"]
+__all__ = ["Brief", "Field", "Trace", "Writer", "WriterResult", "build_brief", "get_writer"]
 
 DEFAULT_PLATFORMS = ("x", "bluesky")
 """Their limits apply to a SHORT and to each part of a THREAD if no platforms are given."""
@@ -35,7 +35,7 @@ class Brief(Struct, frozen=True):
     published: datetime | None = None
     image: str | None = None
     tags: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
+    other_sources: tuple[str, ...] = ()
     """Names of the other sources that report the story."""
     voice: Voice = Voice()
     platforms: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Brief(Struct, frozen=True):
     """The reviewer's requests about `previous`."""
     previous: str | None = None
     """The text to write a new version of."""
-    earlier: tuple[str, ...] = ()
+    earlier_versions: tuple[str, ...] = ()
     """The versions before it, none of which should be repeated."""
     instructions: str | None = None
     """The user's prompt, and the only instructions to follow. Without a `url` it is the source material too."""
@@ -52,17 +52,17 @@ class Brief(Struct, frozen=True):
     """Experiment parameters by name, for writers that support them. Those that a voice can express are in `voice`."""
 
     @property
-    def before(self) -> tuple[str, ...]:
+    def previous_versions(self) -> tuple[str, ...]:
         """All previous versions, newest first."""
-        return (self.previous, *self.earlier) if self.previous else self.earlier
+        return (self.previous, *self.earlier_versions) if self.previous else self.earlier_versions
 
     @property
     def settings(self) -> FormatVoice:
         """The voice's settings of this brief's format."""
-        return self.voice.of(self.format)
+        return self.voice.format_settings(self.format)
 
 
-class Written(Struct, frozen=True):
+class WriterResult(Struct, frozen=True):
     """A writer's result. The parts of a THREAD are one text, see `thread.join_parts`."""
 
     text: str
@@ -78,7 +78,7 @@ class Writer(Protocol):
     name: str
     """Stored with the draft."""
 
-    async def write(self, brief: Brief) -> Written:
+    async def write(self, brief: Brief) -> WriterResult:
         """Return the requested draft. Raise WriterError if none can be written."""
         ...
 
@@ -87,7 +87,7 @@ class Writer(Protocol):
 WRITERS = {"offline": ("copydesk.drafting.extractive", "OfflineWriter")}
 
 
-def choose_writer(name: str = "offline") -> Writer:
+def get_writer(name: str = "offline") -> Writer:
     """Return the writer with this name. Raise SettingsError for an unknown name."""
     if name not in WRITERS:
         raise SettingsError(f"There is no writer called {name!r}.", hint=f"Known writers: {', '.join(WRITERS)}.")
@@ -96,12 +96,12 @@ def choose_writer(name: str = "offline") -> Writer:
     return writer
 
 
-def brief_of(
+def build_brief(
     item: Item,
     format: Format,
     voice: Voice,
     *,
-    also: tuple[str, ...] = (),
+    other_sources: tuple[str, ...] = (),
     platforms: tuple[str, ...] = (),
     feedback: str | None = None,
     previous: str | None = None,
@@ -123,7 +123,7 @@ def brief_of(
         published=entry.published,
         image=entry.image,
         tags=entry.tags,
-        also=also,
+        other_sources=other_sources,
         voice=voice,
         platforms=platforms,
         feedback=feedback,

@@ -10,12 +10,12 @@ from hashlib import sha256
 from copydesk.model.draft import Format
 
 
-def stratum_of(format: Format, platforms: Iterable[str]) -> str:
+def get_stratum(format: Format, platforms: Iterable[str]) -> str:
     """Return the group of drafts within which variants are balanced: one format, for the same platforms."""
     return f"{format}:{'+'.join(sorted(set(platforms)))}"
 
 
-def variant_at(experiment_id: str, stratum: str, index: int, variant_ids: Sequence[str]) -> str:
+def assign_variant(experiment_id: str, stratum: str, index: int, variant_ids: Sequence[str]) -> str:
     """Return the id of the variant of draft number `index` (from 0) of a stratum.
 
     Each block of `len(variant_ids)` drafts contains each variant once, in an order that cannot be predicted from other

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from copydesk.errors import ConflictError, FieldError, InvalidError
 from copydesk.model.experiment import ChangeExperiment, ExperimentAction, ExperimentStatus, Variant
 
-COURSE = {
+TRANSITIONS = {
     ExperimentAction.CONCLUDE: (ExperimentStatus.ACTIVE, ExperimentStatus.CONCLUDED),
     ExperimentAction.ARCHIVE: (ExperimentStatus.CONCLUDED, ExperimentStatus.ARCHIVED),
 }
@@ -17,14 +17,14 @@ _HINTS = {
 }
 
 
-def after_change(change: ChangeExperiment, status: ExperimentStatus, variants: Sequence[Variant]) -> ExperimentStatus:
+def status_after_change(change: ChangeExperiment, status: ExperimentStatus, variants: Sequence[Variant]) -> ExperimentStatus:
     """Return the status after a change.
 
     Raise ConflictError if the action is not allowed in `status`, InvalidError if the winner is not one of the variants.
     """
-    required, next_status = COURSE[change.action]
+    required, next_status = TRANSITIONS[change.action]
     if status is not required:
-        allowed = [action for action, (origin, _) in COURSE.items() if origin is status]
+        allowed = [action for action, (origin, _) in TRANSITIONS.items() if origin is status]
         message = f"This experiment is {status}; {change.action} is not possible."
         raise ConflictError(message, hint=_HINTS[status], current_status=status, allowed=allowed)
     ids = [variant.id for variant in variants]

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from copydesk.model.experiment import Arm, Results, Variant
+from copydesk.model.experiment import VariantResults, ExperimentResults, Variant
 from copydesk.model.wire import Struct
 
 
-class Counts(Struct, frozen=True):
+class VariantCounts(Struct, frozen=True):
     """Counts of one variant."""
 
     assigned: int = 0
@@ -24,25 +24,25 @@ class Counts(Struct, frozen=True):
     """Sum over the measured ones."""
     impressions: int | None = None
     """Sum over the measured ones whose platform reports impressions; None if none does."""
-    interactions_seen: int = 0
+    interactions_with_impressions: int = 0
     """Interactions of the posts with impressions. Only these may enter a rate."""
 
 
-def results_of(
+def build_results(
     parameter: str,
     variants: Sequence[Variant],
-    counts: Mapping[str, Counts],
+    counts: Mapping[str, VariantCounts],
     *,
     now: datetime,
     winner: str | None = None,
-) -> Results:
+) -> ExperimentResults:
     """Return the results, variants in their given order. A variant missing from `counts` has zero of everything."""
-    arms = [_arm(variant, counts.get(variant.id, Counts()), first=not index) for index, variant in enumerate(variants)]
-    return Results(parameter=parameter, data_as_of=now, arms=tuple(arms), winner=winner)
+    arms = [_arm(variant, counts.get(variant.id, VariantCounts()), first=not index) for index, variant in enumerate(variants)]
+    return ExperimentResults(parameter=parameter, data_as_of=now, arms=tuple(arms), winner=winner)
 
 
-def _arm(variant: Variant, counts: Counts, *, first: bool) -> Arm:
-    return Arm(
+def _arm(variant: Variant, counts: VariantCounts, *, first: bool) -> VariantResults:
+    return VariantResults(
         id=variant.id,
         name=variant.label,
         is_control=first,
@@ -56,7 +56,7 @@ def _arm(variant: Variant, counts: Counts, *, first: bool) -> Arm:
         measured=counts.measured,
         impressions=counts.impressions,
         interactions=counts.interactions,
-        rate_pooled=_rate(counts.interactions_seen, counts.impressions),
+        rate_pooled=_rate(counts.interactions_with_impressions, counts.impressions),
         interactions_per_post=_rate(counts.interactions, counts.measured),
     )
 

@@ -6,15 +6,15 @@ import msgspec
 from msgspec.structs import replace
 
 from copydesk.model.draft import Format
-from copydesk.model.voice import FormatVoice, Voice, wrong_with_setting
+from copydesk.model.voice import FormatVoice, Voice, setting_problem
 
-SETTINGS = ("hashtags", "emoji", "link")
+VOICE_PARAMETERS = ("hashtags", "emoji", "link")
 """Parameters that are voice settings of the same name and take the same values."""
-LEAST_LENGTH, MOST_LENGTH = 50, 50_000
+MIN_LENGTH, MAX_LENGTH = 50, 50_000
 """Bounds of `length`: graphemes of a post, words of a BLOG."""
 
 
-class Treated(NamedTuple):
+class VariantVoice(NamedTuple):
     """A voice with a variant applied.
 
     `is_followed` is True if the offline writer can follow the value. A value it cannot follow may still be part of the
@@ -23,35 +23,35 @@ class Treated(NamedTuple):
     """
 
     voice: Voice
-    followed: bool
+    is_followed: bool
 
 
-def voice_with(voice: Voice, format: Format, parameter: str, value: object) -> Treated:
+def apply_variant(voice: Voice, format: Format, parameter: str, value: object) -> VariantVoice:
     """Return `voice` with the parameter set for one format.
 
     A null value leaves the voice unchanged; such a variant is valid.
     """
     if value is None:
-        return Treated(voice, followed=True)
-    if wrong_with(parameter, value):
-        return Treated(voice, followed=False)
-    if parameter in SETTINGS:
-        return Treated(_replace_setting(voice, format, parameter, value), followed=True)
+        return VariantVoice(voice, is_followed=True)
+    if parameter_problem(parameter, value):
+        return VariantVoice(voice, is_followed=False)
+    if parameter in VOICE_PARAMETERS:
+        return VariantVoice(_replace_setting(voice, format, parameter, value), is_followed=True)
     if parameter == "length" and not isinstance(value, str):
         name = "targetWords" if format is Format.BLOG else "maxLength"
-        return Treated(_replace_setting(voice, format, name, value), followed=True)
+        return VariantVoice(_replace_setting(voice, format, name, value), is_followed=True)
     if isinstance(value, str):
-        return Treated(_add_text(voice, format, parameter, value), followed=False)
-    return Treated(voice, followed=False)
+        return VariantVoice(_add_text(voice, format, parameter, value), is_followed=False)
+    return VariantVoice(voice, is_followed=False)
 
 
-def wrong_with(parameter: str, value: object) -> str:
+def parameter_problem(parameter: str, value: object) -> str:
     """Return why `value` is invalid for `parameter`, or "" if it is valid. Only the voice's own settings have rules."""
-    if parameter in SETTINGS:
-        return wrong_with_setting(parameter, value)
+    if parameter in VOICE_PARAMETERS:
+        return setting_problem(parameter, value)
     if parameter == "length" and not isinstance(value, str) and value is not None:
-        fits = type(value) is int and LEAST_LENGTH <= value <= MOST_LENGTH
-        return "" if fits else f"takes a whole number of {LEAST_LENGTH} to {MOST_LENGTH:,}, or words"
+        fits = type(value) is int and MIN_LENGTH <= value <= MAX_LENGTH
+        return "" if fits else f"takes a whole number of {MIN_LENGTH} to {MAX_LENGTH:,}, or words"
     return ""
 
 
@@ -63,13 +63,13 @@ def _add_text(voice: Voice, format: Format, parameter: str, value: str) -> Voice
         line = f"{parameter.capitalize()}: {value}"
         return replace(voice, style=_append_line(voice.style, line))
     if parameter == "instructions":
-        return _replace_setting(voice, format, "instructions", _append_line(voice.of(format).instructions or "", value))
+        return _replace_setting(voice, format, "instructions", _append_line(voice.format_settings(format).instructions or "", value))
     return voice
 
 
 def _replace_setting(voice: Voice, format: Format, name: str, value: object) -> Voice:
     """Return `voice` with one setting of one format replaced; `name` and `value` are as in JSON."""
-    settings = msgspec.to_builtins(voice.of(format)) | {name: value}
+    settings = msgspec.to_builtins(voice.format_settings(format)) | {name: value}
     return replace(voice, formats=voice.formats | {format: msgspec.convert(settings, FormatVoice)})
 
 

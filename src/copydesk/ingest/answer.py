@@ -3,12 +3,12 @@
 import re
 from datetime import datetime
 
-from copydesk.errors import AnswerError, FetchError, GoneError, MissingError, NeedsLoginError, ThrottledError
+from copydesk.errors import ResponseStatusError, FetchError, GoneError, PageNotFoundError, LoginRequiredError, RateLimitedError
 from copydesk.model.wire import Struct
-from copydesk.network import TRIES_AGAIN
-from copydesk.network.headers import Headers, fresh_for, named, retry_after, span, used_up
+from copydesk.network import RETRY_HINT
+from copydesk.network.headers import Headers, fresh_for, status_phrase, retry_after, format_duration, rate_limit_wait
 
-USUAL_WAIT = 900.0
+DEFAULT_RETRY_AFTER = 900.0
 """Seconds to wait after a 429 that names no time."""
 
 _RETAINED_HEADERS = (
@@ -26,7 +26,7 @@ _CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECA
 _MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,60}/[\w.+-]{1,60})", re.ASCII)
 
 
-class Answer(Struct, frozen=True):
+class Response(Struct, frozen=True):
     """A successful response. Durations are in seconds."""
 
     url: str
@@ -51,11 +51,11 @@ class Answer(Struct, frozen=True):
     """`Link` and the rate limit headers, with lower-case names."""
 
 
-def answer(url: str, status: int, headers: Headers, body: bytes, now: datetime, moved_to: str | None) -> Answer:
+def build_response(url: str, status: int, headers: Headers, body: bytes, now: datetime, moved_to: str | None) -> Response:
     """Build the response for a 304 or a success."""
     content_type = headers.get("content-type", "")
     media_type, charset = _MEDIA_TYPE.match(content_type), _CHARSET.search(content_type)
-    return Answer(
+    return Response(
         url=url,
         status=304 if status == 304 else 200,
         body=body,
@@ -71,29 +71,29 @@ def answer(url: str, status: int, headers: Headers, body: bytes, now: datetime, 
     )
 
 
-def host_wait(status: int, headers: Headers, now: datetime, *, shy: bool) -> float | None:
+def host_cooldown(status: int, headers: Headers, now: datetime, *, forbidden_means_throttled: bool) -> float | None:
     """Return the seconds during which the whole host must be left alone, or None.
 
     Set `forbidden_means_throttled` for hosts that answer 403 where they mean 429, as Reddit does without credentials.
     """
-    quota_wait = used_up(headers, now)
-    if status == 429 or (status == 403 and shy):
-        return retry_after(headers, now) or quota_wait or USUAL_WAIT
+    quota_wait = rate_limit_wait(headers, now)
+    if status == 429 or (status == 403 and forbidden_means_throttled):
+        return retry_after(headers, now) or quota_wait or DEFAULT_RETRY_AFTER
     # A success may also use up the quota: then wait until it is renewed instead of provoking a 429.
     return quota_wait
 
 
-def refusal(status: int, headers: Headers, host: str, wait: float | None, now: datetime) -> FetchError:
+def error_for_status(status: int, headers: Headers, host: str, cooldown: float | None, now: datetime) -> FetchError:
     """Return the error for a response that is not a success; `cooldown` is the result of `host_cooldown`."""
-    if wait is not None and status in (403, 429):
-        return throttled(host, wait)
+    if cooldown is not None and status in (403, 429):
+        return throttled_error(host, cooldown)
     later = retry_after(headers, now)
     if status == 503 and later is not None:
-        return throttled(host, later)
+        return throttled_error(host, later)
     if status in (401, 403):
         return _needs_login(status, headers, host)
     if status == 404:
-        return MissingError(
+        return PageNotFoundError(
             f"There is nothing at this address of {host} (404).",
             hint="Check the address; the site may have moved its feed.",
         )
@@ -102,22 +102,22 @@ def refusal(status: int, headers: Headers, host: str, wait: float | None, now: d
             f"{host} says that this address is gone for good (410).",
             hint="Remove the source, or give it a new address.",
         )
-    hint = f"This is the site's trouble; {TRIES_AGAIN}" if status >= 500 else "Check the address."
-    return AnswerError(f"{host} answered with {named(status)}.", hint=hint, retry_after=later)
+    hint = f"This is the site's trouble; {RETRY_HINT}" if status >= 500 else "Check the address."
+    return ResponseStatusError(f"{host} answered with {status_phrase(status)}.", hint=hint, retry_after=later)
 
 
-def throttled(host: str, wait: float) -> ThrottledError:
+def throttled_error(host: str, seconds: float) -> RateLimitedError:
     """Return the error for a host that must be left alone for `seconds`."""
-    return ThrottledError(f"{host} asks us to wait {span(wait)}.", hint=TRIES_AGAIN, retry_after=wait)
+    return RateLimitedError(f"{host} asks us to wait {format_duration(seconds)}.", hint=RETRY_HINT, retry_after=seconds)
 
 
-def _needs_login(status: int, headers: Headers, host: str) -> NeedsLoginError:
+def _needs_login(status: int, headers: Headers, host: str) -> LoginRequiredError:
     # Cloudflare's challenge page: only a browser passes it, whatever credentials are sent.
     if status == 403 and headers.get("cf-mitigated") == "challenge":
-        return NeedsLoginError(
+        return LoginRequiredError(
             f"{host} lets only people with a browser in (403).", hint="Look for another feed of the same site."
         )
-    return NeedsLoginError(
+    return LoginRequiredError(
         f"{host} wants credentials, or does not let programs in ({status}).",
         hint="Check the credentials of this source, or use a public address.",
     )

@@ -13,18 +13,18 @@ from weakref import WeakKeyDictionary
 
 import copydesk
 
-LOADING = 15.0
+STARTUP_TIMEOUT = 15.0
 """Seconds to import the parser. It takes about 0.2; the margin is for a busy machine."""
-AT_ONCE = 2
+MAX_PROCESSES = 2
 """Concurrent processes. Each takes 40 MB or more, and few machines have more idle cores."""
-READY = b"\n"
+READY_MARKER = b"\n"
 """Written once the parser is imported, so that the deadline covers parsing and not the start of Python."""
 
 MAX_MEMORY = 1 << 30
 """Bytes of address space."""
-MAX_FILES = 16
+MAX_OPEN_FILES = 16
 """The three standard streams and a reserve for modules that Python imports late."""
-MAX_SECONDS = 30
+MAX_CPU_SECONDS = 30
 """A backstop: ends the process if the parent died and cannot kill it."""
 
 _INHERITED_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
@@ -32,12 +32,12 @@ _INHERITED_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
 _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-async def ask(module: str, body: bytes, *arguments: str, seconds: float) -> bytes:
+async def run_in_subprocess(module: str, body: bytes, *arguments: str, timeout: float) -> bytes:
     """Run `python -m module arguments` with `body` on standard input; return its output, or `b""` if it fails.
 
     The process never outlives this call. Raise TimeoutError if parsing takes longer than `timeout` seconds.
     """
-    async with _slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)):
+    async with _slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_PROCESSES)):
         process = await asyncio.create_subprocess_exec(
             # -P keeps the working directory out of sys.path: nothing there may shadow a module.
             *(sys.executable, "-P", "-m", module, *arguments),
@@ -48,7 +48,7 @@ async def ask(module: str, body: bytes, *arguments: str, seconds: float) -> byte
             cwd=Path(copydesk.__file__).anchor,
         )
         try:
-            return await _communicate(process, body, seconds)
+            return await _communicate(process, body, timeout)
         finally:
             if process.returncode is None:
                 process.kill()
@@ -58,14 +58,14 @@ async def ask(module: str, body: bytes, *arguments: str, seconds: float) -> byte
 async def _communicate(process: asyncio.subprocess.Process, body: bytes, seconds: float) -> bytes:
     """Wait for the ready marker, send `body` and return the output."""
     assert process.stdout is not None
-    async with asyncio.timeout(LOADING):
-        await process.stdout.read(len(READY))
+    async with asyncio.timeout(STARTUP_TIMEOUT):
+        await process.stdout.read(len(READY_MARKER))
     async with asyncio.timeout(seconds):
         output, _ = await process.communicate(body)
     return output if process.returncode == 0 else b""
 
 
-def limit() -> None:
+def apply_resource_limits() -> None:
     """Limit this process's memory, CPU time and open files; forbid child processes, file writes and core dumps."""
     try:
         import resource  # noqa: PLC0415 - not on every platform
@@ -73,8 +73,8 @@ def limit() -> None:
         return
     for name, value in (
         ("RLIMIT_AS", MAX_MEMORY),
-        ("RLIMIT_CPU", MAX_SECONDS),
-        ("RLIMIT_NOFILE", MAX_FILES),
+        ("RLIMIT_CPU", MAX_CPU_SECONDS),
+        ("RLIMIT_NOFILE", MAX_OPEN_FILES),
         ("RLIMIT_NPROC", 0),
         ("RLIMIT_FSIZE", 0),
         ("RLIMIT_CORE", 0),
@@ -84,9 +84,9 @@ def limit() -> None:
             resource.setrlimit(getattr(resource, name), (value, value))
 
 
-def say_ready() -> None:
+def signal_ready() -> None:
     """Tell the parent that the parser is imported."""
-    sys.stdout.buffer.write(READY)
+    sys.stdout.buffer.write(READY_MARKER)
     sys.stdout.buffer.flush()
 
 

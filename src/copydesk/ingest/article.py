@@ -10,49 +10,49 @@ from importlib.util import find_spec
 from typing import Literal
 
 from copydesk.errors import (
-    AnswerError,
+    ResponseStatusError,
     FetchError,
     GoneError,
-    MissingError,
-    NeedsLoginError,
+    PageNotFoundError,
+    LoginRequiredError,
     NotAnArticleError,
-    ThrottledError,
-    TooLargeError,
-    TooSlowError,
+    RateLimitedError,
+    ResponseTooLargeError,
+    FetchTimeoutError,
     UnreachableError,
 )
-from copydesk.ingest.answer import Answer
-from copydesk.ingest.apart import ask
+from copydesk.ingest.answer import Response
+from copydesk.ingest.apart import run_in_subprocess
 from copydesk.ingest.entry import MAX_SUMMARY, MAX_TEXT, MAX_TITLE
-from copydesk.ingest.head import read_head
-from copydesk.ingest.page import is_html, text_of
-from copydesk.ingest.paragraphs import longest_run
-from copydesk.ingest.plaintext import plain_line, plain_lines, plain_text
-from copydesk.ingest.visit import Http
+from copydesk.ingest.head import parse_head
+from copydesk.ingest.page import is_html, decode_page
+from copydesk.ingest.paragraphs import longest_paragraph_run
+from copydesk.ingest.plaintext import single_line, clean_text, html_to_text
+from copydesk.ingest.visit import HttpClient
 from copydesk.model.wire import Struct
 
-__all__ = ["DEADLINE", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Article", "TextReader", "article_of", "read_article"]
+__all__ = ["READ_TIMEOUT", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Article", "TextExtractor", "parse_article", "read_article"]
 
-DEADLINE = 45.0
+READ_TIMEOUT = 45.0
 """Seconds for one page from request to article, including the wait for other requests to the same host."""
-EXTRACTION = 5.0
+EXTRACTION_TIMEOUT = 5.0
 """Seconds for trafilatura on one page. Real pages take 0.01 to 0.1."""
-ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
+ACCEPT_HEADER = "text/html, application/xhtml+xml, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
 
 _RETRY_HINT = "Try again later, or give the text itself."
 _HINTS: dict[type[FetchError], str] = {
-    AnswerError: _RETRY_HINT,
+    ResponseStatusError: _RETRY_HINT,
     GoneError: "Look for another address of the page, or give the text itself.",
-    MissingError: "Check the address of the page.",
-    NeedsLoginError: "Only pages that everybody may read can be read; give the text itself.",
-    ThrottledError: _RETRY_HINT,
-    TooLargeError: "Give the text itself.",
-    TooSlowError: _RETRY_HINT,
+    PageNotFoundError: "Check the address of the page.",
+    LoginRequiredError: "Only pages that everybody may read can be read; give the text itself.",
+    RateLimitedError: _RETRY_HINT,
+    ResponseTooLargeError: "Give the text itself.",
+    FetchTimeoutError: _RETRY_HINT,
     UnreachableError: "Check the address of the page and the connection to the internet, or give the text itself.",
 }
 """What the user can do about a page that cannot be read. The client's hints assume a source that is polled again."""
 
-TextReader = Literal["trafilatura", "paragraphs", "plain"]
+TextExtractor = Literal["trafilatura", "paragraphs", "plain"]
 """What produced the text: trafilatura, the paragraph rule, or none because the page is plain text."""
 
 
@@ -61,7 +61,7 @@ class Article(Struct, frozen=True):
 
     url: str
     """The canonical URL if the page declares an acceptable one, else the URL that responded."""
-    reader: TextReader
+    reader: TextExtractor
     title: str = ""
     """On one line; empty if the page has none."""
     summary: str = ""
@@ -81,18 +81,18 @@ class Article(Struct, frozen=True):
     """The name of the site."""
 
 
-async def read_article(http: Http, url: str, *, deadline: float = DEADLINE) -> Article:
+async def read_article(http: HttpClient, url: str, *, timeout: float = READ_TIMEOUT) -> Article:
     """Fetch `url` through the guarded client and return its article. `timeout` is in seconds.
 
     Raise a FetchError whose class tells the cause, NotAnArticleError if the response is not a page with text.
     """
     try:
-        async with asyncio.timeout(deadline):
+        async with asyncio.timeout(timeout):
             response = await _fetch_page(http, url)
             extracted = await _extract_text(response.body, response.content_type, response.charset)
             # Parsing a large page takes long enough to stall the event loop.
             return await asyncio.to_thread(
-                article_of,
+                parse_article,
                 response.body,
                 response.content_type,
                 response.url,
@@ -100,19 +100,19 @@ async def read_article(http: Http, url: str, *, deadline: float = DEADLINE) -> A
                 extracted=extracted,
             )
     except TimeoutError:
-        raise TooSlowError(f"The page was not read within {deadline:g} seconds.", hint=_RETRY_HINT) from None
+        raise FetchTimeoutError(f"The page was not read within {timeout:g} seconds.", hint=_RETRY_HINT) from None
 
 
-async def _fetch_page(http: Http, url: str) -> Answer:
+async def _fetch_page(http: HttpClient, url: str) -> Response:
     try:
-        return await http.get(url, accept=ACCEPT)
+        return await http.get(url, accept=ACCEPT_HEADER)
     except FetchError as error:
         error.hint = _HINTS.get(type(error), error.hint)
         raise
 
 
-def article_of(
-    body: bytes, content_type: str | None, url: str, *, charset: str | None = None, extracted: str = ""
+def parse_article(
+    body: bytes, content_type: str | None, url: str, *, charset: str | None = None, extracted_html: str = ""
 ) -> Article:
     """Parse `body`, the response from `url`. Pure.
 
@@ -120,8 +120,8 @@ def article_of(
     any. Raise NotAnArticleError if it is not a page with text.
     """
     is_html_page = is_html(body, content_type)
-    page = text_of(body, charset)
-    article = _article_from_html(page, url, extracted) if is_html_page else _article_from_text(page, url)
+    page = decode_page(body, charset)
+    article = _article_from_html(page, url, extracted_html) if is_html_page else _article_from_text(page, url)
     if not (article.title or article.summary or article.text):
         raise NotAnArticleError(
             "There is no text on this page.", hint="It may be made by scripts in a browser; give the text itself."
@@ -130,9 +130,9 @@ def article_of(
 
 
 def _article_from_html(page: str, url: str, extracted: str) -> Article:
-    head = read_head(page, url)
-    extracted_text = plain_text(extracted, MAX_TEXT)
-    text = extracted_text or longest_run(page, MAX_TEXT)
+    head = parse_head(page, url)
+    extracted_text = html_to_text(extracted, MAX_TEXT)
+    text = extracted_text or longest_paragraph_run(page, MAX_TEXT)
     return Article(
         url=head.url or url,
         reader="trafilatura" if extracted_text else "paragraphs",
@@ -150,13 +150,13 @@ def _article_from_html(page: str, url: str, extracted: str) -> Article:
 
 def _article_from_text(page: str, url: str) -> Article:
     """Return the article of a plain text page. A leading Markdown heading becomes its title; line breaks stay."""
-    text = plain_lines(page, MAX_TEXT)
+    text = clean_text(page, MAX_TEXT)
     first_line, _, rest = text.partition("\n")
     has_heading = first_line.startswith("# ")
     return Article(
         url=url,
         reader="plain",
-        title=plain_line(first_line[2:], MAX_TITLE) if has_heading else "",
+        title=single_line(first_line[2:], MAX_TITLE) if has_heading else "",
         text=rest.lstrip() if has_heading else text,
     )
 
@@ -172,9 +172,9 @@ async def _extract_text(body: bytes, content_type: str | None, charset: str | No
     if not is_html(body, content_type) or find_spec("trafilatura") is None:
         return ""
     # Decoded here because only this side knows the HTTP charset: the subprocess always reads UTF-8.
-    page = await asyncio.to_thread(text_of, body, charset)
+    page = await asyncio.to_thread(decode_page, body, charset)
     try:
-        output = await ask("copydesk.ingest.articleparser", page.encode("utf-8", "replace"), seconds=EXTRACTION)
+        output = await run_in_subprocess("copydesk.ingest.articleparser", page.encode("utf-8", "replace"), timeout=EXTRACTION_TIMEOUT)
     except TimeoutError:
         return ""
     return output.decode("utf-8", "replace")

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_tz
 
-EARLIEST = 1990
+EARLIEST_YEAR = 1990
 """Dates in earlier years are mistakes: feeds did not exist yet."""
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -37,7 +37,7 @@ def parse_date(text: str) -> datetime | None:
     """
     try:
         parsed = _parse_common(text) or _parse_lenient(text.strip()[:_MAX_LENGTH])
-        if parsed is None or parsed.year < EARLIEST:
+        if parsed is None or parsed.year < EARLIEST_YEAR:
             return None
         if parsed.tzinfo is UTC:
             return parsed

@@ -6,44 +6,44 @@ from math import isfinite
 
 from msgspec.structs import replace
 
-from copydesk.errors import FetchError, GoneError, MissingError, NeedsLoginError, ThrottledError, UnreachableError
-from copydesk.ingest.answer import USUAL_WAIT
+from copydesk.errors import FetchError, GoneError, PageNotFoundError, LoginRequiredError, RateLimitedError, UnreachableError
+from copydesk.ingest.answer import DEFAULT_RETRY_AFTER
 from copydesk.model.source import FetchState, Health
 from copydesk.model.wire import Struct
-from copydesk.network.headers import LONGEST_WAIT
+from copydesk.network.headers import MAX_WAIT
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 WEEK = 7 * DAY
 
-SHORTEST = 15 * MINUTE
-LONGEST = DAY
+MIN_INTERVAL = 15 * MINUTE
+MAX_INTERVAL = DAY
 """Bounds in seconds of the interval that is learnt from the source's activity."""
-FIRST = HOUR
+DEFAULT_INTERVAL = HOUR
 """Interval before anything is known about the source."""
-SLOWER = 1.5
+BACKOFF_FACTOR = 1.5
 """The interval grows by this factor after each fetch without new entries."""
-JITTER = 0.1
+JITTER_SHARE = 0.1
 """Share by which an interval varies at most, so that sources added together do not stay in step."""
 GAP_WEIGHT = 0.3
 """Weight of the newest observation in the moving average of the gap between entries."""
-LONGEST_GAP = 365 * DAY
-NEEDS_LOGIN = 6 * HOUR
+MAX_GAP = 365 * DAY
+LOGIN_RETRY = 6 * HOUR
 """Seconds. Credentials rarely fix themselves."""
 OFFLINE_RETRY = 15 * MINUTE
 OFFLINE_HOSTS = 3
 OFFLINE_SHARE = 0.8
 """Our own network is down if more than this share of at least `OFFLINE_HOSTS` hosts is unreachable."""
-MOVED_TIMES = 3
+REDIRECTS_TO_MOVE = 3
 """Equal permanent redirects in a row that change the source's URL. One alone may be a mistake (Feedbin's rule)."""
-ERROR_FAILS = 3
+FAILURES_TO_ERROR = 3
 STALE_GAPS = 4
 STALE_AFTER = 14 * DAY
 """A source is stale after `STALE_GAPS` median gaps without an entry, but not before this many seconds."""
-MISSING_AFTER, MISSING_TIMES = 14 * DAY, 10
+MISSING_AFTER, MISSING_FAILURES = 14 * DAY, 10
 """After this many seconds and failures, a 404 is reported as permanent."""
 
 
-class Fetched(Struct, frozen=True):
+class FetchOutcome(Struct, frozen=True):
     """The outcome of a successful fetch. Durations are in seconds."""
 
     published: tuple[datetime, ...] = ()
@@ -61,7 +61,7 @@ class Fetched(Struct, frozen=True):
 
 
 def after_fetch(
-    state: FetchState, outcome: Fetched, config_interval_minutes: int | None, now: datetime, jitter: float
+    state: FetchState, outcome: FetchOutcome, config_interval_minutes: int | None, now: datetime, jitter: float
 ) -> FetchState:
     """Return the state after a successful fetch. `jitter` is from -1 to 1."""
     gap = _updated_gap(state, outcome, now)
@@ -75,7 +75,7 @@ def after_fetch(
     delay = max(
         min(_vary(max(base, requested), jitter), WEEK),
         requested,
-        min(_safe_duration(outcome.retry_after), LONGEST_WAIT),
+        min(_safe_duration(outcome.retry_after), MAX_WAIT),
     )
     return replace(
         state,
@@ -108,10 +108,10 @@ def after_failure(
 
     Retries back off exponentially, up to a day. Only 410 Gone stops them. Throttling does not count as a failure.
     """
-    if isinstance(error, ThrottledError):
+    if isinstance(error, RateLimitedError):
         return _after_throttling(state, error, now, jitter)
     fails = state.fails + 1
-    missing_since = (state.missing_since or now) if isinstance(error, MissingError) else None
+    missing_since = (state.missing_since or now) if isinstance(error, PageNotFoundError) else None
     failed = replace(
         state,
         last_fetch=now,
@@ -122,10 +122,10 @@ def after_failure(
     )
     if isinstance(error, GoneError):
         return replace(failed, gone=True, next_at=None)
-    interval = _configured(config_interval_minutes) or state.interval or FIRST
+    interval = _configured(config_interval_minutes) or state.interval or DEFAULT_INTERVAL
     # Bounded so that the power stays small: 2 ** 20 minutes exceed a day anyway.
-    wait = NEEDS_LOGIN if isinstance(error, NeedsLoginError) else min(DAY, interval * 2 ** min(fails, 20))
-    delay = max(_vary(wait, jitter), min(_safe_duration(error.retry_after), LONGEST_WAIT))
+    wait = LOGIN_RETRY if isinstance(error, LoginRequiredError) else min(DAY, interval * 2 ** min(fails, 20))
+    delay = max(_vary(wait, jitter), min(_safe_duration(error.retry_after), MAX_WAIT))
     return replace(failed, next_at=now + timedelta(seconds=delay))
 
 
@@ -140,7 +140,7 @@ def after_offline(state: FetchState, error: FetchError, now: datetime, jitter: f
     )
 
 
-def offline(outcomes: Iterable[tuple[str, FetchError | None]]) -> bool:
+def is_offline(outcomes: Iterable[tuple[str, FetchError | None]]) -> bool:
     """Return True if our own network failed: more than 80 % of at least 3 hosts were unreachable.
 
     `outcomes` are the hosts of one run with the error of each fetch; None is success.
@@ -157,38 +157,38 @@ def is_due(state: FetchState, now: datetime) -> bool:
     return not state.gone and _is_past(state.next_at, now) and _is_past(state.not_before, now)
 
 
-def may_fetch(state: FetchState, now: datetime, *, by_hand: bool) -> bool:
+def may_fetch(state: FetchState, now: datetime, *, manual: bool) -> bool:
     """Return True if a run may fetch. A manual run ignores the schedule but not the server's Retry-After."""
-    return is_due(replace(state, next_at=None) if by_hand else state, now)
+    return is_due(replace(state, next_at=None) if manual else state, now)
 
 
-def new_address(state: FetchState) -> str | None:
+def confirmed_new_url(state: FetchState) -> str | None:
     """Return the URL that replaces the source's, or None if it stays."""
-    return state.moved_to if state.moved_seen >= MOVED_TIMES else None
+    return state.moved_to if state.moved_seen >= REDIRECTS_TO_MOVE else None
 
 
-def health(state: FetchState, median_gap: float | None, now: datetime) -> Health:
+def source_health(state: FetchState, median_gap: float | None, now: datetime) -> Health:
     """Return the source's health. `median_gap` is the median number of seconds between its entries, None if unknown."""
     # A 404 counts at once: unlike other failures it rarely fixes itself.
-    if state.gone or state.fails >= ERROR_FAILS or (state.fails and state.error_category == MissingError.category):
+    if state.gone or state.fails >= FAILURES_TO_ERROR or (state.fails and state.error_category == PageNotFoundError.category):
         return Health.ERROR
-    if state.fails or state.error_category == ThrottledError.category:
+    if state.fails or state.error_category == RateLimitedError.category:
         return Health.DEGRADED
     if state.last_ok is None:
         return Health.UNKNOWN
     return Health.STALE if _is_stale(state, median_gap, now) else Health.HEALTHY
 
 
-def eligible(published: datetime | None, seen: datetime, first_fetch: bool, first_fetch_hours: float) -> bool:  # noqa: FBT001 - as in every call
+def is_eligible(published: datetime | None, fetched_at: datetime, first_fetch: bool, first_fetch_hours: float) -> bool:  # noqa: FBT001 - as in every call
     """Return True if an entry may become a draft. A first fetch counts only recent entries; the rest is history."""
-    return not first_fetch or published is None or seen - published <= timedelta(hours=first_fetch_hours)
+    return not first_fetch or published is None or fetched_at - published <= timedelta(hours=first_fetch_hours)
 
 
 def _after_throttling(state: FetchState, error: FetchError, now: datetime, jitter: float) -> FetchState:
     """Return the state after a 429: not a failure, only a request to poll less often."""
-    wait = min(max(_safe_duration(error.retry_after) or USUAL_WAIT, 1.0), LONGEST_WAIT)
+    wait = min(max(_safe_duration(error.retry_after) or DEFAULT_RETRY_AFTER, 1.0), MAX_WAIT)
     # Only later, never earlier than asked: hence the absolute value.
-    later = min(_vary(wait, abs(jitter)), LONGEST_WAIT)
+    later = min(_vary(wait, abs(jitter)), MAX_WAIT)
     return replace(
         state,
         last_fetch=now,
@@ -199,16 +199,16 @@ def _after_throttling(state: FetchState, error: FetchError, now: datetime, jitte
     )
 
 
-def _updated_gap(state: FetchState, outcome: Fetched, now: datetime) -> float | None:
+def _updated_gap(state: FetchState, outcome: FetchOutcome, now: datetime) -> float | None:
     """Return the moving average of the time between entries, updated by this fetch."""
     observed = _observed_gap(state, outcome, now)
     if observed is None:
         return state.gap
-    observed = min(max(observed, 0.0), LONGEST_GAP)
+    observed = min(max(observed, 0.0), MAX_GAP)
     return observed if state.gap is None else state.gap + GAP_WEIGHT * (observed - state.gap)
 
 
-def _observed_gap(state: FetchState, outcome: Fetched, now: datetime) -> float | None:
+def _observed_gap(state: FetchState, outcome: FetchOutcome, now: datetime) -> float | None:
     """Return the mean seconds between the new entries, None if this fetch does not tell."""
     if outcome.published and state.last_new is not None:
         return (now - state.last_new).total_seconds() / len(outcome.published)
@@ -217,14 +217,14 @@ def _observed_gap(state: FetchState, outcome: Fetched, now: datetime) -> float |
     return (dates[-1] - dates[0]).total_seconds() / (len(dates) - 1) if len(dates) > 1 else None
 
 
-def _updated_interval(state: FetchState, outcome: Fetched, gap: float | None) -> float:
+def _updated_interval(state: FetchState, outcome: FetchOutcome, gap: float | None) -> float:
     """Return half the gap after a fetch with new entries, else the previous interval times the backoff."""
     if not outcome.published:
-        return min((state.interval or FIRST) * SLOWER, LONGEST)
-    return FIRST if gap is None else min(max(gap / 2, SHORTEST), LONGEST)
+        return min((state.interval or DEFAULT_INTERVAL) * BACKOFF_FACTOR, MAX_INTERVAL)
+    return DEFAULT_INTERVAL if gap is None else min(max(gap / 2, MIN_INTERVAL), MAX_INTERVAL)
 
 
-def _redirect_count(state: FetchState, outcome: Fetched) -> int:
+def _redirect_count(state: FetchState, outcome: FetchOutcome) -> int:
     if outcome.moved_to is None:
         return 0
     return state.moved_seen + 1 if outcome.moved_to == state.moved_to else 1
@@ -232,7 +232,7 @@ def _redirect_count(state: FetchState, outcome: Fetched) -> int:
 
 def _error_message(error: FetchError, fails: int, missing_since: datetime | None, now: datetime) -> str:
     """Return the error to store; a 404 that has lasted gets advice of its own."""
-    if missing_since is None or fails < MISSING_TIMES or (now - missing_since).total_seconds() < MISSING_AFTER:
+    if missing_since is None or fails < MISSING_FAILURES or (now - missing_since).total_seconds() < MISSING_AFTER:
         return str(error)
     days = (now - missing_since).days
     return f"{error.message} It has been so for {days} days: look for the feed's new address on the site."
@@ -251,7 +251,7 @@ def _is_past(instant: datetime | None, now: datetime) -> bool:
     One further ahead than the maximum wait was written while the clock was wrong; it must not block the source for
     years.
     """
-    return instant is None or instant <= now or (instant - now).total_seconds() > LONGEST_WAIT
+    return instant is None or instant <= now or (instant - now).total_seconds() > MAX_WAIT
 
 
 def _configured(minutes: int | None) -> float | None:
@@ -265,4 +265,4 @@ def _safe_duration(seconds: float | None) -> float:
 
 
 def _vary(seconds: float, jitter: float) -> float:
-    return seconds * (1 + JITTER * min(max(jitter, -1.0), 1.0))
+    return seconds * (1 + JITTER_SHARE * min(max(jitter, -1.0), 1.0))

@@ -9,13 +9,13 @@ from typing import TypeVar
 import msgspec
 
 from copydesk.errors import NotAFeedError
-from copydesk.ingest.dates import EARLIEST
+from copydesk.ingest.dates import EARLIEST_YEAR
 from copydesk.ingest.entry import MAX_COUNT
 
 T = TypeVar("T")
 
 
-def decode(body: bytes, kind: type[T], whose: str) -> T:
+def decode(body: bytes, kind: type[T], service: str) -> T:
     """Decode `body` as `kind`. Numbers may be strings; unknown fields are ignored.
 
     `service` names the sender in the error. Raise NotAFeedError if it does not match.
@@ -24,32 +24,32 @@ def decode(body: bytes, kind: type[T], whose: str) -> T:
         # msgspec refuses a byte order mark.
         return msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8), type=kind, strict=False)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NotAFeedError(f"{whose} answered with something else than expected ({_reason(error)}).") from None
+        raise NotAFeedError(f"{service} answered with something else than expected ({_reason(error)}).") from None
 
 
-def rows(raws: Sequence[msgspec.Raw], kind: type[T], whose: str) -> list[T]:
+def decode_list(items: Sequence[msgspec.Raw], kind: type[T], service: str) -> list[T]:
     """Return the items that match `kind`, decoded. Raise NotAFeedError if there are items but none matches."""
     decoded: list[T] = []
-    for raw in raws:
+    for raw in items:
         with contextlib.suppress(NotAFeedError):
-            decoded.append(decode(bytes(raw), kind, whose))
-    if raws and not decoded:
-        raise NotAFeedError(f"{whose} answered with a list in which nothing is as expected.")
+            decoded.append(decode(bytes(raw), kind, service))
+    if items and not decoded:
+        raise NotAFeedError(f"{service} answered with a list in which nothing is as expected.")
     return decoded
 
 
-def count(value: int | None) -> int | None:
+def clamp_count(value: int | None) -> int | None:
     """Return a count limited to ±`MAX_COUNT`, so that any database column holds it."""
     return None if value is None else max(-MAX_COUNT, min(value, MAX_COUNT))
 
 
-def moment(seconds: float | None) -> datetime | None:
+def parse_timestamp(seconds: float | None) -> datetime | None:
     """Return the UTC time of a Unix timestamp, None if it is missing or implausible (see `parse_date`)."""
     try:
         parsed = datetime.fromtimestamp(seconds or 0, UTC)
     except (OverflowError, ValueError, OSError):
         return None
-    return parsed if parsed.year >= EARLIEST else None
+    return parsed if parsed.year >= EARLIEST_YEAR else None
 
 
 def _reason(error: Exception) -> str:

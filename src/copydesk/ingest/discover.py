@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from copydesk.ingest.encoding import mend
-from copydesk.ingest.links import absolute
-from copydesk.ingest.plaintext import unescape
+from copydesk.ingest.encoding import repair_utf8
+from copydesk.ingest.links import absolute_url
+from copydesk.ingest.plaintext import unescape_html
 
-WELL_KNOWN_PATHS = (
+COMMON_FEED_PATHS = (
     "/feed",
     "/rss",
     "/atom.xml",
@@ -22,9 +22,9 @@ WELL_KNOWN_PATHS = (
 )
 """Paths to try on sites whose pages link to no feed, most frequent first."""
 
-MAX_PAGE = 512 * 1024
+MAX_PAGE_BYTES = 512 * 1024
 """Bytes of the page that are read."""
-MAX_FOUND = 20
+MAX_FEEDS = 20
 _MAX_ELEMENTS = 5_000
 
 # Linear time: unclosed elements swallow the rest as in a browser, and outside quotes a tag ends at the next `<`.
@@ -51,12 +51,12 @@ def discover_feeds(html: bytes, base_url: str, charset: str | None) -> tuple[str
 
     URLs are absolute http(s), without duplicates, at most 20. Only the first 512 KiB are read. Never raises.
     """
-    page = mend(html[:MAX_PAGE], charset).decode()
+    page = repair_utf8(html[:MAX_PAGE_BYTES], charset).decode()
     linked_feeds: list[str] = []
     anchors: list[str] = []
     base = base_url
     for name, attributes in islice(_elements(page), _MAX_ELEMENTS):
-        url = absolute(attributes.get("href", ""), base) or ""
+        url = absolute_url(attributes.get("href", ""), base) or ""
         if name == "base" and url:
             base = url
         elif name == "link" and url and _is_feed_link(attributes):
@@ -65,7 +65,7 @@ def discover_feeds(html: bytes, base_url: str, charset: str | None) -> tuple[str
             anchors.append(url)
     # Stable: page order is kept among feeds and among comment feeds.
     urls = sorted(linked_feeds or anchors, key=lambda url: "comment" in url)
-    return tuple(url for url in dict.fromkeys(urls) if url != base_url)[:MAX_FOUND]
+    return tuple(url for url in dict.fromkeys(urls) if url != base_url)[:MAX_FEEDS]
 
 
 def _elements(text: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -75,7 +75,7 @@ def _elements(text: str) -> Iterator[tuple[str, dict[str, str]]]:
             yield (
                 match[1].lower(),
                 {
-                    part[1].lower(): unescape(part[2] or part[3] or part[4] or "").strip()
+                    part[1].lower(): unescape_html(part[2] or part[3] or part[4] or "").strip()
                     for part in _ATTRIBUTE.finditer(match[2])
                 },
             )

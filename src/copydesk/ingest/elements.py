@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from copydesk.ingest.plaintext import unescape
+from copydesk.ingest.plaintext import unescape_html
 
-MAX_HEAD = 512 * 1024
+MAX_HEAD_LENGTH = 512 * 1024
 """Characters searched for the head; pages with inline styles have long ones."""
 MAX_ELEMENTS = 2_000
 MAX_ATTRIBUTES = 50
 """Per element; also the maximum length of an attribute's name."""
-MAX_VALUE = 8_000
+MAX_VALUE_LENGTH = 8_000
 """Characters of an attribute or a title, before character references are resolved."""
-MAX_SCRIPT = 200_000
+MAX_SCRIPT_LENGTH = 200_000
 """Characters of an inline script."""
 
 # re.ASCII: with Unicode case folding `ſ` would match `s`.
@@ -39,13 +39,13 @@ class Element(NamedTuple):
     name: str
     """html, title, meta, link, base or script."""
     attributes: dict[str, str]
-    inside: str = ""
+    content: str = ""
     """Raw text of a title or script; empty otherwise."""
 
 
-def head_elements(page: str) -> Iterator[Element]:
+def iter_head_elements(page: str) -> Iterator[Element]:
     """Return the head's elements in order, up to its end, the body or the limits. Never raises."""
-    return islice(_elements(page[:MAX_HEAD]), MAX_ELEMENTS)
+    return islice(_elements(page[:MAX_HEAD_LENGTH]), MAX_ELEMENTS)
 
 
 def _elements(text: str) -> Iterator[Element]:
@@ -77,17 +77,17 @@ def _read_content(name: str, text: str, start: int, unclosed: set[str]) -> tuple
         return "", start
     end = _END_TAGS[name].search(text, start)
     if end is not None:
-        return text[start : min(end.start(), start + MAX_SCRIPT + 1)], end.end()
+        return text[start : min(end.start(), start + MAX_SCRIPT_LENGTH + 1)], end.end()
     if name != "title":
         return "", None
     unclosed.add(name)
-    return text[start : start + MAX_VALUE].partition("<")[0], start
+    return text[start : start + MAX_VALUE_LENGTH].partition("<")[0], start
 
 
 def _attributes(text: str) -> dict[str, str]:
     """Parse the attributes of a tag; the first of duplicates wins."""
     attributes: dict[str, str] = {}
     for match in islice(_ATTRIBUTE.finditer(text), MAX_ATTRIBUTES):
-        value = (match[2] or match[3] or match[4] or "")[:MAX_VALUE]
-        attributes.setdefault(match[1][:MAX_ATTRIBUTES].lower(), unescape(value).strip())
+        value = (match[2] or match[3] or match[4] or "")[:MAX_VALUE_LENGTH]
+        attributes.setdefault(match[1][:MAX_ATTRIBUTES].lower(), unescape_html(value).strip())
     return attributes

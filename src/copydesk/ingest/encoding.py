@@ -3,7 +3,7 @@
 import codecs
 import re
 
-from copydesk.ingest.raw import Refused
+from copydesk.ingest.raw import StrictParseError
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -57,10 +57,10 @@ def to_utf8(body: bytes, charset: str | None) -> bytes:
         except UnicodeDecodeError:
             continue
         return _without_declaration(body) if name == "utf-8" else _text_without_declaration(text).encode()
-    raise Refused("encoding")
+    raise StrictParseError("encoding")
 
 
-def mend(body: bytes, charset: str | None) -> bytes:
+def repair_utf8(body: bytes, charset: str | None) -> bytes:
     """Return `body` as valid UTF-8 whatever it holds; for what `to_utf8` refuses.
 
     Invalid bytes are decoded one by one as Windows-1252, so that a mislabelled Latin-1 file is read correctly and a

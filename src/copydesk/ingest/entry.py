@@ -10,9 +10,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from copydesk.ingest.dates import parse_date
-from copydesk.ingest.links import absolute, alias_of
-from copydesk.ingest.picture import first_in
-from copydesk.ingest.plaintext import looks_like_markup, plain_line, plain_lines, plain_text, unescape
+from copydesk.ingest.links import absolute_url, alias_key
+from copydesk.ingest.picture import first_image
+from copydesk.ingest.plaintext import is_probably_html, single_line, clean_text, html_to_text, unescape_html
 from copydesk.ingest.raw import RawEntry
 from copydesk.model.item import Entry
 from copydesk.text.digest import digest
@@ -37,57 +37,57 @@ _NAME_AFTER_MAIL = re.compile(r"[^\s@()]+@[^\s@()]+\s+\(([^()]+)\)")
 _MAIL_AFTER_NAME = re.compile(r"\s*<[^\s<>]*@[^\s<>]*>")
 
 
-class Setting(NamedTuple):
+class FeedDefaults(NamedTuple):
     """Defaults that entries inherit from their feed."""
 
-    base: str
+    base_url: str
     """Base URL for relative links."""
     language: str | None = None
     atom: bool = False
     """Atom declares which texts are HTML; RSS does not."""
 
 
-def make_entries(raws: Sequence[RawEntry], setting: Setting) -> tuple[Entry, ...]:
+def build_entries(raw_entries: Sequence[RawEntry], defaults: FeedDefaults) -> tuple[Entry, ...]:
     """Return the entries of one document; no two share an id."""
-    return _with_unique_ids([_entry(raw_entry, setting) for raw_entry in raws])
+    return _with_unique_ids([_entry(raw_entry, defaults) for raw_entry in raw_entries])
 
 
-def title_of(raw: RawEntry, *, atom: bool) -> str:
+def entry_title(raw: RawEntry, *, atom: bool) -> str:
     """Return the title on one line. RSS does not say whether it is HTML, so that is guessed."""
     field, value = _first_field(raw.texts, _TITLE_FIELDS)
     if "<" not in value and "&" not in value:
-        return plain_line(value, MAX_TITLE)
+        return single_line(value, MAX_TITLE)
     is_html = raw.is_markup.get(field)
     if is_html is None:
-        is_html = not (atom and field == "title") and looks_like_markup(value)
-    return plain_line(value, MAX_TITLE, markup=is_html)
+        is_html = not (atom and field == "title") and is_probably_html(value)
+    return single_line(value, MAX_TITLE, markup=is_html)
 
 
-def link_of(raw: RawEntry, base: str) -> str | None:
+def entry_url(raw: RawEntry, base: str) -> str | None:
     """Return the entry's URL: the first valid link, then an id that is a URL, then the enclosure; None without one."""
     texts = raw.texts
     for field in _LINK_FIELDS:
         if field in texts:
-            url = absolute(texts[field], base)
+            url = absolute_url(texts[field], base)
             if url:
                 return url
     guid = texts.get("ident", "")
     if guid[:4].lower() == "http" and "opaque" not in texts:
-        return absolute(guid, base)
-    return absolute(texts["enclosure"], base) if "enclosure" in texts else None
+        return absolute_url(guid, base)
+    return absolute_url(texts["enclosure"], base) if "enclosure" in texts else None
 
 
-def language_of(text: str) -> str | None:
+def normalize_language(text: str) -> str | None:
     """Return `text` as a lower-case language code such as `en-us`, None if it is not one."""
     code = text.strip().lower().replace("_", "-")
     return code if _LANGUAGE.fullmatch(code) else None
 
 
-def _entry(raw: RawEntry, defaults: Setting) -> Entry:
+def _entry(raw: RawEntry, defaults: FeedDefaults) -> Entry:
     texts = raw.texts
-    base = (absolute(raw.base, defaults.base) if raw.base else None) or defaults.base
-    url = link_of(raw, base)
-    title = title_of(raw, atom=defaults.atom)
+    base = (absolute_url(raw.base_url, defaults.base_url) if raw.base_url else None) or defaults.base_url
+    url = entry_url(raw, base)
+    title = entry_title(raw, atom=defaults.atom)
     published = _published(texts)
     guid = texts.get("ident") or texts.get("about") or ""
     # Without a guid the URL identifies the entry, and without both its content does.
@@ -96,7 +96,7 @@ def _entry(raw: RawEntry, defaults: Setting) -> Entry:
     image, image_alt = _image(raw, base)
     return Entry(
         ident=ident,
-        alias=alias_of(ident),
+        alias=alias_key(ident),
         title=title,
         url=url,
         summary=summary,
@@ -105,15 +105,15 @@ def _entry(raw: RawEntry, defaults: Setting) -> Entry:
         published=published,
         image=image,
         image_alt=image_alt,
-        language=language_of(texts["language"]) if "language" in texts else defaults.language,
-        publisher=plain_line(texts["publisher"], MAX_NAME) or None if "publisher" in texts else None,
-        discussion=absolute(texts["discussion"], base) if "discussion" in texts else None,
+        language=normalize_language(texts["language"]) if "language" in texts else defaults.language,
+        publisher=single_line(texts["publisher"], MAX_NAME) or None if "publisher" in texts else None,
+        discussion=absolute_url(texts["discussion"], base) if "discussion" in texts else None,
         comments=_count(texts["comments"]) if "comments" in texts else None,
         tags=_tags(raw.tags) if raw.tags else (),
     )
 
 
-def _summary_and_text(raw: RawEntry, defaults: Setting) -> tuple[str, str]:
+def _summary_and_text(raw: RawEntry, defaults: FeedDefaults) -> tuple[str, str]:
     """Return summary and text. Without content, an over-long summary becomes the text."""
     field, raw_summary = _first_field(raw.texts, _SUMMARY_FIELDS)
     content = raw.texts.get("content", "")
@@ -128,13 +128,13 @@ def _summary_and_text(raw: RawEntry, defaults: Setting) -> tuple[str, str]:
     return summary[:MAX_SUMMARY].rstrip(), text or summary
 
 
-def _field_text(raw: RawEntry, field: str, value: str, defaults: Setting) -> str:
+def _field_text(raw: RawEntry, field: str, value: str, defaults: FeedDefaults) -> str:
     """Return the field as plain text. Atom declares HTML; RSS descriptions are HTML, extension fields may be."""
     is_html = raw.is_markup.get(field)
     if is_html is None:
         is_format_field = field in {"summary", "content"}
-        is_html = not defaults.atom if is_format_field else looks_like_markup(value)
-    return plain_text(value, MAX_TEXT) if is_html else plain_lines(value, MAX_TEXT)
+        is_html = not defaults.atom if is_format_field else is_probably_html(value)
+    return html_to_text(value, MAX_TEXT) if is_html else clean_text(value, MAX_TEXT)
 
 
 def _first_field(texts: dict[str, str], fields: tuple[str, ...]) -> tuple[str, str]:
@@ -156,12 +156,12 @@ def _published(texts: dict[str, str]) -> datetime | None:
 
 def _image(raw: RawEntry, base: str) -> tuple[str | None, str | None]:
     """Return the entry's image URL, and its alternative text if it was found in the text."""
-    url, alt = raw.picture, ""
+    url, alt = raw.image_url, ""
     for field in ("content", "summary"):
         if not url:
-            url, alt = first_in(raw.texts.get(field, ""))
-    image = absolute(url, base) if url else None
-    return image, (plain_line(alt, MAX_ALT) or None) if image else None
+            url, alt = first_image(raw.texts.get(field, ""))
+    image = absolute_url(url, base) if url else None
+    return image, (single_line(alt, MAX_ALT) or None) if image else None
 
 
 def _author_names(raw: RawEntry) -> str | None:
@@ -174,7 +174,7 @@ def _author_names(raw: RawEntry) -> str | None:
 @lru_cache(1_000)
 def _name(text: str) -> str:
     """Return the person in `mail@site (Person)` or `Person <mail@site>`."""
-    line = plain_line(unescape(text) if "&" in text else text, MAX_NAME)
+    line = single_line(unescape_html(text) if "&" in text else text, MAX_NAME)
     match = _NAME_AFTER_MAIL.fullmatch(line)
     return match[1].strip() if match else _MAIL_AFTER_NAME.sub("", line)
 
@@ -191,7 +191,7 @@ def _tags(raw_tags: list[str]) -> tuple[str, ...]:
 
 @lru_cache(4_000)
 def _tag(text: str) -> str:
-    line = plain_line(unescape(text) if "&" in text else text, MAX_TAG + 1)
+    line = single_line(unescape_html(text) if "&" in text else text, MAX_TAG + 1)
     return line if len(line) <= MAX_TAG else ""
 
 
@@ -203,7 +203,7 @@ def _count(text: str) -> int | None:
 def _bounded_id(guid: str) -> str:
     # Nearly all ids are printable; others are folded to one line, at twice the limit because folding shortens them.
     if not guid.isprintable():
-        guid = plain_line(guid, 2 * MAX_IDENT)
+        guid = single_line(guid, 2 * MAX_IDENT)
     return guid if len(guid) <= MAX_IDENT else _hash(guid)
 
 

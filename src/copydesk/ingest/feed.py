@@ -8,35 +8,35 @@ import asyncio
 import re
 from typing import Literal
 
-from copydesk.errors import NotAFeedError, TooLargeError
-from copydesk.ingest.encoding import mend, to_utf8
+from copydesk.errors import NotAFeedError, ResponseTooLargeError
+from copydesk.ingest.encoding import repair_utf8, to_utf8
 from copydesk.ingest.entry import (
     MAX_SUMMARY,
     MAX_TEXT,
     MAX_TITLE,
-    Setting,
-    language_of,
-    link_of,
-    make_entries,
-    title_of,
+    FeedDefaults,
+    normalize_language,
+    entry_url,
+    build_entries,
+    entry_title,
 )
-from copydesk.ingest.fastfeed import parse_fast
-from copydesk.ingest.jsonfeed import parse_json
-from copydesk.ingest.links import absolute
-from copydesk.ingest.raw import RawFeed, Refused
-from copydesk.ingest.slowfeed import parse_slow
+from copydesk.ingest.fastfeed import parse_xml_feed
+from copydesk.ingest.jsonfeed import parse_json_feed
+from copydesk.ingest.links import absolute_url
+from copydesk.ingest.raw import RawFeed, StrictParseError
+from copydesk.ingest.slowfeed import parse_with_feedparser
 from copydesk.model.item import Entry
 from copydesk.model.wire import Struct
 
-__all__ = ["MAX_BODY", "MAX_ENTRIES", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Feed", "parse_feed"]
+__all__ = ["MAX_BODY_BYTES", "MAX_ENTRIES", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Feed", "parse_feed"]
 
 # Bytes.
-MAX_BODY = 16 * 1024 * 1024
+MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_ENTRIES = 10_000
-INLINE = 256 * 1024
+MAX_INLINE_BYTES = 256 * 1024
 """Bytes. A feed up to this size is parsed on the event loop, in some 3 ms; a larger one in a thread."""
 
-How = Literal["expat", "json", "feedparser"]
+ParserName = Literal["expat", "json", "feedparser"]
 _FEED_TAG = re.compile(rb"<(?:[a-z0-9]{1,20}:)?(?:rss|feed|rdf|channel)\b", re.IGNORECASE)
 _HTML_TAG = re.compile(rb"<!doctype\s+html|<(?:html|head|body)\b", re.IGNORECASE)
 _MAX_TTL = 7 * 24 * 3600
@@ -54,9 +54,9 @@ class Feed(Struct, frozen=True):
     """Polling interval that the feed asks for; at most a week."""
     entries: tuple[Entry, ...]
     """In document order; ids are unique."""
-    how: How
+    parser: ParserName
     """The parser that read it."""
-    more: bool = False
+    truncated: bool = False
     """The document has more than `max_entries` entries; these are the first."""
 
 
@@ -67,35 +67,35 @@ async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_ent
     Raise NotAFeedError for anything else, TooLargeError above 16 MiB, TooSlowError if repairing a damaged feed takes
     too long.
     """
-    if len(body) > MAX_BODY:
-        raise TooLargeError(f"The feed has {len(body):,} bytes; at most {MAX_BODY:,} are read.")
+    if len(body) > MAX_BODY_BYTES:
+        raise ResponseTooLargeError(f"The feed has {len(body):,} bytes; at most {MAX_BODY_BYTES:,} are read.")
     try:
-        if len(body) <= INLINE:
-            return parse_strictly(body, charset=charset, base_url=base_url, max_entries=max_entries)
+        if len(body) <= MAX_INLINE_BYTES:
+            return parse_strict(body, charset=charset, base_url=base_url, max_entries=max_entries)
         return await asyncio.to_thread(
-            parse_strictly, body, charset=charset, base_url=base_url, max_entries=max_entries
+            parse_strict, body, charset=charset, base_url=base_url, max_entries=max_entries
         )
-    except Refused:
-        text = await asyncio.to_thread(mend, body.lstrip(), charset)
+    except StrictParseError:
+        text = await asyncio.to_thread(repair_utf8, body.lstrip(), charset)
     return await _parse_damaged(text, base_url, max_entries)
 
 
 async def _parse_damaged(text: bytes, base_url: str, max_entries: int) -> Feed:
     """Parse a feed that the strict parser refused; `text` is UTF-8 made readable."""
     if text.startswith(b"{"):
-        return await asyncio.to_thread(lambda: _build_feed(parse_json(text, max_entries), base_url, "json"))
+        return await asyncio.to_thread(lambda: _build_feed(parse_json_feed(text, max_entries), base_url, "json"))
     _check_format(text)
-    raw_feed = await parse_slow(text, max_entries)
+    raw_feed = await parse_with_feedparser(text, max_entries)
     return await asyncio.to_thread(_build_feed, raw_feed, base_url, "feedparser")
 
 
-def parse_strictly(body: bytes, *, charset: str | None, base_url: str, max_entries: int = MAX_ENTRIES) -> Feed:
+def parse_strict(body: bytes, *, charset: str | None, base_url: str, max_entries: int = MAX_ENTRIES) -> Feed:
     """Parse a sound feed. Raise StrictParseError if repair may help, else NotAFeedError."""
     text = to_utf8(body.lstrip(), charset)
     if text.startswith(b"{"):
-        return _build_feed(parse_json(text, max_entries), base_url, "json")
+        return _build_feed(parse_json_feed(text, max_entries), base_url, "json")
     _check_format(text)
-    return _build_feed(parse_fast(text, max_entries), base_url, "expat")
+    return _build_feed(parse_xml_feed(text, max_entries), base_url, "expat")
 
 
 def _check_format(text: bytes) -> None:
@@ -112,20 +112,20 @@ def _check_format(text: bytes) -> None:
         )
 
 
-def _build_feed(raw_feed: RawFeed, base_url: str, how: How) -> Feed:
-    base = absolute(raw_feed.about.base, base_url) or base_url
-    link = link_of(raw_feed.about, base)
-    language = language_of(raw_feed.about.texts.get("language", ""))
+def _build_feed(raw_feed: RawFeed, base_url: str, how: ParserName) -> Feed:
+    base = absolute_url(raw_feed.metadata.base_url, base_url) or base_url
+    link = entry_url(raw_feed.metadata, base)
+    language = normalize_language(raw_feed.metadata.texts.get("language", ""))
     # Without an xml:base of its own, an entry's relative links are resolved against the feed's web page if it names
     # one.
     return Feed(
-        title=title_of(raw_feed.about, atom=raw_feed.atom),
+        title=entry_title(raw_feed.metadata, atom=raw_feed.is_atom),
         link=link,
         language=language,
-        ttl_seconds=_parse_ttl(raw_feed.about.texts.get("ttl", "")),
-        entries=make_entries(raw_feed.entries, Setting(base=link or base, language=language, atom=raw_feed.atom)),
-        how=how,
-        more=raw_feed.more,
+        ttl_seconds=_parse_ttl(raw_feed.metadata.texts.get("ttl", "")),
+        entries=build_entries(raw_feed.entries, FeedDefaults(base_url=link or base, language=language, atom=raw_feed.is_atom)),
+        parser=how,
+        truncated=raw_feed.truncated,
     )
 
 

@@ -17,16 +17,16 @@ from urllib.parse import urlencode
 import httpx
 
 from copydesk import __version__
-from copydesk.errors import AnswerError, RefusedAddressError
-from copydesk.ingest.answer import Answer, answer, host_wait, refusal
-from copydesk.ingest.hosts import Hosts
+from copydesk.errors import ResponseStatusError, PrivateAddressError
+from copydesk.ingest.answer import Response, build_response, host_cooldown, error_for_status
+from copydesk.ingest.hosts import HostLimiter
 from copydesk.model.wire import Struct
 from copydesk.network.body import read_body
 from copydesk.network.headers import header_map
-from copydesk.network.transport import FAILURES, GuardedTransport, failure
+from copydesk.network.transport import TRANSPORT_ERRORS, GuardedTransport, to_fetch_error
 
-MiB = 2**20
-MAX_ADDRESS = 4096
+MIB = 2**20
+MAX_URL_LENGTH = 4096
 """Characters, for redirect targets as well."""
 
 _SUCCESS = (200, 201, 203, 226)
@@ -37,16 +37,16 @@ _VALID_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
-class Limits(Struct, frozen=True):
+class FetchLimits(Struct, frozen=True):
     """Bounds of the client."""
 
     timeout: float = 30.0
     """Seconds on the network for one fetch with its redirects; waiting for the host's turn does not count."""
-    max_wire: int = 4 * MiB
+    max_wire: int = 4 * MIB
     """Bytes of a body as transferred, compressed."""
-    max_body: int = 10 * MiB
+    max_body: int = 10 * MIB
     """Bytes of a body after decompression."""
-    redirects: int = 5
+    max_redirects: int = 5
     concurrency: int = 16
     """Concurrent requests."""
     allow_private: bool = False
@@ -59,14 +59,14 @@ class Hop(Struct, frozen=True):
 
     method: str
     url: httpx.URL
-    own: dict[str, str]
+    base_headers: dict[str, str]
     """Headers for whichever host responds."""
-    theirs: dict[str, str]
+    caller_headers: dict[str, str]
     """The caller's headers, which may hold credentials: dropped when a redirect leaves the origin."""
     content: bytes = b""
-    permanent: bool = True
+    all_permanent: bool = True
     """Every redirect so far was permanent."""
-    count: int = 0
+    redirect_count: int = 0
     """Redirects followed so far."""
 
     @property
@@ -75,19 +75,19 @@ class Hop(Struct, frozen=True):
         return self.url.netloc.decode("ascii")
 
     @property
-    def conditional(self) -> bool:
+    def is_conditional(self) -> bool:
         """True if 304 is a valid response."""
-        return "if-none-match" in self.own or "if-modified-since" in self.own
+        return "if-none-match" in self.base_headers or "if-modified-since" in self.base_headers
 
-    def to(self, url: httpx.URL, *, permanent: bool) -> "Hop":
+    def redirected_to(self, url: httpx.URL, *, permanent: bool) -> "Hop":
         """Return the request that follows a redirect to `url`."""
         return Hop(
             method=self.method,
             url=url,
-            own=self.own,
-            theirs=self.theirs if _is_same_origin(self.url, url) else {},
-            permanent=self.permanent and permanent,
-            count=self.count + 1,
+            base_headers=self.base_headers,
+            caller_headers=self.caller_headers if _is_same_origin(self.url, url) else {},
+            all_permanent=self.all_permanent and permanent,
+            redirect_count=self.redirect_count + 1,
         )
 
 
@@ -99,14 +99,14 @@ class Fetcher:
 
     def __init__(
         self,
-        limits: Limits = Limits(),  # noqa: B008 - frozen
+        limits: FetchLimits = FetchLimits(),  # noqa: B008 - frozen
         *,
         clock: Callable[[], datetime],
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.limits = limits
         self._clock = clock
-        self._hosts = Hosts(clock)
+        self._hosts = HostLimiter(clock)
         self._slots = asyncio.Semaphore(limits.concurrency)
         self._external_transport = transport is not None
         self._transport = transport or GuardedTransport(
@@ -128,8 +128,8 @@ class Fetcher:
         return self._hosts.cooldowns
 
     @cooldowns.setter
-    def cooldowns(self, kept: Mapping[str, datetime]) -> None:
-        self._hosts.cooldowns = dict(kept)
+    def cooldowns(self, saved: Mapping[str, datetime]) -> None:
+        self._hosts.cooldowns = dict(saved)
 
     async def get(
         self,
@@ -140,7 +140,7 @@ class Fetcher:
         last_modified: str | None = None,
         headers: Mapping[str, str] = {},
         host_gap: float = 0.0,
-    ) -> Answer:
+    ) -> Response:
         """Fetch `url`; the request is conditional if a validator is given.
 
         `headers` are sent to this origin only, not to others it redirects to. `host_gap` is the minimum number of
@@ -154,17 +154,17 @@ class Fetcher:
         if last_modified:
             base_headers["if-modified-since"] = last_modified
         return await self._fetch(
-            Hop(method="GET", url=_parse_url(url), own=base_headers, theirs=_lower_names(headers)), host_gap
+            Hop(method="GET", url=_parse_url(url), base_headers=base_headers, caller_headers=_lower_names(headers)), host_gap
         )
 
-    async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Answer:
+    async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Response:
         """Post a form, such as a token request. Redirects are not followed. Raise FetchError."""
         hop = Hop(
             method="POST",
             url=_parse_url(url),
             # Forms are only posted to token endpoints, which respond in JSON.
-            own={**self._base_headers("application/json"), "content-type": _FORM_TYPE},
-            theirs=_lower_names(headers),
+            base_headers={**self._base_headers("application/json"), "content-type": _FORM_TYPE},
+            caller_headers=_lower_names(headers),
             content=urlencode(data).encode(),
         )
         return await self._fetch(hop, 0.0)
@@ -172,20 +172,20 @@ class Fetcher:
     def _base_headers(self, accept: str) -> dict[str, str]:
         return {"user-agent": self.limits.user_agent, "accept": accept, "accept-encoding": "gzip, deflate"}
 
-    async def _fetch(self, hop: Hop, host_gap: float) -> Answer:
+    async def _fetch(self, hop: Hop, host_gap: float) -> Response:
         """Send the request and follow redirects until there is a response."""
         remaining = self.limits.timeout
         while True:
             # The host first: a request that waits for its host must not occupy a slot.
-            async with self._hosts.turn(hop.host, host_gap), self._slots:
+            async with self._hosts.acquire(hop.host, host_gap), self._slots:
                 started = asyncio.get_running_loop().time()
                 result = await self._send_with_timeout(hop, remaining)
-            if isinstance(result, Answer):
+            if isinstance(result, Response):
                 return result
             remaining -= asyncio.get_running_loop().time() - started
             hop = result
 
-    async def _send_with_timeout(self, hop: Hop, seconds: float) -> Answer | Hop:
+    async def _send_with_timeout(self, hop: Hop, seconds: float) -> Response | Hop:
         """Return the response or the next hop within `seconds`.
 
         httpx's timeouts are per read: a server that sends a byte at a time would never hit them.
@@ -193,10 +193,10 @@ class Fetcher:
         try:
             async with asyncio.timeout(seconds):
                 return await self._send(hop)
-        except FAILURES as error:
-            raise failure(error, hop.host) from error
+        except TRANSPORT_ERRORS as error:
+            raise to_fetch_error(error, hop.host) from error
 
-    async def _send(self, hop: Hop) -> Answer | Hop:
+    async def _send(self, hop: Hop) -> Response | Hop:
         response = await self._transport.handle_async_request(_build_request(hop))
         assert isinstance(response.stream, httpx.AsyncByteStream)
         try:
@@ -204,20 +204,20 @@ class Fetcher:
         finally:
             await response.stream.aclose()
 
-    async def _handle_response(self, hop: Hop, response: httpx.Response) -> Answer | Hop:
+    async def _handle_response(self, hop: Hop, response: httpx.Response) -> Response | Hop:
         """Interpret the response. Its body is read only if it is needed."""
         status, headers, now = response.status_code, header_map(response.headers.raw), self._clock()
-        cooldown = host_wait(status, headers, now, shy=_forbidden_means_throttled(hop))
+        cooldown = host_cooldown(status, headers, now, forbidden_means_throttled=_forbidden_means_throttled(hop))
         # Before anything can raise: redirects and error responses carry rate limits, too.
         if cooldown is not None:
-            self._hosts.cool(hop.host, cooldown)
+            self._hosts.set_cooldown(hop.host, cooldown)
         if status in _REDIRECTS and "location" in headers and hop.method == "GET":
             return self._redirect(hop, headers["location"], permanent=status in _PERMANENT_REDIRECTS)
-        if status not in _SUCCESS and not (status == 304 and hop.conditional):
-            raise refusal(status, headers, hop.host, cooldown, now)
+        if status not in _SUCCESS and not (status == 304 and hop.is_conditional):
+            raise error_for_status(status, headers, hop.host, cooldown, now)
         body = b"" if status == 304 else await self._read_body(hop, response, headers)
-        moved_to = str(hop.url) if hop.count and hop.permanent else None
-        return answer(str(hop.url), status, headers, body, now, moved_to)
+        moved_to = str(hop.url) if hop.redirect_count and hop.all_permanent else None
+        return build_response(str(hop.url), status, headers, body, now, moved_to)
 
     async def _read_body(self, hop: Hop, response: httpx.Response, headers: Mapping[str, str]) -> bytes:
         assert isinstance(response.stream, httpx.AsyncByteStream)
@@ -232,24 +232,24 @@ class Fetcher:
 
     def _redirect(self, hop: Hop, location: str, *, permanent: bool) -> Hop:
         """Return the request for a redirect; raise a FetchError if it may not be followed."""
-        if hop.count >= self.limits.redirects:
-            raise AnswerError(f"{hop.host} redirects more than {hop.count} times.", hint="Check the address.")
+        if hop.redirect_count >= self.limits.max_redirects:
+            raise ResponseStatusError(f"{hop.host} redirects more than {hop.redirect_count} times.", hint="Check the address.")
         # Servers send UTF-8 in Location although only ASCII is allowed; header values were decoded as Latin-1.
         target = location.encode("latin-1").decode("utf-8", "replace")
         try:
             url = _validate_url(hop.url.join(target))
         except httpx.InvalidURL:
             raise _invalid_url_error() from None
-        if hop.url.scheme == "https" and url.scheme == "http" and "authorization" in hop.theirs:
-            raise RefusedAddressError(
+        if hop.url.scheme == "https" and url.scheme == "http" and "authorization" in hop.caller_headers:
+            raise PrivateAddressError(
                 f"{hop.host} redirects to an address without encryption; the credentials were not sent there.",
                 hint="Check the source's address.",
             )
-        return hop.to(url, permanent=permanent)
+        return hop.redirected_to(url, permanent=permanent)
 
 
 def _build_request(hop: Hop) -> httpx.Request:
-    headers = [(b"host", hop.url.netloc), *_encode_headers({**hop.own, **hop.theirs})]
+    headers = [(b"host", hop.url.netloc), *_encode_headers({**hop.base_headers, **hop.caller_headers})]
     if hop.method == "POST":
         headers.append((b"content-length", str(len(hop.content)).encode()))
     # httpx adds headers of its own unless the body is a stream.
@@ -260,7 +260,7 @@ def _encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     try:
         return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     except UnicodeEncodeError:
-        raise AnswerError(
+        raise ResponseStatusError(
             "The request cannot be sent: a header holds what may not stand there.",
             hint="Check the source's credentials.",
         ) from None
@@ -279,18 +279,18 @@ def _validate_url(url: httpx.URL) -> httpx.URL:
     """Return `url` without its fragment; raise RefusedAddressError if it must not be fetched."""
     is_supported = url.scheme in ("http", "https") and _VALID_HOST.fullmatch(url.raw_host)
     port = 80 if url.port is None else url.port
-    if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_ADDRESS:
+    if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_URL_LENGTH:
         raise _invalid_url_error()
     if url.userinfo:
-        raise RefusedAddressError(
+        raise PrivateAddressError(
             f"The address at {url.raw_host.decode('ascii')} holds a user name or a password.",
             hint="Leave out what stands before the @.",
         )
     return url.copy_with(fragment=None) if url.fragment else url
 
 
-def _invalid_url_error() -> RefusedAddressError:
-    return RefusedAddressError("This is no address that can be read.", hint="It must begin with https:// or http://.")
+def _invalid_url_error() -> PrivateAddressError:
+    return PrivateAddressError("This is no address that can be read.", hint="It must begin with https:// or http://.")
 
 
 def _lower_names(headers: Mapping[str, str]) -> dict[str, str]:
@@ -308,4 +308,4 @@ def _is_same_origin(origin: httpx.URL, target: httpx.URL) -> bool:
 def _forbidden_means_throttled(hop: Hop) -> bool:
     """Return True for Reddit without credentials, which answers 403 to throttled programs since 2026."""
     host = hop.url.host
-    return "authorization" not in hop.theirs and (host == "reddit.com" or host.endswith(".reddit.com"))
+    return "authorization" not in hop.caller_headers and (host == "reddit.com" or host.endswith(".reddit.com"))

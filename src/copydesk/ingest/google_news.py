@@ -10,14 +10,14 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from msgspec.structs import replace
 
-from copydesk.ingest.address import refuse, split
-from copydesk.ingest.visit import FEEDS, Reading, Visit, get_body
+from copydesk.ingest.address import raise_invalid, parse_source_url
+from copydesk.ingest.visit import ACCEPT_FEEDS, FetchResult, FetchContext, fetch_body
 from copydesk.model.item import Entry
 from copydesk.model.source import SourceConfig
 
 SITE = "https://news.google.com"
-EXPECTED = f"{SITE} with config.query, or the address of a search or a topic there"
-WINDOW = "when:7d"
+EXPECTED_URL = f"{SITE} with config.query, or the address of a search or a topic there"
+DEFAULT_TIME_FILTER = "when:7d"
 """Added to a search without a time filter: otherwise Google mixes in stories of many years."""
 _TIME_FILTER = re.compile(r"\b(?:when|after|before):", re.IGNORECASE)
 _TOPIC_PATH = re.compile(r"/(?:topics|publications|headlines/section)/[\w/-]{1,500}\Z", re.ASCII)
@@ -28,29 +28,29 @@ _EDITION_LANGUAGES = {"pt-BR": "pt-419", "zh-CN": "zh-Hans", "zh-TW": "zh-Hant",
 """`hl` -> language in `ceid`, where that is not the first part of `hl`."""
 
 
-def normalise(url: str, config: SourceConfig) -> str:
+def normalize_url(url: str, config: SourceConfig) -> str:
     """Return the URL of the page's feed, with only the query and the edition kept. Raise InvalidError."""
-    parts = split(url, expected=EXPECTED)
+    parts = parse_source_url(url, expected=EXPECTED_URL)
     if parts.hostname != "news.google.com":
-        refuse("url", f"is not Google News; give {EXPECTED}")
+        raise_invalid("url", f"is not Google News; give {EXPECTED_URL}")
     if config.query is not None and not config.query.strip():
-        refuse("config.query", "is empty; give the words to search for, or leave it out")
+        raise_invalid("config.query", "is empty; give the words to search for, or leave it out")
     parameters = _parameters(parts.query)
     _edition(config, parameters)
     path = _feed_path(parts.path, is_search=bool(config.query or parameters.get("q")))
     return f"{SITE}/rss{path}{'?' if parameters else ''}{urlencode(parameters)}"
 
 
-async def read(visit: Visit) -> Reading:
+async def fetch(ctx: FetchContext) -> FetchResult:
     """Fetch the entries of the feed. Raise FetchError."""
-    body = await get_body(visit, _feed_url(visit), accept=FEEDS)
+    body = await fetch_body(ctx, _feed_url(ctx), accept=ACCEPT_FEEDS)
     if body.unchanged:
-        return body.reading()
-    feed = await body.feed()
-    return body.reading([_clean_entry(entry) for entry in feed.entries], ttl=feed.ttl_seconds, title=feed.title)
+        return body.to_result()
+    feed = await body.parse()
+    return body.to_result([_clean_entry(entry) for entry in feed.entries], ttl=feed.ttl_seconds, title=feed.title)
 
 
-class Place(NamedTuple):
+class Edition(NamedTuple):
     """An edition: language of the interface, country, and country with language."""
 
     hl: str
@@ -58,13 +58,13 @@ class Place(NamedTuple):
     ceid: str
 
 
-def _feed_url(ctx: Visit) -> str:
+def _feed_url(ctx: FetchContext) -> str:
     config = ctx.spec.config
-    parts = urlsplit(normalise(ctx.spec.url, config))
+    parts = urlsplit(normalize_url(ctx.spec.url, config))
     parameters = _parameters(parts.query)
     query = (config.query or parameters.get("q", "")).strip()
     if query and not _TIME_FILTER.search(query):
-        query = f"{query} {WINDOW}"
+        query = f"{query} {DEFAULT_TIME_FILTER}"
     search = {"q": query} if parts.path == "/rss/search" else {}
     return f"{ctx.endpoints.google_news}{parts.path}?{urlencode({**search, **_edition(config, parameters)._asdict()})}"
 
@@ -79,15 +79,15 @@ def _feed_path(path: str, *, is_search: bool) -> str:
     """Return the part of the feed's URL after `/rss`."""
     path = path.removeprefix("/rss").rstrip("/")
     if path == "/search" and not is_search:
-        refuse("config.query", "is missing; give the words to search for")
+        raise_invalid("config.query", "is missing; give the words to search for")
     if path in {"", "/home", "/search"}:
         return "/search" if is_search else ""
     if not _TOPIC_PATH.match(path):
-        refuse("url", f"is not a page of Google News that has a feed; give {EXPECTED}")
+        raise_invalid("url", f"is not a page of Google News that has a feed; give {EXPECTED_URL}")
     return path
 
 
-def _edition(config: SourceConfig, parameters: dict[str, str]) -> Place:
+def _edition(config: SourceConfig, parameters: dict[str, str]) -> Edition:
     """Return the edition by the settings, then by the URL's parameters; derive what both leave open.
 
     Raise InvalidError if they contradict each other, or leave the language or the country open.
@@ -109,17 +109,17 @@ def _edition(config: SourceConfig, parameters: dict[str, str]) -> Place:
         language_code = hl if hl.endswith("-419") else hl.partition("-")[0]
         ceid = f"{gl}:{_EDITION_LANGUAGES.get(hl, language_code)}"
     if country and country != gl:
-        refuse("config.ceid", f"names another country than gl, which is {gl}: {gl}:{language} would agree")
-    return Place(hl, gl, ceid)
+        raise_invalid("config.ceid", f"names another country than gl, which is {gl}: {gl}:{language} would agree")
+    return Edition(hl, gl, ceid)
 
 
 def _validate_formats(hl: str | None, gl: str | None, ceid: str | None) -> None:
     if hl and not _LANGUAGE.match(hl):
-        refuse("config.hl", "is not a language; give one such as en-US or de")
+        raise_invalid("config.hl", "is not a language; give one such as en-US or de")
     if gl and not _COUNTRY.match(gl):
-        refuse("config.gl", "is not a country; give two capitals such as US or DE")
+        raise_invalid("config.gl", "is not a country; give two capitals such as US or DE")
     if ceid and not _CEID.match(ceid):
-        refuse("config.ceid", "is not country and language; give both such as US:en or DE:de")
+        raise_invalid("config.ceid", "is not country and language; give both such as US:en or DE:de")
 
 
 def _country_of(hl: str | None) -> str:
@@ -127,13 +127,13 @@ def _country_of(hl: str | None) -> str:
     language, _, region = (hl or "en-US").partition("-")
     if _COUNTRY.match(region):
         return region
-    return "US" if language == "en" else refuse("config.gl", f"is missing; {hl} is read in which country?")
+    return "US" if language == "en" else raise_invalid("config.gl", f"is missing; {hl} is read in which country?")
 
 
 def _language_of(gl: str, language: str) -> str:
     """Derive the language of the interface from the edition or the country."""
     if not language and gl != "US":
-        refuse("config.hl", f"is missing; in which language is {gl} to be read?")
+        raise_invalid("config.hl", f"is missing; in which language is {gl} to be read?")
     return language or "en"
 
 

@@ -15,24 +15,24 @@ from urllib.parse import urlencode
 import msgspec
 
 from copydesk.errors import FetchError
-from copydesk.ingest.address import refuse, split, web_address
-from copydesk.ingest.decoding import count, decode, moment, rows
+from copydesk.ingest.address import raise_invalid, parse_source_url, web_url_or_none
+from copydesk.ingest.decoding import clamp_count, decode, parse_timestamp, decode_list
 from copydesk.ingest.entry import MAX_NAME, MAX_TEXT, MAX_TITLE
-from copydesk.ingest.plaintext import plain_line, plain_text
-from copydesk.ingest.visit import JSON, Reading, Visit, get_body, hash_of
+from copydesk.ingest.plaintext import single_line, html_to_text
+from copydesk.ingest.visit import ACCEPT_JSON, FetchResult, FetchContext, fetch_body, body_digest
 from copydesk.model.item import Entry
 from copydesk.model.source import HackerNewsList, SourceConfig
 
 SITE = "https://news.ycombinator.com"
-EXPECTED = f"an address of Hacker News, such as {SITE}"
+EXPECTED_URL = f"an address of Hacker News, such as {SITE}"
 PAGE_SIZE = 100
-MOST_PAGES = 10
+MAX_PAGES = 10
 """Algolia returns at most 1,000 hits per search."""
-MOST_ITEMS = 30
+MAX_ITEMS = 30
 """Stories fetched from a Firebase list: one page of the site."""
-RECENT = timedelta(hours=48)
+REFRESH_WINDOW = timedelta(hours=48)
 """Points still change much within this age: these stories are fetched again on every poll."""
-FIRST_LOOK = timedelta(days=30)
+INITIAL_WINDOW = timedelta(days=30)
 """Age of the oldest stories of the first fetch, so that a rare search has results."""
 _ItemId = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 _ALGOLIA, _FIREBASE = "Hacker News' search", "Hacker News' API"
@@ -50,34 +50,34 @@ _LISTS_BY_PAGE = {
 }
 
 
-def normalise(url: str, config: SourceConfig) -> str:
+def normalize_url(url: str, config: SourceConfig) -> str:
     """Return the site's URL, with the path of a list if it has one. Raise InvalidError."""
-    parts = split(url, expected=EXPECTED)
+    parts = parse_source_url(url, expected=EXPECTED_URL)
     if (parts.hostname or "").removeprefix("www.") != "news.ycombinator.com":
-        refuse("url", f"is not Hacker News; give {EXPECTED}")
+        raise_invalid("url", f"is not Hacker News; give {EXPECTED_URL}")
     if config.query is not None and not config.query.strip():
-        refuse("config.query", "is empty; give the words to search for, or leave it out")
+        raise_invalid("config.query", "is empty; give the words to search for, or leave it out")
     page = parts.path.strip("/")
     return f"{SITE}/{page}" if page in _LISTS_BY_PAGE else f"{SITE}/"
 
 
-async def read(visit: Visit) -> Reading:
+async def fetch(ctx: FetchContext) -> FetchResult:
     """Fetch the stories of the list or the search. Raise FetchError."""
-    config = visit.spec.config
+    config = ctx.spec.config
     if config.query:
         is_narrowed = config.list in (HackerNewsList.ASK, HackerNewsList.SHOW)
-        return await _fetch_search(visit, _ALGOLIA_TAGS[config.list] if is_narrowed else "story")
-    story_list = _configured_list(visit)
+        return await _fetch_search(ctx, _ALGOLIA_TAGS[config.list] if is_narrowed else "story")
+    story_list = _configured_list(ctx)
     if story_list not in _ALGOLIA_TAGS:
-        return await _fetch_list(visit, story_list)
+        return await _fetch_list(ctx, story_list)
     try:
-        return await _fetch_search(visit, _ALGOLIA_TAGS[story_list])
+        return await _fetch_search(ctx, _ALGOLIA_TAGS[story_list])
     except FetchError:
         # Firebase is a separate service, and has every list.
-        return await _fetch_list(visit, story_list)
+        return await _fetch_list(ctx, story_list)
 
 
-def _configured_list(ctx: Visit) -> HackerNewsList:
+def _configured_list(ctx: FetchContext) -> HackerNewsList:
     """Return the list of the settings; if that is the default, the list whose page the URL is."""
     configured = ctx.spec.config.list
     page = ctx.spec.url.rstrip("/").rsplit("/", 1)[-1]
@@ -118,18 +118,18 @@ class _Item(msgspec.Struct, frozen=True):
     deleted: bool | None = None
 
 
-async def _fetch_search(ctx: Visit, tags: str) -> Reading:
+async def _fetch_search(ctx: FetchContext, tags: str) -> FetchResult:
     """Fetch Algolia's newest stories with these tags, as many pages as it takes to reach those of the last fetch."""
     newest = _newest_stored(ctx)
     hits, pages, digest = await _fetch_hits(ctx, tags, 0)
     unchanged = digest == ctx.state.body_hash
     page = 1
-    while newest and hits and page < min(pages, MOST_PAGES) and _created_timestamp(hits[-1]) > newest:
+    while newest and hits and page < min(pages, MAX_PAGES) and _created_timestamp(hits[-1]) > newest:
         next_hits, pages, _ = await _fetch_hits(ctx, tags, page)
         hits, page = hits + next_hits, page + 1
     # Timestamps in the future are ignored: they would end the paging of later fetches too early.
     latest = max([newest, *(_created_timestamp(hit) for hit in hits if _created_timestamp(hit) <= ctx.now.timestamp())])
-    return Reading(
+    return FetchResult(
         entries=() if unchanged else _entries(hits),
         unchanged=unchanged,
         body_hash=digest,
@@ -137,19 +137,19 @@ async def _fetch_search(ctx: Visit, tags: str) -> Reading:
     )
 
 
-async def _fetch_hits(ctx: Visit, tags: str, page: int) -> tuple[list[_Hit], int, bytes]:
+async def _fetch_hits(ctx: FetchContext, tags: str, page: int) -> tuple[list[_Hit], int, bytes]:
     """Fetch one page of a search. Return its hits, the number of pages and the digest of the hits.
 
     The digest leaves out the rest of the response, which changes every time: it holds the search's duration.
     """
     url = f"{ctx.endpoints.algolia}/search_by_date?{urlencode(_parameters(ctx, tags, page))}"
-    response = await ctx.http.get(url, accept=JSON)
+    response = await ctx.http.get(url, accept=ACCEPT_JSON)
     result = decode(response.body, _Hits, _ALGOLIA)
     raw_hits = decode(bytes(result.hits), tuple[msgspec.Raw, ...], _ALGOLIA)
-    return rows(raw_hits, _Hit, _ALGOLIA), result.pages, hash_of(bytes(result.hits))
+    return decode_list(raw_hits, _Hit, _ALGOLIA), result.pages, body_digest(bytes(result.hits))
 
 
-def _parameters(ctx: Visit, tags: str, page: int) -> dict[str, str]:
+def _parameters(ctx: FetchContext, tags: str, page: int) -> dict[str, str]:
     parameters = {"tags": tags}
     if ctx.spec.config.query:
         parameters["query"] = ctx.spec.config.query
@@ -159,14 +159,14 @@ def _parameters(ctx: Visit, tags: str, page: int) -> dict[str, str]:
     return {**parameters, "hitsPerPage": str(PAGE_SIZE), **({"page": str(page)} if page else {})}
 
 
-def _earliest_creation(ctx: Visit) -> int:
+def _earliest_creation(ctx: FetchContext) -> int:
     newest = _newest_stored(ctx)
     if not newest:
-        return int((ctx.now - FIRST_LOOK).timestamp())
-    return min(newest, int((ctx.now - RECENT).timestamp()))
+        return int((ctx.now - INITIAL_WINDOW).timestamp())
+    return min(newest, int((ctx.now - REFRESH_WINDOW).timestamp()))
 
 
-def _newest_stored(ctx: Visit) -> int:
+def _newest_stored(ctx: FetchContext) -> int:
     """Return the Unix timestamp of the newest story of the last fetch, 0 before the first."""
     stored = ctx.state.cursor.get("newest", "")
     return int(stored) if stored.isdecimal() else 0
@@ -174,19 +174,19 @@ def _newest_stored(ctx: Visit) -> int:
 
 def _created_timestamp(hit: _Hit) -> int:
     """Return the Unix timestamp of the hit, 0 if missing or implausible."""
-    created = moment(hit.created)
+    created = parse_timestamp(hit.created)
     return int(created.timestamp()) if created else 0
 
 
-async def _fetch_list(ctx: Visit, story_list: HackerNewsList) -> Reading:
+async def _fetch_list(ctx: FetchContext, story_list: HackerNewsList) -> FetchResult:
     """Fetch a list from Firebase and its first stories one by one; stories that fail are left out."""
-    body = await get_body(ctx, f"{ctx.endpoints.firebase}/{story_list.value}stories.json", accept=JSON)
+    body = await fetch_body(ctx, f"{ctx.endpoints.firebase}/{story_list.value}stories.json", accept=ACCEPT_JSON)
     newest = _newest_stored(ctx)
     cursor = {"newest": str(newest)} if newest else {}
     if body.unchanged:
-        return body.reading(cursor=cursor)
-    raw_ids = decode(body.answer.body, tuple[msgspec.Raw, ...], _FIREBASE)
-    ids = rows(raw_ids[:MOST_ITEMS], _ItemId, _FIREBASE)
+        return body.to_result(cursor=cursor)
+    raw_ids = decode(body.response.body, tuple[msgspec.Raw, ...], _FIREBASE)
+    ids = decode_list(raw_ids[:MAX_ITEMS], _ItemId, _FIREBASE)
     results = await asyncio.gather(*(_fetch_item(ctx, item_id) for item_id in ids), return_exceptions=True)
     items = [item for item in results if isinstance(item, _Item)]
     errors = [error for error in results if isinstance(error, BaseException)]
@@ -195,12 +195,12 @@ async def _fetch_list(ctx: Visit, story_list: HackerNewsList) -> Reading:
         if not items or not isinstance(error, FetchError):
             raise error
     # Without validators and hash the next poll sees a changed list and fetches the missing stories.
-    result = body.reading(_entries(items), cursor=cursor)
+    result = body.to_result(_entries(items), cursor=cursor)
     return msgspec.structs.replace(result, etag=None, last_modified=None, body_hash=None) if errors else result
 
 
-async def _fetch_item(ctx: Visit, item_id: int) -> _Item | None:
-    response = await ctx.http.get(f"{ctx.endpoints.firebase}/item/{item_id}.json", accept=JSON)
+async def _fetch_item(ctx: FetchContext, item_id: int) -> _Item | None:
+    response = await ctx.http.get(f"{ctx.endpoints.firebase}/item/{item_id}.json", accept=ACCEPT_JSON)
     if response.body.strip() == b"null":
         return None
     item = decode(response.body, _Item, _FIREBASE)
@@ -216,12 +216,12 @@ def _entry(story: _Hit | _Item) -> Entry:
     return Entry(
         ident=str(story.id),
         alias=str(story.id),
-        title=plain_line(story.title or "", MAX_TITLE),
-        url=web_address(story.url) or discussion,
-        text=plain_text(story.text or "", MAX_TEXT),
-        author=plain_line(story.author or "", MAX_NAME) or None,
-        published=moment(story.created),
+        title=single_line(story.title or "", MAX_TITLE),
+        url=web_url_or_none(story.url) or discussion,
+        text=html_to_text(story.text or "", MAX_TEXT),
+        author=single_line(story.author or "", MAX_NAME) or None,
+        published=parse_timestamp(story.created),
         discussion=discussion,
-        points=count(story.points),
-        comments=count(story.comments),
+        points=clamp_count(story.points),
+        comments=clamp_count(story.comments),
     )

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from copydesk.ingest.dates import parse_date
-from copydesk.ingest.elements import MAX_VALUE, Element, head_elements
-from copydesk.ingest.entry import MAX_ALT, MAX_NAME, MAX_SUMMARY, MAX_TITLE, language_of
-from copydesk.ingest.linkeddata import linked_data
-from copydesk.ingest.links import absolute
-from copydesk.ingest.plaintext import looks_like_markup, plain_line, unescape
+from copydesk.ingest.elements import MAX_VALUE_LENGTH, Element, iter_head_elements
+from copydesk.ingest.entry import MAX_ALT, MAX_NAME, MAX_SUMMARY, MAX_TITLE, normalize_language
+from copydesk.ingest.linkeddata import parse_json_ld
+from copydesk.ingest.links import absolute_url
+from copydesk.ingest.plaintext import is_probably_html, single_line, unescape_html
 from copydesk.model.wire import Struct
 
 MAX_SCRIPTS = 5
@@ -64,51 +64,51 @@ class _HeadFields(msgspec.Struct):
 
     texts: dict[str, str] = {}
     base: str = ""
-    scripts: int = 0
-    another_picture: bool = False
+    script_count: int = 0
+    in_second_image: bool = False
     """A second `og:image` has started: the properties after it describe that one and not the first."""
 
-    def add(self, place: str, text: str) -> None:
+    def add(self, key: str, text: str) -> None:
         """Store `text` under `key` unless it is empty, unused or already set."""
-        if not text or place not in _USED_KEYS or (self.another_picture and place.startswith("og:image:")):
+        if not text or key not in _USED_KEYS or (self.in_second_image and key.startswith("og:image:")):
             return
-        stored = self.texts.setdefault(place, text)
-        self.another_picture = self.another_picture or (place == "og:image" and stored != text)
+        stored = self.texts.setdefault(key, text)
+        self.in_second_image = self.in_second_image or (key == "og:image" and stored != text)
 
-    def each(self, places: Sequence[str]) -> list[str]:
+    def get_all(self, keys: Sequence[str]) -> list[str]:
         """Return the values under `keys`, in that order."""
-        return [self.texts[place] for place in places if place in self.texts]
+        return [self.texts[place] for place in keys if place in self.texts]
 
 
-def read_head(page: str, url: str) -> Head:
+def parse_head(page: str, url: str) -> Head:
     """Parse the head of the page at `url`. Never raises."""
     fields = _HeadFields()
-    for element in head_elements(page):
+    for element in iter_head_elements(page):
         _collect(fields, element)
-    base = absolute(fields.base, url) or url if fields.base else url
-    dates = (parse_date(text) for text in fields.each(_PUBLISHED))
-    languages = (language_of(text) for text in fields.each(_LANGUAGE))
-    publisher = _first_line(fields.each(_PUBLISHER), MAX_NAME)
+    base = absolute_url(fields.base, url) or url if fields.base else url
+    dates = (parse_date(text) for text in fields.get_all(_PUBLISHED))
+    languages = (normalize_language(text) for text in fields.get_all(_LANGUAGE))
+    publisher = _first_line(fields.get_all(_PUBLISHER), MAX_NAME)
     return Head(
         title=_title(fields, publisher),
-        summary=_first_line(fields.each(_SUMMARY), MAX_SUMMARY),
-        url=next((canonical for text in fields.each(_URL) if (canonical := own_address(text, base, url))), None),
+        summary=_first_line(fields.get_all(_SUMMARY), MAX_SUMMARY),
+        url=next((canonical for text in fields.get_all(_URL) if (canonical := canonical_url(text, base, url))), None),
         image=_first_image(fields, _IMAGE, base),
         image_alt=_image_alt(fields, base),
-        author=_author(fields.each(_AUTHOR)),
+        author=_author(fields.get_all(_AUTHOR)),
         published=next(filter(None, dates), None),
         language=next(filter(None, languages), None),
         publisher=publisher or None,
     )
 
 
-def own_address(named: str, base: str, url: str) -> str | None:
+def canonical_url(declared: str, base: str, url: str) -> str | None:
     """Return the URL that the page at `url` declares as its own, resolved against `base`; None if it is not acceptable.
 
     This URL gets posted, so a page may not speak for another site, put credentials before an @, downgrade to http or,
     as careless sites do, declare the home page on every page.
     """
-    resolved = absolute(named, base)
+    resolved = absolute_url(declared, base)
     if resolved is None:
         return None
     declared_parts, page_parts = urlsplit(resolved), urlsplit(url)
@@ -149,16 +149,16 @@ def _collect(fields: _HeadFields, element: Element) -> None:
     elif element.name == "html":
         fields.add("html:lang", attributes.get("lang", "") or attributes.get("xml:lang", ""))
     elif element.name == "title":
-        fields.add("html:title", unescape(element.inside[:MAX_VALUE]).strip())
-    elif "ld+json" in attributes.get("type", "").lower() and fields.scripts < MAX_SCRIPTS:
-        fields.scripts += 1
-        for field, text in linked_data(element.inside).items():
+        fields.add("html:title", unescape_html(element.content[:MAX_VALUE_LENGTH]).strip())
+    elif "ld+json" in attributes.get("type", "").lower() and fields.script_count < MAX_SCRIPTS:
+        fields.script_count += 1
+        for field, text in parse_json_ld(element.content).items():
             fields.add(f"ld:{field}", text)
 
 
 def _first_image(fields: _HeadFields, keys: Sequence[str], base: str) -> str | None:
     """Return the first image URL under `keys`, resolved against `base`."""
-    urls = (absolute(url, base) for url in fields.each(keys) if url.strip("/#? "))
+    urls = (absolute_url(url, base) for url in fields.get_all(keys) if url.strip("/#? "))
     return next(filter(None, urls), None)
 
 
@@ -168,12 +168,12 @@ def _image_alt(fields: _HeadFields, base: str) -> str | None:
     keys = (_OG_ALT,) if og_image else ()
     if (og_image or twitter_image) and twitter_image in (None, og_image or twitter_image):
         keys = (*keys, _TWITTER_ALT)
-    return _first_line(fields.each(keys), MAX_ALT) or None
+    return _first_line(fields.get_all(keys), MAX_ALT) or None
 
 
 def _title(fields: _HeadFields, publisher: str) -> str:
     """Return the title, without a separator and the site's name at its end."""
-    title = _first_line(fields.each(_TITLE), MAX_TITLE)
+    title = _first_line(fields.get_all(_TITLE), MAX_TITLE)
     for separator in _SEPARATORS if publisher else ():
         stripped = title.removesuffix(separator + publisher)
         if stripped and stripped != title:
@@ -183,7 +183,7 @@ def _title(fields: _HeadFields, publisher: str) -> str:
 
 def _first_line(texts: Sequence[str], limit: int) -> str:
     """Return the first non-empty text on one line. Many pages escape HTML twice, so markup is removed."""
-    lines = (plain_line(text, limit, markup=looks_like_markup(text)) for text in texts)
+    lines = (single_line(text, limit, markup=is_probably_html(text)) for text in texts)
     return next(filter(None, lines), "")
 
 

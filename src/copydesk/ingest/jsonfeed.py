@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 
 from copydesk.errors import NotAFeedError
-from copydesk.ingest.picture import offer
-from copydesk.ingest.raw import RawEntry, RawFeed, Refused
+from copydesk.ingest.picture import offer_image
+from copydesk.ingest.raw import RawEntry, RawFeed, StrictParseError
 
 _FIELDS = {
     "id": "ident",
@@ -19,14 +19,14 @@ _FIELDS = {
 }
 
 
-def parse_json(body: bytes, max_entries: int) -> RawFeed:
+def parse_json_feed(body: bytes, max_entries: int) -> RawFeed:
     """Parse a feed in UTF-8. Raise NotAFeedError for other JSON and for invalid JSON."""
     try:
         # Not msgspec, which is stricter than real feeds: many titles are cut in the middle of a surrogate pair.
         # strict=False allows raw control characters in strings.
         document = json.loads(body, strict=False)
     except UnicodeDecodeError:
-        raise Refused("encoding") from None
+        raise StrictParseError("encoding") from None
     except (ValueError, RecursionError) as error:
         reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)[:100]
         raise NotAFeedError(f"The answer starts like a JSON Feed but cannot be read ({reason}).") from None
@@ -34,7 +34,7 @@ def parse_json(body: bytes, max_entries: int) -> RawFeed:
     if not isinstance(items, list):
         raise NotAFeedError("The answer is JSON, but no JSON Feed: it has no list of items.")
     entries = [_entry(item) for item in items[:max_entries] if isinstance(item, dict)]
-    return RawFeed(about=_feed_metadata(document), entries=entries, atom=True, more=len(items) > max_entries)
+    return RawFeed(metadata=_feed_metadata(document), entries=entries, is_atom=True, truncated=len(items) > max_entries)
 
 
 def _feed_metadata(document: dict[str, object]) -> RawEntry:
@@ -58,7 +58,7 @@ def _entry(item: dict[str, object]) -> RawEntry:
     authors = [*_list(item.get("authors")), item.get("author")]
     entry.authors = [_text(author.get("name")) for author in authors if isinstance(author, dict)]
     for attributes in _image_candidates(item):
-        offer(entry, attributes)
+        offer_image(entry, attributes)
     return entry
 
 

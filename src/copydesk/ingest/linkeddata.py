@@ -5,11 +5,11 @@ from itertools import islice
 
 import msgspec
 
-from copydesk.ingest.elements import MAX_SCRIPT
+from copydesk.ingest.elements import MAX_SCRIPT_LENGTH
 
 MAX_NODES = 200
 """Nodes of a script that are examined."""
-MAX_PEOPLE = 5
+MAX_LIST_ITEMS = 5
 """Items of a list that are read."""
 
 _FIELDS = ("headline", "description", "datePublished", "author", "publisher", "inLanguage")
@@ -17,10 +17,10 @@ _TYPE_SUFFIXES = ("Article", "Posting", "Report", "Review")
 """Suffixes of article types: NewsArticle, BlogPosting..."""
 
 
-def linked_data(script: str) -> dict[str, str]:
+def parse_json_ld(script: str) -> dict[str, str]:
     """Return the fields of the first article in `script`; empty if it is not JSON or has no article."""
     # The reader of the head truncates longer scripts, and truncated JSON is invalid.
-    if len(script) > MAX_SCRIPT:
+    if len(script) > MAX_SCRIPT_LENGTH:
         return {}
     try:
         data = msgspec.json.decode(script)
@@ -45,13 +45,13 @@ def _nodes(data: object) -> Iterator[dict[str, object]]:
 
 def _is_article(type: object) -> bool:
     names = type if isinstance(type, list) else [type]
-    return any(isinstance(name, str) and name.endswith(_TYPE_SUFFIXES) for name in names[:MAX_PEOPLE])
+    return any(isinstance(name, str) and name.endswith(_TYPE_SUFFIXES) for name in names[:MAX_LIST_ITEMS])
 
 
 def _text(value: object) -> str:
     """Return a string, the name of a thing, or the names of several separated by commas."""
     if isinstance(value, list):
-        return ", ".join(filter(None, (_text(item) for item in value[:MAX_PEOPLE] if not isinstance(item, list))))
+        return ", ".join(filter(None, (_text(item) for item in value[:MAX_LIST_ITEMS] if not isinstance(item, list))))
     if isinstance(value, dict):
         value = value.get("name")
     return value.strip() if isinstance(value, str) else ""

@@ -3,13 +3,13 @@
 import re
 from urllib.parse import quote, urljoin, urlsplit
 
-from copydesk.text import HIDDEN
+from copydesk.text import HIDDEN_CHARACTERS
 
-MAX_ADDRESS = 2_000
+MAX_URL_LENGTH = 2_000
 """Characters."""
 
 _PLAIN_URL = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-\[\]-~]*)?")
-_UNSAFE_CHARACTER = re.compile(r"[\s\\]|" + HIDDEN.pattern)
+_UNSAFE_CHARACTER = re.compile(r"[\s\\]|" + HIDDEN_CHARACTERS.pattern)
 _HTTP_SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _URL_PARTS = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
 _TRACKING_PARAMETER = re.compile(
@@ -19,37 +19,37 @@ _TRACKING_PARAMETER = re.compile(
 )
 
 
-def absolute(address: str, base: str) -> str | None:
+def absolute_url(url: str, base_url: str) -> str | None:
     """Return `url` resolved against `base_url` and percent-encoded, or None.
 
     None means it is not http(s), has no host, cannot be parsed or is longer than `MAX_URL_LENGTH` characters.
     """
     # Fast path: most URLs in feeds are absolute and need no escaping.
-    if len(address) <= MAX_ADDRESS and _PLAIN_URL.fullmatch(address):
-        return address
+    if len(url) <= MAX_URL_LENGTH and _PLAIN_URL.fullmatch(url):
+        return url
     # Browsers drop tabs and line breaks inside a URL (WHATWG URL Standard). Twice the maximum leaves room for what is
     # stripped.
-    address = re.sub("[\t\r\n]", "", address[: 2 * MAX_ADDRESS].strip())
+    url = re.sub("[\t\r\n]", "", url[: 2 * MAX_URL_LENGTH].strip())
     try:
-        address = urljoin(base, address) if address else ""
-        if not _PLAIN_URL.fullmatch(address):
-            address = _UNSAFE_CHARACTER.sub(_percent_encode, address)
-        if _HTTP_SCHEME.match(address) and urlsplit(address).hostname and len(address) <= MAX_ADDRESS:
-            return address
+        url = urljoin(base_url, url) if url else ""
+        if not _PLAIN_URL.fullmatch(url):
+            url = _UNSAFE_CHARACTER.sub(_percent_encode, url)
+        if _HTTP_SCHEME.match(url) and urlsplit(url).hostname and len(url) <= MAX_URL_LENGTH:
+            return url
     except ValueError:
         pass
     return None
 
 
-def join(base: str, address: str) -> str:
+def join_url(base_url: str, url: str) -> str:
     """Return `url` resolved against `base_url`; `base_url` itself if it cannot be parsed."""
     try:
-        return urljoin(base, address.strip())
+        return urljoin(base_url, url.strip())
     except ValueError:
-        return base
+        return base_url
 
 
-def alias_of(key: str) -> str:
+def alias_key(key: str) -> str:
     """Return `key` without the parts that a site changes now and then; return it unchanged if it is not an http(s) URL.
 
     Dropped are the scheme, `www.`, tracking parameters, a trailing slash and a tracking fragment. Other fragments stay,

@@ -15,8 +15,8 @@ from typing import Any
 import feedparser
 import msgspec
 
-from copydesk.ingest.apart import limit, say_ready
-from copydesk.ingest.picture import offer
+from copydesk.ingest.apart import apply_resource_limits, signal_ready
+from copydesk.ingest.picture import offer_image
 from copydesk.ingest.raw import RawEntry, RawFeed
 
 _FIELDS = {
@@ -40,12 +40,12 @@ _HTML_TYPES = frozenset(["text/html", "application/xhtml+xml"])
 
 def main() -> None:
     """Read a feed from standard input and write the result to standard output. The first argument is the maximum."""
-    limit()
-    say_ready()
+    apply_resource_limits()
+    signal_ready()
     sys.stdout.buffer.write(msgspec.msgpack.encode(parse(sys.stdin.buffer.read(), int(sys.argv[1]))))
 
 
-def parse(body: bytes, most: int) -> RawFeed | None:
+def parse(body: bytes, max_entries: int) -> RawFeed | None:
     """Parse `body` with feedparser; return None if it is not a feed."""
     # Wrapped in BytesIO: feedparser would take plain bytes for a URL or the name of a file to open.
     # Sanitizing HTML and resolving links is left to `entries`, which does both in linear time.
@@ -58,10 +58,10 @@ def parse(body: bytes, most: int) -> RawFeed | None:
     if not parsed.entries and (not parsed.version or _is_damaged(parsed)):
         return None
     return RawFeed(
-        about=_entry(parsed.feed),
-        entries=[_entry(entry) for entry in parsed.entries[:most]],
-        atom=True,  # feedparser reports what is HTML, as Atom does
-        more=len(parsed.entries) > most,
+        metadata=_entry(parsed.feed),
+        entries=[_entry(entry) for entry in parsed.entries[:max_entries]],
+        is_atom=True,  # feedparser reports what is HTML, as Atom does
+        truncated=len(parsed.entries) > max_entries,
     )
 
 
@@ -90,14 +90,14 @@ def _entry(parsed: Mapping[str, Any]) -> RawEntry:
     if source.get("title"):
         entry.texts["publisher"] = _text(source["title"])
     for attributes in (*parsed.get("media_content", ()), *parsed.get("media_thumbnail", ())):
-        offer(entry, dict(attributes))
+        offer_image(entry, dict(attributes))
     for link in parsed.get("links", ()):
         _add_link(entry, {name: _text(value) for name, value in link.items()})
     return entry
 
 
 def _add_link(entry: RawEntry, link: dict[str, str]) -> None:
-    if link.get("rel") == "enclosure" and not offer(entry, link):
+    if link.get("rel") == "enclosure" and not offer_image(entry, link):
         entry.texts.setdefault("enclosure", link.get("href", ""))
     elif link.get("rel") == "replies" and link.get("type") in _HTML_TYPES:
         entry.texts.setdefault("discussion", link.get("href", ""))

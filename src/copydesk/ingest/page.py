@@ -3,10 +3,10 @@
 import re
 
 from copydesk.errors import NotAnArticleError
-from copydesk.ingest.encoding import mend, to_utf8
-from copydesk.ingest.raw import Refused
+from copydesk.ingest.encoding import repair_utf8, to_utf8
+from copydesk.ingest.raw import StrictParseError
 
-MAX_PAGE = 4 * 1024 * 1024
+MAX_PAGE_BYTES = 4 * 1024 * 1024
 """Bytes that are read; the average page has 170 kB."""
 
 _HTML_TYPES = frozenset(["text/html", "application/xhtml+xml"])
@@ -45,17 +45,17 @@ def is_html(body: bytes, content_type: str | None) -> bool:
     raise _not_a_page_error(_describe_type(content_type))
 
 
-def text_of(body: bytes, charset: str | None) -> str:
+def decode_page(body: bytes, charset: str | None) -> str:
     """Decode `body`, whatever it holds. The HTTP `charset` takes precedence over the page's own.
 
     If that fails, decode as UTF-8, with invalid bytes taken as Windows-1252.
     """
-    body = body[:MAX_PAGE]
+    body = body[:MAX_PAGE_BYTES]
     encoding = charset or _meta_charset(body)
     try:
         return to_utf8(body, encoding).decode()
-    except (Refused, UnicodeError):
-        return mend(body, encoding).decode()
+    except (StrictParseError, UnicodeError):
+        return repair_utf8(body, encoding).decode()
 
 
 def _meta_charset(body: bytes) -> str | None:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from copydesk.ingest.plaintext import plain_text
+from copydesk.ingest.plaintext import html_to_text
 
-MAX_MARKUP = 2 * 1024 * 1024
+MAX_MARKUP_LENGTH = 2 * 1024 * 1024
 """Characters of the page that are read."""
 MAX_TAGS = 50_000
 _MIN_BLOCK_LENGTH = 80
@@ -29,12 +29,12 @@ _LINK_TEXT = re.compile(r"<a\b[^<>]*+>([^<]*+)", re.IGNORECASE | re.ASCII)
 _BODY = re.compile(r"<(?:article|main|body)(?=[\s/>])", re.IGNORECASE | re.ASCII)
 
 
-def longest_run(page: str, limit: int) -> str:
+def longest_paragraph_run(page: str, limit: int) -> str:
     """Return the article's paragraphs separated by blank lines, at most `limit` characters."""
-    page = page[:MAX_MARKUP]
+    page = page[:MAX_MARKUP_LENGTH]
     runs: dict[int, list[str]] = {}
     for run, markup in _paragraphs(page):
-        text = plain_text(markup, limit)
+        text = html_to_text(markup, limit)
         if text and not _is_mostly_links(markup, text):
             runs.setdefault(run, []).append(text)
     if not runs:
@@ -69,5 +69,5 @@ def _is_mostly_links(markup: str, text: str) -> bool:
 def _long_blocks(page: str, limit: int) -> str:
     """Return the long blocks of a page without paragraphs."""
     body = _BODY.search(page)
-    text = plain_text(page[body.start() :] if body else page, limit)
+    text = html_to_text(page[body.start() :] if body else page, limit)
     return "\n\n".join(block for block in text.split("\n\n") if len(block) >= _MIN_BLOCK_LENGTH)

@@ -3,7 +3,7 @@
 import re
 from itertools import islice
 
-from copydesk.ingest.plaintext import unescape
+from copydesk.ingest.plaintext import unescape_html
 from copydesk.ingest.raw import RawEntry
 
 _IMG = re.compile(r"<[iI][mM][gG]\b([^<>]*)")
@@ -17,7 +17,7 @@ _MAX_DISTANCE = 10_000
 """Characters of markup. Images further down usually illustrate something else."""
 
 
-def offer(entry: RawEntry, attributes: dict[str, str]) -> bool:
+def offer_image(entry: RawEntry, attributes: dict[str, str]) -> bool:
     """Take the enclosure or media element as the image of `entry` if it is wider than the present one.
 
     Return True if it is an image at all.
@@ -28,12 +28,12 @@ def offer(entry: RawEntry, attributes: dict[str, str]) -> bool:
         return False
     width = attributes.get("width", "")
     pixels = int(width) if width.isdecimal() and len(width) < 6 else 0
-    if not entry.picture or pixels > entry.width:
-        entry.picture, entry.width = url, pixels
+    if not entry.image_url or pixels > entry.image_width:
+        entry.image_url, entry.image_width = url, pixels
     return True
 
 
-def first_in(markup: str) -> tuple[str, str]:
+def first_image(markup: str) -> tuple[str, str]:
     """Return URL and alternative text of the first image near the top of an HTML fragment that is no tracking pixel.
 
     Both are empty if there is none.
@@ -44,6 +44,6 @@ def first_in(markup: str) -> tuple[str, str]:
         src = _SRC.search(img[1])
         if src and not _TRACKING_PIXEL.search(img[1]):
             alt = _ALT.search(img[1])
-            url = unescape(src[1] or src[2] or src[3] or "").strip()
-            return url, unescape(alt[1] or alt[2] or "") if alt else ""
+            url = unescape_html(src[1] or src[2] or src[3] or "").strip()
+            return url, unescape_html(alt[1] or alt[2] or "") if alt else ""
     return "", ""

@@ -66,7 +66,7 @@ _TAG = re.compile(
 
 # Characters outside this set may be invisible, controls or combining. They are not removed outright but checked by
 # `clean`.
-_DOUBTFUL = re.compile(
+_NEEDS_CLEANING = re.compile(
     "[^\n -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u048a-\u058f\u05d0-\u05ea\u2000-\u200a\u200c\u200d\u2010-\u2027"
     "\u2030-\u205e\u2070-\u20cf\u2100-\u2bff\u3001-\u3029\u3030-\u3098\u309b-\u3130\u3131-\u3163\u3165-\ua66e"
     "\uac00-\ud7a3\uff01-\uff9f\U0001f000-\U0001faff]"
@@ -84,31 +84,31 @@ _MARKUP_FACTOR = 8
 """Characters of markup read per character of text."""
 
 
-def plain_text(markup: str, limit: int) -> str:
+def html_to_text(markup: str, limit: int) -> str:
     """Convert an HTML fragment to plain text of at most `limit` characters."""
     text = markup[: limit * _MARKUP_FACTOR]
     if "<" in text:
         text = _remove_tags(text)
     if "&" in text:
-        text = unescape(text)
+        text = unescape_html(text)
     return _tidy(text, limit)
 
 
-def plain_lines(text: str, limit: int) -> str:
+def clean_text(text: str, limit: int) -> str:
     """Normalize text that is not markup to at most `limit` characters; line breaks stay."""
     return _tidy(_mark_line_breaks(text[:limit]), limit)
 
 
-def plain_line(text: str, limit: int, *, markup: bool = False) -> str:
+def single_line(text: str, limit: int, *, markup: bool = False) -> str:
     """Return a title or a name on one line of at most `limit` characters."""
-    line = " ".join((plain_text(text, limit) if markup else text[:limit]).split())
+    line = " ".join((html_to_text(text, limit) if markup else text[:limit]).split())
     # Fast path: nearly all lines are plain ASCII.
     if (line.isascii() and line.isprintable()) or _is_plain(line):
         return line
     return " ".join(clean(line.translate(_WINDOWS_1252)).split())
 
 
-def looks_like_markup(text: str) -> bool:
+def is_probably_html(text: str) -> bool:
     """Guess whether `text` is HTML: it has an end tag or an entity, and only such as HTML defines.
 
     feedparser's rule, which errs on the side of plain text.
@@ -119,7 +119,7 @@ def looks_like_markup(text: str) -> bool:
     return is_html and all(name in name2codepoint for name in _ENTITY_NAME.findall(text))
 
 
-def unescape(text: str) -> str:
+def unescape_html(text: str) -> str:
     """Resolve HTML character references, once."""
     parts = _ENTITY.split(text)
     parts[1::2] = map(_unescape_reference, parts[1::2])
@@ -188,7 +188,7 @@ def _is_plain(text: str) -> bool:
     """Return True if no character of `text` needs cleaning."""
     # Removing ASCII bytes first is three times as fast as searching the text itself, since most of it is ASCII.
     non_ascii = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    return not non_ascii or not _DOUBTFUL.search(non_ascii.decode("utf-8", "surrogatepass"))
+    return not non_ascii or not _NEEDS_CLEANING.search(non_ascii.decode("utf-8", "surrogatepass"))
 
 
 def _clean_block(line: str) -> str:

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Refused(Exception):  # noqa: N818 - a signal to try the next parser
+class StrictParseError(Exception):  # noqa: N818 - a signal to try the next parser
     """Raised by the strict parser when in doubt; not an error for the user, because feedparser is tried next."""
 
 
@@ -25,16 +25,16 @@ class RawEntry(msgspec.Struct, omit_defaults=True):
     """Field -> whether it is HTML, where the feed declares it."""
     tags: list[str] = []
     authors: list[str] = []
-    picture: str = ""
-    width: int = 0
+    image_url: str = ""
+    image_width: int = 0
     """Of the image, in pixels; 0 if unknown."""
-    base: str = ""
+    base_url: str = ""
 
 
 class RawFeed(msgspec.Struct, omit_defaults=True):
-    about: RawEntry
+    metadata: RawEntry
     entries: list[RawEntry] = []
-    atom: bool = False
+    is_atom: bool = False
     """Atom declares what is HTML; in RSS texts are HTML and titles may be."""
-    more: bool = False
+    truncated: bool = False
     """The document has more entries than requested."""

@@ -4,47 +4,47 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from copydesk.ingest import google_news, hackernews, reddit, rss, substack, twitter
-from copydesk.ingest.visit import Credentials, Endpoints, Http, Reading, Visit
+from copydesk.ingest.visit import Credentials, Endpoints, HttpClient, FetchResult, FetchContext
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
 
-__all__ = ["Credentials", "Endpoints", "Http", "Reading", "normalise", "read_source"]
+__all__ = ["Credentials", "Endpoints", "HttpClient", "FetchResult", "normalize_url", "fetch_source"]
 
-_FETCHERS: dict[SourceType, Callable[[Visit], Awaitable[Reading]]] = {
-    SourceType.RSS: rss.read,
-    SourceType.TWITTER: twitter.read,
-    SourceType.REDDIT: reddit.read,
-    SourceType.HACKERNEWS: hackernews.read,
-    SourceType.GOOGLE_NEWS: google_news.read,
-    SourceType.SUBSTACK: substack.read,
+_FETCHERS: dict[SourceType, Callable[[FetchContext], Awaitable[FetchResult]]] = {
+    SourceType.RSS: rss.fetch,
+    SourceType.TWITTER: twitter.fetch,
+    SourceType.REDDIT: reddit.fetch,
+    SourceType.HACKERNEWS: hackernews.fetch,
+    SourceType.GOOGLE_NEWS: google_news.fetch,
+    SourceType.SUBSTACK: substack.fetch,
 }
 _URL_NORMALIZERS: dict[SourceType, Callable[[str, SourceConfig], str]] = {
-    SourceType.RSS: rss.normalise,
-    SourceType.TWITTER: twitter.normalise,
-    SourceType.REDDIT: reddit.normalise,
-    SourceType.HACKERNEWS: hackernews.normalise,
-    SourceType.GOOGLE_NEWS: google_news.normalise,
-    SourceType.SUBSTACK: substack.normalise,
+    SourceType.RSS: rss.normalize_url,
+    SourceType.TWITTER: twitter.normalize_url,
+    SourceType.REDDIT: reddit.normalize_url,
+    SourceType.HACKERNEWS: hackernews.normalize_url,
+    SourceType.GOOGLE_NEWS: google_news.normalize_url,
+    SourceType.SUBSTACK: substack.normalize_url,
 }
 
 
-async def read_source(
+async def fetch_source(
     spec: SourceSpec,
     state: FetchState,
-    http: Http,
+    http: HttpClient,
     *,
     credentials: Credentials,
     now: datetime,
     endpoints: Endpoints = Endpoints(),  # noqa: B008 - frozen
-) -> Reading:
+) -> FetchResult:
     """Fetch the entries of `spec` that are new or changed since `state`; an empty state makes it the first fetch.
 
     `now` is aware and in UTC. Raise FetchError, and InvalidError for a URL that does not fit the type.
     """
-    ctx = Visit(spec=spec, state=state, http=http, credentials=credentials, now=now, endpoints=endpoints)
+    ctx = FetchContext(spec=spec, state=state, http=http, credentials=credentials, now=now, endpoints=endpoints)
     return await _FETCHERS[spec.type](ctx)
 
 
-def normalise(type: SourceType, url: str, config: SourceConfig) -> str:
+def normalize_url(type: SourceType, url: str, config: SourceConfig) -> str:
     """Return the URL of a source in the form in which it is stored.
 
     Raise InvalidError, which names the field (`url`, `config.query`...) and a valid value.

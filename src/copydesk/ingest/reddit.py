@@ -11,18 +11,18 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from msgspec.structs import replace
 
-from copydesk.errors import NeedsLoginError, NotAFeedError, ThrottledError
-from copydesk.ingest.address import refuse, split, web_address
-from copydesk.ingest.reddit_api import SITE, read_listing
-from copydesk.ingest.visit import FEEDS, Reading, Visit, get_body
+from copydesk.errors import LoginRequiredError, NotAFeedError, RateLimitedError
+from copydesk.ingest.address import raise_invalid, parse_source_url, web_url_or_none
+from copydesk.ingest.reddit_api import SITE, fetch_listing
+from copydesk.ingest.visit import ACCEPT_FEEDS, FetchResult, FetchContext, fetch_body
 from copydesk.model.item import Entry
-from copydesk.model.source import Listing, SourceConfig
+from copydesk.model.source import SubredditListing, SourceConfig
 
-EXPECTED = f"a subreddit's address, such as {SITE}/r/Python/ or {SITE}/r/Python+sqlite/"
-WINDOWS = ("hour", "day", "week", "month", "year", "all")
-GAP = 60.0
+EXPECTED_URL = f"a subreddit's address, such as {SITE}/r/Python/ or {SITE}/r/Python+sqlite/"
+PERIODS = ("hour", "day", "week", "month", "year", "all")
+MIN_REQUEST_INTERVAL = 60.0
 """Seconds between requests without credentials."""
-USUAL_WAIT = 900.0
+DEFAULT_RETRY_AFTER = 900.0
 """Seconds to wait after a refusal that names no time."""
 _HOSTS = {"reddit.com", "old.reddit.com", "new.reddit.com", "np.reddit.com", "m.reddit.com", "sh.reddit.com"}
 _SHORT_FORM = re.compile(r"/?r/")
@@ -36,85 +36,85 @@ _CREDENTIALS_HINT = (
 )
 
 
-class Place(NamedTuple):
+class ListingTarget(NamedTuple):
     """A listing: subreddits joined by `+`, their order, and the period of `top`."""
 
-    names: str
-    listing: Listing
-    window: str
+    subreddits: str
+    listing: SubredditListing
+    period: str
 
     @property
     def path(self) -> str:
         """Path of the URL."""
-        return f"/r/{self.names}/{self.listing.value}"
+        return f"/r/{self.subreddits}/{self.listing.value}"
 
     @property
     def parameters(self) -> dict[str, str]:
         """Query of the URL: the period, and the maximum number of posts."""
-        period = {"t": self.window} if self.listing is Listing.TOP else {}
+        period = {"t": self.period} if self.listing is SubredditListing.TOP else {}
         return {**period, "limit": "100"}
 
 
-def normalise(url: str, config: SourceConfig) -> str:
+def normalize_url(url: str, config: SourceConfig) -> str:
     """Return `https://www.reddit.com/r/NAME/`, with a listing if the URL has one. Raise InvalidError."""
     url = url.strip()
     if _SHORT_FORM.match(url):
         url = f"{SITE}/{url.lstrip('/')}"
-    parts = split(url, expected=EXPECTED)
+    parts = parse_source_url(url, expected=EXPECTED_URL)
     if (parts.hostname or "").removeprefix("www.") not in _HOSTS:
-        refuse("url", f"is not an address of Reddit; give {EXPECTED}")
+        raise_invalid("url", f"is not an address of Reddit; give {EXPECTED_URL}")
     match = _PATH.match(parts.path)
     if match is None:
-        refuse("url", f"is not a subreddit; give {EXPECTED}")
+        raise_invalid("url", f"is not a subreddit; give {EXPECTED_URL}")
     period_name = config.window or parse_qs(parts.query).get("t", [None])[0]
-    if period_name is not None and period_name not in WINDOWS:
-        refuse("config.window", f"is not a period; give one of {', '.join(WINDOWS)}")
+    if period_name is not None and period_name not in PERIODS:
+        raise_invalid("config.window", f"is not a period; give one of {', '.join(PERIODS)}")
     listing = f"{match['listing']}/" if match["listing"] else ""
     period = f"?t={period_name}" if listing == "top/" and period_name else ""
     return f"{SITE}/r/{match['names']}/{listing}{period}"
 
 
-async def read(visit: Visit) -> Reading:
+async def fetch(ctx: FetchContext) -> FetchResult:
     """Fetch the posts of the listing, without removed ones. Raise FetchError."""
-    target = _target(visit.spec.url, visit.spec.config)
-    if visit.credentials.reddit is not None:
+    target = _target(ctx.spec.url, ctx.spec.config)
+    if ctx.credentials.reddit is not None:
         parameters = urlencode({**target.parameters, "raw_json": "1"})
-        return await read_listing(visit, f"{target.path}?{parameters}")
-    return await _fetch_feed(visit, target)
+        return await fetch_listing(ctx, f"{target.path}?{parameters}")
+    return await _fetch_feed(ctx, target)
 
 
-def _target(url: str, config: SourceConfig) -> Place:
+def _target(url: str, config: SourceConfig) -> ListingTarget:
     """Return the listing of the settings; what they leave at its default follows from the URL."""
-    parts = urlsplit(normalise(url, config))
+    parts = urlsplit(normalize_url(url, config))
     match = _PATH.match(parts.path)
     assert match is not None
     listing = config.listing
     # NEW is the default of the setting: then the URL decides.
-    if listing is Listing.NEW and match["listing"]:
-        listing = Listing(match["listing"])
+    if listing is SubredditListing.NEW and match["listing"]:
+        listing = SubredditListing(match["listing"])
     period = config.window or parse_qs(parts.query).get("t", ["day"])[0]
-    return Place(match["names"], listing, period)
+    return ListingTarget(match["names"], listing, period)
 
 
-async def _fetch_feed(ctx: Visit, target: Place) -> Reading:
+async def _fetch_feed(ctx: FetchContext, target: ListingTarget) -> FetchResult:
     url = f"{ctx.endpoints.reddit}{target.path}/.rss?{urlencode(target.parameters)}"
     try:
-        body = await get_body(ctx, url, accept=FEEDS, host_gap=GAP)
-    except (ThrottledError, NeedsLoginError) as error:
-        wait = error.retry_after or USUAL_WAIT
+        body = await fetch_body(ctx, url, accept=ACCEPT_FEEDS, host_gap=MIN_REQUEST_INTERVAL)
+    except (RateLimitedError, LoginRequiredError) as error:
+        wait = error.retry_after or DEFAULT_RETRY_AFTER
         # Without credentials a 403 means throttling as well.
-        raise ThrottledError(error.message, hint=_CREDENTIALS_HINT, retry_after=wait) from error
+        raise RateLimitedError(error.message, hint=_CREDENTIALS_HINT, retry_after=wait) from error
     if body.unchanged:
-        return body.reading()
+        return body.to_result()
     try:
-        feed = await body.feed()
+        feed = await body.parse()
     except NotAFeedError as error:
-        hint = f"Check that r/{target.names} exists and is public."
+        hint = f"Check that r/{target.subreddits} exists and is public."
         raise NotAFeedError("Reddit answered with a page instead of a feed.", hint=hint) from error
-    external_links = _external_links(body.answer.body.decode("utf-8", "replace"))
+    external_links = _external_links(body.response.body.decode("utf-8", "replace"))
     posts = [_post(entry, external_links.get(entry.ident)) for entry in feed.entries]
     visible_posts = [post for post in posts if post.title.lower() not in _REMOVED_TITLES]
-    return body.reading(visible_posts, ttl=feed.ttl_seconds, title=feed.title)
+    return body.to_result(visible_posts, ttl=feed.ttl_seconds, title=feed.title)
 
 
 def _external_links(feed: str) -> dict[str, str]:
@@ -127,7 +127,7 @@ def _external_links(feed: str) -> dict[str, str]:
         # The last occurrence counts: the author's own text comes first and may imitate the link.
         content = html.unescape(entry.partition("<content")[2].partition("</content>")[0])
         markup, _, _ = content.rpartition('">[link]</a>')
-        url = web_address(html.unescape(markup.rpartition('<a href="')[2]))
+        url = web_url_or_none(html.unescape(markup.rpartition('<a href="')[2]))
         if url:
             links[entry.partition("<id>")[2].partition("</id>")[0].strip()] = url
     return links

@@ -11,29 +11,29 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from copydesk.errors import NeedsLoginError
-from copydesk.ingest.address import web_address
-from copydesk.ingest.decoding import count, decode, moment, rows
+from copydesk.errors import LoginRequiredError
+from copydesk.ingest.address import web_url_or_none
+from copydesk.ingest.decoding import clamp_count, decode, parse_timestamp, decode_list
 from copydesk.ingest.entry import MAX_TAG, MAX_TEXT, MAX_TITLE
-from copydesk.ingest.plaintext import plain_line, plain_lines, plain_text
-from copydesk.ingest.visit import JSON, Body, Http, Reading, Visit, get_body
+from copydesk.ingest.plaintext import single_line, clean_text, html_to_text
+from copydesk.ingest.visit import ACCEPT_JSON, FetchedBody, HttpClient, FetchResult, FetchContext, fetch_body
 from copydesk.model.item import Entry
 
 SITE = "https://www.reddit.com"
-REDDIT = "Reddit"
-EARLY = timedelta(seconds=60)
+SERVICE = "Reddit"
+EXPIRY_MARGIN = timedelta(seconds=60)
 """A token is renewed this long before it expires, so that it outlives the request."""
-LONGEST_LIFE = 86_400
+MAX_TOKEN_LIFETIME = 86_400
 """Seconds."""
 _HINT = "Check COPYDESK_REDDIT__CLIENT_ID and COPYDESK_REDDIT__CLIENT_SECRET, and that the subreddit is public."
 
 
 class _Token(NamedTuple):
     value: str
-    until: datetime
+    expires_at: datetime
 
 
-_tokens: WeakKeyDictionary[Http, dict[str, _Token]] = WeakKeyDictionary()
+_tokens: WeakKeyDictionary[HttpClient, dict[str, _Token]] = WeakKeyDictionary()
 """Tokens by application id. They live as long as their client and are never stored on disk."""
 
 
@@ -75,29 +75,29 @@ class _Thing(msgspec.Struct, frozen=True):
     data: _Post
 
 
-async def read_listing(visit: Visit, path: str) -> Reading:
+async def fetch_listing(ctx: FetchContext, path: str) -> FetchResult:
     """Fetch the posts of a listing by its path and query. Raise FetchError."""
-    had_token = _cached_token(visit) is not None
+    had_token = _cached_token(ctx) is not None
     try:
-        body = await _fetch_listing(visit, path)
-    except NeedsLoginError as error:
-        _tokens.pop(visit.http, None)
+        body = await _fetch_listing(ctx, path)
+    except LoginRequiredError as error:
+        _tokens.pop(ctx.http, None)
         if not had_token:
-            raise NeedsLoginError(error.message, hint=_HINT) from error
+            raise LoginRequiredError(error.message, hint=_HINT) from error
         # Reddit may revoke a token before it expires: try once more with a new one.
-        body = await _fetch_listing(visit, path)
+        body = await _fetch_listing(ctx, path)
     if body.unchanged:
-        return body.reading()
-    children = decode(body.answer.body, _Listing, REDDIT).data.children
-    return body.reading(_entries(rows(children, _Thing, REDDIT)))
+        return body.to_result()
+    children = decode(body.response.body, _Listing, SERVICE).data.children
+    return body.to_result(_entries(decode_list(children, _Thing, SERVICE)))
 
 
-async def _fetch_listing(ctx: Visit, path: str) -> Body:
+async def _fetch_listing(ctx: FetchContext, path: str) -> FetchedBody:
     headers = {"Authorization": f"Bearer {await _token(ctx)}"}
-    return await get_body(ctx, f"{ctx.endpoints.reddit_oauth}{path}", accept=JSON, headers=headers)
+    return await fetch_body(ctx, f"{ctx.endpoints.reddit_oauth}{path}", accept=ACCEPT_JSON, headers=headers)
 
 
-async def _token(ctx: Visit) -> str:
+async def _token(ctx: FetchContext) -> str:
     """Return a cached or new token that is valid for another minute at least."""
     cached = _cached_token(ctx)
     if cached is not None:
@@ -110,19 +110,19 @@ async def _token(ctx: Visit) -> str:
         {"grant_type": "client_credentials"},
         {"Authorization": f"Basic {basic}"},
     )
-    grant = decode(response.body, _TokenResponse, REDDIT)
+    grant = decode(response.body, _TokenResponse, SERVICE)
     if grant.access_token is None:
-        raise NeedsLoginError("Reddit gives no token for this application.", hint=_HINT)
+        raise LoginRequiredError("Reddit gives no token for this application.", hint=_HINT)
     # The lifetime is untrusted: neither negative nor longer than a day.
-    lifetime = timedelta(seconds=max(0, min(grant.expires_in or 0, LONGEST_LIFE)))
-    _tokens.setdefault(ctx.http, {})[client_id] = _Token(grant.access_token, ctx.now + lifetime - EARLY)
+    lifetime = timedelta(seconds=max(0, min(grant.expires_in or 0, MAX_TOKEN_LIFETIME)))
+    _tokens.setdefault(ctx.http, {})[client_id] = _Token(grant.access_token, ctx.now + lifetime - EXPIRY_MARGIN)
     return grant.access_token
 
 
-def _cached_token(ctx: Visit) -> str | None:
+def _cached_token(ctx: FetchContext) -> str | None:
     assert ctx.credentials.reddit is not None
     cached = _tokens.get(ctx.http, {}).get(ctx.credentials.reddit[0])
-    return cached.value if cached is not None and ctx.now < cached.until else None
+    return cached.value if cached is not None and ctx.now < cached.expires_at else None
 
 
 def _entries(things: Iterable[_Thing]) -> list[Entry]:
@@ -135,21 +135,21 @@ def _entry(post: _Post) -> Entry:
     discussion = f"{SITE}/comments/{post.name.removeprefix('t3_')}/"
     # The permalink is untrusted: only a path on Reddit is appended to the site's URL.
     if post.permalink and post.permalink.startswith("/r/"):
-        discussion = web_address(SITE + post.permalink) or discussion
-    subreddit = plain_line(post.subreddit or "", MAX_TAG - 2)
+        discussion = web_url_or_none(SITE + post.permalink) or discussion
+    subreddit = single_line(post.subreddit or "", MAX_TAG - 2)
     tags = (f"r/{subreddit}" if subreddit else "", "nsfw" if post.over_18 else "")
     return Entry(
         ident=post.name,
         alias=post.name,
-        title=plain_line(post.title, MAX_TITLE),
-        url=(None if post.is_self else web_address(post.url)) or discussion,
-        text=plain_text(post.selftext_html, MAX_TEXT)
+        title=single_line(post.title, MAX_TITLE),
+        url=(None if post.is_self else web_url_or_none(post.url)) or discussion,
+        text=html_to_text(post.selftext_html, MAX_TEXT)
         if post.selftext_html
-        else plain_lines(post.selftext or "", MAX_TEXT),
-        author=f"u/{plain_line(post.author, MAX_TAG)}" if post.author else None,
-        published=moment(post.created_utc),
+        else clean_text(post.selftext or "", MAX_TEXT),
+        author=f"u/{single_line(post.author, MAX_TAG)}" if post.author else None,
+        published=parse_timestamp(post.created_utc),
         discussion=discussion,
-        points=None if post.hide_score else count(post.score),
-        comments=count(post.num_comments),
+        points=None if post.hide_score else clamp_count(post.score),
+        comments=clamp_count(post.num_comments),
         tags=tuple(tag for tag in tags if tag),
     )

@@ -3,12 +3,12 @@
 import re
 from urllib.parse import SplitResult
 
-from copydesk.errors import NeedsLoginError
-from copydesk.ingest.address import refuse, split
-from copydesk.ingest.visit import FEEDS, Reading, Visit, get_body
+from copydesk.errors import LoginRequiredError
+from copydesk.ingest.address import raise_invalid, parse_source_url
+from copydesk.ingest.visit import ACCEPT_FEEDS, FetchResult, FetchContext, fetch_body
 from copydesk.model.source import SourceConfig
 
-EXPECTED = "the publication's address, such as https://NAME.substack.com"
+EXPECTED_URL = "the publication's address, such as https://NAME.substack.com"
 _PUBLICATION_PATH = re.compile(r"/pub/([a-z0-9-]{1,63})(?:/|\Z)", re.IGNORECASE)
 _BLOCKED_HINT = (
     "Substack's protection (Cloudflare) lets in no programs from here: it often refuses servers, VPNs and cloud"
@@ -16,23 +16,23 @@ _BLOCKED_HINT = (
 )
 
 
-def normalise(url: str, config: SourceConfig) -> str:  # noqa: ARG001 - every type has this form
+def normalize_url(url: str, config: SourceConfig) -> str:  # noqa: ARG001 - every type has this form
     """Return the feed URL of the publication that the URL, or the post it leads to, belongs to. Raise InvalidError."""
-    parts = split(url, expected=EXPECTED)
+    parts = parse_source_url(url, expected=EXPECTED_URL)
     return f"{_origin(parts)}/feed"
 
 
-async def read(visit: Visit) -> Reading:
+async def fetch(ctx: FetchContext) -> FetchResult:
     """Fetch the posts of the publication. Raise FetchError."""
-    url = normalise(visit.spec.url, visit.spec.config)
+    url = normalize_url(ctx.spec.url, ctx.spec.config)
     try:
-        body = await get_body(visit, url, accept=FEEDS)
-    except NeedsLoginError as error:
-        raise NeedsLoginError(error.message, hint=_BLOCKED_HINT, retry_after=error.retry_after) from error
+        body = await fetch_body(ctx, url, accept=ACCEPT_FEEDS)
+    except LoginRequiredError as error:
+        raise LoginRequiredError(error.message, hint=_BLOCKED_HINT, retry_after=error.retry_after) from error
     if body.unchanged:
-        return body.reading()
-    feed = await body.feed()
-    return body.reading(feed.entries, ttl=feed.ttl_seconds, title=feed.title)
+        return body.to_result()
+    feed = await body.parse()
+    return body.to_result(feed.entries, ttl=feed.ttl_seconds, title=feed.title)
 
 
 def _origin(parts: SplitResult) -> str:
@@ -41,5 +41,5 @@ def _origin(parts: SplitResult) -> str:
     if host == "open.substack.com" and (match := _PUBLICATION_PATH.match(parts.path)):
         return f"https://{match[1].lower()}.substack.com"
     if host in {"substack.com", "www.substack.com", "open.substack.com"}:
-        refuse("url", f"is Substack itself, not a publication; give {EXPECTED}")
+        raise_invalid("url", f"is Substack itself, not a publication; give {EXPECTED_URL}")
     return f"{parts.scheme}://{parts.netloc}"

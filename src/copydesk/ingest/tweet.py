@@ -7,17 +7,17 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from copydesk.ingest.address import web_address
+from copydesk.ingest.address import web_url_or_none
 from copydesk.ingest.dates import parse_date
-from copydesk.ingest.decoding import count
-from copydesk.ingest.entry import language_of
-from copydesk.ingest.plaintext import plain_line, plain_lines
+from copydesk.ingest.decoding import clamp_count
+from copydesk.ingest.entry import normalize_language
+from copydesk.ingest.plaintext import single_line, clean_text
 from copydesk.model.item import Entry
 
-LONGEST_TITLE = 120
-LONGEST_TEXT = 25_000
+MAX_TITLE_LENGTH = 120
+MAX_TEXT_LENGTH = 25_000
 """Maximum length of a long post on X."""
-MOST_LINKS = 50
+MAX_LINKS = 50
 _OWN_HOSTS = {"x.com", "twitter.com", "t.co"}
 _LINK = re.compile(r"https?://\S+")
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)")
@@ -36,19 +36,19 @@ class Link(msgspec.Struct, frozen=True):
     @property
     def target(self) -> str | None:
         """The expanded URL, if it is an http(s) URL."""
-        return web_address(self.unwound_url) or web_address(self.expanded_url)
+        return web_url_or_none(self.unwound_url) or web_url_or_none(self.expanded_url)
 
     @property
-    def leaves(self) -> bool:
+    def is_external(self) -> bool:
         """True if the target is not on X."""
         host = urlsplit(self.target or "").hostname or ""
         # The last two labels: mobile.twitter.com is X, too.
         return bool(host) and ".".join(host.split(".")[-2:]) not in _OWN_HOSTS
 
     @property
-    def is_picture(self) -> bool:
+    def is_own_media(self) -> bool:
         """True if it stands for the post's own image or video."""
-        return not self.leaves and any(part in (self.target or "") for part in ("/photo/", "/video/"))
+        return not self.is_external and any(part in (self.target or "") for part in ("/photo/", "/video/"))
 
 
 class Entities(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Entities(msgspec.Struct, frozen=True):
     urls: tuple[Link, ...] | None = None
 
 
-class Note(msgspec.Struct, frozen=True):
+class LongText(msgspec.Struct, frozen=True):
     """The full text of a long post; the post's own `text` is only its beginning."""
 
     text: str | None = None
@@ -75,7 +75,7 @@ class Metrics(msgspec.Struct, frozen=True):
         """Likes, reposts and quotes together; None if X reports none of them."""
         counts = (self.like_count, self.retweet_count, self.quote_count)
         reported = [value for value in counts if value is not None]
-        return count(sum(reported)) if reported else None
+        return clamp_count(sum(reported)) if reported else None
 
 
 class Post(msgspec.Struct, frozen=True):
@@ -87,30 +87,30 @@ class Post(msgspec.Struct, frozen=True):
     lang: str | None = None
     public_metrics: Metrics | None = None
     entities: Entities | None = None
-    note_tweet: Note | None = None
+    note_tweet: LongText | None = None
 
 
-def entry(post: Post, name: str) -> Entry:
+def to_entry(post: Post, account_name: str) -> Entry:
     """Return the post as an entry; `name` is its account's.
 
     If it links to a page, that is the entry's URL and the post is its discussion.
     """
     text, links = _text(post)
-    post_url = f"https://x.com/{name}/status/{post.id}"
-    story = next((link for link in links if link.leaves), Link())
+    post_url = f"https://x.com/{account_name}/status/{post.id}"
+    story = next((link for link in links if link.is_external), Link())
     metrics = post.public_metrics or Metrics()
     return Entry(
         ident=post.id,
         alias=post.id,
-        title=_title(text) or _title(plain_line(story.title or "", LONGEST_TEXT)) or f"Post by @{name}",
+        title=_title(text) or _title(single_line(story.title or "", MAX_TEXT_LENGTH)) or f"Post by @{account_name}",
         url=story.target or post_url,
         text=text,
-        author=f"@{name}",
+        author=f"@{account_name}",
         published=parse_date(post.created_at or ""),
-        language=None if post.lang in _NON_LANGUAGE_CODES else language_of(post.lang or ""),
+        language=None if post.lang in _NON_LANGUAGE_CODES else normalize_language(post.lang or ""),
         discussion=post_url,
         points=metrics.points,
-        comments=count(metrics.reply_count),
+        comments=clamp_count(metrics.reply_count),
     )
 
 
@@ -120,24 +120,24 @@ def _text(post: Post) -> tuple[str, tuple[Link, ...]]:
     text, entities = (
         (long_text.text, long_text.entities) if long_text and long_text.text else (post.text, post.entities)
     )
-    links = ((entities and entities.urls) or ())[:MOST_LINKS]
-    text = text[:LONGEST_TEXT]
+    links = ((entities and entities.urls) or ())[:MAX_LINKS]
+    text = text[:MAX_TEXT_LENGTH]
     for link in links:
-        short_url = web_address(link.url)
+        short_url = web_url_or_none(link.url)
         if short_url and link.target:
             # One replacement each: expanded URLs may be long, and a text may repeat a short one.
-            text = text.replace(short_url, "" if link.is_picture else link.target, 1)
-    return plain_lines(html.unescape(text), LONGEST_TEXT), links
+            text = text.replace(short_url, "" if link.is_own_media else link.target, 1)
+    return clean_text(html.unescape(text), MAX_TEXT_LENGTH), links
 
 
 def _title(text: str) -> str:
     """Return the first line without links, cut to whole sentences, else whole words, if it is too long."""
     # Bounded before the regular expressions run.
-    line = text.partition("\n")[0][: 20 * LONGEST_TITLE]
+    line = text.partition("\n")[0][: 20 * MAX_TITLE_LENGTH]
     line = " ".join(_LINK.sub("", line).split()).rstrip(" :-–—")
-    if len(line) <= LONGEST_TITLE:
+    if len(line) <= MAX_TITLE_LENGTH:
         return line
-    ends = [match.end() for match in _SENTENCE_END.finditer(line[: LONGEST_TITLE + 1])]
+    ends = [match.end() for match in _SENTENCE_END.finditer(line[: MAX_TITLE_LENGTH + 1])]
     if ends:
         return line[: ends[-1]]
-    return f"{line[: LONGEST_TITLE - 1].rsplit(' ', 1)[0].rstrip(' ,;:')}…"
+    return f"{line[: MAX_TITLE_LENGTH - 1].rsplit(' ', 1)[0].rstrip(' ,;:')}…"

@@ -7,23 +7,23 @@ from typing import Protocol
 import msgspec
 
 from copydesk.errors import FetchError
-from copydesk.ingest.answer import Answer
+from copydesk.ingest.answer import Response
 from copydesk.ingest.feed import Feed, parse_feed
 from copydesk.model.item import Entry
 from copydesk.model.source import FetchState, SourceSpec
 from copydesk.model.wire import Struct
 from copydesk.text.digest import digest
 
-ASKED = "asked"
+REQUESTED_URL_KEY = "asked"
 """Cursor key of the requested URL that the stored validators and body hash belong to."""
-JSON = "application/json"
-FEEDS = (
+ACCEPT_JSON = "application/json"
+ACCEPT_FEEDS = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1"
 )
 """Accept header for feeds, best first."""
 
 
-class Http(Protocol):
+class HttpClient(Protocol):
     """The guarded client as source types see it. Both methods raise FetchError unless the request succeeds."""
 
     async def get(
@@ -35,11 +35,11 @@ class Http(Protocol):
         last_modified: str | None = None,
         headers: Mapping[str, str] = ...,
         host_gap: float = 0,
-    ) -> Answer:
+    ) -> Response:
         """Fetch `url`; conditional if a validator is given."""
         ...
 
-    async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = ...) -> Answer:
+    async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = ...) -> Response:
         """Post a form."""
         ...
 
@@ -83,18 +83,18 @@ class Endpoints(Struct, frozen=True):
     twitter: str = "https://api.x.com/2"
 
 
-class Visit(Struct, frozen=True):
+class FetchContext(Struct, frozen=True):
     """Everything a source type needs for one fetch of one source."""
 
     spec: SourceSpec
     state: FetchState
-    http: Http
+    http: HttpClient
     credentials: Credentials
     now: datetime
     endpoints: Endpoints = Endpoints()
 
 
-class Reading(Struct, frozen=True):
+class FetchResult(Struct, frozen=True):
     """The result of one fetch. Durations are in seconds."""
 
     entries: tuple[Entry, ...] = ()
@@ -112,20 +112,20 @@ class Reading(Struct, frozen=True):
     """Polling interval that the feed asks for."""
     moved_to: str | None = None
     """Target of a permanent redirect."""
-    found_at: str | None = None
+    discovered_url: str | None = None
     """URL of the feed discovered on the source's web page; replaces the source's URL."""
     cursor: dict[str, str] = {}
     """State of the source type for the next fetch; replaces the previous one."""
     feed_title: str | None = None
-    failure: FetchError | None = None
+    error: FetchError | None = None
     """Error that ended the fetch early. Entries and cursor are valid nevertheless and must be stored."""
 
 
-class Body(Struct, frozen=True):
+class FetchedBody(Struct, frozen=True):
     """The response of a source with a single body, and whether it is that of the last fetch."""
 
-    asked: str
-    answer: Answer
+    requested_url: str
+    response: Response
     digest: bytes | None
     unchanged: bool
     etag: str | None
@@ -133,43 +133,43 @@ class Body(Struct, frozen=True):
     moved_to: str | None
     """None if the requested URL was derived from the source's: its redirect says nothing about that one."""
 
-    async def feed(self) -> Feed:
+    async def parse(self) -> Feed:
         """Parse the body as a feed. Raise NotAFeedError."""
-        return await parse_feed(self.answer.body, charset=self.answer.charset, base_url=self.answer.url)
+        return await parse_feed(self.response.body, charset=self.response.charset, base_url=self.response.url)
 
-    def reading(
+    def to_result(
         self,
         entries: Sequence[Entry] = (),
         *,
         ttl: float | None = None,
         title: str | None = None,
         cursor: Mapping[str, str] | None = None,
-    ) -> Reading:
+    ) -> FetchResult:
         """Return the result for this body; `cursor` is the source type's own state."""
-        return Reading(
+        return FetchResult(
             entries=tuple(entries),
             unchanged=self.unchanged,
             etag=self.etag,
             last_modified=self.last_modified,
             body_hash=self.digest,
-            fresh_for=self.answer.fresh_for,
-            retry_after=self.answer.retry_after,
+            fresh_for=self.response.fresh_for,
+            retry_after=self.response.retry_after,
             ttl=ttl,
             moved_to=self.moved_to,
-            cursor={**(cursor or {}), ASKED: self.asked},
+            cursor={**(cursor or {}), REQUESTED_URL_KEY: self.requested_url},
             feed_title=title or None,
         )
 
 
-async def get_body(
-    visit: Visit, url: str, *, accept: str, headers: Mapping[str, str] | None = None, host_gap: float = 0
-) -> Body:
+async def fetch_body(
+    ctx: FetchContext, url: str, *, accept: str, headers: Mapping[str, str] | None = None, host_gap: float = 0
+) -> FetchedBody:
     """Fetch `url` with the validators of the last fetch, if that requested the same URL.
 
     The source's URL or settings may have changed since: validators of another URL would hide all entries.
     """
-    previous = visit.state if visit.state.cursor.get(ASKED) == url else FetchState()
-    answer = await visit.http.get(
+    previous = ctx.state if ctx.state.cursor.get(REQUESTED_URL_KEY) == url else FetchState()
+    answer = await ctx.http.get(
         url,
         accept=accept,
         etag=previous.etag,
@@ -178,19 +178,19 @@ async def get_body(
         host_gap=host_gap,
     )
     # Many servers send no validators and repeat the same body: the digest spares parsing it.
-    digest = previous.body_hash if answer.not_modified else hash_of(answer.body)
-    return Body(
-        asked=url,
-        answer=answer,
+    digest = previous.body_hash if answer.not_modified else body_digest(answer.body)
+    return FetchedBody(
+        requested_url=url,
+        response=answer,
         digest=digest,
         unchanged=answer.not_modified or digest == previous.body_hash,
         # A 304 may omit the validators: the stored ones are still valid.
         etag=previous.etag if answer.not_modified else answer.etag,
         last_modified=previous.last_modified if answer.not_modified else answer.last_modified,
-        moved_to=answer.moved_to if url == visit.spec.url else None,
+        moved_to=answer.moved_to if url == ctx.spec.url else None,
     )
 
 
-def hash_of(body: bytes) -> bytes:
+def body_digest(body: bytes) -> bytes:
     """Return the digest by which an unchanged body is recognized."""
     return digest(body)

@@ -10,9 +10,9 @@ RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns# "
 DC: Final = "http://purl.org/dc/elements/1.1/ "
 DCTERMS: Final = "http://purl.org/dc/terms/ "
 CONTENT: Final = "http://purl.org/rss/1.0/modules/content/ "
-BASE: Final = "http://www.w3.org/XML/1998/namespace base"
-LANGUAGE: Final = "http://www.w3.org/XML/1998/namespace lang"
-ABOUT: Final = RDF + "about"
+XML_BASE: Final = "http://www.w3.org/XML/1998/namespace base"
+XML_LANG: Final = "http://www.w3.org/XML/1998/namespace lang"
+RDF_ABOUT: Final = RDF + "about"
 
 # RSS 2.0 has no namespace; some Atom feeds forget theirs.
 _RSS = ("", RSS_10, RSS_090)
@@ -77,20 +77,20 @@ FEED_FIELDS = {
     "ttl": "ttl",
 }
 
-TEXTS = frozenset(["title", "title 2", "title 3", "summary", "summary 2", "summary 3", "summary 4", "content"])
-PARTS = {"author": "name", "publisher": "title"}
+TEXT_FIELDS = frozenset(["title", "title 2", "title 3", "summary", "summary 2", "summary 3", "summary 4", "content"])
+NAME_ELEMENTS = {"author": "name", "publisher": "title"}
 """Fields that may consist of elements -> the one whose text counts."""
 
-HTML = frozenset(["html", "xhtml", "text/html", "application/xhtml+xml"])
-XHTML = frozenset(["xhtml", "application/xhtml+xml"])
-KNOWN_TYPES = HTML | {"", "text", "plain"}
+HTML_TYPES = frozenset(["html", "xhtml", "text/html", "application/xhtml+xml"])
+XHTML_TYPES = frozenset(["xhtml", "application/xhtml+xml"])
+SUPPORTED_TYPES = HTML_TYPES | {"", "text", "plain"}
 """Supported values of the `type` attribute."""
 
 LINKS = frozenset([ATOM + "link", ATOM_03 + "link"])
 CATEGORIES = frozenset([ATOM + "category", ATOM_03 + "category"])
 GROUPS = frozenset(ns + "group" for ns in _MEDIA)
-PICTURES = frozenset(
+IMAGES = frozenset(
     ["enclosure", *(ns + "image" for ns in _ITUNES), *(ns + name for ns in _MEDIA for name in ("content", "thumbnail"))]
 )
-EMPTY = ITEMS | GROUPS
+EMPTY_ELEMENTS = ITEMS | GROUPS
 """Elements that count although they have neither text nor attributes."""

@@ -11,21 +11,21 @@ from datetime import UTC, datetime, timedelta
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-EVERY = timedelta(seconds=30)
+INTERVAL = timedelta(seconds=30)
 """Upper bound for noticing that the machine was suspended or its clock was set."""
 _JOB_ID = "look"
 # Without a handler Python prints APScheduler's warnings to stderr, which is the console's screen.
 logging.getLogger("apscheduler").addHandler(logging.NullHandler())
 
 
-class Alarm:
+class Ticker:
     """Call `callback` periodically, never concurrently. It returns the longest time until it should be
     called again, or None.
     """
 
-    def __init__(self, look: Callable[[], Awaitable[timedelta | None]], every: timedelta = EVERY) -> None:
-        self._callback = look
-        self._interval = every
+    def __init__(self, callback: Callable[[], Awaitable[timedelta | None]], interval: timedelta = INTERVAL) -> None:
+        self._callback = callback
+        self._interval = interval
         self._tasks: set[asyncio.Task[None]] = set()
         self._watchdog: asyncio.TimerHandle | None = None
         # After a suspend run once instead of dropping the missed runs or running each.

@@ -5,25 +5,25 @@ from typing import NamedTuple
 
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError
-from copydesk.model.delivery import State
+from copydesk.model.delivery import DeliveryState
 from copydesk.model.job import JobName
 from copydesk.model.run import RunRequest, RunStatus
 
-_FAILED = frozenset({State.FAILED, State.ABANDONED, State.NEEDS_USER})
+_FAILED = frozenset({DeliveryState.FAILED, DeliveryState.ABANDONED, DeliveryState.NEEDS_USER})
 
 
-class Did(NamedTuple):
+class JobOutcome(NamedTuple):
     """A message about something a job did."""
 
-    says: str
+    message: str
     failed: bool = False
 
 
-Doing = Callable[[Desk], Awaitable[Sequence[Did]]]
+JobHandler = Callable[[Desk], Awaitable[Sequence[JobOutcome]]]
 
 
-async def _apply_zone_changes(desk: Desk) -> Sequence[Did]:
-    draft_ids = await desk.schedule.picking_up.follow_zones()
+async def _apply_zone_changes(desk: Desk) -> Sequence[JobOutcome]:
+    draft_ids = await desk.schedule.due_drafts.apply_zone_changes()
     return (
         _single_outcome(f"{_format_draft_count(len(draft_ids))} moved: the rules of a time zone changed")
         if draft_ids
@@ -31,27 +31,27 @@ async def _apply_zone_changes(desk: Desk) -> Sequence[Did]:
     )
 
 
-async def _mark_missed(desk: Desk) -> Sequence[Did]:
-    draft_ids = await desk.schedule.picking_up.miss()
+async def _mark_missed(desk: Desk) -> Sequence[JobOutcome]:
+    draft_ids = await desk.schedule.due_drafts.mark_missed()
     return _single_outcome(f"{_format_draft_count(len(draft_ids))} missed: nothing was sent") if draft_ids else ()
 
 
-async def _dispatch_due(desk: Desk) -> Sequence[Did]:
-    dispatched = await desk.schedule.picking_up.pick_up()
+async def _dispatch_due(desk: Desk) -> Sequence[JobOutcome]:
+    dispatched = await desk.schedule.due_drafts.dispatch_due()
     return _single_outcome(f"{_format_draft_count(len(dispatched))} picked up") if dispatched else ()
 
 
-async def _send_due(desk: Desk) -> Sequence[Did]:
+async def _send_due(desk: Desk) -> Sequence[JobOutcome]:
     reports = await desk.posting.send_due()
-    return [Did(f"{report.draft_id} to {report.account}: {report.says}", report.state in _FAILED) for report in reports]
+    return [JobOutcome(f"{report.draft_id} to {report.account}: {report.says}", report.state in _FAILED) for report in reports]
 
 
-async def _collect_metrics(desk: Desk) -> Sequence[Did]:
-    count = await desk.posting.read_figures()
+async def _collect_metrics(desk: Desk) -> Sequence[JobOutcome]:
+    count = await desk.posting.collect_metrics()
     return _single_outcome(f"the figures of {count} {'post' if count == 1 else 'posts'} read") if count else ()
 
 
-async def _run_pipeline(desk: Desk) -> Sequence[Did]:
+async def _run_pipeline(desk: Desk) -> Sequence[JobOutcome]:
     run = await desk.pipeline.run(RunRequest(due=True))
     if run.status is RunStatus.FAILED:
         # Fail the job too, so that it is not started again before the error backoff is over.
@@ -64,24 +64,24 @@ async def _run_pipeline(desk: Desk) -> Sequence[Did]:
     )
 
 
-async def _generate_texts(desk: Desk) -> Sequence[Did]:
-    count = await desk.generation.work_off()
+async def _generate_texts(desk: Desk) -> Sequence[JobOutcome]:
+    count = await desk.generation.drain()
     return _single_outcome(f"the writing of {_format_draft_count(count)} ended") if count else ()
 
 
-DOING: Mapping[JobName, Doing] = {
+HANDLERS: Mapping[JobName, JobHandler] = {
     JobName.ZONES: _apply_zone_changes,
     JobName.MISSED: _mark_missed,
     JobName.DUE: _dispatch_due,
     JobName.POSTING: _send_due,
-    JobName.FIGURES: _collect_metrics,
+    JobName.METRICS: _collect_metrics,
     JobName.GENERATION: _generate_texts,
     JobName.PIPELINE: _run_pipeline,
 }
 
 
-def _single_outcome(message: str) -> Sequence[Did]:
-    return (Did(message),)
+def _single_outcome(message: str) -> Sequence[JobOutcome]:
+    return (JobOutcome(message),)
 
 
 def _format_draft_count(count: int) -> str:

@@ -6,11 +6,11 @@ from copydesk.model.job import JobName, JobState
 from copydesk.model.wire import Struct
 
 DAY = timedelta(days=1)
-REST = timedelta(minutes=1)
+ERROR_BACKOFF = timedelta(minutes=1)
 """Time a job is not started again after an error."""
 
 
-class Situation(Struct, frozen=True):
+class DueInputs(Struct, frozen=True):
     """Inputs of the decision."""
 
     now: datetime
@@ -26,29 +26,29 @@ class Situation(Struct, frozen=True):
     """A post's metrics are due."""
     to_write: bool
     """A draft waits for its text."""
-    to_read: bool
+    to_fetch: bool
     """A source is due, and this process fetches sources."""
     pause: timedelta
     """Minimum time between the starts of two pipeline runs."""
     states: tuple[JobState, ...]
 
 
-def due_jobs(seen: Situation) -> tuple[JobName, ...]:
+def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
     """Return the jobs that are due, in the order in which to start them."""
-    states = {state.name: state for state in seen.states}
+    states = {state.name: state for state in inputs.states}
     is_due = {
-        JobName.ZONES: _is_zone_check_due(seen, states.get(JobName.ZONES)),
-        JobName.MISSED: seen.late,
-        JobName.DUE: seen.due,
-        JobName.POSTING: seen.to_send,
-        JobName.FIGURES: seen.to_measure,
-        JobName.GENERATION: seen.to_write,
-        JobName.PIPELINE: seen.to_read and _is_interval_over(states.get(JobName.PIPELINE), seen.now, seen.pause),
+        JobName.ZONES: _is_zone_check_due(inputs, states.get(JobName.ZONES)),
+        JobName.MISSED: inputs.late,
+        JobName.DUE: inputs.due,
+        JobName.POSTING: inputs.to_send,
+        JobName.METRICS: inputs.to_measure,
+        JobName.GENERATION: inputs.to_write,
+        JobName.PIPELINE: inputs.to_fetch and _is_interval_over(states.get(JobName.PIPELINE), inputs.now, inputs.pause),
     }
-    return tuple(name for name in JobName if is_due[name] and not _is_backing_off(states.get(name), seen.now))
+    return tuple(name for name in JobName if is_due[name] and not _is_backing_off(states.get(name), inputs.now))
 
 
-def _is_zone_check_due(inputs: Situation, state: JobState | None) -> bool:
+def _is_zone_check_due(inputs: DueInputs, state: JobState | None) -> bool:
     """Return True once after each start, since updates bring a new time zone database, and then once a day."""
     if state is None or state.began_at is None or state.began_at < inputs.started:
         return True
@@ -66,4 +66,4 @@ def _is_interval_over(state: JobState | None, now: datetime, minimum: timedelta)
 
 
 def _is_backing_off(state: JobState | None, now: datetime) -> bool:
-    return state is not None and state.failed_at is not None and abs(now - state.failed_at) < REST
+    return state is not None and state.failed_at is not None and abs(now - state.failed_at) < ERROR_BACKOFF

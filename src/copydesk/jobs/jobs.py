@@ -8,20 +8,20 @@ from datetime import datetime, timedelta
 
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError, StoreError
-from copydesk.jobs.alarm import EVERY, Alarm
-from copydesk.jobs.doing import DOING, Did
-from copydesk.jobs.due import Situation, due_jobs
-from copydesk.model.job import Claim, ClockDoubt, JobName, Outlook
+from copydesk.jobs.alarm import INTERVAL, Ticker
+from copydesk.jobs.doing import HANDLERS, JobOutcome
+from copydesk.jobs.due import DueInputs, due_jobs
+from copydesk.model.job import JobLease, ClockWarning, JobName, DueWork
 from copydesk.model.wire import Struct
 
 log = logging.getLogger(__name__)
-BEAT = 15.0
+HEARTBEAT_INTERVAL = 15.0
 """Seconds between heartbeats of a job; a quarter of its lease."""
-PATIENCE = 5.0
+SHUTDOWN_TIMEOUT = 5.0
 """Seconds that jobs get to finish when the process exits. Then they are cancelled; what they committed stays."""
 
 
-class Said(Struct, frozen=True):
+class JobMessage(Struct, frozen=True):
     """A message about a finished job or an error."""
 
     at: datetime
@@ -31,32 +31,32 @@ class Said(Struct, frozen=True):
     failed: bool = False
 
 
-Listener = Callable[[Said], None]
+Listener = Callable[[JobMessage], None]
 
 
 class Jobs:
     """The jobs that this process runs, as long as no other process holds their leases."""
 
-    def __init__(self, desk: Desk, *, reads_sources: bool = False, listener: Listener | None = None) -> None:
+    def __init__(self, desk: Desk, *, fetches_sources: bool = False, listener: Listener | None = None) -> None:
         self._desk = desk
-        self._reads_sources = reads_sources
+        self._reads_sources = fetches_sources
         self._listener = listener
-        self._clock = desk.ground.clock
+        self._clock = desk.ctx.clock
         self._started = self._clock()
         self._running: set[JobName] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         """Running jobs, including their follow-up check for due jobs."""
-        self._clock_warning: ClockDoubt | None = None
+        self._clock_warning: ClockWarning | None = None
         self._last_error = ""
         self._stopping = False
 
-    async def look(self) -> timedelta | None:
+    async def tick(self) -> timedelta | None:
         """Start jobs that are due and not running; return the time until the next scheduled draft, or None.
 
         Errors are reported to the listener once, and the check is repeated at the next tick.
         """
         try:
-            outlook = await self._desk.work.outlook()
+            outlook = await self._desk.job_leases.due_work()
             await self._check_clock()
         except Exception as error:
             self._report_error(error)
@@ -66,26 +66,26 @@ class Jobs:
             self._start(name)
         return outlook.next_draft - self._clock() if outlook.next_draft else None
 
-    async def finish(self) -> None:
+    async def drain(self) -> None:
         """Wait for running jobs, and for jobs that become due when they end."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def end(self, patience: float = PATIENCE) -> None:
+    async def stop(self, max_wait: float = SHUTDOWN_TIMEOUT) -> None:
         """Start no more jobs, wait up to `max_wait` seconds for running ones, then cancel them."""
         self._stopping = True
         tasks = tuple(self._tasks)
         try:
-            if tasks and patience > 0:
-                await asyncio.wait(tasks, timeout=patience)
+            if tasks and max_wait > 0:
+                await asyncio.wait(tasks, timeout=max_wait)
         finally:
             # Also if this coroutine is cancelled while it waits.
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _due_inputs(self, outlook: Outlook) -> Situation:
-        return Situation(
+    def _due_inputs(self, outlook: DueWork) -> DueInputs:
+        return DueInputs(
             now=self._clock(),
             started=self._started,
             late=outlook.late and self._clock_warning is None,
@@ -93,14 +93,14 @@ class Jobs:
             to_send=outlook.to_send and self._clock_warning is None,
             to_measure=outlook.to_measure,
             to_write=outlook.to_write,
-            to_read=outlook.to_read and self._reads_sources,
+            to_fetch=outlook.to_read and self._reads_sources,
             pause=timedelta(minutes=self._desk.settings.jobs.pipeline_minutes),
             states=outlook.jobs,
         )
 
     async def _check_clock(self) -> None:
         """Check the wall clock; report a jump once."""
-        before, self._clock_warning = self._clock_warning, await self._desk.schedule.clock_doubt()
+        before, self._clock_warning = self._clock_warning, await self._desk.schedule.clock_warning()
         if self._clock_warning is not None and before is None:
             message = "the clock jumped; nothing goes out until you say: copydesk schedule clock --accept"
             self._notify("clock", message, failed=True)
@@ -124,43 +124,43 @@ class Jobs:
             self._running.discard(name)
         # What it did may have made another job due, e.g. a dispatched draft must be sent now.
         if did_something and not self._stopping:
-            await self.look()
+            await self.tick()
 
     async def _run_leased(self, name: JobName) -> bool:
         """Run a job under its lease; return True if there was something to do. A failing job does not
         affect the others.
         """
-        claim = await self._desk.work.begin(name)
+        claim = await self._desk.job_leases.acquire(name)
         if claim is None:
             return False
-        outcomes: Sequence[Did] = ()
+        outcomes: Sequence[JobOutcome] = ()
         failure, finished = None, False
         try:
             async with self._heartbeat(claim):
-                outcomes = await DOING[name](self._desk)
+                outcomes = await HANDLERS[name](self._desk)
             finished = True
         except Exception as error:
             failure, finished = error, True
             log.exception("The job %s failed", name)
         finally:
-            await self._desk.work.end(claim, finished=finished, error=failure)
+            await self._desk.job_leases.release(claim, finished=finished, error=failure)
         if failure is not None:
             self._notify(name, _error_message(failure), failed=True)
         for outcome in outcomes:
-            self._notify(name, outcome.says, failed=outcome.failed)
+            self._notify(name, outcome.message, failed=outcome.failed)
         return bool(outcomes)
 
     @asynccontextmanager
-    async def _heartbeat(self, claim: Claim) -> AsyncIterator[None]:
+    async def _heartbeat(self, claim: JobLease) -> AsyncIterator[None]:
         """Send heartbeats while the job runs; cancel it if another process has taken the lease."""
         task = asyncio.current_task()
         assert task is not None
 
         async def send_heartbeats() -> None:
             while True:
-                await asyncio.sleep(BEAT)
+                await asyncio.sleep(HEARTBEAT_INTERVAL)
                 with suppress(StoreError):  # the next heartbeat may succeed, and the job reports its own errors
-                    if not await self._desk.work.renew(claim):
+                    if not await self._desk.job_leases.renew(claim):
                         task.cancel()
 
         heartbeats = asyncio.create_task(send_heartbeats())
@@ -180,31 +180,31 @@ class Jobs:
 
     def _notify(self, job: str, text: str, *, failed: bool = False) -> None:
         if self._listener is not None:
-            self._listener(Said(at=self._clock(), job=job, text=text, failed=failed))
+            self._listener(JobMessage(at=self._clock(), job=job, text=text, failed=failed))
 
 
 @asynccontextmanager
-async def running(
+async def run_jobs(
     desk: Desk,
     *,
     daemon: bool = False,
     listener: Listener | None = None,
-    every: timedelta = EVERY,
-    patience: float = PATIENCE,
+    interval: timedelta = INTERVAL,
+    shutdown_timeout: float = SHUTDOWN_TIMEOUT,
 ) -> AsyncIterator[Jobs]:
     """Run due jobs until the block exits. Set `daemon` in a process that exists for nothing else.
 
     Jobs still running at exit get `shutdown_timeout` seconds to finish.
     """
     setting = desk.settings.jobs.pipeline
-    jobs = Jobs(desk, reads_sources=setting == "always" or (daemon and setting == "daemon"), listener=listener)
-    ticker = Alarm(jobs.look, every)
+    jobs = Jobs(desk, fetches_sources=setting == "always" or (daemon and setting == "daemon"), listener=listener)
+    ticker = Ticker(jobs.tick, interval)
     ticker.start()
     try:
         yield jobs
     finally:
         await ticker.stop()
-        await jobs.end(patience)
+        await jobs.stop(shutdown_timeout)
 
 
 def _error_message(error: Exception) -> str:

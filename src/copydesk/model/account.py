@@ -7,7 +7,7 @@ from copydesk.model.delivery import Account
 from copydesk.model.wire import Struct
 
 
-class Wanted(Struct, frozen=True):
+class CredentialField(Struct, frozen=True):
     """One credential or detail the user is asked for when connecting an account."""
 
     name: str
@@ -32,7 +32,7 @@ class ConnectedAccount(Struct, frozen=True):
         return f"{self.details.platform}:{self.details.name}"
 
 
-def named(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[ConnectedAccount, ...]:
+def select_accounts(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[ConnectedAccount, ...]:
     """Return the accounts that match `names`, in their order.
 
     A name is a platform (`bluesky`) or a label (`bluesky:me.example`), in any case. No names select all accounts.
@@ -45,7 +45,7 @@ def named(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[C
     )
 
 
-def unknown(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[str, ...]:
+def find_unknown_names(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[str, ...]:
     """Return those of `names` that match no account."""
     existing = {key for account in accounts for key in (account.details.platform.lower(), account.label.lower())}
     return tuple(name for name in names if name.strip().lower() not in existing)

@@ -8,22 +8,22 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from copydesk.model.asked import Asked
+from copydesk.model.asked import FieldReader
 from copydesk.model.draft import BULK_ACTIONS, Action, Draft, DraftImage, Format, ImageSource, Status
-from copydesk.model.picture import KEPT
+from copydesk.model.picture import STORED_URL_PATTERN
 from copydesk.model.wire import Struct
 
-LONGEST_TEXT = 50_000
-LONGEST_PROMPT = 5_000
-LONGEST_FEEDBACK = 5_000
-LONGEST_ALT = 2_000
-MOST_IMAGES, MOST_TAGS, MOST_PLATFORMS, MOST_IDS = 10, 20, 20, 100
-LONGEST_TAG = LONGEST_PLATFORM = 50
-LONGEST_ID = 100
-LAST_POSITION = 1_000
+MAX_TEXT_LENGTH = 50_000
+MAX_PROMPT_LENGTH = 5_000
+MAX_FEEDBACK_LENGTH = 5_000
+MAX_ALT_LENGTH = 2_000
+MAX_IMAGES, MAX_TAGS, MAX_PLATFORMS, MAX_IDS = 10, 20, 20, 100
+MAX_TAG_LENGTH = MAX_PLATFORM_LENGTH = 50
+MAX_ID_LENGTH = 100
+MAX_POSITION = 1_000
 
-TAKES_FEEDBACK = (Action.REJECT, Action.UNAPPROVE, Action.REGENERATE)
-TAKES_TIME = (Action.SCHEDULE, Action.RESCHEDULE)
+FEEDBACK_ACTIONS = (Action.REJECT, Action.UNAPPROVE, Action.REGENERATE)
+TIME_ACTIONS = (Action.SCHEDULE, Action.RESCHEDULE)
 
 
 class NewImage(Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,9 +50,9 @@ class CreateDraft(Struct, frozen=True, forbid_unknown_fields=True):
     target_platforms: tuple[str, ...] = ()
 
     @property
-    def mode(self) -> "Mode":
+    def mode(self) -> "CreationMode":
         """GENERATE if the text has to be written, otherwise DIRECT."""
-        return Mode.GENERATE if self.text is None else Mode.DIRECT
+        return CreationMode.GENERATE if self.text is None else CreationMode.DIRECT
 
 
 class ChangeDraft(Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,7 +77,7 @@ class BulkChange(Struct, frozen=True, forbid_unknown_fields=True):
     smart_schedule: bool = False
 
     @property
-    def each(self) -> ChangeDraft:
+    def change_per_draft(self) -> ChangeDraft:
         """The change to apply to each draft."""
         return ChangeDraft(
             action=self.action,
@@ -87,7 +87,7 @@ class BulkChange(Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class Mode(StrEnum):
+class CreationMode(StrEnum):
     """Creation from a given text, or by generating one."""
 
     DIRECT = "direct"
@@ -106,10 +106,10 @@ class CreatedDraft(Struct, frozen=True):
     created_at: datetime
 
 
-class Created(Struct, frozen=True):
+class CreatedDrafts(Struct, frozen=True):
     """The created item and its drafts."""
 
-    mode: Mode
+    mode: CreationMode
     item_id: str
     drafts: tuple[CreatedDraft, ...]
 
@@ -138,16 +138,16 @@ class BulkOutcome(Struct, frozen=True):
     results: BulkResults
 
 
-def created(mode: Mode, item_id: str, drafts: Sequence[Draft]) -> Created:
+def creation_response(mode: CreationMode, item_id: str, drafts: Sequence[Draft]) -> CreatedDrafts:
     """Return the response to a creation."""
     created_drafts = [
         CreatedDraft(**{name: getattr(draft, name) for name in CreatedDraft.__struct_fields__}) for draft in drafts
     ]
     # The response is a subset of the draft's fields, by the same names.
-    return Created(mode=mode, item_id=item_id, drafts=tuple(created_drafts))
+    return CreatedDrafts(mode=mode, item_id=item_id, drafts=tuple(created_drafts))
 
 
-def bulk_outcome(action: Action, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> BulkOutcome:
+def bulk_response(action: Action, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> BulkOutcome:
     """Return the response to a bulk action."""
     return BulkOutcome(
         action=action,
@@ -158,63 +158,63 @@ def bulk_outcome(action: Action, succeeded: Sequence[str], failed: Sequence[Bulk
     )
 
 
-def checked_create(given: CreateDraft | Mapping[str, object]) -> CreateDraft:
+def validate_create(request: CreateDraft | Mapping[str, object]) -> CreateDraft:
     """Return the validated request, with the default format or formats of its mode.
 
     Raise InvalidError with every invalid field. Tags are compared exactly, including case, because they are stored that
     way.
     """
-    reader = Asked(CreateDraft, given)
+    reader = FieldReader(CreateDraft, request)
     _check_mode(reader)
     direct = reader.has("text")
     create = CreateDraft(
-        text=reader.text("text", LONGEST_TEXT),
+        text=reader.text("text", MAX_TEXT_LENGTH),
         format=reader.choice("format", Format) or (Format.SHORT if direct else None),
-        url=reader.address("url"),
-        prompt=reader.text("prompt", LONGEST_PROMPT),
+        url=reader.web_address("url"),
+        prompt=reader.text("prompt", MAX_PROMPT_LENGTH),
         formats=reader.choices("formats", Format, len(Format)) or (None if direct else (Format.SHORT,)),
         images=_read_images(reader),
-        tags=reader.texts("tags", MOST_TAGS, LONGEST_TAG),
-        target_platforms=reader.texts("targetPlatforms", MOST_PLATFORMS, LONGEST_PLATFORM),
+        tags=reader.texts("tags", MAX_TAGS, MAX_TAG_LENGTH),
+        target_platforms=reader.texts("targetPlatforms", MAX_PLATFORMS, MAX_PLATFORM_LENGTH),
     )
-    reader.refuse()
+    reader.raise_if_invalid()
     return create
 
 
-def checked_change(given: ChangeDraft | Mapping[str, object], now: datetime) -> ChangeDraft:
+def validate_change(request: ChangeDraft | Mapping[str, object], now: datetime) -> ChangeDraft:
     """Return the validated change. Raise InvalidError with every invalid field.
 
     Whether the draft's state allows it is not checked here, see `transitions`.
     """
-    reader = Asked(ChangeDraft, given)
+    reader = FieldReader(ChangeDraft, request)
     if not reader.has("action") and not reader.has("text"):
-        reader.problem("action", "is missing: give an action, a text or both")
+        reader.add_problem("action", "is missing: give an action, a text or both")
     action = reader.choice("action", Action)
     fields = _action_fields(reader, action, now)
     change = ChangeDraft(
         action=action,
-        text=reader.text("text", LONGEST_TEXT),
+        text=reader.text("text", MAX_TEXT_LENGTH),
         feedback=fields.feedback,
         scheduled_at=fields.scheduled_at,
         smart_schedule=fields.smart_schedule,
-        platforms=reader.texts("platforms", MOST_PLATFORMS, LONGEST_PLATFORM, least=1) or None,
+        platforms=reader.texts("platforms", MAX_PLATFORMS, MAX_PLATFORM_LENGTH, min_count=1) or None,
     )
     _allow_only_with(reader, "platforms", action, (Action.POST,))
-    reader.refuse()
+    reader.raise_if_invalid()
     return change
 
 
-def checked_bulk(given: BulkChange | Mapping[str, object], now: datetime) -> BulkChange:
+def validate_bulk(request: BulkChange | Mapping[str, object], now: datetime) -> BulkChange:
     """Return the validated change, with distinct ids in order of first occurrence.
 
     Raise InvalidError with every invalid field. The limit of 100 ids applies before duplicates are removed.
     """
-    reader = Asked(BulkChange, given)
-    reader.need("action", "ids")
+    reader = FieldReader(BulkChange, request)
+    reader.require("action", "ids")
     action = reader.choice("action", Action, BULK_ACTIONS)
-    ids = reader.texts("ids", MOST_IDS, LONGEST_ID, least=1)
+    ids = reader.texts("ids", MAX_IDS, MAX_ID_LENGTH, min_count=1)
     fields = _action_fields(reader, action, now, BULK_ACTIONS)
-    reader.refuse()
+    reader.raise_if_invalid()
     assert action is not None  # raise_if_invalid has raised otherwise
     return BulkChange(
         action=action,
@@ -225,24 +225,24 @@ def checked_bulk(given: BulkChange | Mapping[str, object], now: datetime) -> Bul
     )
 
 
-def _check_mode(reader: Asked) -> None:
+def _check_mode(reader: FieldReader) -> None:
     if reader.has("text"):
         for name in ("url", "prompt", "formats"):
             if reader.has(name):
-                reader.problem(name, "does not go with text: give the text, or what to write it from")
+                reader.add_problem(name, "does not go with text: give the text, or what to write it from")
     elif not reader.has("url") and not reader.has("prompt"):
-        reader.problem("text", "is missing: give a text, or a url or a prompt to write one from")
+        reader.add_problem("text", "is missing: give a text, or a url or a prompt to write one from")
     if reader.has("format") and (reader.has("url") or reader.has("prompt")):
-        reader.problem("format", "goes with text: with url and prompt it is formats")
+        reader.add_problem("format", "goes with text: with url and prompt it is formats")
 
 
-def _read_images(reader: Asked) -> tuple[NewImage, ...]:
+def _read_images(reader: FieldReader) -> tuple[NewImage, ...]:
     """Return the valid images. Problems of the others are recorded in `reader`."""
     images = []
-    for index, fields in enumerate(reader.objects("images", NewImage, MOST_IMAGES)):
-        fields.need("url", "source")
-        url, source = fields.address("url", KEPT), fields.choice("source", ImageSource)
-        alt, position = fields.text("alt", LONGEST_ALT, least=0), fields.number("position", 0, LAST_POSITION)
+    for index, fields in enumerate(reader.objects("images", NewImage, MAX_IMAGES)):
+        fields.require("url", "source")
+        url, source = fields.web_address("url", STORED_URL_PATTERN), fields.choice("source", ImageSource)
+        alt, position = fields.text("alt", MAX_ALT_LENGTH, min_length=0), fields.number("position", 0, MAX_POSITION)
         if url and source:
             position = index if position is None else position
             images.append(NewImage(url=url, source=source, alt=alt or None, position=position))
@@ -250,24 +250,24 @@ def _read_images(reader: Asked) -> tuple[NewImage, ...]:
 
 
 def _action_fields(
-    reader: Asked, action: Action | None, now: datetime, allowed: tuple[Action, ...] = tuple(Action)
+    reader: FieldReader, action: Action | None, now: datetime, allowed: tuple[Action, ...] = tuple(Action)
 ) -> ChangeDraft:
     """Return the fields that accompany an action on one draft or on many."""
-    feedback = reader.text("feedback", LONGEST_FEEDBACK, least=0) or None
+    feedback = reader.text("feedback", MAX_FEEDBACK_LENGTH, min_length=0) or None
     # Blank feedback counts as not given, so it is accepted with any action.
     if feedback:
-        _allow_only_with(reader, "feedback", action, TAKES_FEEDBACK, allowed)
-    _allow_only_with(reader, "scheduledAt", action, TAKES_TIME)
+        _allow_only_with(reader, "feedback", action, FEEDBACK_ACTIONS, allowed)
+    _allow_only_with(reader, "scheduledAt", action, TIME_ACTIONS)
     if action is Action.RESCHEDULE:
-        reader.need("scheduledAt")
+        reader.require("scheduledAt")
     smart_schedule = reader.flag("smartSchedule")
     if smart_schedule:
         _allow_only_with(reader, "smartSchedule", action, (Action.SCHEDULE,))
-    return ChangeDraft(feedback=feedback, scheduled_at=reader.moment("scheduledAt", now), smart_schedule=smart_schedule)
+    return ChangeDraft(feedback=feedback, scheduled_at=reader.future_time("scheduledAt", now), smart_schedule=smart_schedule)
 
 
 def _allow_only_with(
-    reader: Asked,
+    reader: FieldReader,
     name: str,
     action: Action | None,
     actions: tuple[Action, ...],
@@ -275,6 +275,6 @@ def _allow_only_with(
 ) -> None:
     # With an invalid action, a second message about its fields would only confuse.
     if reader.has(name) and action not in actions and (action or not reader.has("action")):
-        reader.problem(
+        reader.add_problem(
             name, f"goes only with {' or '.join(candidate for candidate in actions if candidate in allowed)}"
         )

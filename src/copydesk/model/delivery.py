@@ -22,7 +22,7 @@ class Account(Struct, frozen=True):
     """Maximum length of a post in the platform's own units; None if it is the same on every server."""
 
 
-class Step(Struct, frozen=True):
+class DeliveryStep(Struct, frozen=True):
     """One request that creates something, with the data needed to find the result again."""
 
     keys: tuple[str, ...]
@@ -38,7 +38,7 @@ class Step(Struct, frozen=True):
 class Intent(Struct, frozen=True):
     """The complete payload of one delivery, fixed before the first byte is sent."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[DeliveryStep, ...]
     at: datetime
 
 
@@ -54,7 +54,7 @@ class Evidence(StrEnum):
     """The user checked and confirmed it."""
 
 
-class Made(Struct, frozen=True):
+class StepResult(Struct, frozen=True):
     """The result of a completed step."""
 
     ids: tuple[str, ...]
@@ -63,7 +63,7 @@ class Made(Struct, frozen=True):
     evidence: Evidence = Evidence.ANSWERED
 
 
-class State(StrEnum):
+class DeliveryState(StrEnum):
     """State of a delivery."""
 
     PLANNED = "planned"
@@ -79,16 +79,16 @@ class State(StrEnum):
     ABANDONED = "abandoned"
 
 
-ENDED = frozenset({State.SENT, State.FAILED, State.ABANDONED})
+FINAL_STATES = frozenset({DeliveryState.SENT, DeliveryState.FAILED, DeliveryState.ABANDONED})
 """Final: no request is in progress and none will be sent without the user."""
 
 
 class Delivery(Struct, frozen=True):
     """State of a delivery. Everything about attempts refers to the first step that has no result in `made`."""
 
-    state: State = State.PLANNED
+    state: DeliveryState = DeliveryState.PLANNED
     steps: int = 1
-    made: tuple[Made, ...] = ()
+    made: tuple[StepResult, ...] = ()
     """Results of the completed steps, in order."""
     attempts: int = 0
     """Requests for the current step that did not return a result."""
@@ -114,9 +114,9 @@ class Delivery(Struct, frozen=True):
     @property
     def partial(self) -> bool:
         """True if only part of the delivery is published."""
-        return bool(self.made) and self.state is not State.SENT
+        return bool(self.made) and self.state is not DeliveryState.SENT
 
-    def seen(self, intent: Intent | None) -> tuple[Made, ...]:
+    def public_results(self, intent: Intent | None) -> tuple[StepResult, ...]:
         """Return the results that are public so far.
 
         Without the intent it is unknown which steps are hidden: then results with a URL count, and the last one.
@@ -127,7 +127,7 @@ class Delivery(Struct, frozen=True):
         return tuple(result for result, is_hidden in zip(self.made, hidden, strict=False) if not is_hidden)
 
 
-class Figures(Struct, frozen=True):
+class PostMetrics(Struct, frozen=True):
     """A post's metrics; None for those the platform does not report."""
 
     likes: int | None = None

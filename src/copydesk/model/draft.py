@@ -209,6 +209,6 @@ class ListedDraft(Draft, frozen=True, kw_only=True):
     item: DraftItem
 
 
-def plain(shown: ListedDraft) -> Draft:
+def without_item(listed: ListedDraft) -> Draft:
     """Return the draft without its item, as the response to a change contains it."""
-    return Draft(**{name: getattr(shown, name) for name in Draft.__struct_fields__})
+    return Draft(**{name: getattr(listed, name) for name in Draft.__struct_fields__})

@@ -6,21 +6,21 @@ from enum import StrEnum
 
 import msgspec
 
-from copydesk.model.asked import Asked
-from copydesk.model.change import LONGEST_ID, LONGEST_PLATFORM
+from copydesk.model.asked import FieldReader
+from copydesk.model.change import MAX_ID_LENGTH, MAX_PLATFORM_LENGTH
 from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
 
-LONGEST_POST_ID = 500
-LONGEST_ERROR = 2_000
-LARGEST_FIGURE = 10**12
+MAX_POST_ID_LENGTH = 500
+MAX_ERROR_LENGTH = 2_000
+MAX_METRIC = 10**12
 """No post comes near it, and the sum over two million such posts still fits into 64 bits."""
 
-FIGURES = ("likes", "replies", "reposts", "impressions", "clicks")
-INTERACTIONS = ("likes", "replies", "reposts", "clicks")
+METRICS = ("likes", "replies", "reposts", "impressions", "clicks")
+INTERACTION_METRICS = ("likes", "replies", "reposts", "clicks")
 
 
-class DeliveryStatus(StrEnum):
+class RecordStatus(StrEnum):
     """Status of one delivery."""
 
     PENDING = "pending"
@@ -36,7 +36,7 @@ class EngagementRecord(Struct, frozen=True):
     draft_id: str
     platform: str
     post_id: str | None
-    status: DeliveryStatus
+    status: RecordStatus
     retry_count: int
     retry_after: datetime | None
     error_message: str | None
@@ -59,7 +59,7 @@ class RecordEngagement(Struct, frozen=True, forbid_unknown_fields=True):
     draft_id: str
     platform: str
     post_id: str | None = None
-    status: DeliveryStatus | None = None
+    status: RecordStatus | None = None
     error_message: str | None = None
     likes: int | None = None
     replies: int | None = None
@@ -68,9 +68,9 @@ class RecordEngagement(Struct, frozen=True, forbid_unknown_fields=True):
     clicks: int | None = None
 
     @property
-    def figures(self) -> dict[str, int]:
+    def metrics(self) -> dict[str, int]:
         """The metrics that were given."""
-        values = {name: getattr(self, name) for name in FIGURES}
+        values = {name: getattr(self, name) for name in METRICS}
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -132,66 +132,66 @@ class EngagementSummary(Struct, frozen=True):
     total_clicks: int
 
 
-def checked_record(given: RecordEngagement | Mapping[str, object]) -> RecordEngagement:
+def validate_record(request: RecordEngagement | Mapping[str, object]) -> RecordEngagement:
     """Return the validated record. Raise InvalidError with every invalid field."""
-    reader = Asked(RecordEngagement, given)
-    reader.need("draftId", "platform")
+    reader = FieldReader(RecordEngagement, request)
+    reader.require("draftId", "platform")
     record = RecordEngagement(
-        draft_id=reader.text("draftId", LONGEST_ID) or "",
-        platform=reader.line("platform", LONGEST_PLATFORM) or "",
-        post_id=reader.line("postId", LONGEST_POST_ID),
-        status=reader.choice("status", DeliveryStatus),
-        error_message=reader.text("errorMessage", LONGEST_ERROR),
-        **{name: reader.number(name, 0, LARGEST_FIGURE) for name in FIGURES},
+        draft_id=reader.text("draftId", MAX_ID_LENGTH) or "",
+        platform=reader.line("platform", MAX_PLATFORM_LENGTH) or "",
+        post_id=reader.line("postId", MAX_POST_ID_LENGTH),
+        status=reader.choice("status", RecordStatus),
+        error_message=reader.text("errorMessage", MAX_ERROR_LENGTH),
+        **{name: reader.number(name, 0, MAX_METRIC) for name in METRICS},
     )
-    reader.refuse()
+    reader.raise_if_invalid()
     return record
 
 
-def recorded(
-    asked: RecordEngagement, before: EngagementRecord | None, now: datetime, *, new_id: str
+def update_record(
+    request: RecordEngagement, existing: EngagementRecord | None, now: datetime, *, new_id: str
 ) -> EngagementRecord:
     """Return the record updated by the new data. Metrics or a post id without a status imply that the post is live."""
-    record = before or _new_record(asked, now, new_id)
-    metrics = asked.figures
+    record = existing or _new_record(request, now, new_id)
+    metrics = request.metrics
     # A given status takes precedence; without one, metrics or a post id show that the post exists.
-    live = DeliveryStatus.POSTED if metrics or asked.post_id else None
-    status = asked.status or live or record.status
+    live = RecordStatus.POSTED if metrics or request.post_id else None
+    status = request.status or live or record.status
     changed = msgspec.structs.replace(
         record,
         **metrics,
         status=status,
-        post_id=asked.post_id or record.post_id,
+        post_id=request.post_id or record.post_id,
         measured_at=now if metrics else record.measured_at,
-        **_failure_fields(asked, record, status, now),
+        **_failure_fields(request, record, status, now),
     )
     # Computed from the updated record, because new data may contain only some of the metrics.
-    rate = engagement_rate({name: getattr(changed, name) for name in FIGURES})
+    rate = engagement_rate({name: getattr(changed, name) for name in METRICS})
     return msgspec.structs.replace(changed, engagement_rate=rate)
 
 
-def engagement_rate(figures: Mapping[str, int | None]) -> float | None:
+def engagement_rate(metrics: Mapping[str, int | None]) -> float | None:
     """Return interactions / impressions, 0 to 1, or None without impressions or without any reported interaction.
 
     Interactions that are not reported count as none. Platforms may update impressions later than interactions, so a
     quotient above 1 is returned as 1.
     """
-    reported = [value for name in INTERACTIONS if (value := figures.get(name)) is not None]
-    impressions = figures.get("impressions")
+    reported = [value for name in INTERACTION_METRICS if (value := metrics.get(name)) is not None]
+    impressions = metrics.get("impressions")
     return min(1.0, sum(reported) / impressions) if reported and impressions else None
 
 
 def _failure_fields(
-    request: RecordEngagement, record: EngagementRecord, status: DeliveryStatus, now: datetime
+    request: RecordEngagement, record: EngagementRecord, status: RecordStatus, now: datetime
 ) -> dict[str, object]:
     """Return the fields about a failure.
 
     A live post has none. A post recorded as failed is not retried automatically.
     """
-    if status is DeliveryStatus.POSTED:
+    if status is RecordStatus.POSTED:
         return {"error_message": request.error_message, "failed_at": None, "retry_after": None}
     fields: dict[str, object] = {"error_message": request.error_message or record.error_message}
-    if request.status in {DeliveryStatus.FAILED, DeliveryStatus.ABANDONED}:
+    if request.status in {RecordStatus.FAILED, RecordStatus.ABANDONED}:
         return fields | {"failed_at": now, "retry_after": None}
     return fields
 
@@ -201,10 +201,10 @@ def _new_record(request: RecordEngagement, now: datetime, new_id: str) -> Engage
         id=new_id,
         draft_id=request.draft_id,
         platform=request.platform,
-        status=DeliveryStatus.PENDING,
+        status=RecordStatus.PENDING,
         retry_count=0,
         created_at=now,
         account="",
         **dict.fromkeys(("post_id", "retry_after", "error_message", "failed_at", "measured_at", "engagement_rate")),
-        **dict.fromkeys(FIGURES),
+        **dict.fromkeys(METRICS),
     )

@@ -54,7 +54,7 @@ class ChangeExperiment(Struct, frozen=True, forbid_unknown_fields=True):
     winner: str | None = None
 
 
-class Arm(Struct, frozen=True):
+class VariantResults(Struct, frozen=True):
     """Results of one variant: a funnel of counts, and raw rates without a verdict.
 
     A rate is None if its denominator is zero or unknown.
@@ -82,11 +82,11 @@ class Arm(Struct, frozen=True):
     """interactions / measured"""
 
 
-class Results(Struct, frozen=True):
+class ExperimentResults(Struct, frozen=True):
     """The counts of an experiment at one time."""
 
     parameter: str
     data_as_of: datetime
-    arms: tuple[Arm, ...]
+    arms: tuple[VariantResults, ...]
     winner: str | None = None
     """The variant named by the user when concluding."""

@@ -8,13 +8,13 @@ from typing import Final, TypedDict
 import msgspec
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.asked import Asked
+from copydesk.model.asked import FieldReader
 from copydesk.model.draft import MANUAL, Format, Status
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
 
-MOST_ON_A_PAGE: Final = 100
-MOST_TAGS, LONGEST_TAG, LONGEST_ID = 20, 50, 100
+MAX_PAGE_SIZE: Final = 100
+MAX_TAGS, MAX_TAG_LENGTH, MAX_ID_LENGTH = 20, 50, 100
 
 
 class Archived(StrEnum):
@@ -46,7 +46,7 @@ class Filters(Struct, frozen=True):
 _WIRE_NAMES = {field.name: field.encode_name for field in msgspec.structs.fields(Filters)}
 
 
-class Counts(Struct, frozen=True):
+class DraftCounts(Struct, frozen=True):
     """Numbers of drafts."""
 
     by_status: dict[Status, int]
@@ -54,12 +54,12 @@ class Counts(Struct, frozen=True):
     archived: int
     """In any status."""
 
-    def among(self, statuses: Iterable[Status]) -> int:
+    def total_in(self, statuses: Iterable[Status]) -> int:
         """Return the number of drafts in these states that are not archived."""
         return sum(self.by_status[status] for status in statuses)
 
 
-class Narrowing(TypedDict, total=False):
+class FilterParams(TypedDict, total=False):
     """Filters as keyword arguments, by their Python names: `list(status="approved", tags=["sea"])`.
 
     Strings are accepted for enumerations. A single status or tag needs no sequence; a string of tags is split at
@@ -76,31 +76,31 @@ class Narrowing(TypedDict, total=False):
     archived: str | None
 
 
-def checked_filters(narrowed: Narrowing) -> Filters:
+def validate_filters(params: FilterParams) -> Filters:
     """Return the validated filters. Raise InvalidError with every invalid field."""
-    if not narrowed:
+    if not params:
         return Filters()
-    reader = Asked(Filters, _wire_fields(narrowed))
+    reader = FieldReader(Filters, _wire_fields(params))
     values = {
-        "status": _statuses(reader, narrowed.get("status")),
+        "status": _statuses(reader, params.get("status")),
         "format": reader.choice("format", Format),
-        "source_id": reader.text("sourceId", LONGEST_ID),
-        "source_type": _source_type(reader, narrowed.get("source_type")),
-        "tags": reader.texts("tags", MOST_TAGS, LONGEST_TAG),
-        "scheduled_after": _time(reader, "scheduledAfter", narrowed.get("scheduled_after")),
-        "scheduled_before": _time(reader, "scheduledBefore", narrowed.get("scheduled_before")),
+        "source_id": reader.text("sourceId", MAX_ID_LENGTH),
+        "source_type": _source_type(reader, params.get("source_type")),
+        "tags": reader.texts("tags", MAX_TAGS, MAX_TAG_LENGTH),
+        "scheduled_after": _time(reader, "scheduledAfter", params.get("scheduled_after")),
+        "scheduled_before": _time(reader, "scheduledBefore", params.get("scheduled_before")),
         "archived": reader.choice("archived", Archived) or Archived.INCLUDE,
     }
-    reader.refuse()
+    reader.raise_if_invalid()
     return msgspec.structs.replace(Filters(), **values)
 
 
-def checked_limit(limit: object, most: int = MOST_ON_A_PAGE) -> int:
+def validate_limit(limit: object, maximum: int = MAX_PAGE_SIZE) -> int:
     """Return the page size. Raise InvalidError outside 1 to `maximum`."""
     # Not isinstance: True is an int.
-    if type(limit) is int and 1 <= limit <= most:
+    if type(limit) is int and 1 <= limit <= maximum:
         return limit
-    raise InvalidError(FieldError("limit", f"takes 1 to {most}"))
+    raise InvalidError(FieldError("limit", f"takes 1 to {maximum}"))
 
 
 def _wire_fields(narrowed: Mapping[str, object]) -> dict[str, object]:
@@ -111,32 +111,32 @@ def _wire_fields(narrowed: Mapping[str, object]) -> dict[str, object]:
     return fields
 
 
-def _statuses(reader: Asked, value: object) -> tuple[Status, ...]:
+def _statuses(reader: FieldReader, value: object) -> tuple[Status, ...]:
     if isinstance(value, str):
         status = reader.choice("status", Status)
         return (status,) if status else ()
     return reader.choices("status", Status, len(Status)) if value else ()
 
 
-def _source_type(reader: Asked, value: object) -> str | None:
+def _source_type(reader: FieldReader, value: object) -> str | None:
     return MANUAL if value == MANUAL else reader.choice("sourceType", SourceType)
 
 
-def _time(reader: Asked, name: str, value: object) -> datetime | None:
+def _time(reader: FieldReader, name: str, value: object) -> datetime | None:
     """Return a time in UTC, or None. Unlike in scheduling, past times are allowed."""
     if value is None:
         return None
     try:
         time = msgspec.convert(value, datetime)
     except msgspec.ValidationError:
-        reader.problem(name, "takes a time like 2026-11-20T15:04:05Z")
+        reader.add_problem(name, "takes a time like 2026-11-20T15:04:05Z")
         return None
     if time.utcoffset() is None:
-        reader.problem(name, "takes a time with its offset, such as Z or +01:00")
+        reader.add_problem(name, "takes a time with its offset, such as Z or +01:00")
         return None
     try:
         return time.astimezone(UTC)
     # The first and last hours of the calendar may have no equivalent in UTC.
     except OverflowError:
-        reader.problem(name, "is at an end of the calendar")
+        reader.add_problem(name, "is at an end of the calendar")
         return None

@@ -21,7 +21,7 @@ class EventKind(StrEnum):
     """Made by the user, can be undone."""
     UNDO = "undo"
     REDO = "redo"
-    FIXED = "fixed"
+    PERMANENT = "fixed"
     """Cannot be undone, nor can anything before it: the creation, a change by the system, anything posted."""
 
 
@@ -48,7 +48,7 @@ class DraftEvent(Struct, frozen=True):
     """True while the change is undone."""
 
 
-class Undone(Struct, frozen=True):
+class UndoResult(Struct, frozen=True):
     """Outcome of an undo or redo, per draft."""
 
     action: str
@@ -60,6 +60,6 @@ class Undone(Struct, frozen=True):
     """Drafts that were not attempted, because it was stopped before."""
 
 
-def named(action: Action | None) -> str:
+def change_name(action: Action | None) -> str:
     """Return the name of a change. An edit followed by an action is named after the action."""
     return EDIT if action is None else action.value

@@ -17,7 +17,7 @@ class JobName(StrEnum):
     """Starts posting the drafts whose time has come."""
     POSTING = "posting"
     """Sends pending deliveries and looks up those with an unknown outcome."""
-    FIGURES = "figures"
+    METRICS = "figures"
     """Collects the metrics of posts."""
     GENERATION = "generation"
     """Writes the drafts that wait for their text."""
@@ -39,7 +39,7 @@ class JobState(Struct, frozen=True):
     """The last error, until the job succeeds."""
 
 
-class Claim(Struct, frozen=True):
+class JobLease(Struct, frozen=True):
     """A lease on a job."""
 
     id: str
@@ -49,7 +49,7 @@ class Claim(Struct, frozen=True):
     lease_until: datetime
 
 
-class Outlook(Struct, frozen=True):
+class DueWork(Struct, frozen=True):
     """The work that is due now, and the time of the next scheduled draft."""
 
     next_draft: datetime | None
@@ -71,7 +71,7 @@ class Outlook(Struct, frozen=True):
     jobs: tuple[JobState, ...]
 
 
-class ClockDoubt(Struct, frozen=True):
+class ClockWarning(Struct, frozen=True):
     """The wall clock jumped, or is earlier than a recorded event."""
 
     since: datetime

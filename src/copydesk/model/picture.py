@@ -4,22 +4,22 @@ import re
 
 from copydesk.model.wire import Struct
 
-KEPT = re.compile(r"copydesk:picture/([0-9a-f]{64})")
+STORED_URL_PATTERN = re.compile(r"copydesk:picture/([0-9a-f]{64})")
 """Must match completely; the group is the SHA-256 of the content."""
 
 
-def kept_url(digest: str) -> str:
+def stored_image_url(digest: str) -> str:
     """Return the URL of the stored image with this SHA-256 (hexadecimal)."""
     return f"copydesk:picture/{digest}"
 
 
-def kept_digest(url: str) -> str | None:
+def stored_image_digest(url: str) -> str | None:
     """Return the SHA-256 (hexadecimal) of the stored image at `url`, or None for any other URL."""
-    match = KEPT.fullmatch(url)
+    match = STORED_URL_PATTERN.fullmatch(url)
     return match[1] if match else None
 
 
-class Look(Struct, frozen=True):
+class Thumbnail(Struct, frozen=True):
     """A thumbnail, or why there is none."""
 
     content: bytes = b""
@@ -27,7 +27,7 @@ class Look(Struct, frozen=True):
     width: int = 0
     """Pixels of the original image."""
     height: int = 0
-    weight: int = 0
+    size: int = 0
     """Bytes of the original image."""
-    says: str = ""
+    message: str = ""
     """Why there is no thumbnail."""

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from copydesk.model.delivery import Evidence, State
+from copydesk.model.delivery import Evidence, DeliveryState
 from copydesk.model.draft import Draft
 from copydesk.model.wire import Struct
 
@@ -17,7 +17,7 @@ class PostResult(Struct, frozen=True):
     """Accounts whose outcome is not known yet; delivery continues in the background."""
 
 
-class Sent(Struct, frozen=True):
+class DeliveredPost(Struct, frozen=True):
     """One published post of a delivery."""
 
     id: str | None
@@ -32,11 +32,11 @@ class DeliveryReport(Struct, frozen=True):
     draft_id: str
     account: str
     """`bluesky:me.example`"""
-    state: State
+    state: DeliveryState
     says: str
     """The state and the available options, in words."""
     due_at: datetime
-    posts: tuple[Sent, ...]
+    posts: tuple[DeliveredPost, ...]
     """The published posts, in order."""
     parts: int
     """Total number of posts; 0 until it is fixed."""
@@ -48,7 +48,7 @@ class DeliveryReport(Struct, frozen=True):
     """When the post was found to have been deleted."""
 
 
-class Stop(Struct, frozen=True):
+class PostingBlocker(Struct, frozen=True):
     """A reason that prevents posting a draft to an account."""
 
     account: str

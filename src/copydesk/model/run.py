@@ -95,7 +95,7 @@ class ErrorCount(Struct, frozen=True):
     count: int
 
 
-class LatelyRun(Struct, frozen=True):
+class PeriodTotals(Struct, frozen=True):
     """Totals of runs in a period."""
 
     runs: int
@@ -119,6 +119,6 @@ class RunStatistics(Struct, frozen=True):
     average_drafts_per_run: float
     top_errors: tuple[ErrorCount, ...]
     """Why runs failed or were interrupted, most frequent first. Cancellation by the user is no error."""
-    last30_days: LatelyRun = msgspec.field(name="last30Days")
+    last30_days: PeriodTotals = msgspec.field(name="last30Days")
     """Runs that began in this period or are queued."""
     ended_runs: int = 0

@@ -7,21 +7,21 @@ from typing import Annotated
 import msgspec
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.asked import MOST_PROBLEMS, Asked
-from copydesk.model.change import LONGEST_ID
+from copydesk.model.asked import MAX_PROBLEMS, FieldReader
+from copydesk.model.change import MAX_ID_LENGTH
 from copydesk.model.draft import Format, Status
 from copydesk.model.wire import Struct
 
-MOST_DRAFTS = 10_000
+MAX_DRAFTS = 10_000
 """Drafts per request for automatic scheduling."""
-CLOSE = timedelta(minutes=30)
+CONFLICT_WINDOW = timedelta(minutes=30)
 """Drafts at most this far apart are in conflict."""
-MOST_IN_WEEK = 2_000
+MAX_WEEK_DRAFTS = 2_000
 """Drafts returned for one week."""
 
-SET_SLOTS = 'copydesk slot set "mon 09:00"'
+SET_SLOTS_COMMAND = 'copydesk slot set "mon 09:00"'
 """The command named in hints when there are no slots; the console replaces it by its own keys."""
-NO_SLOTS = "there are no slots to schedule to"
+NO_SLOTS_REASON = "there are no slots to schedule to"
 """The `reason` of an AutoSchedule if no slots are defined."""
 
 
@@ -33,13 +33,13 @@ class Slot(Struct, frozen=True, forbid_unknown_fields=True):
     minute: Annotated[int, msgspec.Meta(ge=0, le=59)]
 
 
-class AutoRequest(Struct, frozen=True, forbid_unknown_fields=True):
+class AutoScheduleRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Drafts to schedule automatically; None selects every approved one."""
 
     draft_ids: tuple[str, ...] | None = None
 
 
-class ReadTime(Struct, frozen=True):
+class ParsedTime(Struct, frozen=True):
     """A parsed time, for confirmation by the user."""
 
     at: datetime
@@ -69,7 +69,7 @@ class Conflicts(Struct, frozen=True):
     conflicts: tuple[Conflict, ...]
 
 
-class Placed(Struct, frozen=True):
+class SlotAssignment(Struct, frozen=True):
     """A draft and the slot assigned to it, or proposed for it."""
 
     draft_id: str
@@ -83,7 +83,7 @@ class Placed(Struct, frozen=True):
 class AutoSchedule(Struct, frozen=True):
     """Result of automatic scheduling, or of a dry run, in order of time."""
 
-    scheduled: tuple[Placed, ...]
+    scheduled: tuple[SlotAssignment, ...]
     skipped: int
     """Drafts without a slot."""
     reason: str
@@ -130,35 +130,35 @@ class Week(Struct, frozen=True):
     """True if there are more than MAX_WEEK_DRAFTS."""
 
 
-def read_slots(given: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ...]:
+def parse_slots(values: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ...]:
     """Return the validated slots; all three fields are required. Raise InvalidError with every invalid field."""
     problems: list[FieldError] = []
     # A string is a sequence, too.
-    if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
+    if isinstance(values, str | Mapping) or not isinstance(values, Sequence):
         raise InvalidError(FieldError("slots", "takes a list"))
     slots = [
-        _read_slot(entry, Asked(Slot, entry, within=f"slots[{index}].", problems=problems))
-        for index, entry in enumerate(given)
+        _read_slot(entry, FieldReader(Slot, entry, prefix=f"slots[{index}].", problems=problems))
+        for index, entry in enumerate(values)
     ]
     if problems:
-        raise InvalidError(*problems[:MOST_PROBLEMS])
+        raise InvalidError(*problems[:MAX_PROBLEMS])
     return tuple(slots)
 
 
-def _read_slot(given: object, reader: Asked) -> Slot:
+def _read_slot(given: object, reader: FieldReader) -> Slot:
     if isinstance(given, Slot):
         return given  # already a Slot; the reader has recorded values that are out of bounds
-    reader.need("dayOfWeek", "hour", "minute")
+    reader.require("dayOfWeek", "hour", "minute")
     day, hour, minute = reader.number("dayOfWeek", 0, 6), reader.number("hour", 0, 23), reader.number("minute", 0, 59)
     return Slot(day_of_week=day or 0, hour=hour or 0, minute=minute or 0)
 
 
-def checked_ids(draft_ids: object) -> tuple[str, ...]:
+def validate_draft_ids(draft_ids: object) -> tuple[str, ...]:
     """Return the distinct draft ids. Raise InvalidError for none, too many, or an invalid id.
 
     An empty list is refused: a caller whose filter matched nothing does not mean every draft.
     """
-    reader = Asked(AutoRequest, {"draftIds": draft_ids})
-    ids = reader.texts("draftIds", MOST_DRAFTS, LONGEST_ID, least=1)
-    reader.refuse()
+    reader = FieldReader(AutoScheduleRequest, {"draftIds": draft_ids})
+    ids = reader.texts("draftIds", MAX_DRAFTS, MAX_ID_LENGTH, min_count=1)
+    reader.raise_if_invalid()
     return ids

@@ -28,7 +28,7 @@ class Health(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Listing(StrEnum):
+class SubredditListing(StrEnum):
     """Subreddit listings."""
 
     HOT = "hot"
@@ -71,7 +71,7 @@ class SourceConfig(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=20)] = ()
     """Added to every draft from this source."""
 
-    listing: Listing = Listing.NEW
+    listing: SubredditListing = SubredditListing.NEW
     """reddit: the listing to read."""
     window: str | None = None
     """reddit: the period of `top`: hour, day, week, month, year, all."""

@@ -8,7 +8,7 @@ from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
 
 
-class Step(StrEnum):
+class Interval(StrEnum):
     """Interval length on the user's calendar; a week begins on Monday."""
 
     DAY = "day"
@@ -16,7 +16,7 @@ class Step(StrEnum):
     MONTH = "month"
 
 
-class Rated(Struct, frozen=True):
+class RateSummary(Struct, frozen=True):
     """A number of posts, and the sums behind their average engagement rate."""
 
     posts: int = 0
@@ -31,8 +31,8 @@ class Rated(Struct, frozen=True):
         # The mean of the posts' rates would let a post with few impressions dominate.
         return self.interactions / self.impressions if self.impressions else None
 
-    def __add__(self, other: "Rated") -> "Rated":
-        return Rated(
+    def __add__(self, other: "RateSummary") -> "RateSummary":
+        return RateSummary(
             posts=self.posts + other.posts,
             rated=self.rated + other.rated,
             interactions=self.interactions + other.interactions,
@@ -40,43 +40,43 @@ class Rated(Struct, frozen=True):
         )
 
 
-class Known(Struct, frozen=True):
+class MetricSum(Struct, frozen=True):
     """Sum of a metric over the posts for which it is known. With `posts` 0 the sum is unknown, not zero."""
 
     total: int = 0
     posts: int = 0
 
-    def __add__(self, other: "Known") -> "Known":
-        return Known(total=self.total + other.total, posts=self.posts + other.posts)
+    def __add__(self, other: "MetricSum") -> "MetricSum":
+        return MetricSum(total=self.total + other.total, posts=self.posts + other.posts)
 
 
-class KindSum(Struct, frozen=True):
+class FormatSummary(Struct, frozen=True):
     """Posts of one format on one platform."""
 
     platform: str
     format: Format
     measured: int
     """Posts with at least one known metric."""
-    rate: Rated
-    figures: Mapping[str, Known]
+    rate: RateSummary
+    metrics: Mapping[str, MetricSum]
     """Keys are the names in METRICS."""
 
 
-class Span(Struct, frozen=True):
+class PeriodSummary(Struct, frozen=True):
     """Posts published from the start of `first` to the end of `last`, in the user's time zone."""
 
     first: date
     last: date
-    rate: Rated
+    rate: RateSummary
 
 
-class WeekHour(Struct, frozen=True):
+class HourSummary(Struct, frozen=True):
     """Posts published in one hour of the week, in the user's time zone."""
 
     day_of_week: int
     """0 is Sunday, as in a slot."""
     hour: int
-    rate: Rated
+    rate: RateSummary
 
 
 class LivePost(Struct, frozen=True):
@@ -103,11 +103,11 @@ class LivePost(Struct, frozen=True):
     """Public URL; "" if unknown."""
 
     @property
-    def place(self) -> str:
+    def target_label(self) -> str:
         """The platform, with the account if there is one: `bluesky:me.example`."""
         return f"{self.platform}:{self.account}" if self.account else self.platform
 
 
-def added(every: Iterable[Rated]) -> Rated:
+def sum_rates(summaries: Iterable[RateSummary]) -> RateSummary:
     """Return the sum of the summaries."""
-    return sum(every, Rated())
+    return sum(summaries, RateSummary())

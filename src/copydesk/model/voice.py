@@ -8,14 +8,14 @@ from typing import Annotated
 import msgspec
 
 from copydesk.errors import FieldError
-from copydesk.model.asked import CONTROL_BUT_BREAKS, Asked
+from copydesk.model.asked import CONTROL_EXCEPT_BREAKS, FieldReader
 from copydesk.model.draft import Checks, Format
 from copydesk.model.wire import Struct
 
-LONGEST_STYLE = LONGEST_EXAMPLE = LONGEST_INSTRUCTIONS = 5_000
-MOST_AVOIDED, LONGEST_AVOIDED = 200, 100
-MOST_EXAMPLES = 50
-LARGEST_LENGTH, LARGEST_WORDS = 50_000, 20_000
+MAX_STYLE_LENGTH = MAX_EXAMPLE_LENGTH = MAX_INSTRUCTIONS_LENGTH = 5_000
+MAX_AVOIDED, MAX_AVOIDED_LENGTH = 200, 100
+MAX_EXAMPLES = 50
+MAX_FORMAT_LENGTH, MAX_TARGET_WORDS = 50_000, 20_000
 
 
 class Emoji(StrEnum):
@@ -57,7 +57,7 @@ class Voice(Struct, frozen=True):
     """Posts written by the user."""
     formats: dict[Format, FormatVoice] = {}
 
-    def of(self, format: Format) -> FormatVoice:
+    def format_settings(self, format: Format) -> FormatVoice:
         """Return the settings of one format."""
         return self.formats.get(format, FormatVoice())
 
@@ -70,7 +70,7 @@ class VoiceProfile(Voice, frozen=True, kw_only=True):
     updated_at: datetime
 
 
-class Tried(Struct, frozen=True):
+class VoicePreview(Struct, frozen=True):
     """A preview: a draft of an item written with a voice that is not saved yet."""
 
     title: str
@@ -92,34 +92,34 @@ class ChangeVoice(Struct, frozen=True, forbid_unknown_fields=True):
     formats: dict[Format, FormatVoice] | None = None
 
 
-def checked_voice(given: ChangeVoice | Mapping[str, object]) -> ChangeVoice:
+def validate_voice_change(request: ChangeVoice | Mapping[str, object]) -> ChangeVoice:
     """Return the validated change. Raise InvalidError with every invalid field, such as `formats.SHORT.hashtags`.
 
     A field replaces the whole previous value; null is the same as not given. Empty values clear: "", [], {}.
     """
-    reader = Asked(ChangeVoice, given)
-    avoid = reader.texts("avoid", MOST_AVOIDED, LONGEST_AVOIDED)
-    examples = reader.texts("examples", MOST_EXAMPLES, LONGEST_EXAMPLE, unfit=CONTROL_BUT_BREAKS)
-    formats = {name: _read_format(fields) for name, fields in reader.by_choice("formats", Format, FormatVoice).items()}
+    reader = FieldReader(ChangeVoice, request)
+    avoid = reader.texts("avoid", MAX_AVOIDED, MAX_AVOIDED_LENGTH)
+    examples = reader.texts("examples", MAX_EXAMPLES, MAX_EXAMPLE_LENGTH, forbidden=CONTROL_EXCEPT_BREAKS)
+    formats = {name: _read_format(fields) for name, fields in reader.objects_by_choice("formats", Format, FormatVoice).items()}
     change = ChangeVoice(
-        style=reader.lines("style", LONGEST_STYLE),
+        style=reader.lines("style", MAX_STYLE_LENGTH),
         # An empty list clears the field, so absence has to be told apart from emptiness.
         avoid=avoid if reader.has("avoid") else None,
         examples=examples if reader.has("examples") else None,
         formats=formats if reader.has("formats") else None,
     )
-    reader.refuse()
+    reader.raise_if_invalid()
     return change
 
 
-def wrong_with_setting(name: str, value: object) -> str:
+def setting_problem(name: str, value: object) -> str:
     """Return why `value` is invalid for a format's setting, naming valid values, or "" if it is valid or null."""
     problems: list[FieldError] = []
-    _read_format(Asked(FormatVoice, {name: value}, problems=problems))
+    _read_format(FieldReader(FormatVoice, {name: value}, problems=problems))
     return problems[0].message if problems else ""
 
 
-def laid_over(voice: Voice, formats: Mapping[str, object]) -> dict[str, object]:
+def merge(voice: Voice, formats: Mapping[str, object]) -> dict[str, object]:
     """Return the settings of `voice` per format, updated by `formats`, as JSON. A null value removes a setting."""
     current: dict[str, dict[str, object]] = msgspec.to_builtins(voice.formats)
     # Not validated here: the caller passes the result to `validate_voice_change`.
@@ -129,13 +129,13 @@ def laid_over(voice: Voice, formats: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _read_format(reader: Asked) -> FormatVoice:
+def _read_format(reader: FieldReader) -> FormatVoice:
     return FormatVoice(
-        max_length=reader.number("maxLength", 40, LARGEST_LENGTH),
+        max_length=reader.number("maxLength", 40, MAX_FORMAT_LENGTH),
         max_parts=reader.number("maxParts", 2, 25),
-        target_words=reader.number("targetWords", 50, LARGEST_WORDS),
+        target_words=reader.number("targetWords", 50, MAX_TARGET_WORDS),
         hashtags=reader.number("hashtags", 0, 5),
         emoji=reader.choice("emoji", Emoji),
         link=reader.choice("link", Link),
-        instructions=reader.lines("instructions", LONGEST_INSTRUCTIONS) or None,
+        instructions=reader.lines("instructions", MAX_INSTRUCTIONS_LENGTH) or None,
     )

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from copydesk.model.draft import TO_REVIEW, Format, ListedDraft, Status
-from copydesk.model.filters import Counts
+from copydesk.model.filters import DraftCounts
 from copydesk.model.wire import Struct
 
 
@@ -33,7 +33,7 @@ class Order(StrEnum):
     """By scheduled time; drafts being posted without one come first."""
 
 
-STATES: Final[Mapping[Tab, tuple[Status, ...]]] = {
+TAB_STATUSES: Final[Mapping[Tab, tuple[Status, ...]]] = {
     Tab.TO_REVIEW: TO_REVIEW,
     Tab.APPROVED: (Status.APPROVED,),
     Tab.SCHEDULED: (Status.SCHEDULED, Status.POSTING),
@@ -47,24 +47,24 @@ STATES: Final[Mapping[Tab, tuple[Status, ...]]] = {
 _ORDERS: Final = {Tab.TO_REVIEW: Order.BEST, Tab.SCHEDULED: Order.SOONEST}
 
 
-def order_of(tab: Tab) -> Order:
+def get_order(tab: Tab) -> Order:
     """Return the order of the tab's drafts."""
     return _ORDERS.get(tab, Order.NEWEST)
 
 
-def belongs(tab: Tab, draft: ListedDraft) -> bool:
+def tab_contains(tab: Tab, draft: ListedDraft) -> bool:
     """Return True if the tab contains the draft."""
-    return tab is Tab.ALL or (draft.archived_at is None and draft.status in STATES[tab])
+    return tab is Tab.ALL or (draft.archived_at is None and draft.status in TAB_STATUSES[tab])
 
 
-def number_in(tab: Tab, counts: Counts) -> int:
+def count_in_tab(tab: Tab, counts: DraftCounts) -> int:
     """Return the number of drafts in the tab."""
     if tab is Tab.ALL:
         return sum(counts.by_status.values()) + counts.archived
-    return counts.among(STATES[tab])
+    return counts.total_in(TAB_STATUSES[tab])
 
 
-class View(Struct, frozen=True):
+class DraftView(Struct, frozen=True):
     """A tab with filters; all that are given must match."""
 
     tab: Tab = Tab.TO_REVIEW
@@ -78,15 +78,15 @@ class View(Struct, frozen=True):
     @property
     def order(self) -> Order:
         """The order of the drafts; search results are newest first."""
-        return Order.NEWEST if self.query else order_of(self.tab)
+        return Order.NEWEST if self.query else get_order(self.tab)
 
     @property
-    def narrowed(self) -> bool:
+    def is_filtered(self) -> bool:
         """True if a filter or search is set."""
         return bool(self.format or self.source_id or self.tags or self.query)
 
 
-class Place(NamedTuple):
+class DraftPosition(NamedTuple):
     """Position of a draft in its tab's order."""
 
     key: float | None
@@ -98,25 +98,25 @@ class Place(NamedTuple):
     id: str
 
 
-class Slice(NamedTuple):
+class DraftSlice(NamedTuple):
     """Consecutive drafts of a view, in its order."""
 
     drafts: tuple[ListedDraft, ...]
-    places: tuple[Place, ...]
+    positions: tuple[DraftPosition, ...]
     """Position of each draft."""
-    more: bool
+    has_more: bool
     """True if there are more in the direction of reading."""
 
 
-class Around(NamedTuple):
+class SliceAround(NamedTuple):
     """A view's drafts around a position."""
 
-    slice: Slice
+    slice: DraftSlice
     before: int
     """Number of drafts before the first one of the slice."""
 
 
-def precedes(order: Order, one: Place, other: Place) -> bool:
+def precedes(order: Order, one: DraftPosition, other: DraftPosition) -> bool:
     """Return True if a draft at `one` comes before one at `other`."""
     # A missing key sorts last in the descending orders and first in SOONEST.
     key, other_key = (-1.0 if position.key is None else position.key for position in (one, other))

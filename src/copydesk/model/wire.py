@@ -15,25 +15,25 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Base class of all values that are sent, printed or stored as JSON."""
 
 
-def iso(moment: datetime) -> str:
+def format_iso(time: datetime) -> str:
     """Return the time in UTC with milliseconds and a `Z`."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def to_wire(value: object) -> Json:
+def to_json_value(value: object) -> Json:
     """Return `value` as JSON-compatible builtins, with times as strings."""
     return _times(msgspec.to_builtins(value, builtin_types=(datetime,)))
 
 
 def to_json(value: object, *, indent: int = 0) -> str:
     """Return `value` as JSON text, indented by `indent` spaces if not 0."""
-    raw = msgspec.json.encode(to_wire(value))
+    raw = msgspec.json.encode(to_json_value(value))
     return (msgspec.json.format(raw, indent=indent) if indent else raw).decode()
 
 
 def _times(value: object) -> Json:
     if isinstance(value, datetime):
-        return iso(value)
+        return format_iso(value)
     if isinstance(value, dict):
         return {str(key): _times(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -8,14 +8,14 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterable
 
-from copydesk.errors import AnswerError, TooLargeError
-from copydesk.network import TRIES_AGAIN
+from copydesk.errors import ResponseStatusError, ResponseTooLargeError
+from copydesk.network import RETRY_HINT
 
-PIECE = 256 * 1024
+MAX_PIECE = 256 * 1024
 """Bytes that one decompression step may produce."""
 MAX_MEMBERS = 1000
 """Members of one gzip stream: an empty member costs the reader more than the sender."""
-BREATH = 256
+CHUNKS_PER_YIELD = 256
 """Yield to the event loop after this many chunks: a server may send its body byte by byte."""
 
 _GZIP, _ZLIB, _RAW = 31, 15, -15
@@ -43,7 +43,7 @@ async def read_body(
             raise _too_large(host, limit, compressed=compressed)
         reader.feed(chunk)
         chunk_count += 1
-        if chunk_count % BREATH == 0:
+        if chunk_count % CHUNKS_PER_YIELD == 0:
             await asyncio.sleep(0)
     return reader.finish()
 
@@ -117,7 +117,7 @@ class _CompressedBody(_PlainBody):
         """Decompress a piece of `data` and return the rest of it."""
         assert self._stream is not None
         try:
-            self.add(self._stream.decompress(data, PIECE))
+            self.add(self._stream.decompress(data, MAX_PIECE))
         except zlib.error:
             raise _corrupt_body(self.host) from None
         return self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
@@ -130,9 +130,9 @@ def _body_reader(encoding: str, host: str, limit: int) -> _PlainBody:
         return _CompressedBody(host, limit, gzip=True)
     if encoding == "deflate":
         return _CompressedBody(host, limit, gzip=False)
-    raise AnswerError(
+    raise ResponseStatusError(
         f"{host} packed its answer in a way that it was not asked for.",
-        hint=f"This is the site's mistake; {TRIES_AGAIN}",
+        hint=f"This is the site's mistake; {RETRY_HINT}",
     )
 
 
@@ -145,18 +145,18 @@ def _deflate_window_bits(data: bytes) -> int:
     return _ZLIB if has_zlib_header else _RAW
 
 
-def _corrupt_body(host: str) -> AnswerError:
-    return AnswerError(f"The answer of {host} is damaged: it cannot be unpacked.", hint=TRIES_AGAIN)
+def _corrupt_body(host: str) -> ResponseStatusError:
+    return ResponseStatusError(f"The answer of {host} is damaged: it cannot be unpacked.", hint=RETRY_HINT)
 
 
-def _too_large(host: str, limit: int, *, compressed: bool = False) -> TooLargeError:
+def _too_large(host: str, limit: int, *, compressed: bool = False) -> ResponseTooLargeError:
     size = f"{limit // 2**20} MB" if limit >= 2**20 else f"{limit // 2**10} KB"
     if compressed:
-        return TooLargeError(
+        return ResponseTooLargeError(
             f"The answer of {host} is larger than {size} even while packed, which is the most that is read.",
             hint="Look for a smaller feed of the same site.",
         )
-    return TooLargeError(
+    return ResponseTooLargeError(
         f"The answer of {host} is larger than {size}.",
         hint="Look for a smaller feed of the same site, or raise network.max_body.",
     )

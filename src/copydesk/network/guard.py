@@ -14,7 +14,7 @@ from threading import Thread
 
 import httpcore
 
-from copydesk.errors import RefusedAddressError, UnreachableError
+from copydesk.errors import PrivateAddressError, UnreachableError
 from copydesk.network import stream
 from copydesk.network.public import is_public
 from copydesk.network.stream import Stream
@@ -94,7 +94,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         if not allowed:
             address_text = addresses[0] if addresses else "no address"
             name = host if host == address_text else f"{host} ({address_text})"
-            raise RefusedAddressError(
+            raise PrivateAddressError(
                 f"{name} is not a public address.",
                 hint="To reach what is on this machine or the local network, set network.allow_private"
                 " (COPYDESK_NETWORK__ALLOW_PRIVATE=true).",

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 DAY = 86_400.0
-LONGEST_WAIT = 31 * DAY
+MAX_WAIT = 31 * DAY
 """Upper limit for any wait that a server requests."""
 _MAX_HEADER = 4096
 _MAX_AGE = re.compile(r'(?:^|[,\s])max-age\s*=\s*"?(\d{1,18})', re.IGNORECASE)
@@ -33,7 +33,7 @@ def fresh_for(headers: Headers, now: datetime) -> float | None:
     expires = _parse_date(headers.get("expires"))
     if expires is not None:
         lifetimes.append((expires - _server_time(headers, now)).total_seconds())
-    return min(max(*lifetimes, 0.0), LONGEST_WAIT) if lifetimes else None
+    return min(max(*lifetimes, 0.0), MAX_WAIT) if lifetimes else None
 
 
 def retry_after(headers: Headers, now: datetime) -> float | None:
@@ -43,14 +43,14 @@ def retry_after(headers: Headers, now: datetime) -> float | None:
     """
     value = headers.get("retry-after", "").strip()
     if value.isdecimal():
-        return min(float(value[:18]), LONGEST_WAIT)
+        return min(float(value[:18]), MAX_WAIT)
     date = _parse_date(value)
     if date is None:
         return None
-    return min(max((date - _server_time(headers, now)).total_seconds(), 0.0), LONGEST_WAIT)
+    return min(max((date - _server_time(headers, now)).total_seconds(), 0.0), MAX_WAIT)
 
 
-def used_up(headers: Headers, now: datetime) -> float | None:
+def rate_limit_wait(headers: Headers, now: datetime) -> float | None:
     """Return the seconds until requests are allowed again if the rate limit headers say that none is left, else None.
 
     Reddit's `x-ratelimit-reset` counts the remaining seconds; X and others send an epoch time.
@@ -65,11 +65,11 @@ def used_up(headers: Headers, now: datetime) -> float | None:
             continue
         # Values above 1e9 (September 2001) can only be epoch times.
         wait = reset - _server_time(headers, now).timestamp() if reset > 1e9 else reset
-        return min(max(wait, 1.0), LONGEST_WAIT)
+        return min(max(wait, 1.0), MAX_WAIT)
     return None
 
 
-def span(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration as text: `45 seconds`, `15 minutes`, `6 hours`, `3 days`."""
     for size, name in ((DAY, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= 2 * size or seconds == size:
@@ -81,7 +81,7 @@ def _plural(count: int, name: str) -> str:
     return f"{count} {name}{'' if count == 1 else 's'}"
 
 
-def named(status: int) -> str:
+def status_phrase(status: int) -> str:
     """Return a status with its phrase: `status 404 (not found)`."""
     try:
         return f"status {status} ({HTTPStatus(status).phrase.lower()})"

@@ -13,12 +13,12 @@ from copydesk.errors import SignInError
 from copydesk.text import clean
 
 HOST, PATH = "127.0.0.1", "/callback"
-LARGEST_HEAD = 32 * 1024
+MAX_REQUEST_HEAD = 32 * 1024
 """Bytes of a request head: browsers send the cookies of every service on this machine, whatever its port."""
-LONGEST_CODE, LONGEST_SAYING = 4096, 200
-PATIENCE = 10.0
+MAX_CODE_LENGTH, MAX_ERROR_TEXT = 4096, 200
+REQUEST_TIMEOUT = 10.0
 """Seconds for one request to arrive: browsers open connections in advance and send nothing."""
-MOST_CONNECTIONS = 16
+MAX_CONNECTIONS = 16
 """Concurrent connections."""
 
 _RETRY_HINT = "Begin again."
@@ -30,7 +30,7 @@ _DENIED_TEXT = "Nothing was connected. You can close this window."
 _UNEXPECTED_TEXT = "This is not what Copydesk waits for."
 
 
-class Loopback:
+class LoopbackServer:
     """The redirect target of a browser sign-in: `async with Loopback(port) as loopback`.
 
     Without a port, any free one.
@@ -39,12 +39,12 @@ class Loopback:
     def __init__(self, port: int | None = None) -> None:
         self._port = port or 0
         self._server: asyncio.Server | None = None
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._pending: tuple[str, asyncio.Future[str]] | None = None
 
     async def __aenter__(self) -> Self:
         try:
-            self._server = await asyncio.start_server(self._accept, HOST, self._port, limit=LARGEST_HEAD)
+            self._server = await asyncio.start_server(self._accept, HOST, self._port, limit=MAX_REQUEST_HEAD)
         except OSError as error:
             hint = "Close what is using it, or paste the address that the browser ends at."
             raise SignInError(f"Port {self._port} of {HOST} cannot be used: {error.strerror}.", hint=hint) from None
@@ -54,17 +54,17 @@ class Loopback:
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
-        for task in self._under_way:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
 
     @property
-    def redirect(self) -> str:
+    def redirect_uri(self) -> str:
         """The redirect URI."""
         return f"http://{HOST}:{self._port}{PATH}"
 
-    async def code(self, state: str, timeout: float = 300) -> str:  # noqa: ASYNC109 - it ends in an error of ours
+    async def wait_for_code(self, state: str, timeout: float = 300) -> str:  # noqa: ASYNC109 - it ends in an error of ours
         """Wait for the code that arrives with `state`, which is empty if the server does not return it.
 
         Raise `SignInError` after `timeout` seconds or if the server reports a failure. All other requests are refused.
@@ -81,18 +81,18 @@ class Loopback:
             self._pending = None
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._under_way) >= MOST_CONNECTIONS:
+        if len(self._tasks) >= MAX_CONNECTIONS:
             writer.close()
             return
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request within `REQUEST_TIMEOUT`."""
         try:
             with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(REQUEST_TIMEOUT):
                     await self._handle_request(reader, writer)
         finally:
             writer.close()
@@ -119,7 +119,7 @@ class Loopback:
         return await _respond(writer, "200 OK", _SUCCESS_TEXT)
 
 
-def code_from(pasted: str, state: str) -> str:
+def parse_pasted_code(pasted: str, state: str) -> str:
     """Return the code from pasted text: the URL at which the browser ended, or the bare code.
 
     A URL must contain `state` unless that is empty; a bare code has none. Raise `SignInError` for anything else.
@@ -188,13 +188,13 @@ def _is_same_state(state: str, received: list[str]) -> bool:
 
 def _is_code(text: str) -> bool:
     """Return True if `text` can be a code: printable ASCII (RFC 6749, A.11)."""
-    return 0 < len(text) <= LONGEST_CODE and text.isascii() and text.isprintable()
+    return 0 < len(text) <= MAX_CODE_LENGTH and text.isascii() and text.isprintable()
 
 
 def _sign_in_error(error: str, description: str) -> SignInError:
     if error == "access_denied":
         return SignInError("The browser says that you did not agree.", hint=f"{_RETRY_HINT[:-1]} if you want to.")
-    reason = clean(description or error)[:LONGEST_SAYING].strip().rstrip(".")
+    reason = clean(description or error)[:MAX_ERROR_TEXT].strip().rstrip(".")
     return SignInError(f"The server did not let you in: {reason}.", hint=_RETRY_HINT)
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import httpcore
 
 T = TypeVar("T")
-AT_ONCE = 64 * 1024
+READ_SIZE = 64 * 1024
 """Bytes per read below TLS."""
 
 
@@ -60,11 +60,11 @@ class Stream(httpcore.AsyncNetworkStream):
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's
-    ) -> "Encrypted":
+    ) -> "TlsStream":
         """Return the same connection with TLS. Raise `httpcore.ConnectError`."""
-        encrypted = Encrypted(self, ssl_context, server_hostname)
+        encrypted = TlsStream(self, ssl_context, server_hostname)
         with _translate_errors(httpcore.ConnectError):
-            await encrypted.shake_hands()
+            await encrypted.do_handshake()
         return encrypted
 
     def get_extra_info(self, info: str) -> Any:
@@ -80,7 +80,7 @@ class Stream(httpcore.AsyncNetworkStream):
         return True
 
 
-class Encrypted(httpcore.AsyncNetworkStream):
+class TlsStream(httpcore.AsyncNetworkStream):
     """TLS over another stream."""
 
     def __init__(self, below: Stream, context: ssl.SSLContext, host: str | None) -> None:
@@ -88,7 +88,7 @@ class Encrypted(httpcore.AsyncNetworkStream):
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
 
-    async def shake_hands(self) -> None:
+    async def do_handshake(self) -> None:
         """Do the TLS handshake and verify the certificate. Raise `ssl.SSLError`."""
         await self._drive_tls(self._tls.do_handshake)
 
@@ -122,7 +122,7 @@ class Encrypted(httpcore.AsyncNetworkStream):
                 pass
             finally:
                 await self._send()
-            data = await self._below.read(AT_ONCE)
+            data = await self._below.read(READ_SIZE)
             if data:
                 self._incoming.write(data)
             else:

@@ -16,13 +16,13 @@ import certifi
 import httpcore
 import httpx
 
-from copydesk.errors import AnswerError, FetchError, TooSlowError, UnreachableError
-from copydesk.network import TRIES_AGAIN
+from copydesk.errors import ResponseStatusError, FetchError, FetchTimeoutError, UnreachableError
+from copydesk.network import RETRY_HINT
 from copydesk.network.guard import GuardedBackend
 
-KEPT_CONNECTIONS = 20
+MAX_IDLE_CONNECTIONS = 20
 """More idle connections cost more than they save."""
-KEPT_SECONDS = 5.0
+KEEPALIVE_SECONDS = 5.0
 PORTS = {"http": 80, "https": 443}
 
 _TIMEOUTS = (TimeoutError, httpcore.TimeoutException, httpx.TimeoutException)
@@ -30,7 +30,7 @@ _NO_CONNECTION = (httpcore.ConnectError, httpx.ConnectError, OSError)
 _NETWORK = (httpcore.NetworkError, httpx.NetworkError)
 _NOT_SENT = (httpcore.LocalProtocolError, httpx.LocalProtocolError)
 _PROTOCOL = (httpcore.ProtocolError, httpx.ProtocolError)
-FAILURES = (*_TIMEOUTS, *_NO_CONNECTION, *_NETWORK, *_PROTOCOL)
+TRANSPORT_ERRORS = (*_TIMEOUTS, *_NO_CONNECTION, *_NETWORK, *_PROTOCOL)
 """Exceptions that a transport raises when an exchange fails."""
 
 
@@ -87,11 +87,11 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         while self._idle:
             await self._idle.popitem()[1].aclose()
 
-    async def keep(self, origin: Origin, connection: Connection) -> None:
+    async def release(self, origin: Origin, connection: Connection) -> None:
         """Store a connection for the next request to its origin; close the oldest one beyond the limit."""
         spare = self._idle.pop(origin, None)
         self._idle[origin] = connection
-        if spare is None and len(self._idle) > KEPT_CONNECTIONS:
+        if spare is None and len(self._idle) > MAX_IDLE_CONNECTIONS:
             spare = self._idle.pop(next(iter(self._idle)))
         if spare is not None:
             await spare.aclose()
@@ -116,7 +116,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         try:
             async with asyncio.timeout(connect_timeout):
                 return await self._connect(origin)
-        except FAILURES as error:
+        except TRANSPORT_ERRORS as error:
             raise NotConnectedError(str(error)) from error
 
     async def _connect(self, origin: Origin) -> Connection:
@@ -124,7 +124,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         stream = await self._backend.connect_tcp(host, port)
         if scheme == "https":
             stream = await _start_tls(stream, host)
-        return Connection(httpcore.Origin(scheme.encode(), host.encode(), port), stream, keepalive_expiry=KEPT_SECONDS)
+        return Connection(httpcore.Origin(scheme.encode(), host.encode(), port), stream, keepalive_expiry=KEEPALIVE_SECONDS)
 
 
 async def _send(request: httpcore.Request, connection: Connection) -> httpcore.Response:
@@ -178,24 +178,24 @@ class _Body(httpx.AsyncByteStream):
             await self._connection.aclose()
             raise
         if self._connection.is_idle():
-            await self._transport.keep(self._origin, self._connection)
+            await self._transport.release(self._origin, self._connection)
 
 
-def failure(error: Exception, host: str) -> FetchError:
+def to_fetch_error(error: Exception, host: str) -> FetchError:
     """Return the user-facing error for `error`, one of `TRANSPORT_ERRORS`."""
     if isinstance(error, _TIMEOUTS) or isinstance(error.__cause__, _TIMEOUTS):
-        hint = f"{TRIES_AGAIN} To wait longer, set network.timeout."
-        return TooSlowError(f"{host} did not answer in time.", hint=hint)
+        hint = f"{RETRY_HINT} To wait longer, set network.timeout."
+        return FetchTimeoutError(f"{host} did not answer in time.", hint=hint)
     if isinstance(error, _NO_CONNECTION):
         return _connect_error(error, host)
     if isinstance(error, _NETWORK):
-        return AnswerError(f"The connection to {host} broke off.", hint=TRIES_AGAIN)
+        return ResponseStatusError(f"The connection to {host} broke off.", hint=RETRY_HINT)
     if isinstance(error, _NOT_SENT):
-        return AnswerError(
+        return ResponseStatusError(
             f"The request to {host} cannot be sent: a header holds what may not stand there.",
             hint="Check the source's credentials.",
         )
-    return AnswerError(f"The answer of {host} is not proper HTTP.", hint=TRIES_AGAIN)
+    return ResponseStatusError(f"The answer of {host} is not proper HTTP.", hint=RETRY_HINT)
 
 
 def _connect_error(error: Exception, host: str) -> UnreachableError:
@@ -211,7 +211,7 @@ def _connect_error(error: Exception, host: str) -> UnreachableError:
             return UnreachableError(f"{host} does not speak TLS there.", hint="Check the address: https or http?")
     refused = any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes)
     message = f"{host} refuses the connection." if refused else f"There is no connection to {host}."
-    return UnreachableError(message, hint=f"Check the connection to the internet. {TRIES_AGAIN}")
+    return UnreachableError(message, hint=f"Check the connection to the internet. {RETRY_HINT}")
 
 
 def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -14,18 +14,18 @@ import msgspec
 
 from copydesk.errors import FetchError
 from copydesk.model.wire import Struct
-from copydesk.network.headers import named, retry_after
+from copydesk.network.headers import status_phrase, retry_after
 from copydesk.network.public import is_public
-from copydesk.network.transport import FAILURES, failure
-from copydesk.pictures.errors import PictureError
-from copydesk.pictures.fetch import AGENT, Got, exchange, fetch, in_our_words, place
-from copydesk.pictures.kind import MOST_BYTES, checked_kind
+from copydesk.network.transport import TRANSPORT_ERRORS, to_fetch_error
+from copydesk.pictures.errors import ImageError
+from copydesk.pictures.fetch import USER_AGENT, ImageResponse, send, fetch, to_image_error, host_of
+from copydesk.pictures.kind import MAX_BYTES, validate_format
 from copydesk.text import clean
 
-MOST_ANSWER = MOST_BYTES * 4 // 3 + 2**20
+MAX_RESPONSE_BYTES = MAX_BYTES * 4 // 3 + 2**20
 """Bytes of a response: an image in base64, plus the JSON around it."""
-LONGEST_PROMPT = 5_000
-LONGEST_SAYING = 300
+MAX_PROMPT_LENGTH = 5_000
+MAX_SERVER_MESSAGE = 300
 """Characters of the generator's own message in an error."""
 
 
@@ -38,7 +38,7 @@ class Generator(Struct, frozen=True):
     key: str = ""
     """API key; empty for servers that need none."""
     size: str = "1024x1024"
-    seconds: float = 120.0
+    timeout: float = 120.0
     """Timeout for the whole response."""
 
     def __repr__(self) -> str:
@@ -63,29 +63,29 @@ class _ErrorResponse(msgspec.Struct):
 
 
 async def generate(
-    transport: httpx.AsyncBaseTransport, generator: Generator, prompt: str, *, now: datetime, agent: str = AGENT
+    transport: httpx.AsyncBaseTransport, generator: Generator, prompt: str, *, now: datetime, user_agent: str = USER_AGENT
 ) -> bytes:
     """Return the image that `generator` creates for `prompt`, in an accepted format, at most `MAX_BYTES`.
 
     Raise ImageError; its `is_temporary` is True if the same request may succeed another time.
     """
     prompt = prompt.strip()
-    if not 0 < len(prompt) <= LONGEST_PROMPT:
-        raise PictureError(f"A picture is made of 1 to {LONGEST_PROMPT:,} characters that say what it shows.")
-    response = await _request_image(transport, generator, prompt, agent)
+    if not 0 < len(prompt) <= MAX_PROMPT_LENGTH:
+        raise ImageError(f"A picture is made of 1 to {MAX_PROMPT_LENGTH:,} characters that say what it shows.")
+    response = await _request_image(transport, generator, prompt, user_agent)
     if response.status != 200:
         raise _error_for_status(response, generator, now)
     image = _parse_response(response, generator)
     content = _decode_base64(image.b64_json, generator) if image.b64_json else None
     if content is None:
         # Some servers return a URL in place of the image.
-        content = await fetch(transport, image.url or "", now=now, agent=agent)
-    checked_kind(content)
+        content = await fetch(transport, image.url or "", now=now, user_agent=user_agent)
+    validate_format(content)
     return content
 
 
-async def _request_image(transport: httpx.AsyncBaseTransport, generator: Generator, prompt: str, agent: str) -> Got:
-    url = checked_base(generator).join("images/generations")
+async def _request_image(transport: httpx.AsyncBaseTransport, generator: Generator, prompt: str, agent: str) -> ImageResponse:
+    url = validate_base_url(generator).join("images/generations")
     body = {"model": generator.model, "prompt": prompt, "size": generator.size, "n": 1}
     headers = {
         "user-agent": agent,
@@ -98,14 +98,14 @@ async def _request_image(transport: httpx.AsyncBaseTransport, generator: Generat
     request = httpx.Request("POST", url, headers=headers, content=msgspec.json.encode(body))
     # Raise outside of the handlers: an error must not keep the request, and the key in its headers, as its context.
     try:
-        async with asyncio.timeout(generator.seconds):
-            return await exchange(transport, request, most=MOST_ANSWER)
-    except FAILURES as error:
-        image_error = PictureError(failure(error, place(url)).message, hint="Try again later.", later=True)
+        async with asyncio.timeout(generator.timeout):
+            return await send(transport, request, max_bytes=MAX_RESPONSE_BYTES)
+    except TRANSPORT_ERRORS as error:
+        image_error = ImageError(to_fetch_error(error, host_of(url)).message, hint="Try again later.", is_temporary=True)
     except FetchError as error:
         # Keep the message; the hint must be about the generator's settings.
-        converted = in_our_words(error)
-        image_error = PictureError(converted.message, hint=_base_url_hint(generator), later=converted.later)
+        converted = to_image_error(error)
+        image_error = ImageError(converted.message, hint=_base_url_hint(generator), is_temporary=converted.is_temporary)
     raise image_error
 
 
@@ -115,15 +115,15 @@ def _base_url_hint(generator: Generator) -> str:
     )
 
 
-def checked_base(generator: Generator) -> httpx.URL:
+def validate_base_url(generator: Generator) -> httpx.URL:
     """Return the base URL with a trailing slash. Raise ImageError if the settings are incomplete or invalid."""
     for name in ("base_url", "model"):
         if not getattr(generator, name):
-            raise PictureError(
+            raise ImageError(
                 f"{generator.section}.{name} is not set, so no picture can be made.",
                 hint=f"Set it in [{generator.section}] of the settings, and the key in {_key_variable(generator)}.",
             )
-    error = PictureError(
+    error = ImageError(
         f"{generator.section}.base_url is not an address that can be used.",
         hint="It takes one like https://api.example.com/v1; http for this machine and its network only.",
     )
@@ -149,14 +149,14 @@ def _is_local(host: str) -> bool:
     return not is_public(host)
 
 
-def _parse_response(response: Got, generator: Generator) -> _GeneratedImage:
+def _parse_response(response: ImageResponse, generator: Generator) -> _GeneratedImage:
     """Return the first image of the response."""
     try:
         images = msgspec.json.decode(response.body, type=_ImagesResponse).data
     except (msgspec.MsgspecError, UnicodeDecodeError):
         images = []
     if not images or not (images[0].b64_json or images[0].url):
-        raise PictureError(
+        raise ImageError(
             f"{_host(generator)} answered without a picture.", hint=f"Check {generator.section}.base_url and model."
         )
     return images[0]
@@ -166,35 +166,35 @@ def _decode_base64(encoded: str, generator: Generator) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        raise PictureError(f"{_host(generator)} answered with a picture that is damaged.", later=True) from None
+        raise ImageError(f"{_host(generator)} answered with a picture that is damaged.", is_temporary=True) from None
 
 
-def _error_for_status(response: Got, generator: Generator, now: datetime) -> PictureError:
+def _error_for_status(response: ImageResponse, generator: Generator, now: datetime) -> ImageError:
     """Return the error for a status other than 200.
 
     On 401 and 403 the server's own message is left out, because it may quote the API key.
     """
     host, section = _host(generator), generator.section
     if response.status in (401, 403):
-        return PictureError(
-            f"{host} does not take the key ({named(response.status)}).",
+        return ImageError(
+            f"{host} does not take the key ({status_phrase(response.status)}).",
             hint=f"Set {_key_variable(generator)} to one that it does.",
         )
     later = response.status in (408, 409, 425, 429) or response.status >= 500
     server_message = _server_message(response, generator)
-    message = f"{host} says: {server_message}" if server_message else f"{host} answered with {named(response.status)}."
+    message = f"{host} says: {server_message}" if server_message else f"{host} answered with {status_phrase(response.status)}."
     if later:
-        return PictureError(
-            message, hint="Try again later.", later=True, retry_after=retry_after(response.headers, now)
+        return ImageError(
+            message, hint="Try again later.", is_temporary=True, retry_after=retry_after(response.headers, now)
         )
     if response.status == 404:
-        return PictureError(
+        return ImageError(
             message, hint=f"The model {generator.model} may be gone: check {section}.model and {section}.base_url."
         )
-    return PictureError(message, hint=f"Ask for something else, or check {section}.model and {section}.size.")
+    return ImageError(message, hint=f"Ask for something else, or check {section}.model and {section}.size.")
 
 
-def _server_message(response: Got, generator: Generator) -> str:
+def _server_message(response: ImageResponse, generator: Generator) -> str:
     """Return the generator's error message as one line without the API key; empty if there is none."""
     try:
         error = msgspec.json.decode(response.body, type=_ErrorResponse).error
@@ -202,11 +202,11 @@ def _server_message(response: Got, generator: Generator) -> str:
         return ""
     text = clean(error if isinstance(error, str) else error.message).strip()
     text = text.replace(generator.key, "•••") if generator.key else text
-    return text if len(text) <= LONGEST_SAYING else text[: LONGEST_SAYING - 1] + "…"
+    return text if len(text) <= MAX_SERVER_MESSAGE else text[: MAX_SERVER_MESSAGE - 1] + "…"
 
 
 def _host(generator: Generator) -> str:
-    return place(checked_base(generator))
+    return host_of(validate_base_url(generator))
 
 
 def _key_variable(generator: Generator) -> str:

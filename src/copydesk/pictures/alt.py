@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from copydesk.text import clean
 
-LONGEST = 1_000
+MAX_LENGTH = 1_000
 """Characters of a suggestion, the limit of X and others."""
 _SPACE = re.compile(r"\s+")
 _MARKUP = re.compile(r"<[^<>]{0,500}>")
@@ -37,10 +37,10 @@ def suggest_alt(url: str, page_alt: str | None, *, title: str = "") -> str | Non
 def _normalize(text: str) -> str:
     """Return `text` on one line, without markup and control characters, truncated at a word."""
     # Cut before normalizing: pages may contain megabytes of text here.
-    line = _SPACE.sub(" ", clean(_MARKUP.sub(" ", text[: 8 * LONGEST]))).strip()
+    line = _SPACE.sub(" ", clean(_MARKUP.sub(" ", text[: 8 * MAX_LENGTH]))).strip()
     if opener := _REDUNDANT_PREFIX.match(line):
         line = line[opener.end() :][:1].upper() + line[opener.end() + 1 :]
-    return line if len(line) <= LONGEST else line[:LONGEST].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    return line if len(line) <= MAX_LENGTH else line[:MAX_LENGTH].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
 def _is_useless(line: str, url: str, title: str) -> bool:

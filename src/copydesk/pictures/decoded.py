@@ -9,68 +9,68 @@ import warnings
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from copydesk.pictures.errors import PictureError
-from copydesk.pictures.kind import Kind, checked_kind
+from copydesk.pictures.errors import ImageError
+from copydesk.pictures.kind import ImageFormat, validate_format
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MOST_PIXELS = {Kind.JPEG: 2**26, Kind.PNG: 2**25, Kind.GIF: 2**25, Kind.WEBP: 2**25}
+MAX_PIXELS = {ImageFormat.JPEG: 2**26, ImageFormat.PNG: 2**25, ImageFormat.GIF: 2**25, ImageFormat.WEBP: 2**25}
 """67 megapixels for photos, and 34 for other formats (larger than an 8K screen). They take up to 500 MB."""
-MOST_SCANS = 100
+MAX_SCANS = 100
 """Scans of a progressive JPEG. Each one processes all pixels; ten are usual."""
-MOST_PROFILE = 2**20
+MAX_PROFILE_BYTES = 2**20
 """Bytes of a color profile."""
 _SCAN_MARKER = b"\xff\xda"
 _ORIENTATION = 0x0112
 
 
-def decoded(content: bytes, longest_side: int, *, first_frame: bool) -> "Image":
+def decode(content: bytes, max_side: int, *, first_frame: bool) -> "Image":
     """Return the decoded image, at most `max_side` pixels wide and high, as RGB, or RGBA if it is transparent.
 
     Of an animation the first frame is returned if `first_frame`, else it is refused. Raise ImageError if the image is
     damaged or too large.
     """
-    kind = checked_kind(content)
-    pillow()
+    kind = validate_format(content)
+    require_pillow()
     # Only the decoder of the detected format runs. Pillow raises exceptions of any class on damaged files.
     try:
         image = _open(content, kind, first_frame=first_frame)
-        return _strip_metadata(_load_scaled(image, longest_side), image)
-    except PictureError:
+        return _strip_metadata(_load_scaled(image, max_side), image)
+    except ImageError:
         raise
     except MemoryError:
-        raise PictureError("There is not enough memory to read it.", hint="Save it smaller.", later=True) from None
+        raise ImageError("There is not enough memory to read it.", hint="Save it smaller.", is_temporary=True) from None
     except Exception:
-        raise PictureError(
+        raise ImageError(
             "It is damaged or cut off: it cannot be read to its end.", hint="Save it anew, or take another one."
         ) from None
 
 
-def size_of(content: bytes) -> tuple[int, int]:
+def image_size(content: bytes) -> tuple[int, int]:
     """Return width and height in pixels, as stored in the file, of an image that has been decoded before."""
-    return _open(content, checked_kind(content), first_frame=True).size
+    return _open(content, validate_format(content), first_frame=True).size
 
 
-def pillow() -> None:
+def require_pillow() -> None:
     """Raise ImageError if Pillow is not installed; suppress its warnings if it is."""
     try:
         import PIL.Image  # noqa: F401, PLC0415 - an optional dependency that takes 20 ms to import
     except ImportError:
-        raise PictureError(
+        raise ImageError(
             "Pictures need Pillow, which is not installed.", hint="Install it: pip install pillow"
         ) from None
     # Problems are detected below; Pillow's warnings would be printed over the console's screen.
     warnings.filterwarnings("ignore", module=r"PIL\b")
 
 
-def _open(content: bytes, kind: Kind, *, first_frame: bool) -> "Image":
+def _open(content: bytes, kind: ImageFormat, *, first_frame: bool) -> "Image":
     """Return the image with its header read and its size validated; pixels are not decoded yet."""
     from PIL import Image  # noqa: PLC0415
 
-    if kind is Kind.WEBP:
+    if kind is ImageFormat.WEBP:
         _check_size(kind, *_webp_size(content))  # the WebP decoder allocates its memory on open
-    if kind is Kind.JPEG and content.count(_SCAN_MARKER) > MOST_SCANS:
+    if kind is ImageFormat.JPEG and content.count(_SCAN_MARKER) > MAX_SCANS:
         raise _too_large_error(kind)
     try:
         image = Image.open(BytesIO(content), formats=(kind.name,))
@@ -78,19 +78,19 @@ def _open(content: bytes, kind: Kind, *, first_frame: bool) -> "Image":
         raise _too_large_error(kind) from None
     _check_size(kind, *image.size)
     # A JPEG may contain further images, for example one per eye (MPO). They are not frames of an animation.
-    if kind is not Kind.JPEG and getattr(image, "is_animated", False) and not first_frame:
-        raise PictureError("It moves, and only still pictures are posted.", hint="Save the frame that you want.")
+    if kind is not ImageFormat.JPEG and getattr(image, "is_animated", False) and not first_frame:
+        raise ImageError("It moves, and only still pictures are posted.", hint="Save the frame that you want.")
     return image
 
 
-def _check_size(kind: Kind, width: int, height: int) -> None:
-    if width * height > MOST_PIXELS[kind]:
+def _check_size(kind: ImageFormat, width: int, height: int) -> None:
+    if width * height > MAX_PIXELS[kind]:
         raise _too_large_error(kind)
 
 
-def _too_large_error(kind: Kind) -> PictureError:
-    return PictureError(
-        f"It has more than {MOST_PIXELS[kind] // 10**6} million pixels, or takes as long to unpack.",
+def _too_large_error(kind: ImageFormat) -> ImageError:
+    return ImageError(
+        f"It has more than {MAX_PIXELS[kind] // 10**6} million pixels, or takes as long to unpack.",
         hint="Save it smaller.",
     )
 
@@ -108,7 +108,7 @@ def _webp_size(content: bytes) -> tuple[int, int]:
 
 def _load_scaled(image: "Image", max_side: int) -> "Image":
     """Return the decoded image, scaled down to `max_side`, in a color or gray mode."""
-    size = scaled(image.size, min(1.0, max_side / max(image.size)))
+    size = scale_size(image.size, min(1.0, max_side / max(image.size)))
     image.draft(None, size)  # JPEG decodes at 1/2, 1/4 or 1/8 of its size at a fraction of the cost
     image.load()
     converted = _to_supported_mode(image)
@@ -119,9 +119,9 @@ def _load_scaled(image: "Image", max_side: int) -> "Image":
     return converted.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
 
 
-def scaled(size: tuple[int, int], by: float) -> tuple[int, int]:
+def scale_size(size: tuple[int, int], factor: float) -> tuple[int, int]:
     """Return width and height multiplied by `factor`, each at least 1."""
-    return max(1, math.floor(size[0] * by + 0.5)), max(1, math.floor(size[1] * by + 0.5))
+    return max(1, math.floor(size[0] * factor + 0.5)), max(1, math.floor(size[1] * factor + 0.5))
 
 
 def _to_supported_mode(image: "Image") -> "Image":
@@ -159,7 +159,7 @@ def _apply_alpha(image: "Image", alpha: "Image") -> "Image":
 
 def _to_srgb(image: "Image", profile: object) -> "Image":
     """Return the image converted to sRGB. An unusable color profile is ignored."""
-    if isinstance(profile, bytes) and 0 < len(profile) <= MOST_PROFILE:
+    if isinstance(profile, bytes) and 0 < len(profile) <= MAX_PROFILE_BYTES:
         from PIL import ImageCms  # noqa: PLC0415
 
         try:

@@ -13,21 +13,21 @@ import httpx
 from copydesk import __version__
 from copydesk.errors import (
     FetchError,
-    RefusedAddressError,
-    TooLargeError,
+    PrivateAddressError,
+    ResponseTooLargeError,
 )
 from copydesk.model.wire import Struct
 from copydesk.network.body import read_body
-from copydesk.network.headers import header_map, named, retry_after
-from copydesk.network.transport import FAILURES, failure
-from copydesk.pictures.errors import PictureError
-from copydesk.pictures.kind import MOST_BYTES, checked_kind, too_large
+from copydesk.network.headers import header_map, status_phrase, retry_after
+from copydesk.network.transport import TRANSPORT_ERRORS, to_fetch_error
+from copydesk.pictures.errors import ImageError
+from copydesk.pictures.kind import MAX_BYTES, validate_format, too_large_error
 
-SECONDS = 30.0
+TIMEOUT = 30.0
 """Timeout for the whole download, including redirects."""
-REDIRECTS = 3
-MAX_ADDRESS = 4096
-AGENT = f"Copydesk/{__version__}"
+MAX_REDIRECTS = 3
+MAX_URL_PATH = 4096
+USER_AGENT = f"Copydesk/{__version__}"
 _REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 _TEMPORARY_STATUSES = frozenset({408, 425, 429})
 _HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
@@ -36,7 +36,7 @@ _ANOTHER_URL = "Give another address, or the picture as a file."
 
 
 async def fetch(
-    transport: httpx.AsyncBaseTransport, url: str, *, now: datetime, agent: str = AGENT, seconds: float = SECONDS
+    transport: httpx.AsyncBaseTransport, url: str, *, now: datetime, user_agent: str = USER_AGENT, timeout_seconds: float = TIMEOUT
 ) -> bytes:
     """Return the image at `url`, at most `MAX_BYTES`. `transport` must be the guarded one outside of tests.
 
@@ -45,14 +45,14 @@ async def fetch(
     address = _parse_url(url)
     # Raise outside of the handlers: an error must not keep the request as its context.
     try:
-        async with asyncio.timeout(seconds):
-            content = await _follow_redirects(transport, address, agent, now)
-    except FAILURES as error:
-        image_error = PictureError(failure(error, place(address)).message, hint=TRY_LATER, later=True)
+        async with asyncio.timeout(timeout_seconds):
+            content = await _follow_redirects(transport, address, user_agent, now)
+    except TRANSPORT_ERRORS as error:
+        image_error = ImageError(to_fetch_error(error, host_of(address)).message, hint=TRY_LATER, is_temporary=True)
     except FetchError as error:
-        image_error = in_our_words(error)
+        image_error = to_image_error(error)
     else:
-        checked_kind(content)
+        validate_format(content)
         return content
     raise image_error
 
@@ -61,18 +61,18 @@ async def _follow_redirects(transport: httpx.AsyncBaseTransport, url: httpx.URL,
     """Return the response body at `url`, following redirects."""
     # Only encodings that `read_body` decompresses under a size limit.
     headers = {"user-agent": agent, "accept": "image/*", "accept-encoding": "gzip, deflate"}
-    for _ in range(REDIRECTS + 1):
-        response = await exchange(transport, httpx.Request("GET", url, headers=headers), most=MOST_BYTES)
+    for _ in range(MAX_REDIRECTS + 1):
+        response = await send(transport, httpx.Request("GET", url, headers=headers), max_bytes=MAX_BYTES)
         if response.status in _REDIRECT_STATUSES and "location" in response.headers:
             url = _redirect_target(url, response.headers["location"])
             continue
         if response.status != 200:
-            raise _error_for_status(response, place(url), now)
+            raise _error_for_status(response, host_of(url), now)
         return response.body
-    raise PictureError(f"{place(url)} redirects more than {REDIRECTS} times.", hint=_ANOTHER_URL)
+    raise ImageError(f"{host_of(url)} redirects more than {MAX_REDIRECTS} times.", hint=_ANOTHER_URL)
 
 
-class Got(Struct, frozen=True):
+class ImageResponse(Struct, frozen=True):
     """A response with a body of limited size."""
 
     status: int
@@ -81,7 +81,7 @@ class Got(Struct, frozen=True):
     body: bytes
 
 
-async def exchange(transport: httpx.AsyncBaseTransport, request: httpx.Request, *, most: int) -> Got:
+async def send(transport: httpx.AsyncBaseTransport, request: httpx.Request, *, max_bytes: int) -> ImageResponse:
     """Send one request; return the response with a body of at most `max_bytes` bytes.
 
     The body of a redirect is not read. Raise FetchError, or one of `TRANSPORT_ERRORS`.
@@ -90,10 +90,10 @@ async def exchange(transport: httpx.AsyncBaseTransport, request: httpx.Request, 
     try:
         headers = header_map(response.headers.raw)
         redirected = response.status_code in _REDIRECT_STATUSES
-        body = b"" if redirected else await _read_body(response, headers, place(request.url), most)
+        body = b"" if redirected else await _read_body(response, headers, host_of(request.url), max_bytes)
     finally:
         await response.aclose()
-    return Got(status=response.status_code, headers=headers, body=body)
+    return ImageResponse(status=response.status_code, headers=headers, body=body)
 
 
 async def _read_body(response: httpx.Response, headers: Mapping[str, str], host: str, max_bytes: int) -> bytes:
@@ -124,40 +124,40 @@ def _validate_url(url: httpx.URL) -> httpx.URL:
     """Return `url` without its fragment. Raise ImageError if it must not be fetched."""
     port = 80 if url.port is None else url.port
     is_supported = url.scheme in ("http", "https") and _HOST.fullmatch(url.raw_host)
-    if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_ADDRESS:
+    if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_URL_PATH:
         raise _invalid_url_error()
     if url.userinfo:
-        raise PictureError("Its address holds a user name or a password.", hint="Leave out what stands before the @.")
+        raise ImageError("Its address holds a user name or a password.", hint="Leave out what stands before the @.")
     return url.copy_with(fragment=None)
 
 
-def _invalid_url_error() -> PictureError:
-    return PictureError("Its address cannot be read.", hint="It must begin with https:// or http://.")
+def _invalid_url_error() -> ImageError:
+    return ImageError("Its address cannot be read.", hint="It must begin with https:// or http://.")
 
 
-def place(url: httpx.URL) -> str:
+def host_of(url: httpx.URL) -> str:
     """Return the host for messages. The rest of the URL may contain a secret token."""
     return url.netloc.decode("ascii")
 
 
-def _error_for_status(response: Got, host: str, now: datetime) -> PictureError:
+def _error_for_status(response: ImageResponse, host: str, now: datetime) -> ImageError:
     """Return the error for a status other than 200."""
     is_temporary = response.status in _TEMPORARY_STATUSES or response.status >= 500
     retry_after_seconds = retry_after(response.headers, now) if is_temporary else None
     phrases = {401: "wants a login for it", 403: "does not hand it out", 404: "does not have it", 410: "removed it"}
-    message = f"{host} {phrases.get(response.status, f'answered with {named(response.status)}')}."
-    return PictureError(
-        message, hint=TRY_LATER if is_temporary else _ANOTHER_URL, later=is_temporary, retry_after=retry_after_seconds
+    message = f"{host} {phrases.get(response.status, f'answered with {status_phrase(response.status)}')}."
+    return ImageError(
+        message, hint=TRY_LATER if is_temporary else _ANOTHER_URL, is_temporary=is_temporary, retry_after=retry_after_seconds
     )
 
 
-def in_our_words(error: FetchError) -> PictureError:
+def to_image_error(error: FetchError) -> ImageError:
     """Convert an error of the guarded transport, whose hints are about sources."""
-    if isinstance(error, TooLargeError):
-        return too_large()
-    if isinstance(error, RefusedAddressError):
+    if isinstance(error, ResponseTooLargeError):
+        return too_large_error()
+    if isinstance(error, PrivateAddressError):
         hint = (
             "Give the picture as a file. network.allow_private lets addresses of this machine and its network be read."
         )
-        return PictureError(error.message, hint=hint)
-    return PictureError(error.message, hint=TRY_LATER, later=True)
+        return ImageError(error.message, hint=hint)
+    return ImageError(error.message, hint=TRY_LATER, is_temporary=True)

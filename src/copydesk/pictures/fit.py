@@ -10,32 +10,32 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from copydesk.model.wire import Struct
-from copydesk.pictures.decoded import decoded, scaled
-from copydesk.pictures.errors import PictureError
-from copydesk.pictures.kind import MOST_BYTES, Kind
+from copydesk.pictures.decoded import decode, scale_size
+from copydesk.pictures.errors import ImageError
+from copydesk.pictures.kind import MAX_BYTES, ImageFormat
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 QUALITIES = (90, 82, 74)
 """JPEG qualities, best first. A smaller image looks better than one with strong compression."""
-MOST_STEPS = 12
+MAX_ATTEMPTS = 12
 """Attempts to make an image smaller; after these it would be a dot."""
 _MIN_SCALE, _MAX_SCALE = 0.4, 0.9
 _memory_lock = Lock()
 """A large image takes 300 MB while it is processed."""
 
 
-class Bounds(Struct, frozen=True):
+class ImageBounds(Struct, frozen=True):
     """Limits of a platform."""
 
-    bytes: int = MOST_BYTES
+    bytes: int = MAX_BYTES
     types: tuple[str, ...] = ("image/jpeg", "image/png")
-    longest_side: int = 4096
+    max_side: int = 4096
     """Pixels. 4096 x 4096 is the limit of the oldest Mastodon servers, and the most that screens show."""
 
 
-class Fitted(Struct, frozen=True):
+class ResizedImage(Struct, frozen=True):
     """An image within bounds."""
 
     content: bytes
@@ -44,52 +44,52 @@ class Fitted(Struct, frozen=True):
     height: int
 
 
-def fit(content: bytes, bounds: Bounds = Bounds(), *, first_frame: bool = False) -> Fitted:  # noqa: B008 - immutable
+def fit_to_bounds(content: bytes, bounds: ImageBounds = ImageBounds(), *, first_frame: bool = False) -> ResizedImage:  # noqa: B008 - immutable
     """Return `content` as a JPEG or PNG within `bounds`: upright, in sRGB, without metadata.
 
     Drawings and transparent images stay PNG if that fits, else they become a JPEG on white. Of an animation the first
     frame is used if `first_frame`, else it is refused. Large images take seconds, so call it in a thread. Raise
     ImageError.
     """
-    if not {Kind.JPEG, Kind.PNG} & set(bounds.types):
-        raise PictureError("Neither JPEG nor PNG is taken there.", hint="Leave the pictures out.")
+    if not {ImageFormat.JPEG, ImageFormat.PNG} & set(bounds.types):
+        raise ImageError("Neither JPEG nor PNG is taken there.", hint="Leave the pictures out.")
     with _memory_lock:
-        image = decoded(content, bounds.longest_side, first_frame=first_frame)
+        image = decode(content, bounds.max_side, first_frame=first_frame)
         # Photos are JPEGs already; as PNG they would be several times larger.
-        is_photo = content.startswith(b"\xff\xd8") and Kind.JPEG in bounds.types
+        is_photo = content.startswith(b"\xff\xd8") and ImageFormat.JPEG in bounds.types
         result = None if is_photo else _as_png(image, bounds)
-        if result is None and Kind.JPEG in bounds.types:
+        if result is None and ImageFormat.JPEG in bounds.types:
             result = _as_jpeg(image, bounds)
         if result is None:
-            raise PictureError(f"It does not fit into {bounds.bytes:,} bytes.", hint="Take a simpler picture.")
+            raise ImageError(f"It does not fit into {bounds.bytes:,} bytes.", hint="Take a simpler picture.")
         return result
 
 
-def _as_png(image: "Image", bounds: Bounds) -> Fitted | None:
+def _as_png(image: "Image", bounds: ImageBounds) -> ResizedImage | None:
     """Return the image as PNG, or None if it does not fit. It is scaled down only if JPEG is not accepted."""
-    if Kind.PNG not in bounds.types:
+    if ImageFormat.PNG not in bounds.types:
         return None
     scale = 1.0
-    for _ in range(1 if Kind.JPEG in bounds.types else MOST_STEPS):
+    for _ in range(1 if ImageFormat.JPEG in bounds.types else MAX_ATTEMPTS):
         small = _resize(image, scale)
         encoded = _encode(small, "PNG")
         if len(encoded) <= bounds.bytes:
-            return _to_result(small, encoded, Kind.PNG)
+            return _to_result(small, encoded, ImageFormat.PNG)
         scale *= _next_scale(bounds.bytes, len(encoded))
     return None
 
 
-def _as_jpeg(image: "Image", bounds: Bounds) -> Fitted | None:
+def _as_jpeg(image: "Image", bounds: ImageBounds) -> ResizedImage | None:
     """Return the image as JPEG in the largest size and best quality that fit, or None."""
     flat = _on_white(image)
     scale = 1.0
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_ATTEMPTS):
         small, size = _resize(flat, scale), 0
         for quality in QUALITIES:
             encoded = _encode(small, "JPEG", quality=quality)
             size = len(encoded)
             if size <= bounds.bytes:
-                return _to_result(small, encoded, Kind.JPEG)
+                return _to_result(small, encoded, ImageFormat.JPEG)
         scale *= _next_scale(bounds.bytes, size)
     return None
 
@@ -102,7 +102,7 @@ def _next_scale(allowed: int, size: int) -> float:
 def _resize(image: "Image", scale: float) -> "Image":
     from PIL import Image  # noqa: PLC0415 - optional dependency
 
-    return image if scale == 1.0 else image.resize(scaled(image.size, scale), Image.Resampling.LANCZOS)
+    return image if scale == 1.0 else image.resize(scale_size(image.size, scale), Image.Resampling.LANCZOS)
 
 
 def _on_white(image: "Image") -> "Image":
@@ -120,5 +120,5 @@ def _encode(image: "Image", format: str, **options: int) -> bytes:
     return buffer.getvalue()
 
 
-def _to_result(image: "Image", content: bytes, kind: Kind) -> Fitted:
-    return Fitted(content=content, media_type=kind.value, width=image.width, height=image.height)
+def _to_result(image: "Image", content: bytes, kind: ImageFormat) -> ResizedImage:
+    return ResizedImage(content=content, media_type=kind.value, width=image.width, height=image.height)

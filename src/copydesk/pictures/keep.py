@@ -11,56 +11,56 @@ from hashlib import sha256
 from pathlib import Path
 from stat import S_ISREG
 
-from copydesk.model.picture import kept_digest, kept_url
-from copydesk.pictures.errors import PictureError
-from copydesk.pictures.kind import MOST_BYTES, checked_kind, too_large
+from copydesk.model.picture import stored_image_digest, stored_image_url
+from copydesk.pictures.errors import ImageError
+from copydesk.pictures.kind import MAX_BYTES, validate_format, too_large_error
 
 _SAFE_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-def keep(folder: Path, content: bytes) -> str:
+def save(folder: Path, content: bytes) -> str:
     """Store an image in `folder`, creating it if needed; return its URL, `copydesk:picture/<sha256>`.
 
     The file is fsynced and readable by its owner only. Raise ImageError, also if `content` is not an image.
     """
-    checked_kind(content)
+    validate_format(content)
     digest = sha256(content).hexdigest()
     with _convert_os_errors("It cannot be kept"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Compare contents: a file damaged since it was stored is replaced.
         if _read(folder / digest) != content:
             _write_atomic(folder, digest, content)
-    return kept_url(digest)
+    return stored_image_url(digest)
 
 
-def stored(folder: Path, url: str) -> bytes:
+def load(folder: Path, url: str) -> bytes:
     """Return the bytes of the stored image at `url`. Raise ImageError if they are missing or do not
     match the digest.
     """
-    digest = kept_digest(url)
+    digest = stored_image_digest(url)
     if digest is None:
-        raise PictureError("It is no picture that Copydesk keeps.", hint="Give its file or its address again.")
+        raise ImageError("It is no picture that Copydesk keeps.", hint="Give its file or its address again.")
     with _convert_os_errors("It cannot be read"):
         content = _read(folder / digest)
     if content is None:
-        raise PictureError("It is not kept any more.", hint=f"It belongs into {folder}; bring it back from a copy.")
+        raise ImageError("It is not kept any more.", hint=f"It belongs into {folder}; bring it back from a copy.")
     if sha256(content).hexdigest() != digest:
-        raise PictureError("What was kept of it is damaged.", hint=f"Bring {folder / digest} back from a copy.")
+        raise ImageError("What was kept of it is damaged.", hint=f"Bring {folder / digest} back from a copy.")
     return content
 
 
 def is_stored(folder: Path, url: str) -> bool:
     """Return True if the file of `url` exists. Its content is not verified."""
-    digest = kept_digest(url)
+    digest = stored_image_digest(url)
     return digest is not None and (folder / digest).is_file()
 
 
-def kept_in(folder: Path) -> dict[str, int]:
+def list_stored(folder: Path) -> dict[str, int]:
     """Return the size in bytes of every image stored in `folder`, by SHA-256. Empty if the folder does not exist."""
     try:
         with os.scandir(folder) as entries:
             candidates = [
-                (entry, kept_digest(kept_url(entry.name))) for entry in entries if entry.is_file(follow_symlinks=False)
+                (entry, stored_image_digest(stored_image_url(entry.name))) for entry in entries if entry.is_file(follow_symlinks=False)
             ]
             return {digest: entry.stat(follow_symlinks=False).st_size for entry, digest in candidates if digest}
     except OSError:
@@ -73,11 +73,11 @@ def read_file(path: Path) -> bytes:
         # O_NONBLOCK: opening a FIFO without a writer would block.
         content = _read_descriptor(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
     if content is None:
-        raise PictureError(f"{path} is no file.", hint="Give a JPEG, PNG, GIF or WebP.")
+        raise ImageError(f"{path} is no file.", hint="Give a JPEG, PNG, GIF or WebP.")
     try:
-        checked_kind(content)
-    except PictureError as error:
-        raise PictureError(f"{path}: {error.message}", hint=error.hint) from None
+        validate_format(content)
+    except ImageError as error:
+        raise ImageError(f"{path}: {error.message}", hint=error.hint) from None
     return content
 
 
@@ -98,11 +98,11 @@ def _read_descriptor(descriptor: int) -> bytes | None:
         if not S_ISREG(os.fstat(descriptor).st_mode):
             return None
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     finally:
         os.close(descriptor)
-    if len(content) > MOST_BYTES:
-        raise too_large()
+    if len(content) > MAX_BYTES:
+        raise too_large_error()
     return content
 
 
@@ -140,4 +140,4 @@ def _convert_os_errors(prefix: str) -> Iterator[None]:
     except (OSError, ValueError) as error:  # a path that contains NUL raises ValueError
         reason = (error.strerror or "") if isinstance(error, OSError) else "no path has such a character"
         message = f"{prefix}: {reason[:1].lower()}{reason[1:]}." if reason else f"{prefix}."
-        raise PictureError(message, hint="Check the path and the disk.", later=isinstance(error, OSError)) from None
+        raise ImageError(message, hint="Check the path and the disk.", is_temporary=isinstance(error, OSError)) from None

@@ -2,10 +2,10 @@
 
 from enum import StrEnum
 
-from copydesk.pictures.errors import PictureError
+from copydesk.pictures.errors import ImageError
 
 MiB = 2**20
-MOST_BYTES = 20 * MiB
+MAX_BYTES = 20 * MiB
 """Maximum size of an input image; no camera's JPEG is larger."""
 
 _CONVERT_HINT = "Save it as a JPEG or PNG."
@@ -14,7 +14,7 @@ _SNIFF_BYTES = 1024
 """Bytes in which a text format identifies itself."""
 
 
-class Kind(StrEnum):
+class ImageFormat(StrEnum):
     """Accepted input formats, by media type."""
 
     JPEG = "image/jpeg"
@@ -30,31 +30,31 @@ _UNSUPPORTED_BRANDS = {
 """Brands of ISO media files (ISO/IEC 23008-12; AV1 Image File Format), for a better error message."""
 
 
-def kind_of(content: bytes) -> Kind | None:
+def sniff(content: bytes) -> ImageFormat | None:
     """Return the format that `content` begins with, or None."""
     if content.startswith(b"\xff\xd8\xff"):
-        return Kind.JPEG
+        return ImageFormat.JPEG
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
-        return Kind.PNG
+        return ImageFormat.PNG
     if content.startswith((b"GIF87a", b"GIF89a")):
-        return Kind.GIF
-    return Kind.WEBP if content.startswith(b"RIFF") and content[8:12] == b"WEBP" else None
+        return ImageFormat.GIF
+    return ImageFormat.WEBP if content.startswith(b"RIFF") and content[8:12] == b"WEBP" else None
 
 
-def checked_kind(content: bytes) -> Kind:
+def validate_format(content: bytes) -> ImageFormat:
     """Return the format. Raise ImageError if it is not accepted or the content is too large."""
-    if len(content) > MOST_BYTES:
-        raise too_large()
-    kind = kind_of(content)
+    if len(content) > MAX_BYTES:
+        raise too_large_error()
+    kind = sniff(content)
     if kind is None:
         message, hint = _unsupported_message(content)
-        raise PictureError(message, hint=hint)
+        raise ImageError(message, hint=hint)
     return kind
 
 
-def too_large() -> PictureError:
+def too_large_error() -> ImageError:
     """Return the error for content over `MAX_BYTES`."""
-    return PictureError(f"It is larger than {MOST_BYTES // MiB} MB.", hint="Save it smaller.")
+    return ImageError(f"It is larger than {MAX_BYTES // MiB} MB.", hint="Save it smaller.")
 
 
 def _unsupported_message(content: bytes) -> tuple[str, str]:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-LONGEST_FOUND_TITLE = 60
+MAX_DERIVED_TITLE = 60
 """Characters of a title taken from the first words of the text."""
-LONGEST_SLUG = 60
+MAX_SLUG_LENGTH = 60
 """Characters of the words in a slug, without the key."""
-LONGEST_WORD, MOST_BRACKETS = 2_000, 1_000
+MAX_WORD_LENGTH, MAX_BRACKETS = 2_000, 1_000
 _WORD = re.compile(r"[a-z0-9]+")
 _LETTERS = re.compile(r"\w+")
 
@@ -36,22 +36,22 @@ class Article(Struct, frozen=True):
     """The end of its URL, unique to this delivery."""
 
 
-def article(post: Post, seed: str) -> Article:
+def article_from_post(post: Post, seed: str) -> Article:
     """Return `post` as an article. The title is the draft's title, else its first `# heading`, else its first words."""
     title, text = _split_title(post)
-    return Article(title=title, text=text, slug=slug(title, seed))
+    return Article(title=title, text=text, slug=make_slug(title, seed))
 
 
-def slug(title: str, seed: str) -> str:
+def make_slug(title: str, seed: str) -> str:
     """Return the words of `title` in ASCII followed by a key derived from `seed`, which makes equal titles distinct."""
     ascii_title = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     stem = "-".join(_WORD.findall(ascii_title.replace("'", "")))
-    if len(stem) > LONGEST_SLUG:
-        stem = stem[: LONGEST_SLUG + 1].rpartition("-")[0] or stem[:LONGEST_SLUG]
+    if len(stem) > MAX_SLUG_LENGTH:
+        stem = stem[: MAX_SLUG_LENGTH + 1].rpartition("-")[0] or stem[:MAX_SLUG_LENGTH]
     return f"{stem or 'post'}-{short_key(seed)}"
 
 
-def html(text: str) -> str:
+def render_markdown(text: str) -> str:
     """Render Markdown as HTML.
 
     HTML in `text` is escaped, and links with unsafe schemes (`javascript:`) are not rendered.
@@ -60,12 +60,12 @@ def html(text: str) -> str:
     return rendered.strip()
 
 
-def figure(url: str, alt: str) -> str:
+def figure_html(url: str, alt: str) -> str:
     """Return the HTML of an image below the article's text."""
     return f'<figure><img src="{escape(url)}" alt="{escape(alt)}"></figure>'
 
 
-def problems(post: Post, *, longest_title: int | None = None) -> Sequence[Problem]:
+def validate_article(post: Post, *, max_title_length: int | None = None) -> Sequence[Problem]:
     """Return the reasons why `post` would make no article."""
     if post.format is not Format.BLOG:
         return [Problem(message="A blog takes only drafts of the format BLOG.")]
@@ -74,14 +74,14 @@ def problems(post: Post, *, longest_title: int | None = None) -> Sequence[Proble
     title, text = _split_title(post)
     if not text:
         return [Problem(message="There is no text besides the title.")]
-    if longest_title is not None and len(title) > longest_title:
-        return [Problem(message=f"The title has {len(title)} characters; at most {longest_title} are taken.")]
+    if max_title_length is not None and len(title) > max_title_length:
+        return [Problem(message=f"The title has {len(title)} characters; at most {max_title_length} are taken.")]
     return []
 
 
-def alike(one: str, other: str) -> bool:
+def is_same_title(title: str, other: str) -> bool:
     """Return True if two titles consist of the same words. Platforms drop some special characters from titles."""
-    return _LETTERS.findall(one.casefold()) == _LETTERS.findall(other.casefold())
+    return _LETTERS.findall(title.casefold()) == _LETTERS.findall(other.casefold())
 
 
 def _parsing_problem(post: Post) -> str:
@@ -89,10 +89,10 @@ def _parsing_problem(post: Post) -> str:
 
     The parser backtracks to every unclosed bracket and to every `://` in a word. The limits are far above real texts.
     """
-    if any(len(word) > LONGEST_WORD for part in post.parts for word in part.split()):
-        return f"It has a word of more than {LONGEST_WORD:,} characters."
-    if sum(part.count("[") for part in post.parts) > MOST_BRACKETS:
-        return f"It has more than {MOST_BRACKETS:,} opening brackets."
+    if any(len(word) > MAX_WORD_LENGTH for part in post.parts for word in part.split()):
+        return f"It has a word of more than {MAX_WORD_LENGTH:,} characters."
+    if sum(part.count("[") for part in post.parts) > MAX_BRACKETS:
+        return f"It has more than {MAX_BRACKETS:,} opening brackets."
     return ""
 
 
@@ -106,7 +106,7 @@ def _split_title(post: Post) -> tuple[str, str]:
         return own_title or _first_line(tokens), text
     heading, start, end = heading_lines
     # A different heading is part of the text; only one that repeats the title is removed.
-    if own_title and not alike(own_title, heading):
+    if own_title and not is_same_title(own_title, heading):
         return own_title, text
     lines = text.split("\n")
     return own_title or heading, "\n".join(lines[:start] + lines[end:]).strip()
@@ -125,9 +125,9 @@ def _find_heading(tokens: Sequence["Token"]) -> tuple[str, int, int] | None:
 def _first_line(tokens: Sequence["Token"]) -> str:
     """Return the first non-empty line, cut between words if it is long."""
     line = next((text for token in tokens if token.type == "inline" and (text := _plain_text(token))), "")
-    if len(line) <= LONGEST_FOUND_TITLE:
+    if len(line) <= MAX_DERIVED_TITLE:
         return line
-    cut = line[:LONGEST_FOUND_TITLE].rpartition(" ")[0] or line[: LONGEST_FOUND_TITLE - 1]
+    cut = line[:MAX_DERIVED_TITLE].rpartition(" ")[0] or line[: MAX_DERIVED_TITLE - 1]
     return f"{cut.rstrip(',;:.–— ')}…"
 
 

@@ -15,7 +15,7 @@ class Cost(Struct, frozen=True):
 
 
 @runtime_checkable
-class Priced(Protocol):
+class PaidPlatform(Protocol):
     """A platform that charges per post."""
 
     def cost(self, post: Post, account: Account) -> Cost | None:
@@ -23,6 +23,6 @@ class Priced(Protocol):
         ...
 
 
-def cost(platform: Platform, post: Post, account: Account) -> Cost | None:
+def post_cost(platform: Platform, post: Post, account: Account) -> Cost | None:
     """Return the price of `post` on `platform`; None if it is free or unknown."""
-    return platform.cost(post, account) if isinstance(platform, Priced) else None
+    return platform.cost(post, account) if isinstance(platform, PaidPlatform) else None

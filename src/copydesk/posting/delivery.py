@@ -17,65 +17,65 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from copydesk.model.delivery import ENDED, Delivery, Evidence, Intent, Made, State
-from copydesk.posting.platform import Trust
+from copydesk.model.delivery import FINAL_STATES, Delivery, Evidence, Intent, StepResult, DeliveryState
+from copydesk.posting.platform import DeliveryGuarantees
 
-MOST_ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 """Failed requests for one step before it is abandoned."""
-MOST_RESENDS = 2
+MAX_RESENDS = 2
 """Resends of one step after a lost request, where the platform does not recognize repeated keys."""
-MOST_LOOKS = 12
+MAX_FAILED_LOOKUPS = 12
 """Consecutive failed lookups before the user is asked; with `BACKOFF` that takes about four hours."""
-BETWEEN_LOOKS = timedelta(seconds=30)
+LOOKUP_INTERVAL = timedelta(seconds=30)
 """Minimum interval between the two lookups that must both find the post absent."""
 BACKOFF = tuple(timedelta(seconds=seconds) for seconds in (30, 120, 480, 1800))
 """Delay after each attempt; the last value repeats."""
 
 
-class Move(StrEnum):
+class NextAction(StrEnum):
     """The next action for a delivery."""
 
     SEND = "send"
-    LOOK = "look"
+    FIND = "look"
     WAIT = "wait"
 
 
-def next_move(delivery: Delivery, trust: Trust, now: datetime) -> Move:
+def next_action(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime) -> NextAction:
     """Return the next action for a delivery that no other worker holds."""
-    if delivery.state in ENDED or delivery.state is State.NEEDS_USER:
-        return Move.WAIT
+    if delivery.state in FINAL_STATES or delivery.state is DeliveryState.NEEDS_USER:
+        return NextAction.WAIT
     if delivery.not_before is not None and now < delivery.not_before:
-        return Move.WAIT
-    if delivery.state is State.PLANNED:
-        return Move.SEND
-    return Move.SEND if _can_resend(delivery, trust, now) else Move.LOOK
+        return NextAction.WAIT
+    if delivery.state is DeliveryState.PLANNED:
+        return NextAction.SEND
+    return NextAction.SEND if _can_resend(delivery, guarantees, now) else NextAction.FIND
 
 
-def sent_now(delivery: Delivery, now: datetime, *, steps: int | None = None) -> Delivery:
+def send_started(delivery: Delivery, now: datetime, *, steps: int | None = None) -> Delivery:
     """Return `delivery` in SENDING; the first byte may leave once this state is stored.
 
     `steps` is the number of steps, given when it is first known.
     """
     return replace(
         delivery,
-        state=State.SENDING,
+        state=DeliveryState.SENDING,
         steps=steps or delivery.steps,
         first_sent_at=delivery.first_sent_at or now,
         last_sent_at=now,
         retries=delivery.retries + (1 if delivery.attempts else 0),
-        resends=delivery.resends + (1 if delivery.doubt and delivery.state is State.PLANNED else 0),
+        resends=delivery.resends + (1 if delivery.doubt and delivery.state is DeliveryState.PLANNED else 0),
         absent_at=None,
         not_before=None,
     )
 
 
-def broken_off(delivery: Delivery, now: datetime | None = None) -> Delivery:
+def interrupted(delivery: Delivery, now: datetime | None = None) -> Delivery:
     """Return `delivery` in UNKNOWN: it was found in SENDING at `now` and its sender is gone."""
     message = "Copydesk was ended before an answer came."
     last_sent_at = now or delivery.last_sent_at
     return replace(
         delivery,
-        state=State.UNKNOWN,
+        state=DeliveryState.UNKNOWN,
         doubt=True,
         attempts=delivery.attempts + 1,
         last_sent_at=last_sent_at,
@@ -83,28 +83,28 @@ def broken_off(delivery: Delivery, now: datetime | None = None) -> Delivery:
     )
 
 
-def made_step(delivery: Delivery, made: Made) -> Delivery:
+def step_succeeded(delivery: Delivery, result: StepResult) -> Delivery:
     """Record the result of a step: SENT after the last one, PLANNED before that."""
-    results = (*delivery.made, made)
+    results = (*delivery.made, result)
     complete = len(results) >= delivery.steps
-    state = State.SENT if complete else State.PLANNED
+    state = DeliveryState.SENT if complete else DeliveryState.PLANNED
     # A fresh value: attempts, lookups and doubt all concerned the step that just succeeded.
     return Delivery(state=state, steps=delivery.steps, made=results, retries=delivery.retries)
 
 
-def refused(delivery: Delivery, says: str) -> Delivery:
+def rejected(delivery: Delivery, message: str) -> Delivery:
     """Return `delivery` in FAILED: the platform rejects the post as it is.
 
     If an earlier request is in doubt, the rejection says nothing about that request: the state is UNKNOWN and the
     account is checked first.
     """
     if delivery.doubt:
-        return replace(delivery, state=State.UNKNOWN, refusal=says, error=says)
-    return replace(delivery, state=State.FAILED, error=says)
+        return replace(delivery, state=DeliveryState.UNKNOWN, refusal=message, error=message)
+    return replace(delivery, state=DeliveryState.FAILED, error=message)
 
 
-def not_sent(
-    delivery: Delivery, says: str, now: datetime, *, jitter: float, retry_after: datetime | None = None
+def retry_later(
+    delivery: Delivery, message: str, now: datetime, *, jitter: float, retry_after: datetime | None = None
 ) -> Delivery:
     """Record a request that created nothing and schedule the next attempt.
 
@@ -114,39 +114,39 @@ def not_sent(
         delivery,
         attempts=delivery.attempts + 1,
         not_before=_next_attempt_at(delivery.attempts, now, jitter, retry_after),
-        error=says,
+        error=message,
     )
     if delivery.doubt:
-        return replace(attempted, state=State.UNKNOWN)
-    if attempted.attempts >= MOST_ATTEMPTS:
-        return replace(attempted, state=State.ABANDONED, not_before=None)
-    return replace(attempted, state=State.PLANNED)
+        return replace(attempted, state=DeliveryState.UNKNOWN)
+    if attempted.attempts >= MAX_ATTEMPTS:
+        return replace(attempted, state=DeliveryState.ABANDONED, not_before=None)
+    return replace(attempted, state=DeliveryState.PLANNED)
 
 
-def held(delivery: Delivery, says: str) -> Delivery:
+def login_required(delivery: Delivery, message: str) -> Delivery:
     """Return `delivery` back in PLANNED: nothing was posted, and nothing can be until the user signs in.
 
     Not counted as an attempt. If an earlier request may have succeeded, the state is UNKNOWN instead.
     """
     if delivery.doubt:
-        return replace(delivery, state=State.UNKNOWN, not_before=None, error=says)
+        return replace(delivery, state=DeliveryState.UNKNOWN, not_before=None, error=message)
     first_sent_at = delivery.first_sent_at if delivery.attempts else None
-    return replace(delivery, state=State.PLANNED, first_sent_at=first_sent_at, not_before=None, error=says)
+    return replace(delivery, state=DeliveryState.PLANNED, first_sent_at=first_sent_at, not_before=None, error=message)
 
 
-def lost(delivery: Delivery, says: str, now: datetime | None = None) -> Delivery:
+def outcome_unknown(delivery: Delivery, message: str, now: datetime | None = None) -> Delivery:
     """Return `delivery` in UNKNOWN: the request may have created something.
 
     The response did not arrive, which was noticed at `now`, or it did not tell the outcome.
     """
     # Check or resend at once after the first lost request; back off after each further one.
     delay = BACKOFF[min(delivery.attempts, len(BACKOFF)) - 1] if delivery.attempts else None
-    unknown = broken_off(delivery, now)
+    unknown = interrupted(delivery, now)
     not_before = unknown.last_sent_at + delay if delay and unknown.last_sent_at else None
-    return replace(unknown, not_before=not_before, error=says)
+    return replace(unknown, not_before=not_before, error=message)
 
 
-def absent(delivery: Delivery, trust: Trust, now: datetime, *, jitter: float) -> Delivery:
+def not_found(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime, *, jitter: float) -> Delivery:
     """Record that a lookup did not find the post.
 
     `DeliveryGuarantees` says when that proves that nothing was created; until then another lookup is scheduled.
@@ -154,49 +154,49 @@ def absent(delivery: Delivery, trust: Trust, now: datetime, *, jitter: float) ->
     checked = replace(delivery, looks=0)
     # Without idempotent keys, resending is only safe after two separate lookups, both later than any request in
     # transit.
-    if not trust.keyed:
-        settled_at = (delivery.last_sent_at or now) + trust.quiet
+    if not guarantees.idempotent:
+        settled_at = (delivery.last_sent_at or now) + guarantees.settle_time
         if now < settled_at:
             return replace(checked, not_before=settled_at)
-        if delivery.absent_at is None or now < delivery.absent_at + BETWEEN_LOOKS:
+        if delivery.absent_at is None or now < delivery.absent_at + LOOKUP_INTERVAL:
             first_absent_at = delivery.absent_at or now
-            return replace(checked, absent_at=first_absent_at, not_before=first_absent_at + BETWEEN_LOOKS)
-    return _certainly_not_created(checked, trust, now, jitter)
+            return replace(checked, absent_at=first_absent_at, not_before=first_absent_at + LOOKUP_INTERVAL)
+    return _certainly_not_created(checked, guarantees, now, jitter)
 
 
-def _certainly_not_created(delivery: Delivery, trust: Trust, now: datetime, jitter: float) -> Delivery:
+def _certainly_not_created(delivery: Delivery, trust: DeliveryGuarantees, now: datetime, jitter: float) -> Delivery:
     """Return the next state after a lost request that, as far as can be told, created nothing."""
     # With idempotent keys absence is trusted at once, so the last request may still be in transit.
-    doubt = still_coming(delivery, trust, now)
+    doubt = may_still_arrive(delivery, trust, now)
     if delivery.refusal:
-        return replace(delivery, state=State.FAILED, error=delivery.refusal, doubt=doubt, not_before=None)
-    if delivery.attempts >= MOST_ATTEMPTS:
-        return replace(delivery, state=State.ABANDONED, doubt=doubt, not_before=None)
-    if not trust.keyed and delivery.resends >= MOST_RESENDS:
-        return replace(delivery, state=State.NEEDS_USER, not_before=None)
-    return replace(delivery, state=State.PLANNED, not_before=_next_attempt_at(delivery.attempts - 1, now, jitter, None))
+        return replace(delivery, state=DeliveryState.FAILED, error=delivery.refusal, doubt=doubt, not_before=None)
+    if delivery.attempts >= MAX_ATTEMPTS:
+        return replace(delivery, state=DeliveryState.ABANDONED, doubt=doubt, not_before=None)
+    if not trust.idempotent and delivery.resends >= MAX_RESENDS:
+        return replace(delivery, state=DeliveryState.NEEDS_USER, not_before=None)
+    return replace(delivery, state=DeliveryState.PLANNED, not_before=_next_attempt_at(delivery.attempts - 1, now, jitter, None))
 
 
-def not_found_out(
-    delivery: Delivery, trust: Trust, says: str, now: datetime, *, jitter: float, retry_after: datetime | None = None
+def lookup_failed(
+    delivery: Delivery, guarantees: DeliveryGuarantees, message: str, now: datetime, *, jitter: float, retry_after: datetime | None = None
 ) -> Delivery:
     """Record a lookup that failed or gave no clear result; NEEDS_USER after too many of them."""
     # Counts consecutive failures: `not_found` resets it.
     failed_lookups = delivery.looks + 1
-    attempted = replace(delivery, state=State.UNKNOWN, looks=failed_lookups, error=says)
-    if not trust.can_look or failed_lookups >= MOST_LOOKS:
-        return replace(attempted, state=State.NEEDS_USER, not_before=None)
+    attempted = replace(delivery, state=DeliveryState.UNKNOWN, looks=failed_lookups, error=message)
+    if not guarantees.can_read_back or failed_lookups >= MAX_FAILED_LOOKUPS:
+        return replace(attempted, state=DeliveryState.NEEDS_USER, not_before=None)
     return replace(attempted, not_before=_next_attempt_at(failed_lookups - 1, now, jitter, retry_after))
 
 
-def marked_as_posted(delivery: Delivery, url: str = "") -> Delivery:
+def confirmed_by_user(delivery: Delivery, url: str = "") -> Delivery:
     """Return `delivery` in SENT: the user confirmed that everything is posted."""
     missing = delivery.steps - len(delivery.made)
-    confirmed = Made(ids=(), urls=(url,) if url else (), evidence=Evidence.USER)
-    return Delivery(state=State.SENT, steps=delivery.steps, made=(*delivery.made, *[confirmed] * missing))
+    confirmed = StepResult(ids=(), urls=(url,) if url else (), evidence=Evidence.USER)
+    return Delivery(state=DeliveryState.SENT, steps=delivery.steps, made=(*delivery.made, *[confirmed] * missing))
 
 
-def sent_again(delivery: Delivery, intent: Intent | None = None) -> Delivery:
+def restart_delivery(delivery: Delivery, intent: Intent | None = None) -> Delivery:
     """Return a new delivery that continues with the first missing post; the user confirmed that the rest is absent.
 
     The caller must use new keys: under the old ones the platform may still hold the lost request. Hidden steps at the
@@ -209,26 +209,26 @@ def sent_again(delivery: Delivery, intent: Intent | None = None) -> Delivery:
     return Delivery(steps=delivery.steps, made=results)
 
 
-def given_up(delivery: Delivery, says: str = "") -> Delivery:
+def abandoned(delivery: Delivery, message: str = "") -> Delivery:
     """Return `delivery` in ABANDONED, because the user said so or it is too late.
 
     Doubt about an earlier request is kept in the error.
     """
     if delivery.doubt:
-        says = says or f"It is not known whether it was posted. {delivery.error}".strip()
-    return replace(delivery, state=State.ABANDONED, not_before=None, error=says or delivery.error)
+        message = message or f"It is not known whether it was posted. {delivery.error}".strip()
+    return replace(delivery, state=DeliveryState.ABANDONED, not_before=None, error=message or delivery.error)
 
 
-def still_coming(delivery: Delivery, trust: Trust, now: datetime) -> bool:
+def may_still_arrive(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime) -> bool:
     """Return True if a lost request may still reach the platform."""
-    return delivery.doubt and delivery.last_sent_at is not None and now < delivery.last_sent_at + trust.quiet
+    return delivery.doubt and delivery.last_sent_at is not None and now < delivery.last_sent_at + guarantees.settle_time
 
 
-def _can_resend(delivery: Delivery, trust: Trust, now: datetime) -> bool:
+def _can_resend(delivery: Delivery, trust: DeliveryGuarantees, now: datetime) -> bool:
     """Return True if repeating the same request is safe, which is the quickest way to learn the first one's result."""
     first_sent_at = delivery.first_sent_at
-    in_window = first_sent_at is not None and first_sent_at <= now < first_sent_at + trust.repeat_within
-    return in_window and not delivery.refusal and delivery.attempts < MOST_ATTEMPTS
+    in_window = first_sent_at is not None and first_sent_at <= now < first_sent_at + trust.idempotency_window
+    return in_window and not delivery.refusal and delivery.attempts < MAX_ATTEMPTS
 
 
 def _next_attempt_at(attempts: int, now: datetime, jitter: float, retry_after: datetime | None) -> datetime:

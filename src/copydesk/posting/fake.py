@@ -17,26 +17,26 @@ from copydesk.model.wire import Struct
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.platform import (
     Account,
-    Connected,
+    ConnectResult,
     Evidence,
-    Figures,
+    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    Made,
+    StepResult,
     NotSentError,
-    Picture,
+    PostImage,
     Post,
     PostingError,
     Problem,
     RefusedPostError,
-    Step,
-    Trust,
+    DeliveryStep,
+    DeliveryGuarantees,
     UnknownOutcomeError,
-    Wanted,
+    CredentialField,
 )
 
-LONGEST = 500
+MAX_LENGTH = 500
 """Characters of a post."""
 
 
@@ -74,7 +74,7 @@ class FakeServer:
     def __init__(self, path: Path | None = None, *, knows_keys: bool = False) -> None:
         self.knows_keys = knows_keys
         self.faults: deque[Fault | None] = deque()
-        self.figures: dict[str, Figures] = {}
+        self.metrics: dict[str, PostMetrics] = {}
         self._path = path
         self._in_transit: list[FakePost] = []
         self._posts: list[FakePost] = []
@@ -88,7 +88,7 @@ class FakeServer:
         lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
         return tuple(msgspec.json.decode(line, type=FakePost) for line in lines)
 
-    def take(self, account: str, key: str, text: str, parent: str | None) -> FakePost:
+    def accept(self, account: str, key: str, text: str, parent: str | None) -> FakePost:
         """Store a post and return it; with `knows_keys`, return the existing post with this key instead."""
         existing = [post for post in self.posts if post.key == key and post.account == account]
         if self.knows_keys and existing:
@@ -97,15 +97,15 @@ class FakeServer:
         self._append(post)
         return post
 
-    def hold_back(self, account: str, key: str, text: str, parent: str | None) -> None:
+    def delay(self, account: str, key: str, text: str, parent: str | None) -> None:
         """Keep a request in transit until `deliver_late_requests` is called."""
         self._in_transit.append(FakePost(id="", account=account, key=key, text=text, parent=parent))
 
-    def arrive(self) -> None:
+    def deliver_late_requests(self) -> None:
         """Process all requests in transit."""
         while self._in_transit:
             post = self._in_transit.pop(0)
-            self.take(post.account, post.key, post.text, post.parent)
+            self.accept(post.account, post.key, post.text, post.parent)
 
     def remove(self, post_id: str) -> None:
         """Delete a post, as its author would; an unknown id is no error."""
@@ -129,36 +129,36 @@ class FakePlatform:
 
     name: ClassVar[str] = "fake"
     limits: ClassVar[Limits] = Limits(
-        formats=frozenset(Format), pictures=4, picture_bytes=1_000_000, alt_characters=1000
+        formats=frozenset(Format), max_images=4, max_image_bytes=1_000_000, max_alt_length=1000
     )
-    home: ClassVar[str] = "https://fake.example"
-    wants: ClassVar[tuple[Wanted, ...]] = (Wanted(name="name", question="Name of the account"),)
+    default_server: ClassVar[str] = "https://fake.example"
+    credential_fields: ClassVar[tuple[CredentialField, ...]] = (CredentialField(name="name", question="Name of the account"),)
 
-    def __init__(self, server: FakeServer, *, trust: Trust = Trust(), latency: float = 0.0) -> None:  # noqa: B008
+    def __init__(self, server: FakeServer, *, guarantees: DeliveryGuarantees = DeliveryGuarantees(), latency: float = 0.0) -> None:  # noqa: B008
         self.server = server
-        self._trust = trust
+        self._trust = guarantees
         self._latency = latency
 
-    def trust(self, account: Account) -> Trust:
+    def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return the guarantees given to the constructor."""
         return self._trust
 
-    def problems(self, post: Post, account: Account) -> Sequence[Problem]:
+    def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return a problem for each part that is too long."""
-        too_long = [index for index, text in enumerate(post.parts) if len(text) > LONGEST]
-        return [Problem(message=f"It is longer than {LONGEST} characters.", part=index) for index in too_long]
+        too_long = [index for index, text in enumerate(post.parts) if len(text) > MAX_LENGTH]
+        return [Problem(message=f"It is longer than {MAX_LENGTH} characters.", part=index) for index in too_long]
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
         """Return one step per post."""
         parts = enumerate(post.parts)
-        steps = tuple(Step(keys=(uuid_key(seed, index),), body={"text": text}) for index, text in parts)
+        steps = tuple(DeliveryStep(keys=(uuid_key(seed, index),), body={"text": text}) for index, text in parts)
         return Intent(steps=steps, at=post.at)
 
-    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
+    async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Return an account with any name; no credentials are needed."""
         await self._apply_fault(None)
-        account = Account(platform=self.name, server=server, id=given["name"], name=given["name"])
-        return Connected(account=account, secrets={})
+        account = Account(platform=self.name, server=server, id=credentials["name"], name=credentials["name"])
+        return ConnectResult(account=account, credentials={})
 
     async def check(self, account: Account) -> Account:
         """Return the account unchanged, unless the next fault is `LOGIN`."""
@@ -166,33 +166,33 @@ class FakePlatform:
         return account
 
     async def send(
-        self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
-    ) -> Made:
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], images: Sequence[PostImage] = ()
+    ) -> StepResult:
         """Create the next post of the thread."""
-        step = intent.steps[len(made)]
-        request = (account.id, step.keys[0], str(step.body["text"]), made[-1].ids[0] if made else None)
+        step = intent.steps[len(completed)]
+        request = (account.id, step.keys[0], str(step.body["text"]), completed[-1].ids[0] if completed else None)
         await self._apply_fault(request)
-        return _step_result(self.server.take(*request))
+        return _step_result(self.server.accept(*request))
 
-    async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
+    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
         """Return the post with the step's key."""
         await self._apply_fault(None)
-        key = intent.steps[len(made)].keys[0]
+        key = intent.steps[len(completed)].keys[0]
         matches = [post for post in self.server.posts if post.key == key and post.account == account.id]
         return msgspec.structs.replace(_step_result(matches[0]), evidence=Evidence.READ_BACK) if matches else None
 
-    async def delete(self, account: Account, made: Made) -> None:
+    async def delete(self, account: Account, result: StepResult) -> None:
         """Delete the step's posts."""
         await self._apply_fault(None)
-        for post_id in made.ids:
+        for post_id in result.ids:
             self.server.remove(post_id)
 
-    async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
+    async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return the metrics set on the server; None for deleted posts."""
         await self._apply_fault(None)
         existing_ids = {post.id for post in self.server.posts}
         return {
-            post_id: self.server.figures.get(post_id, Figures()) if post_id in existing_ids else None for post_id in ids
+            post_id: self.server.metrics.get(post_id, PostMetrics()) if post_id in existing_ids else None for post_id in ids
         }
 
     async def _apply_fault(self, request: tuple[str, str, str, str | None] | None) -> None:
@@ -206,9 +206,9 @@ class FakePlatform:
             raise error_class(message)
         # The request takes effect before the connection breaks.
         if request is not None and fault is Fault.CUT_AFTER:
-            self.server.take(*request)
+            self.server.accept(*request)
         if request is not None and fault is Fault.LATE:
-            self.server.hold_back(*request)
+            self.server.delay(*request)
         raise UnknownOutcomeError("The connection broke before an answer came.")
 
 
@@ -220,8 +220,8 @@ _NOT_CREATED: Mapping[Fault, tuple[type[PostingError], str]] = {
 }
 
 
-def _step_result(post: FakePost) -> Made:
-    return Made(ids=(post.id,), urls=(f"https://fake.example/{post.account}/{post.id}",))
+def _step_result(post: FakePost) -> StepResult:
+    return StepResult(ids=(post.id,), urls=(f"https://fake.example/{post.account}/{post.id}",))
 
 
 def _to_json_line(post: FakePost) -> str:

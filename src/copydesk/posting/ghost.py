@@ -16,30 +16,30 @@ import msgspec
 
 from copydesk.model.draft import Format
 from copydesk.posting import blog
-from copydesk.posting.drafted import DraftedBlog
-from copydesk.posting.multipart import file_name, form_with_file
+from copydesk.posting.drafted import DraftThenPublish
+from copydesk.posting.multipart import image_file_name, encode_form_with_image
 from copydesk.posting.platform import (
     Account,
-    Connected,
+    ConnectResult,
     Evidence,
-    Figures,
+    PostMetrics,
     Limits,
     LoginError,
-    Made,
-    Picture,
+    StepResult,
+    PostImage,
     Post,
     RefusedPostError,
-    Step,
+    DeliveryStep,
     UnknownOutcomeError,
-    Wanted,
+    CredentialField,
 )
-from copydesk.posting.site import Site, own_server, shown
+from copydesk.posting.site import Site, parse_server_url, link_urls
 
 API = "/ghost/api/admin"
 VERSION = "v5.0"
 TOKEN_SECONDS = 240
 """Lifetime of a token. Ghost accepts at most five minutes, by its own clock."""
-MOST_AT_ONCE = 100
+MAX_IDS_PER_REQUEST = 100
 _VISIBLE = frozenset({"published", "sent"})
 
 _Id = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9-]{1,64}\Z")]
@@ -68,120 +68,120 @@ class _Images(msgspec.Struct, frozen=True):
     images: Annotated[list[_Image], msgspec.Meta(min_length=1)]
 
 
-class Ghost(DraftedBlog):
+class Ghost(DraftThenPublish):
     """A self-hosted Ghost blog."""
 
     name: ClassVar[str] = "ghost"
     limits: ClassVar[Limits] = Limits(
         formats=frozenset({Format.BLOG}),
-        pictures=4,
-        picture_bytes=2_000_000,
-        picture_types=("image/jpeg", "image/png", "image/gif", "image/webp"),
-        alt_characters=125,
+        max_images=4,
+        max_image_bytes=2_000_000,
+        image_types=("image/jpeg", "image/png", "image/gif", "image/webp"),
+        max_alt_length=125,
     )
-    home: ClassVar[str] = ""
-    wants: ClassVar[tuple[Wanted, ...]] = (
-        Wanted(name="key", question="The Admin API key of a custom integration (Settings > Integrations)", secret=True),
+    default_server: ClassVar[str] = ""
+    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
+        CredentialField(name="key", question="The Admin API key of a custom integration (Settings > Integrations)", secret=True),
     )
-    longest_title: ClassVar[int | None] = 255
+    max_title_length: ClassVar[int | None] = 255
 
-    def draft(self, post: Post, written: blog.Article) -> dict[str, object]:
+    def draft_body(self, post: Post, article: blog.Article) -> dict[str, object]:
         """Return the request body of the draft."""
         tags = [{"name": tag} for tag in dict.fromkeys(post.tags)]
-        return {"slug": written.slug, "title": written.title, "html": blog.html(written.text), "tags": tags}
+        return {"slug": article.slug, "title": article.title, "html": blog.render_markdown(article.text), "tags": tags}
 
-    def site(self, server: str, secrets: Mapping[str, str]) -> Site:
+    def create_site(self, server: str, credentials: Mapping[str, str]) -> Site:
         """Return the blog's Admin API with a token for the next few minutes."""
         now = self._clock()
-        headers = {"authorization": f"Ghost {token(secrets['key'], now)}", "accept-version": VERSION}
-        return Site(self._caller, server + API, headers, now)
+        headers = {"authorization": f"Ghost {create_token(credentials['key'], now)}", "accept-version": VERSION}
+        return Site(self._client, server + API, headers, now)
 
-    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
+    async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Return the account of the integration that the key belongs to, on the blog at `server`."""
         # The URL of the admin area is accepted, too.
-        address = own_server(server).removesuffix("/ghost")
-        secrets = {"key": given["key"].strip()}
-        return Connected(account=await self._account(address, self.site(address, secrets)), secrets=secrets)
+        address = parse_server_url(server).removesuffix("/ghost")
+        secrets = {"key": credentials["key"].strip()}
+        return ConnectResult(account=await self._account(address, self.create_site(address, secrets)), credentials=secrets)
 
     async def check(self, account: Account) -> Account:
         """Return the account unchanged if the blog still accepts the key."""
-        return await self._account(account.server, await self._open(account))
+        return await self._account(account.server, await self._open_site(account))
 
     async def _account(self, server: str, site: Site) -> Account:
         # `/site/` is public, so it would accept any key: list a post to verify this one.
-        await site.look("/posts/", _PostList, params={"limit": "1", "fields": "id,status"})
+        await site.get("/posts/", _PostList, params={"limit": "1", "fields": "id,status"})
         parts = urlsplit(server)
         return Account(platform=self.name, server=server, id=server, name=parts.netloc + parts.path)
 
-    async def find(self, site: Site, draft: Step, since: datetime) -> Made | None:
+    async def find_draft(self, site: Site, draft: DeliveryStep, since: datetime) -> StepResult | None:
         """Return the post with the slug, draft or published; None if there is none."""
-        page = await site.seek(f"/posts/slug/{draft.keys[0]}/", _Posts)
-        return Made(ids=(page.posts[0].id,), urls=(), evidence=Evidence.READ_BACK) if page else None
+        page = await site.get_or_none(f"/posts/slug/{draft.keys[0]}/", _Posts)
+        return StepResult(ids=(page.posts[0].id,), urls=(), evidence=Evidence.READ_BACK) if page else None
 
-    async def write(self, site: Site, draft: Step, pictures: Sequence[Picture], secrets: Mapping[str, str]) -> Made:
+    async def create_draft(self, site: Site, draft: DeliveryStep, images: Sequence[PostImage], credentials: Mapping[str, str]) -> StepResult:
         """Upload the images, then create the draft: without its images no post is created."""
         body: dict[str, object] = {**draft.body, "status": "draft"}
-        image_urls = [await self._upload(site, image, draft.keys[0]) for image in pictures]
+        image_urls = [await self._upload(site, image, draft.keys[0]) for image in images]
         if image_urls:
             # The first image is the article's feature image; the others go below the text.
-            body["feature_image"], body["feature_image_alt"] = image_urls[0], pictures[0].alt
-            image_html = [blog.figure(url, image.alt) for url, image in zip(image_urls[1:], pictures[1:], strict=True)]
+            body["feature_image"], body["feature_image_alt"] = image_urls[0], images[0].alt
+            image_html = [blog.figure_html(url, image.alt) for url, image in zip(image_urls[1:], images[1:], strict=True)]
             body["html"] = "\n".join([str(body["html"]), *image_html])
-        response = await site.make("POST", "/posts/", _Posts, json={"posts": [body]}, params={"source": "html"})
-        return Made(ids=(response.posts[0].id,), urls=())
+        response = await site.create("POST", "/posts/", _Posts, json={"posts": [body]}, params={"source": "html"})
+        return StepResult(ids=(response.posts[0].id,), urls=())
 
-    async def publish(self, site: Site, post_id: str) -> Made:
+    async def publish(self, site: Site, post_id: str) -> StepResult:
         """Set the status to published unless it already is."""
-        page = await site.seek(f"/posts/{post_id}/", _Posts)
+        page = await site.get_or_none(f"/posts/{post_id}/", _Posts)
         if page is None:
             raise RefusedPostError(f"The draft is not on {site.host} any more.", hint="Post it once more as a new one.")
         post = page.posts[0]
         if post.status in _VISIBLE:
-            return Made(ids=(post_id,), urls=shown(post.url), evidence=Evidence.READ_BACK)
+            return StepResult(ids=(post_id,), urls=link_urls(post.url), evidence=Evidence.READ_BACK)
         # A 409 (somebody else edited the post) is no documented rejection: it becomes an unknown outcome, which the
         # next lookup resolves.
         body = {"posts": [{"status": "published", "updated_at": post.updated_at}]}
-        updated = (await site.make("PUT", f"/posts/{post_id}/", _Posts, json=body)).posts[0]
+        updated = (await site.create("PUT", f"/posts/{post_id}/", _Posts, json=body)).posts[0]
         if updated.status not in _VISIBLE:
             raise UnknownOutcomeError(f"{site.host} does not say that it published the post.")
-        return Made(ids=(post_id,), urls=shown(updated.url))
+        return StepResult(ids=(post_id,), urls=link_urls(updated.url))
 
-    async def published(self, site: Site, post_id: str, since: datetime) -> Made | None:
+    async def find_published(self, site: Site, post_id: str, since: datetime) -> StepResult | None:
         """Return the post if its status makes it visible."""
-        page = await site.seek(f"/posts/{post_id}/", _Posts)
+        page = await site.get_or_none(f"/posts/{post_id}/", _Posts)
         if page is None or page.posts[0].status not in _VISIBLE:
             return None
-        return Made(ids=(post_id,), urls=shown(page.posts[0].url), evidence=Evidence.READ_BACK)
+        return StepResult(ids=(post_id,), urls=link_urls(page.posts[0].url), evidence=Evidence.READ_BACK)
 
-    async def delete(self, account: Account, made: Made) -> None:
+    async def delete(self, account: Account, result: StepResult) -> None:
         """Delete the post for good; Ghost has no trash."""
-        site = await self._open(account)
-        for post_id in made.ids:
-            answer = await site.ask("DELETE", f"/posts/{post_id}/")
-            if not answer.good and answer.status != 404:
-                raise site.wrong(answer)
+        site = await self._open_site(account)
+        for post_id in result.ids:
+            answer = await site.request("DELETE", f"/posts/{post_id}/")
+            if not answer.is_success and answer.status != 404:
+                raise site.error_for_write(answer)
 
-    async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
+    async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return empty metrics: Ghost reports none of them. Deleted and unpublished posts are None."""
-        site = await self._open(account)
+        site = await self._open_site(account)
         visible: set[str] = set()
-        for start in range(0, len(ids), MOST_AT_ONCE):
-            id_list = ",".join(f"'{post_id}'" for post_id in ids[start : start + MOST_AT_ONCE])
-            params = {"filter": f"id:[{id_list}]", "fields": "id,status", "limit": str(MOST_AT_ONCE)}
-            page = await site.look("/posts/", _PostList, params=params)
+        for start in range(0, len(ids), MAX_IDS_PER_REQUEST):
+            id_list = ",".join(f"'{post_id}'" for post_id in ids[start : start + MAX_IDS_PER_REQUEST])
+            params = {"filter": f"id:[{id_list}]", "fields": "id,status", "limit": str(MAX_IDS_PER_REQUEST)}
+            page = await site.get("/posts/", _PostList, params=params)
             visible.update(post.id for post in page.posts if post.status in _VISIBLE)
-        return {post_id: Figures() if post_id in visible else None for post_id in ids}
+        return {post_id: PostMetrics() if post_id in visible else None for post_id in ids}
 
-    async def _upload(self, site: Site, image: Picture, stem: str) -> str:
+    async def _upload(self, site: Site, image: PostImage, stem: str) -> str:
         """Upload an image and return its URL. A repeated upload makes another file that no post shows."""
-        content_type, content = form_with_file({"purpose": "image"}, image, file_name(image, stem))
-        uploaded = await site.prepare(
+        content_type, content = encode_form_with_image({"purpose": "image"}, image, image_file_name(image, stem))
+        uploaded = await site.create_prerequisite(
             "/images/upload/", _Images, content=content, headers={"content-type": content_type}
         )
         return uploaded.images[0].url
 
 
-def token(key: str, now: datetime) -> str:
+def create_token(key: str, now: datetime) -> str:
     """Return a token for the next minutes, a JWT (RFC 7519) signed with HS256.
 
     Raise `LoginError` if `key` is no Admin API key.

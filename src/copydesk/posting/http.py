@@ -17,9 +17,9 @@ import msgspec
 from copydesk import __version__
 from copydesk.errors import CopydeskError
 from copydesk.model.wire import Struct
-from copydesk.network.headers import Headers, named, retry_after, used_up
+from copydesk.network.headers import Headers, status_phrase, retry_after, rate_limit_wait
 from copydesk.posting.platform import (
-    CONNECT_AGAIN,
+    RECONNECT_HINT,
     LoginError,
     NotSentError,
     PostingError,
@@ -31,15 +31,15 @@ from copydesk.text import clean
 if TYPE_CHECKING:
     import httpx
 
-    from copydesk.posting.exchange import Said
+    from copydesk.posting.exchange import RawResponse
 
 T = TypeVar("T")
 
-ASKING = 30.0
+REQUEST_TIMEOUT = 30.0
 """Seconds until the complete response has arrived."""
-LONGEST_SAYING = 300
+MAX_ERROR_TEXT = 300
 """Characters of a platform's error message that are shown to the user."""
-USUAL_WAIT = timedelta(minutes=15)
+DEFAULT_RETRY_DELAY = timedelta(minutes=15)
 """Used for "too many requests" responses that name no time."""
 
 _LOGIN = frozenset({401, 403})
@@ -47,7 +47,7 @@ _REFUSED = frozenset({400, 404, 413, 415, 422})
 """Documented by every platform as: the request was checked and nothing was created."""
 
 
-class Answer(Struct, frozen=True):
+class Response(Struct, frozen=True):
     """The response of a server."""
 
     status: int
@@ -56,17 +56,17 @@ class Answer(Struct, frozen=True):
     body: bytes
 
     @property
-    def good(self) -> bool:
+    def is_success(self) -> bool:
         """True for a 2xx status."""
         return 200 <= self.status < 300
 
-    def read(self, kind: type[T]) -> T:
+    def decode(self, response_type: type[T]) -> T:
         """Return the JSON body decoded as `response_type`.
 
         Raise `UnknownOutcomeError` if it does not match: it is then not known what the server did.
         """
         try:
-            return msgspec.json.decode(self.body, type=kind)
+            return msgspec.json.decode(self.body, type=response_type)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise UnknownOutcomeError("The answer cannot be read.") from None
 
@@ -79,15 +79,15 @@ class Transport(Protocol):
         ...
 
 
-class Caller:
+class PlatformClient:
     """HTTP client of one platform over `transport`, which is the guarded one or a test double."""
 
-    def __init__(self, transport: Transport, *, asking: float = ASKING) -> None:
+    def __init__(self, transport: Transport, *, timeout: float = REQUEST_TIMEOUT) -> None:
         self._transport = transport
-        self._timeout = asking
-        self._exchange: Callable[..., Awaitable[Said]] | None = None
+        self._timeout = timeout
+        self._exchange: Callable[..., Awaitable[RawResponse]] | None = None
 
-    async def ask(
+    async def request(
         self,
         method: str,
         url: str,
@@ -97,7 +97,7 @@ class Caller:
         form: Mapping[str, str] | None = None,
         content: bytes | None = None,
         params: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Send one request and return its response, whatever its status; `error_for_write` interprets it.
 
         `json` is sent as JSON, `form` URL-encoded, `content` as it is. Raise `NotSentError` if no byte was sent,
@@ -116,39 +116,39 @@ class Caller:
         status, response_headers, body = await self._exchange(
             self._transport, method, address, host, _validate_headers(all_headers), content or b"", self._timeout
         )
-        return Answer(status=status, headers=response_headers, body=body)
+        return Response(status=status, headers=response_headers, body=body)
 
 
-def wrong(answer: Answer, host: str, now: datetime, *, says: str = "", login: frozenset[int] = _LOGIN) -> PostingError:
+def error_for_write(response: Response, host: str, now: datetime, *, explanation: str = "", login_statuses: frozenset[int] = _LOGIN) -> PostingError:
     """Return the error that an unsuccessful response to a write request means.
 
     `explanation` is the platform's own error message. `login_statuses` are those that concern the account and not the
     post. Every status that is not known to mean "nothing was created" is an `UnknownOutcomeError`.
     """
-    message = f"{host} says: {sentence(says)}" if says.strip() else f"{host} answered with {named(answer.status)}."
-    if answer.status in login:
-        return LoginError(message, hint=CONNECT_AGAIN)
-    if answer.status == 429:
-        return NotSentError(message, retry_after=when_again(answer.headers, now) or now + USUAL_WAIT)
+    message = f"{host} says: {as_sentence(explanation)}" if explanation.strip() else f"{host} answered with {status_phrase(response.status)}."
+    if response.status in login_statuses:
+        return LoginError(message, hint=RECONNECT_HINT)
+    if response.status == 429:
+        return NotSentError(message, retry_after=retry_at(response.headers, now) or now + DEFAULT_RETRY_DELAY)
     # A 403 that is no login problem (see `login_statuses`) is a rejection of this post.
-    if answer.status in _REFUSED or answer.status == 403:
+    if response.status in _REFUSED or response.status == 403:
         return RefusedPostError(message)
     return UnknownOutcomeError(message)
 
 
-def unread(answer: Answer, host: str, now: datetime, *, says: str = "") -> CopydeskError:
+def error_for_read(response: Response, host: str, now: datetime, *, explanation: str = "") -> CopydeskError:
     """Return the error that an unsuccessful response to a read request means; such a request created nothing."""
-    error = wrong(answer, host, now, says=says)
+    error = error_for_write(response, host, now, explanation=explanation)
     if isinstance(error, LoginError | NotSentError):
         return error
-    return NotSentError(error.message, retry_after=when_again(answer.headers, now))
+    return NotSentError(error.message, retry_after=retry_at(response.headers, now))
 
 
-def when_again(headers: Headers, now: datetime) -> datetime | None:
+def retry_at(headers: Headers, now: datetime) -> datetime | None:
     """Return the earliest time for another request, from Retry-After or the rate limit headers, else None."""
     wait = retry_after(headers, now)
     if wait is None:
-        wait = used_up(headers, now)
+        wait = rate_limit_wait(headers, now)
     # Bluesky sends an epoch time here, where the IETF draft counts seconds; values beyond a day are not believed.
     if wait is None and (reset := headers.get("ratelimit-reset", "")).isdecimal():
         seconds = int(reset[:12]) - now.timestamp()
@@ -171,16 +171,16 @@ def _seconds_until(timestamp: str, now: datetime) -> float | None:
     return seconds if 0 < seconds < timedelta(days=1).total_seconds() else None
 
 
-def said(text: str) -> str:
+def shorten(text: str) -> str:
     """Return text received from a server as one short line without control characters."""
     # Cut first: the text is untrusted and may be megabytes long.
-    line = clean(text[: 4 * LONGEST_SAYING]).strip()
-    return line if len(line) <= LONGEST_SAYING else line[: LONGEST_SAYING - 1] + "…"
+    line = clean(text[: 4 * MAX_ERROR_TEXT]).strip()
+    return line if len(line) <= MAX_ERROR_TEXT else line[: MAX_ERROR_TEXT - 1] + "…"
 
 
-def sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     """Return text received from a server as one line that ends like a sentence."""
-    line = said(text)
+    line = shorten(text)
     return line if line.endswith((".", "!", "?", "…")) else f"{line}."
 
 

@@ -19,12 +19,12 @@ def first_seed(draft_id: str, account: str, due: datetime) -> str:
     return str(UUID(int=millisecond << 80 | 7 << 76 | number & ((1 << 76) - 1) & ~(3 << 62) | 2 << 62))
 
 
-def uuid_key(seed: str, place: int) -> str:
+def uuid_key(seed: str, index: int) -> str:
     """Return the key of step `index` as a UUID, for platforms that accept any text."""
-    return str(uuid5(_NAMES, f"{seed}/{place}"))
+    return str(uuid5(_NAMES, f"{seed}/{index}"))
 
 
-def tid_key(seed: str, place: int) -> str:
+def tid_key(seed: str, index: int) -> str:
     """Return the key of step `index` as a TID of the AT Protocol: 13 characters that sort by time.
 
     A TID has 53 bits of microseconds and 10 bits of clock id (atproto.com/specs/tid). The milliseconds are those of
@@ -34,7 +34,7 @@ def tid_key(seed: str, place: int) -> str:
     number = UUID(seed).int
     millisecond, random = number >> 80, number & (1 << 62) - 1
     # 900 + 99 places stay below 1000, so neighbouring milliseconds cannot overlap.
-    micros = millisecond * 1000 + random % 900 + place
+    micros = millisecond * 1000 + random % 900 + index
     value = micros << 10 | (random >> 20) & 0x3FF
     return "".join(_B32[value >> shift & 31] for shift in range(60, -1, -5))
 

@@ -13,44 +13,44 @@ import msgspec
 
 from copydesk.model.draft import Format
 from copydesk.posting import oauth
-from copydesk.posting.http import Answer, Caller, unread
+from copydesk.posting.http import Response, PlatformClient, error_for_read
 from copydesk.posting.keys import uuid_key
-from copydesk.posting.linkedin_answers import HOST, VERSION, duplicated, made_of, not_again, refusal, says
-from copydesk.posting.linkedin_text import SLACK, little, made_at, post_url
-from copydesk.posting.oauth import Access, harmless
+from copydesk.posting.linkedin_answers import HOST, API_VERSION, duplicate_of, created_post, duplicate_error, error_for_response, error_text
+from copydesk.posting.linkedin_text import CLOCK_TOLERANCE, to_little_text, creation_time, post_url
+from copydesk.posting.oauth import AuthorizedClient, as_repeatable
 from copydesk.posting.platform import (
-    CONNECT_AGAIN,
+    RECONNECT_HINT,
     Account,
-    Connected,
+    ConnectResult,
     Evidence,
-    Figures,
+    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    Made,
+    StepResult,
     NotSentError,
-    Picture,
+    PostImage,
     Post,
     Problem,
     RefusedPostError,
-    Secrets,
+    CredentialStore,
     SignIn,
-    Step,
-    Trust,
+    DeliveryStep,
+    DeliveryGuarantees,
     UnknownOutcomeError,
-    Wanted,
+    CredentialField,
 )
-from copydesk.posting.site import own_server
+from copydesk.posting.site import parse_server_url
 from copydesk.text.length import LIMITS, length
 from copydesk.text.links import host
 
 WEB = "https://www.linkedin.com"
 SCOPES = "openid profile w_member_social"
-PORT = 8398
+REDIRECT_PORT = 8398
 """LinkedIn compares the redirect URI literally with the registered one, including the port."""
-QUIET = timedelta(seconds=90)
+SETTLE_TIME = timedelta(seconds=90)
 """Wait this long after a lost request before probing: it may still arrive."""
-PROBE_WITHIN = timedelta(hours=1)
+PROBE_WINDOW = timedelta(hours=1)
 """Probe within this time after the first request; LinkedIn does not document how long it recognizes a text."""
 
 
@@ -76,35 +76,35 @@ class LinkedIn:
 
     name: ClassVar[str] = "linkedin"
     limits: ClassVar[Limits] = Limits(
-        formats=frozenset({Format.SHORT}), pictures=20, picture_bytes=5_000_000, alt_characters=1000
+        formats=frozenset({Format.SHORT}), max_images=20, max_image_bytes=5_000_000, max_alt_length=1000
     )
-    home: ClassVar[str] = "https://api.linkedin.com"
-    wants: ClassVar[tuple[Wanted, ...]] = (
-        Wanted(name="client_id", question="Client ID of your app at linkedin.com/developers"),
-        Wanted(name="client_secret", question="Its client secret", secret=True),
+    default_server: ClassVar[str] = "https://api.linkedin.com"
+    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
+        CredentialField(name="client_id", question="Client ID of your app at linkedin.com/developers"),
+        CredentialField(name="client_secret", question="Its client secret", secret=True),
     )
-    fixed_port: ClassVar[int | None] = PORT
-    by_hand: ClassVar[str] = ""
+    fixed_port: ClassVar[int | None] = REDIRECT_PORT
+    manual_redirect_uri: ClassVar[str] = ""
 
     def __init__(
         self,
-        caller: Caller,
-        secrets: Secrets,
+        client: PlatformClient,
+        credential_store: CredentialStore,
         *,
         clock: Callable[[], datetime],
         probe_by_repeating: bool = False,
     ) -> None:
-        self._client = caller
+        self._client = client
         self._clock = clock
         self._probe = probe_by_repeating
-        self._access = Access(caller, secrets, clock, renew=None, early=timedelta(0))
+        self._access = AuthorizedClient(client, credential_store, clock, refresh=None, refresh_before=timedelta(0))
         self._probed: set[str] = set()
 
-    def trust(self, account: Account) -> Trust:
+    def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return guarantees that depend on `probe_by_repeating`; nothing can be read back otherwise."""
-        return Trust(can_look=self._probe, quiet=QUIET)
+        return DeliveryGuarantees(can_read_back=self._probe, settle_time=SETTLE_TIME)
 
-    def problems(self, post: Post, account: Account) -> Sequence[Problem]:
+    def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: threads, articles, text empty or too long, too many images, alt texts too long."""
         if post.format not in self.limits.formats:
             return [Problem(message="LinkedIn has no threads and takes no articles from apps: write one short post.")]
@@ -113,17 +113,17 @@ class LinkedIn:
             messages.append("It is empty.")
         if (size := length(text, "linkedin")) > LIMITS["linkedin"]:
             messages.append(f"It is {size} characters long; {LIMITS['linkedin']} are allowed.")
-        if len(post.alts) > self.limits.pictures:
-            messages.append(f"LinkedIn takes at most {self.limits.pictures} pictures.")
-        if any(len(alt) > self.limits.alt_characters for alt in post.alts):
-            messages.append(f"The description of a picture may have {self.limits.alt_characters} characters.")
+        if len(post.alts) > self.limits.max_images:
+            messages.append(f"LinkedIn takes at most {self.limits.max_images} pictures.")
+        if any(len(alt) > self.limits.max_alt_length for alt in post.alts):
+            messages.append(f"The description of a picture may have {self.limits.max_alt_length} characters.")
         return [Problem(message=message, part=0) for message in messages]
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
         """Return one step. Only the ids of images are added when it is sent."""
         body: dict[str, object] = {
             "author": f"urn:li:person:{account.id}",
-            "commentary": little(post.parts[0]),
+            "commentary": to_little_text(post.parts[0]),
             "visibility": "PUBLIC",
             "distribution": {
                 "feedDistribution": "MAIN_FEED",
@@ -135,134 +135,134 @@ class LinkedIn:
         }
         if post.alts:
             body["content"] = _content([{"altText": alt} for alt in post.alts])
-        return Intent(steps=(Step(keys=(uuid_key(seed, 0),), body=body),), at=post.at)
+        return Intent(steps=(DeliveryStep(keys=(uuid_key(seed, 0),), body=body),), at=post.at)
 
-    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
+    async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Raise `LoginError`: connecting needs a browser."""
         raise LoginError("An account on LinkedIn is connected in the browser.")
 
-    async def begin(self, server: str, given: Mapping[str, str], redirect: str) -> SignIn:
+    async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
         """Return the sign-in with its authorization page.
 
         LinkedIn supports PKCE only for apps it has approved for that.
         """
-        app = {name: given.get(name, "") for name in ("client_id", "client_secret")}
+        app = {name: credentials.get(name, "") for name in ("client_id", "client_secret")}
         if not all(app.values()):
             raise LoginError("LinkedIn wants the client ID and the client secret of an app.")
         url = f"{WEB}/oauth/v2/authorization"
-        return oauth.begin(url, client_id=app["client_id"], redirect=redirect, scope=SCOPES, pkce=False, kept=app)
+        return oauth.start_sign_in(url, client_id=app["client_id"], redirect_uri=redirect_uri, scope=SCOPES, pkce=False, context=app)
 
-    async def finish(self, server: str, sign_in: SignIn, code: str) -> Connected:
+    async def finish_sign_in(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         """Exchange the returned code for credentials. The token lasts 60 days and cannot be refreshed."""
-        server = own_server(server)
-        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": sign_in.redirect, **sign_in.kept}
+        server = parse_server_url(server)
+        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": sign_in.redirect_uri, **sign_in.context}
         # LinkedIn's token endpoint is on another host than its API; a test server has both.
-        base = WEB if server == self.home else server
-        tokens = await harmless(oauth.granted(self._client, f"{base}/oauth/v2/accessToken", form, self._clock()))
+        base = WEB if server == self.default_server else server
+        tokens = await as_repeatable(oauth.request_tokens(self._client, f"{base}/oauth/v2/accessToken", form, self._clock()))
         bearer = {"authorization": f"Bearer {tokens.access_token}"}
-        answer = await harmless(self._client.ask("GET", f"{server}/v2/userinfo", headers=bearer))
-        return Connected(account=self._decode_account(server, answer), secrets=oauth.as_secrets(tokens, self._clock()))
+        answer = await as_repeatable(self._client.request("GET", f"{server}/v2/userinfo", headers=bearer))
+        return ConnectResult(account=self._decode_account(server, answer), credentials=oauth.to_credentials(tokens, self._clock()))
 
     async def check(self, account: Account) -> Account:
         """Return the account with its current name."""
-        answer = await harmless(self._access.ask(account, "GET", f"{account.server}/v2/userinfo"))
+        answer = await as_repeatable(self._access.request(account, "GET", f"{account.server}/v2/userinfo"))
         current = self._decode_account(account.server, answer)
         if current.id != account.id:
-            raise LoginError("The key is another account's.", hint=CONNECT_AGAIN)
+            raise LoginError("The key is another account's.", hint=RECONNECT_HINT)
         return current
 
     async def send(
-        self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
-    ) -> Made:
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], images: Sequence[PostImage] = ()
+    ) -> StepResult:
         """Create the post with its images."""
-        body = dict(intent.steps[len(made)].body)
-        if pictures:
-            body["content"] = _content([await harmless(self._upload_image(account, image)) for image in pictures])
+        body = dict(intent.steps[len(completed)].body)
+        if images:
+            body["content"] = _content([await as_repeatable(self._upload_image(account, image)) for image in images])
         elif "content" in body:
             raise RefusedPostError("The pictures of the post are missing.")
         started_at = self._clock()
         answer = await self._create_post(account, body)
-        if answer.good:
-            return made_of(answer)
+        if answer.is_success:
+            return created_post(answer)
         # A duplicate error may be caused by this very post, if an earlier request was lost.
-        if (first := duplicated(answer)) is None:
-            raise refusal(answer, self._clock())
-        raise not_again(first, started_at)
+        if (first := duplicate_of(answer)) is None:
+            raise error_for_response(answer, self._clock())
+        raise duplicate_error(first, started_at)
 
-    async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
+    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
         """Send the same post once more, if that is allowed, and return the post that then exists.
 
         A rejection names the first post. A success is the only post, because the first one would have blocked it. Raise
         `NotSentError` while the first request may still arrive, and `UnknownOutcomeError` after an hour or if an
         earlier probe got no response.
         """
-        step, now = intent.steps[len(made)], self._clock()
+        step, now = intent.steps[len(completed)], self._clock()
         allowed = self._probe and "content" not in step.body and step.keys[0] not in self._probed
-        if not allowed or not since <= now < since + PROBE_WITHIN:
+        if not allowed or not since <= now < since + PROBE_WINDOW:
             raise UnknownOutcomeError(
                 "LinkedIn does not show apps what a member posted.", hint="Look at your profile on LinkedIn."
             )
-        if now < since + QUIET:
-            raise NotSentError("It is too early to ask LinkedIn again.", retry_after=since + QUIET)
+        if now < since + SETTLE_TIME:
+            raise NotSentError("It is too early to ask LinkedIn again.", retry_after=since + SETTLE_TIME)
         # Mark it before sending: a probe whose response is lost must not be repeated.
         self._probed.add(step.keys[0])
         answer = await self._create_post(account, step.body)
-        if answer.good:
-            return made_of(answer)
-        first = duplicated(answer)
+        if answer.is_success:
+            return created_post(answer)
+        first = duplicate_of(answer)
         if first is None:
             # An error response created nothing, so the probe may be repeated.
             self._probed.discard(step.keys[0])
-            raise unread(answer, HOST, now, says=says(answer))
-        created_at = made_at(first)
-        if created_at is None or not since - SLACK <= created_at <= now + SLACK:
+            raise error_for_read(answer, HOST, now, explanation=error_text(answer))
+        created_at = creation_time(first)
+        if created_at is None or not since - CLOCK_TOLERANCE <= created_at <= now + CLOCK_TOLERANCE:
             raise UnknownOutcomeError(
                 "LinkedIn has the same text in a post of another time.", hint="Look at your profile on LinkedIn."
             )
-        return Made(ids=(first,), urls=(post_url(first),), evidence=Evidence.DUPLICATE_ANSWER)
+        return StepResult(ids=(first,), urls=(post_url(first),), evidence=Evidence.DUPLICATE_ANSWER)
 
-    async def delete(self, account: Account, made: Made) -> None:
+    async def delete(self, account: Account, result: StepResult) -> None:
         """Delete the post."""
-        for urn in made.ids:
+        for urn in result.ids:
             url = f"{account.server}/rest/posts/{quote(urn, safe='')}"
             headers = {**_HEADERS, "x-restli-method": "DELETE"}
-            answer = await self._access.ask(account, "DELETE", url, headers=headers)
-            if not answer.good and answer.status != 404:
-                raise refusal(answer, self._clock())
+            answer = await self._access.request(account, "DELETE", url, headers=headers)
+            if not answer.is_success and answer.status != 404:
+                raise error_for_response(answer, self._clock())
 
-    async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
+    async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return empty metrics: LinkedIn reports on members' posts only to apps it has approved for that."""
-        return {post_id: Figures() for post_id in ids}
+        return {post_id: PostMetrics() for post_id in ids}
 
-    async def _create_post(self, account: Account, body: Mapping[str, object]) -> Answer:
-        return await self._access.ask(account, "POST", f"{account.server}/rest/posts", headers=_HEADERS, json=body)
+    async def _create_post(self, account: Account, body: Mapping[str, object]) -> Response:
+        return await self._access.request(account, "POST", f"{account.server}/rest/posts", headers=_HEADERS, json=body)
 
-    async def _upload_image(self, account: Account, image: Picture) -> dict[str, str]:
+    async def _upload_image(self, account: Account, image: PostImage) -> dict[str, str]:
         """Upload an image, which stays invisible until a post uses it, and return its entry in a post."""
         upload_request = {"initializeUploadRequest": {"owner": f"urn:li:person:{account.id}"}}
         url = f"{account.server}/rest/images?action=initializeUpload"
-        answer = await self._access.ask(account, "POST", url, headers=_HEADERS, json=upload_request)
-        if not answer.good:
-            raise refusal(answer, self._clock())
-        upload = answer.read(_InitializedUpload).value
+        answer = await self._access.request(account, "POST", url, headers=_HEADERS, json=upload_request)
+        if not answer.is_success:
+            raise error_for_response(answer, self._clock())
+        upload = answer.decode(_InitializedUpload).value
         _validate_upload_url(upload.uploadUrl, account.server)
         headers = {"content-type": image.media_type}
-        answer = await self._access.ask(account, "PUT", upload.uploadUrl, headers=headers, content=image.content)
-        if not answer.good:
-            raise refusal(answer, self._clock())
+        answer = await self._access.request(account, "PUT", upload.uploadUrl, headers=headers, content=image.content)
+        if not answer.is_success:
+            raise error_for_response(answer, self._clock())
         return {"id": upload.image, "altText": image.alt}
 
-    def _decode_account(self, server: str, answer: Answer) -> Account:
-        if not answer.good:
-            raise unread(answer, HOST, self._clock(), says=says(answer))
-        user = answer.read(_User)
+    def _decode_account(self, server: str, answer: Response) -> Account:
+        if not answer.is_success:
+            raise error_for_read(answer, HOST, self._clock(), explanation=error_text(answer))
+        user = answer.decode(_User)
         # The id becomes part of URNs and must not contain separators.
         if not user.sub.isascii() or not user.sub.replace("-", "").replace("_", "").isalnum():
             raise LoginError("LinkedIn does not say whose account it is.")
         return Account(platform=self.name, server=server, id=user.sub, name=user.name or user.sub)
 
 
-_HEADERS = {"linkedin-version": VERSION, "x-restli-protocol-version": "2.0.0"}
+_HEADERS = {"linkedin-version": API_VERSION, "x-restli-protocol-version": "2.0.0"}
 
 
 def _content(images: list[dict[str, str]]) -> dict[str, object]:

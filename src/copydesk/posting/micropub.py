@@ -15,36 +15,36 @@ import msgspec
 
 from copydesk.model.draft import Format
 from copydesk.posting import blog
-from copydesk.posting.http import Answer, Caller
-from copydesk.posting.micropub_finding import Found, Page, endpoint_of, is_ours, reaches_back
-from copydesk.posting.multipart import file_name, form_with_file
+from copydesk.posting.http import Response, PlatformClient
+from copydesk.posting.micropub_finding import SourceResponse, Page, find_endpoint, is_own_post, reaches_back
+from copydesk.posting.multipart import image_file_name, encode_form_with_image
 from copydesk.posting.platform import (
-    CONNECT_AGAIN,
+    RECONNECT_HINT,
     Account,
-    Connected,
+    ConnectResult,
     Evidence,
-    Figures,
+    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    Made,
+    StepResult,
     NotSentError,
-    Picture,
+    PostImage,
     Post,
     Problem,
     RefusedPostError,
-    Secrets,
-    Step,
-    Trust,
+    CredentialStore,
+    DeliveryStep,
+    DeliveryGuarantees,
     UnknownOutcomeError,
-    Wanted,
+    CredentialField,
 )
-from copydesk.posting.site import Site, own_server, shown
+from copydesk.posting.site import Site, parse_server_url, link_urls
 from copydesk.text import links
 
-QUIET = timedelta(minutes=15)
+SETTLE_TIME = timedelta(minutes=15)
 """A server may rebuild its site some time after it accepted a post (202)."""
-PAGE, MOST_PAGES = 50, 5
+PAGE_SIZE, MAX_PAGES = 50, 5
 
 
 class _Config(msgspec.Struct, frozen=True, rename="kebab"):
@@ -56,46 +56,46 @@ class Micropub:
 
     name: ClassVar[str] = "micropub"
     limits: ClassVar[Limits] = Limits(
-        formats=frozenset({Format.BLOG}), pictures=4, picture_bytes=2_000_000, alt_characters=1000
+        formats=frozenset({Format.BLOG}), max_images=4, max_image_bytes=2_000_000, max_alt_length=1000
     )
-    home: ClassVar[str] = ""
-    wants: ClassVar[tuple[Wanted, ...]] = (Wanted(name="token", question="A token of your site", secret=True),)
+    default_server: ClassVar[str] = ""
+    credential_fields: ClassVar[tuple[CredentialField, ...]] = (CredentialField(name="token", question="A token of your site", secret=True),)
 
-    def __init__(self, caller: Caller, secrets: Secrets, *, clock: Callable[[], datetime]) -> None:
-        self._client = caller
-        self._secrets = secrets
+    def __init__(self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]) -> None:
+        self._client = client
+        self._secrets = credential_store
         self._clock = clock
 
-    def trust(self, account: Account) -> Trust:
+    def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return guarantees without idempotent keys and with a long settle time."""
-        return Trust(quiet=QUIET)
+        return DeliveryGuarantees(settle_time=SETTLE_TIME)
 
-    def problems(self, post: Post, account: Account) -> Sequence[Problem]:
+    def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return the reasons why the post would make no article."""
-        return blog.problems(post)
+        return blog.validate_article(post)
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
         """Return one step that creates an h-entry. The server may ignore the suggested slug."""
-        article = blog.article(post, seed)
+        article = blog.article_from_post(post, seed)
         properties: dict[str, object] = {
             "name": [article.title],
-            "content": [{"html": blog.html(article.text)}],
+            "content": [{"html": blog.render_markdown(article.text)}],
             "mp-slug": [article.slug],
         }
         if post.tags:
             properties["category"] = list(dict.fromkeys(post.tags))
         body: dict[str, object] = {"type": ["h-entry"], "properties": properties}
-        return Intent(steps=(Step(keys=(article.slug,), body=body),), at=post.at)
+        return Intent(steps=(DeliveryStep(keys=(article.slug,), body=body),), at=post.at)
 
-    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
+    async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Return the account of the site at `server`, which may be a page or the endpoint itself."""
-        address = own_server(server)
+        address = parse_server_url(server)
         # A relative endpoint on the page resolves differently with and without the trailing slash.
         page = f"{address}/" if server.strip().endswith("/") else address
-        secrets = {"token": given["token"].strip(), "endpoint": await self._find_endpoint(page)}
+        secrets = {"token": credentials["token"].strip(), "endpoint": await self._find_endpoint(page)}
         account = Account(platform=self.name, server=address, id=address, name=_account_name(address))
         await self._load_config(self._site(secrets))
-        return Connected(account=account, secrets=secrets)
+        return ConnectResult(account=account, credentials=secrets)
 
     async def check(self, account: Account) -> Account:
         """Return the account unchanged if the endpoint still accepts the token."""
@@ -103,27 +103,27 @@ class Micropub:
         return account
 
     async def send(
-        self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
-    ) -> Made:
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], images: Sequence[PostImage] = ()
+    ) -> StepResult:
         """Upload the images, then create the article."""
         site = await self._open_site(account)
         step = intent.steps[0]
-        body = await self._with_images(site, step, pictures) if pictures else step.body
-        answer = await site.ask("POST", json=body)
+        body = await self._with_images(site, step, images) if images else step.body
+        answer = await site.request("POST", json=body)
         if answer.status not in (200, 201, 202):
-            raise site.wrong(answer)
+            raise site.error_for_write(answer)
         url = _location(site, answer)
-        return Made(ids=(url,), urls=shown(url))
+        return StepResult(ids=(url,), urls=link_urls(url))
 
-    async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
+    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
         """Return the article from the list of posts, as far as that reaches back to `since`."""
         site = await self._open_site(account)
-        params = {"q": "source", "limit": str(PAGE)}
-        for _ in range(MOST_PAGES):
+        params = {"q": "source", "limit": str(PAGE_SIZE)}
+        for _ in range(MAX_PAGES):
             page = await self._load_page(site, params)
             for item in page.items:
-                if is_ours(item, intent.steps[0], since) and item.url:
-                    return Made(ids=(item.url,), urls=shown(item.url), evidence=Evidence.READ_BACK)
+                if is_own_post(item, intent.steps[0], since) and item.url:
+                    return StepResult(ids=(item.url,), urls=link_urls(item.url), evidence=Evidence.READ_BACK)
             if reaches_back(page.items, since):
                 return None
             if not page.paging.after:
@@ -133,41 +133,41 @@ class Micropub:
             f"The list of posts of {site.host} does not tell whether the article is there.", hint="Look at your site."
         )
 
-    async def delete(self, account: Account, made: Made) -> None:
+    async def delete(self, account: Account, result: StepResult) -> None:
         """Ask the site to delete the article."""
         site = await self._open_site(account)
-        for url in made.ids:
-            answer = await site.ask("POST", json={"action": "delete", "url": url})
-            if not answer.good and answer.status not in (404, 410):
-                raise site.wrong(answer)
+        for url in result.ids:
+            answer = await site.request("POST", json={"action": "delete", "url": url})
+            if not answer.is_success and answer.status not in (404, 410):
+                raise site.error_for_write(answer)
 
-    async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
+    async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return empty metrics: sites report none.
 
         Deleted articles are None, judged by their URL and without the token.
         """
-        return {url: None if await self._is_deleted(url) else Figures() for url in ids}
+        return {url: None if await self._is_deleted(url) else PostMetrics() for url in ids}
 
     async def _is_deleted(self, url: str) -> bool:
         try:
             # The stored URL may point to any host, so it gets no token.
-            return (await self._client.ask("GET", url, headers={"accept": "text/html"})).status in (404, 410)
+            return (await self._client.request("GET", url, headers={"accept": "text/html"})).status in (404, 410)
         except UnknownOutcomeError as error:
             raise NotSentError(error.message, hint=error.hint) from None
 
     async def _load_page(self, site: Site, params: Mapping[str, str]) -> Page:
         # Servers without the extension answer with any of these.
-        listing = await site.seek("", Found, params=params, missing=frozenset({400, 404, 501}))
+        listing = await site.get_or_none("", SourceResponse, params=params, missing=frozenset({400, 404, 501}))
         if listing is None or listing.items is None:
             raise UnknownOutcomeError(f"{site.host} has no list of its posts to look at.", hint="Look at your site.")
-        return Page.of(listing)
+        return Page.from_response(listing)
 
-    async def _with_images(self, site: Site, step: Step, images: Sequence[Picture]) -> dict[str, object]:
+    async def _with_images(self, site: Site, step: DeliveryStep, images: Sequence[PostImage]) -> dict[str, object]:
         endpoint = (await self._load_config(site)).media_endpoint
         if not endpoint:
             raise RefusedPostError(f"{site.host} takes no pictures.", hint="Take them out of the draft.")
         # The configured URL may be relative to the endpoint.
-        media = site.at(_absolute_url(site.base, endpoint))
+        media = site.with_base(_absolute_url(site.base, endpoint))
         photos = [{"value": await _upload(media, image, step.keys[0]), "alt": image.alt} for image in images]
         properties = step.body["properties"]
         assert isinstance(properties, dict)
@@ -175,7 +175,7 @@ class Micropub:
 
     async def _load_config(self, site: Site) -> _Config:
         """Return the server's configuration. A server without one has at least verified the token."""
-        config = await site.seek("", _Config, params={"q": "config"}, missing=frozenset({400, 404, 501}))
+        config = await site.get_or_none("", _Config, params={"q": "config"}, missing=frozenset({400, 404, 501}))
         return config or _Config()
 
     async def _find_endpoint(self, page: str) -> str:
@@ -184,15 +184,15 @@ class Micropub:
         The request carries no token: not every page may see it.
         """
         try:
-            answer = await self._client.ask("GET", page, headers={"accept": "text/html, */*;q=0.1"})
+            answer = await self._client.request("GET", page, headers={"accept": "text/html, */*;q=0.1"})
         except UnknownOutcomeError as error:
             raise NotSentError(error.message, hint=error.hint) from None
-        endpoint = endpoint_of(answer, page)
+        endpoint = find_endpoint(answer, page)
         if endpoint is not None:
             # Validate the endpoint like a URL that the user entered: it will receive the token.
-            own_server(endpoint.partition("?")[0])
+            parse_server_url(endpoint.partition("?")[0])
             return endpoint
-        if answer.good and "html" in answer.headers.get("content-type", "").lower():
+        if answer.is_success and "html" in answer.headers.get("content-type", "").lower():
             raise RefusedPostError("The page names no Micropub endpoint.", hint="Give the endpoint's own address.")
         return page
 
@@ -201,24 +201,24 @@ class Micropub:
 
     def _site(self, secrets: Mapping[str, str]) -> Site:
         if not secrets["token"]:
-            raise LoginError("There is no token.", hint=CONNECT_AGAIN)
+            raise LoginError("There is no token.", hint=RECONNECT_HINT)
         headers = {"authorization": f"Bearer {secrets['token']}"}
         return Site(self._client, secrets["endpoint"], headers, self._clock())
 
 
-async def _upload(media: Site, image: Picture, stem: str) -> str:
+async def _upload(media: Site, image: PostImage, stem: str) -> str:
     """Upload an image and return its URL."""
-    content_type, content = form_with_file({}, image, file_name(image, stem))
-    answer = await media.ask_ahead("", content=content, headers={"content-type": content_type})
-    if not answer.good:
-        raise media.not_ready(answer)
+    content_type, content = encode_form_with_image({}, image, image_file_name(image, stem))
+    answer = await media.post_prerequisite("", content=content, headers={"content-type": content_type})
+    if not answer.is_success:
+        raise media.error_for_prerequisite(answer)
     try:
         return _location(media, answer)
     except UnknownOutcomeError as error:
         raise NotSentError(error.message) from None
 
 
-def _location(site: Site, answer: Answer) -> str:
+def _location(site: Site, answer: Response) -> str:
     """Return the URL in the Location header. Raise `UnknownOutcomeError` if there is none."""
     url = _absolute_url(site.base, answer.headers.get("location", ""))
     if not url:
@@ -229,7 +229,7 @@ def _location(site: Site, answer: Answer) -> str:
 def _absolute_url(base: str, url: str) -> str:
     """Return `url` as an absolute URL; empty if it is invalid."""
     try:
-        return links.postable(urljoin(base, url.strip())) or "" if url.strip() else ""
+        return links.postable_url(urljoin(base, url.strip())) or "" if url.strip() else ""
     except ValueError:
         return ""
 

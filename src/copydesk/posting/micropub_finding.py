@@ -9,11 +9,11 @@ from urllib.parse import urljoin
 import msgspec
 
 from copydesk.model.wire import Struct
-from copydesk.posting.http import Answer
-from copydesk.posting.platform import Step
+from copydesk.posting.http import Response
+from copydesk.posting.platform import DeliveryStep
 from copydesk.text import links
 
-CLOCKS_APART = timedelta(minutes=2)
+CLOCK_TOLERANCE = timedelta(minutes=2)
 _TAG = re.compile(r"<(?:link|a)\s[^<>]{1,4000}>", re.IGNORECASE)
 _REL = re.compile(r";\s*rel\s*=\s*\"?([^\";,]{1,200})", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
@@ -28,14 +28,14 @@ class _Paging(msgspec.Struct, frozen=True):
     after: str = ""
 
 
-class Found(msgspec.Struct, frozen=True):
+class SourceResponse(msgspec.Struct, frozen=True):
     """The response to `q=source`; `items` is None if the response is no list."""
 
     items: list[_Item] | None = None
     paging: _Paging | None = None
 
 
-class Item(Struct, frozen=True):
+class ListedPost(Struct, frozen=True):
     """A post of the list, with usable values only."""
 
     url: str
@@ -48,16 +48,16 @@ class Item(Struct, frozen=True):
 class Page(Struct, frozen=True):
     """A page of the list and the cursor of the next one."""
 
-    items: list[Item]
+    items: list[ListedPost]
     paging: _Paging
 
     @classmethod
-    def of(cls, found: Found) -> "Page":
+    def from_response(cls, response: SourceResponse) -> "Page":
         """Return the usable part of a response."""
-        return cls(items=[_parse_item(item) for item in found.items or ()], paging=found.paging or _Paging())
+        return cls(items=[_parse_item(item) for item in response.items or ()], paging=response.paging or _Paging())
 
 
-def is_ours(item: Item, step: Step, since: datetime) -> bool:
+def is_own_post(item: ListedPost, step: DeliveryStep, since: datetime) -> bool:
     """Return True if the post has our key in its URL or slug.
 
     Without the key, it must have our title and text and must not be older than `since`.
@@ -66,7 +66,7 @@ def is_ours(item: Item, step: Step, since: datetime) -> bool:
     key = step.keys[0].rpartition("-")[2]
     if key in item.url or key in item.slug:
         return True
-    if item.published is None or item.published < since - CLOCKS_APART:
+    if item.published is None or item.published < since - CLOCK_TOLERANCE:
         return False
     properties = step.body["properties"]
     assert isinstance(properties, dict)
@@ -76,20 +76,20 @@ def is_ours(item: Item, step: Step, since: datetime) -> bool:
     )
 
 
-def reaches_back(items: Sequence[Item], since: datetime) -> bool:
+def reaches_back(items: Sequence[ListedPost], since: datetime) -> bool:
     """Return True if the posts, which must be sorted newest first, include one older than `since`."""
     times = [item.published for item in items if item.published is not None]
-    return bool(times) and times == sorted(times, reverse=True) and times[-1] < since - CLOCKS_APART
+    return bool(times) and times == sorted(times, reverse=True) and times[-1] < since - CLOCK_TOLERANCE
 
 
-def endpoint_of(answer: Answer, page: str) -> str | None:
+def find_endpoint(response: Response, page: str) -> str | None:
     """Return the endpoint named in the page's Link header or HTML; None if there is none."""
     for url in (
-        *_links_in_header(answer.headers.get("link", "")),
-        *_links_in_page(answer.body.decode("utf-8", "replace")),
+        *_links_in_header(response.headers.get("link", "")),
+        *_links_in_page(response.body.decode("utf-8", "replace")),
     ):
         try:
-            endpoint = links.postable(urljoin(page, url))
+            endpoint = links.postable_url(urljoin(page, url))
         except ValueError:
             continue
         if endpoint:
@@ -139,10 +139,10 @@ class _TagParser(HTMLParser):
         self.href = attributes.get("href")
 
 
-def _parse_item(item: _Item) -> Item:
+def _parse_item(item: _Item) -> ListedPost:
     properties = item.properties
-    return Item(
-        url=links.postable(item.url or _first_value(properties.get("url"))) or "",
+    return ListedPost(
+        url=links.postable_url(item.url or _first_value(properties.get("url"))) or "",
         name=_first_value(properties.get("name")),
         content=_first_value(properties.get("content")),
         slug=_first_value(properties.get("mp-slug")) or _first_value(properties.get("slug")),

@@ -16,26 +16,26 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from copydesk.model.wire import iso
-from copydesk.posting.http import Answer, Caller, said, unread
+from copydesk.model.wire import format_iso
+from copydesk.posting.http import Response, PlatformClient, shorten, error_for_read
 from copydesk.posting.platform import (
-    CONNECT_AGAIN,
+    RECONNECT_HINT,
     Account,
     LoginError,
     NotSentError,
     PostingError,
-    Secrets,
+    CredentialStore,
     SignIn,
     UnknownOutcomeError,
 )
 
 T = TypeVar("T")
 
-EXPIRES = "expires_at"
+EXPIRES_AT = "expires_at"
 """Credential name of the access token's expiry time, in ISO format."""
 
 
-class Granted(msgspec.Struct, frozen=True):
+class TokenResponse(msgspec.Struct, frozen=True):
     """A token response (RFC 6749, 5.1); `expires_in` is in seconds."""
 
     access_token: str
@@ -50,51 +50,51 @@ class _ErrorResponse(msgspec.Struct, frozen=True):
     error_description: str = ""
 
 
-Renew = Callable[[Account, Mapping[str, str]], Awaitable[Granted]]
+RefreshTokens = Callable[[Account, Mapping[str, str]], Awaitable[TokenResponse]]
 """Request new tokens with an account's credentials. Raises `LoginError`, `NotSentError` or `UnknownOutcomeError`."""
 
 
-def begin(authorize: str, *, client_id: str, redirect: str, scope: str, pkce: bool, kept: Mapping[str, str]) -> SignIn:
+def start_sign_in(authorize_url: str, *, client_id: str, redirect_uri: str, scope: str, pkce: bool, context: Mapping[str, str]) -> SignIn:
     """Return a sign-in that starts at `authorize_url`; `context` holds further values that `finish_sign_in` needs."""
     # 48 random bytes are 64 characters; RFC 7636 allows 43 to 128.
     state, verifier = randomness.token_urlsafe(24), randomness.token_urlsafe(48)
-    params = {"response_type": "code", "client_id": client_id, "redirect_uri": redirect, "scope": scope, "state": state}
+    params = {"response_type": "code", "client_id": client_id, "redirect_uri": redirect_uri, "scope": scope, "state": state}
     if pkce:
-        params |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}
-        kept = {**kept, "code_verifier": verifier}
-    return SignIn(url=f"{authorize}?{urlencode(params)}", redirect=redirect, state=state, kept=dict(kept))
+        params |= {"code_challenge": code_challenge(verifier), "code_challenge_method": "S256"}
+        context = {**context, "code_verifier": verifier}
+    return SignIn(url=f"{authorize_url}?{urlencode(params)}", redirect_uri=redirect_uri, state=state, context=dict(context))
 
 
-def challenge(verifier: str) -> str:
+def code_challenge(verifier: str) -> str:
     """Return the S256 code challenge of `verifier` (RFC 7636, 4.2)."""
     return urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
 
 
-async def granted(
-    caller: Caller, url: str, form: Mapping[str, str], now: datetime, *, headers: Mapping[str, str] | None = None
-) -> Granted:
+async def request_tokens(
+    client: PlatformClient, url: str, form: Mapping[str, str], now: datetime, *, headers: Mapping[str, str] | None = None
+) -> TokenResponse:
     """Request tokens. Raise `LoginError` if the server denies them, `NotSentError` or `UnknownOutcomeError`."""
-    return grant(await caller.ask("POST", url, form=form, headers=headers), url, now)
+    return parse_token_response(await client.request("POST", url, form=form, headers=headers), url, now)
 
 
-def grant(answer: Answer, url: str, now: datetime) -> Granted:
+def parse_token_response(response: Response, url: str, now: datetime) -> TokenResponse:
     """Return the tokens of a response.
 
     Raise `LoginError` if the server denied them, `NotSentError` if it could not decide.
     """
     host = urlsplit(url).netloc
-    if answer.good:
-        tokens = answer.read(Granted)
+    if response.is_success:
+        tokens = response.decode(TokenResponse)
         if tokens.access_token:
             return tokens
         raise UnknownOutcomeError(f"{host} sent no token.")
-    if answer.status in {400, 401, 403}:
-        reason = said(_error_text(answer)) or f"{host} does not grant access."
-        raise LoginError(f"{host} does not let Copydesk in: {reason}", hint=CONNECT_AGAIN)
-    raise unread(answer, host, now)
+    if response.status in {400, 401, 403}:
+        reason = shorten(_error_text(response)) or f"{host} does not grant access."
+        raise LoginError(f"{host} does not let Copydesk in: {reason}", hint=RECONNECT_HINT)
+    raise error_for_read(response, host, now)
 
 
-def _error_text(answer: Answer) -> str:
+def _error_text(answer: Response) -> str:
     try:
         denied = msgspec.json.decode(answer.body, type=_ErrorResponse)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -102,47 +102,47 @@ def _error_text(answer: Answer) -> str:
     return denied.error_description or (denied.error if isinstance(denied.error, str) else "")
 
 
-def as_secrets(tokens: Granted, now: datetime) -> dict[str, str]:
+def to_credentials(tokens: TokenResponse, now: datetime) -> dict[str, str]:
     """Return `tokens` as credentials to store, with the expiry as an absolute time."""
     credentials = {"access_token": tokens.access_token}
     if tokens.refresh_token:
         credentials["refresh_token"] = tokens.refresh_token
     # Ignore implausible lifetimes; adding them could overflow `datetime`.
     if tokens.expires_in is not None and 0 < tokens.expires_in < timedelta(days=3650).total_seconds():
-        credentials[EXPIRES] = iso(now + timedelta(seconds=tokens.expires_in))
+        credentials[EXPIRES_AT] = format_iso(now + timedelta(seconds=tokens.expires_in))
     return credentials
 
 
-async def harmless(asked: Awaitable[T]) -> T:
+async def as_repeatable(request: Awaitable[T]) -> T:
     """Await a request that creates nothing visible, and raise `NotSentError` in place of `UnknownOutcomeError`.
 
     Such a request can simply be repeated.
     """
     try:
-        return await asked
+        return await request
     except UnknownOutcomeError as error:
         not_sent = NotSentError(error.message, hint=error.hint)
     raise not_sent
 
 
-class Access:
+class AuthorizedClient:
     """Sends requests on behalf of accounts and refreshes their tokens `refresh_before` they expire.
 
     `refresh` is None if tokens cannot be refreshed: then the user has to connect the account again.
     """
 
     def __init__(
-        self, caller: Caller, secrets: Secrets, clock: Callable[[], datetime], *, renew: Renew | None, early: timedelta
+        self, client: PlatformClient, credential_store: CredentialStore, clock: Callable[[], datetime], *, refresh: RefreshTokens | None, refresh_before: timedelta
     ) -> None:
-        self._client = caller
-        self._secrets = secrets
+        self._client = client
+        self._secrets = credential_store
         self._clock = clock
-        self._refresh = renew
-        self._refresh_before = early
+        self._refresh = refresh
+        self._refresh_before = refresh_before
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._refresh_tasks: set[asyncio.Future[str]] = set()
 
-    async def ask(
+    async def request(
         self,
         account: Account,
         method: str,
@@ -153,30 +153,30 @@ class Access:
         form: Mapping[str, str] | None = None,
         content: bytes | None = None,
         params: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Send a request as `PlatformClient.request` does.
 
         On a 401 the token is refreshed and the request repeated once. That is safe for writes too: a 401 response means
         that nothing was created.
         """
 
-        async def send(token: str) -> Answer:
+        async def send(token: str) -> Response:
             auth_headers = {**(headers or {}), "authorization": f"Bearer {token}"}
-            return await self._client.ask(
+            return await self._client.request(
                 method, url, headers=auth_headers, json=json, form=form, content=content, params=params
             )
 
-        token = await self.token(account)
+        token = await self.access_token(account)
         answer = await send(token)
         if answer.status != 401 or self._refresh is None:
             return answer
-        return await send(await self.token(account, spent=token))
+        return await send(await self.access_token(account, rejected=token))
 
-    async def token(self, account: Account, *, spent: str = "") -> str:
+    async def access_token(self, account: Account, *, rejected: str = "") -> str:
         """Return a token that stays valid for a while and is not `rejected`. Raise `LoginError` or `NotSentError`."""
         # Shield the refresh: if the caller is cancelled, tokens granted meanwhile must still be stored. The set holds a
         # reference, because the loop keeps only a weak one.
-        task = asyncio.ensure_future(self._valid_token(account, spent))
+        task = asyncio.ensure_future(self._valid_token(account, rejected))
         self._refresh_tasks.add(task)
         task.add_done_callback(self._refresh_tasks.discard)
         return await asyncio.shield(task)
@@ -193,7 +193,7 @@ class Access:
             if self._refresh is None:
                 if usable:
                     return token
-                raise LoginError(f"The access of {said(account.name)} has run out.", hint=CONNECT_AGAIN)
+                raise LoginError(f"The access of {shorten(account.name)} has run out.", hint=RECONNECT_HINT)
             try:
                 return await self._refresh_tokens(account, credentials, self._refresh)
             except PostingError:
@@ -201,15 +201,15 @@ class Access:
                     raise
             return token
 
-    async def _refresh_tokens(self, account: Account, credentials: Mapping[str, str], refresh: Renew) -> str:
-        tokens = await harmless(refresh(account, credentials))
-        unchanged = {name: value for name, value in credentials.items() if name != EXPIRES}
-        await self._secrets.keep(account, {**unchanged, **as_secrets(tokens, self._clock())})
+    async def _refresh_tokens(self, account: Account, credentials: Mapping[str, str], refresh: RefreshTokens) -> str:
+        tokens = await as_repeatable(refresh(account, credentials))
+        unchanged = {name: value for name, value in credentials.items() if name != EXPIRES_AT}
+        await self._secrets.save(account, {**unchanged, **to_credentials(tokens, self._clock())})
         return tokens.access_token
 
     def _remaining(self, credentials: Mapping[str, str]) -> timedelta | None:
         """Return the remaining lifetime of the access token; None if unknown."""
         try:
-            return datetime.fromisoformat(credentials.get(EXPIRES, "")) - self._clock()
+            return datetime.fromisoformat(credentials.get(EXPIRES_AT, "")) - self._clock()
         except (ValueError, TypeError):
             return None

@@ -10,54 +10,54 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Protocol
 
 from copydesk.errors import CopydeskError
-from copydesk.model.account import Wanted
-from copydesk.model.delivery import Account, Evidence, Figures, Intent, Made, Step
+from copydesk.model.account import CredentialField
+from copydesk.model.delivery import Account, Evidence, PostMetrics, Intent, StepResult, DeliveryStep
 from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
 
 __all__ = [
     "Account",
     "BrowserPlatform",
-    "Connected",
+    "ConnectResult",
     "Evidence",
-    "Figures",
+    "PostMetrics",
     "Intent",
     "Limits",
     "LoginError",
-    "Made",
+    "StepResult",
     "NotSentError",
-    "Picture",
+    "PostImage",
     "Platform",
     "Post",
     "PostingError",
     "Problem",
     "RefusedPostError",
-    "Secrets",
+    "CredentialStore",
     "SignIn",
-    "Step",
-    "Trust",
+    "DeliveryStep",
+    "DeliveryGuarantees",
     "UnknownOutcomeError",
-    "Wanted",
+    "CredentialField",
 ]
 
 
-class Secrets(Protocol):
+class CredentialStore(Protocol):
     """Storage for account credentials. They appear in no database, log or error message."""
 
     async def read(self, account: Account) -> Mapping[str, str]:
         """Return the account's credentials by name. Raise `LoginError` if there are none."""
         ...
 
-    async def keep(self, account: Account, secrets: Mapping[str, str]) -> None:
+    async def save(self, account: Account, credentials: Mapping[str, str]) -> None:
         """Replace the account's credentials; they are flushed to disk when this returns."""
         ...
 
 
-class Connected(Struct, frozen=True):
+class ConnectResult(Struct, frozen=True):
     """A newly connected account and its credentials."""
 
     account: Account
-    secrets: dict[str, str]
+    credentials: dict[str, str]
 
 
 class SignIn(Struct, frozen=True):
@@ -65,15 +65,15 @@ class SignIn(Struct, frozen=True):
 
     url: str
     """The authorization page to open in the browser."""
-    redirect: str
+    redirect_uri: str
     """The redirect URI: the browser is sent there with the code."""
     state: str
     """Returned together with the code to prove that the code is ours; empty if the server does not return it."""
-    kept: dict[str, str]
+    context: dict[str, str]
     """Values that `finish_sign_in` needs from `start_sign_in`; some are secret."""
 
 
-class Picture(Struct, frozen=True):
+class PostImage(Struct, frozen=True):
     """One image of a post, already within the platform's limits."""
 
     content: bytes
@@ -97,18 +97,18 @@ class Post(Struct, frozen=True):
     """Alt texts of the images, in order."""
 
 
-class Trust(Struct, frozen=True):
+class DeliveryGuarantees(Struct, frozen=True):
     """Guarantees of a platform against duplicate posts, and its means to tell whether a post was created."""
 
-    keyed: bool = False
+    idempotent: bool = False
     """True if a second request with the same keys never creates anything, without a time limit."""
-    repeat_within: timedelta = timedelta(0)
+    idempotency_window: timedelta = timedelta(0)
     """For this long after the first request, a request with the same keys creates nothing and returns the first
     result.
     """
-    can_look: bool = True
+    can_read_back: bool = True
     """True if the account's posts can be read back."""
-    quiet: timedelta = timedelta(seconds=90)
+    settle_time: timedelta = timedelta(seconds=90)
     """Wait this long after an unanswered request before its absence proves that nothing was created: it may still be in
     transit.
     """
@@ -118,12 +118,12 @@ class Limits(Struct, frozen=True):
     """Formats and image sizes that a platform accepts."""
 
     formats: frozenset[Format]
-    pictures: int = 0
+    max_images: int = 0
     """Maximum per post."""
-    picture_bytes: int = 0
+    max_image_bytes: int = 0
     # Accepted by every platform; some accept more.
-    picture_types: tuple[str, ...] = ("image/jpeg", "image/png")
-    alt_characters: int = 0
+    image_types: tuple[str, ...] = ("image/jpeg", "image/png")
+    max_alt_length: int = 0
 
 
 class Problem(Struct, frozen=True):
@@ -155,7 +155,7 @@ class LoginError(PostingError):
     category = "needs-login"
 
 
-CONNECT_AGAIN = "Connect the account again."
+RECONNECT_HINT = "Connect the account again."
 """Default hint of a `LoginError`; the desk turns it into the command to run."""
 
 
@@ -184,16 +184,16 @@ class Platform(Protocol):
 
     name: ClassVar[str]
     limits: ClassVar[Limits]
-    home: ClassVar[str]
+    default_server: ClassVar[str]
     """Default server URL; empty if the user has to enter one."""
-    wants: ClassVar[tuple[Wanted, ...]]
+    credential_fields: ClassVar[tuple[CredentialField, ...]]
     """Credentials that the user enters to connect an account."""
 
-    def trust(self, account: Account) -> Trust:
+    def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return the guarantees of the account's server."""
         ...
 
-    def problems(self, post: Post, account: Account) -> Sequence[Problem]:
+    def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return the reasons why the post would be rejected, without using the network."""
         ...
 
@@ -201,7 +201,7 @@ class Platform(Protocol):
         """Return the requests to send. All keys are derived from `seed`, the delivery's UUIDv7."""
         ...
 
-    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
+    async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Sign in with the entered credentials. Raise `LoginError`, `NotSentError` or `RefusedPostError`."""
         ...
 
@@ -211,8 +211,8 @@ class Platform(Protocol):
 
     # Images are passed with every attempt: the intent is stored as JSON and holds only their alt texts.
     async def send(
-        self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
-    ) -> Made:
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], images: Sequence[PostImage] = ()
+    ) -> StepResult:
         """Execute the first step that has no result in `completed` and return its result.
 
         Raise `RefusedPostError`, `LoginError`, `NotSentError` or `UnknownOutcomeError`; callers treat any other
@@ -220,7 +220,7 @@ class Platform(Protocol):
         """
         ...
 
-    async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
+    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
         """Return the result of the first step that has none in `completed`; None if it is not there.
 
         Only what was created since `since` counts.
@@ -230,11 +230,11 @@ class Platform(Protocol):
         """
         ...
 
-    async def delete(self, account: Account, made: Made) -> None:
+    async def delete(self, account: Account, result: StepResult) -> None:
         """Delete what a step created. Something already deleted is not an error."""
         ...
 
-    async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
+    async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return the metrics of posts by id.
 
         The value is None for a deleted post; a post about which the platform reports nothing has no entry.
@@ -247,13 +247,13 @@ class BrowserPlatform(Platform, Protocol):
 
     fixed_port: ClassVar[int | None]
     """Port of the loopback redirect URI that the user registered with the platform; None if any port works."""
-    by_hand: ClassVar[str]
+    manual_redirect_uri: ClassVar[str]
     """Redirect URI that shows the code to the user for copying; empty if the platform has none."""
 
-    async def begin(self, server: str, given: Mapping[str, str], redirect: str) -> SignIn:
+    async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
         """Return the sign-in with the page to open in the browser. Raise `LoginError` or `NotSentError`."""
         ...
 
-    async def finish(self, server: str, sign_in: SignIn, code: str) -> Connected:
+    async def finish_sign_in(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         """Exchange the returned code for credentials. Raise `LoginError` or `NotSentError`."""
         ...

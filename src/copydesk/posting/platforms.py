@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from importlib import import_module
 
-from copydesk.posting.http import Caller
-from copydesk.posting.platform import Platform, Secrets
+from copydesk.posting.http import PlatformClient
+from copydesk.posting.platform import Platform, CredentialStore
 
 PLATFORMS: Mapping[str, tuple[str, str]] = {
     "bluesky": ("copydesk.posting.bluesky", "Bluesky"),
@@ -22,8 +22,8 @@ PLATFORMS: Mapping[str, tuple[str, str]] = {
 """Module and class of each platform."""
 
 
-def platform(name: str, caller: Caller, secrets: Secrets, clock: Callable[[], datetime]) -> Platform:
+def create_platform(name: str, client: PlatformClient, credential_store: CredentialStore, clock: Callable[[], datetime]) -> Platform:
     """Return a new instance of the platform `name`, a key of `PLATFORMS`."""
     module, class_name = PLATFORMS[name]
-    instance: Platform = getattr(import_module(module), class_name)(caller, secrets, clock=clock)
+    instance: Platform = getattr(import_module(module), class_name)(client, credential_store, clock=clock)
     return instance

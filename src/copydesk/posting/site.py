@@ -10,7 +10,7 @@ import msgspec
 
 from copydesk.errors import CopydeskError
 from copydesk.network.public import is_public
-from copydesk.posting.http import Answer, Caller, said, unread, wrong
+from copydesk.posting.http import Response, PlatformClient, shorten, error_for_read, error_for_write
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.text import links
 
@@ -22,18 +22,18 @@ _LOGIN_STATUSES, _UNAUTHORIZED = frozenset({401, 403}), frozenset({401})
 class Site:
     """A REST API at a base URL; every request carries the same `headers`."""
 
-    def __init__(self, caller: Caller, base: str, headers: Mapping[str, str], now: datetime) -> None:
+    def __init__(self, client: PlatformClient, base: str, headers: Mapping[str, str], now: datetime) -> None:
         self.base = base
         self.host = urlsplit(base).netloc
-        self._client = caller
+        self._client = client
         self._headers = dict(headers)
         self._now = now
 
-    def at(self, base: str) -> "Site":
+    def with_base(self, base: str) -> "Site":
         """Return a `Site` for another URL with the same credentials."""
         return Site(self._client, base, self._headers, self._now)
 
-    async def ask(
+    async def request(
         self,
         method: str,
         path: str = "",
@@ -42,7 +42,7 @@ class Site:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Send one request and return its response, whatever its status.
 
         Raise `NotSentError` or `UnknownOutcomeError`.
@@ -52,13 +52,13 @@ class Site:
         if params:
             # A Micropub endpoint may have a query of its own.
             url += f"{'&' if '?' in url else '?'}{urlencode(params)}"
-        return await self._client.ask(method, url, headers=all_headers, json=json, content=content)
+        return await self._client.request(method, url, headers=all_headers, json=json, content=content)
 
-    async def make(
+    async def create(
         self,
         method: str,
         path: str,
-        kind: type[T],
+        response_type: type[T],
         *,
         json: object = None,
         content: bytes | None = None,
@@ -66,12 +66,12 @@ class Site:
         params: Mapping[str, str] | None = None,
     ) -> T:
         """Create something visible and return the decoded response. Raise any of the four posting errors."""
-        answer = await self.ask(method, path, json=json, content=content, headers=headers, params=params)
-        if not answer.good:
-            raise self.wrong(answer)
-        return answer.read(kind)
+        answer = await self.request(method, path, json=json, content=content, headers=headers, params=params)
+        if not answer.is_success:
+            raise self.error_for_write(answer)
+        return answer.decode(response_type)
 
-    async def ask_ahead(
+    async def post_prerequisite(
         self,
         path: str,
         *,
@@ -79,20 +79,20 @@ class Site:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """POST something that a post needs but that is no post itself, such as a tag or an image.
 
         Raise `NotSentError` instead of `UnknownOutcomeError`: if the response is lost, no post was created.
         """
         try:
-            return await self.ask("POST", path, json=json, content=content, headers=headers, params=params)
+            return await self.request("POST", path, json=json, content=content, headers=headers, params=params)
         except UnknownOutcomeError as error:
             raise NotSentError(error.message) from None
 
-    async def prepare(
+    async def create_prerequisite(
         self,
         path: str,
-        kind: type[T],
+        response_type: type[T],
         *,
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
@@ -102,24 +102,24 @@ class Site:
 
         Raise `RefusedPostError`, `LoginError` or `NotSentError`.
         """
-        answer = await self.ask_ahead(path, content=content, headers=headers, params=params)
-        if not answer.good:
-            raise self.not_ready(answer)
+        answer = await self.post_prerequisite(path, content=content, headers=headers, params=params)
+        if not answer.is_success:
+            raise self.error_for_prerequisite(answer)
         try:
-            return answer.read(kind)
+            return answer.decode(response_type)
         except UnknownOutcomeError as error:
             raise NotSentError(error.message) from None
 
-    async def look(self, path: str, kind: type[T], *, params: Mapping[str, str] | None = None) -> T:
+    async def get(self, path: str, response_type: type[T], *, params: Mapping[str, str] | None = None) -> T:
         """GET and decode. Raise `LoginError`, or `NotSentError` for any other unusable response."""
-        decoded = await self.seek(path, kind, params=params, missing=frozenset())
+        decoded = await self.get_or_none(path, response_type, params=params, missing=frozenset())
         assert decoded is not None
         return decoded
 
-    async def seek(
+    async def get_or_none(
         self,
         path: str,
-        kind: type[T],
+        response_type: type[T],
         *,
         params: Mapping[str, str] | None = None,
         missing: frozenset[int] = frozenset({404}),
@@ -130,33 +130,33 @@ class Site:
         answer 404, too.
         """
         try:
-            answer = await self.ask("GET", path, params=params)
-            if answer.status in missing and explanation(answer):
+            answer = await self.request("GET", path, params=params)
+            if answer.status in missing and error_text(answer):
                 return None
-            if answer.good:
-                return answer.read(kind)
+            if answer.is_success:
+                return answer.decode(response_type)
         except UnknownOutcomeError as error:
             raise NotSentError(f"{self.host} could not be read: {error.message}") from None
-        raise self.unread(answer)
+        raise self.error_for_read(answer)
 
-    def wrong(self, answer: Answer) -> PostingError:
+    def error_for_write(self, response: Response) -> PostingError:
         """Return the error that an unsuccessful response to a write request means."""
-        message = explanation(answer)
+        message = error_text(response)
         # A 403 without the platform's own error comes from a firewall in front of it, which objects to the text and
         # not to the credentials.
-        return wrong(answer, self.host, self._now, says=message, login=_LOGIN_STATUSES if message else _UNAUTHORIZED)
+        return error_for_write(response, self.host, self._now, explanation=message, login_statuses=_LOGIN_STATUSES if message else _UNAUTHORIZED)
 
-    def not_ready(self, answer: Answer) -> PostingError:
+    def error_for_prerequisite(self, response: Response) -> PostingError:
         """Return the error that an unsuccessful response to a prerequisite request means."""
-        error = self.wrong(answer)
+        error = self.error_for_write(response)
         return NotSentError(error.message) if isinstance(error, UnknownOutcomeError) else error
 
-    def unread(self, answer: Answer) -> CopydeskError:
+    def error_for_read(self, response: Response) -> CopydeskError:
         """Return the error that an unsuccessful response to a read request means."""
-        if 300 <= answer.status < 400 and (location := links.postable(answer.headers.get("location"))):
+        if 300 <= response.status < 400 and (location := links.postable_url(response.headers.get("location"))):
             hint = "Connect the account with that address."
-            return NotSentError(f"{self.host} sends requests on to {said(location)}.", hint=hint)
-        return unread(answer, self.host, self._now, says=explanation(answer))
+            return NotSentError(f"{self.host} sends requests on to {shorten(location)}.", hint=hint)
+        return error_for_read(response, self.host, self._now, explanation=error_text(response))
 
 
 class _ErrorItem(msgspec.Struct, frozen=True):
@@ -171,13 +171,13 @@ class _ErrorBody(msgspec.Struct, frozen=True):
     errors: list[_ErrorItem] = []
 
 
-def explanation(answer: Answer) -> str:
+def error_text(response: Response) -> str:
     """Return the platform's error message; empty if there is none that can be decoded.
 
     WordPress sends `message`, Ghost a list of `errors`, Forem `error`, Micropub `error_description`.
     """
     try:
-        body = msgspec.json.decode(answer.body, type=_ErrorBody)
+        body = msgspec.json.decode(response.body, type=_ErrorBody)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
     if body.errors:
@@ -186,12 +186,12 @@ def explanation(answer: Answer) -> str:
     return body.message or body.error_description or body.error
 
 
-def own_server(address: str) -> str:
+def parse_server_url(user_input: str) -> str:
     """Return the server URL that the user entered, without a trailing slash. Raise `RefusedPostError` if it is invalid.
 
     It must be https, or http on this machine or the local network, and contain nothing but host, port and path.
     """
-    text = address.strip()
+    text = user_input.strip()
     if "://" not in text:
         text = f"https://{text}"
     parts = _split_url(text)
@@ -225,6 +225,6 @@ def _is_local(host: str) -> bool:
         return False
 
 
-def shown(url: str) -> tuple[str, ...]:
+def link_urls(url: str) -> tuple[str, ...]:
     """Return `url` as the `urls` of a step result: a tuple of one, or empty if it is no usable link."""
-    return (url,) if links.postable(url) else ()
+    return (url,) if links.postable_url(url) else ()

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import msgspec
 
-from copydesk.posting.http import USUAL_WAIT, Answer, sentence, when_again, wrong
-from copydesk.posting.platform import CONNECT_AGAIN, LoginError, NotSentError, PostingError, UnknownOutcomeError
+from copydesk.posting.http import DEFAULT_RETRY_DELAY, Response, as_sentence, retry_at, error_for_write
+from copydesk.posting.platform import RECONNECT_HINT, LoginError, NotSentError, PostingError, UnknownOutcomeError
 
 HOST = "Threads"
 
@@ -29,7 +29,7 @@ class _Errors(msgspec.Struct, frozen=True):
     error: _Error = _Error()
 
 
-class Named(msgspec.Struct, frozen=True):
+class ObjectId(msgspec.Struct, frozen=True):
     """An object with an id."""
 
     id: str
@@ -48,52 +48,52 @@ class Container(msgspec.Struct, frozen=True):
     status: str
 
 
-def is_id(found: str) -> bool:
+def is_valid_id(value: str) -> bool:
     """Return True if `value` can be an id. Checked because ids become part of URLs."""
-    return found.isascii() and found.isdecimal() and len(found) <= 40
+    return value.isascii() and value.isdecimal() and len(value) <= 40
 
 
-def is_name(found: str) -> bool:
+def is_valid_name(value: str) -> bool:
     """Return True if `value` can be the name of an account."""
-    return re.fullmatch(r"[A-Za-z0-9._]{1,60}", found) is not None
+    return re.fullmatch(r"[A-Za-z0-9._]{1,60}", value) is not None
 
 
-def proper(found: str) -> str:
+def validate_id(value: str) -> str:
     """Return `value` if it is an id; raise `UnknownOutcomeError` otherwise."""
-    if not is_id(found):
+    if not is_valid_id(value):
         raise UnknownOutcomeError("Threads gave an id that is none.")
-    return found
+    return value
 
 
-def gone(answer: Answer) -> bool:
+def is_missing(response: Response) -> bool:
     """Return True if the object does not exist or this account may not see it: Threads does not distinguish the two."""
-    error = _decode_error(answer)
-    return answer.status == 404 or (error.code, error.error_subcode) == _NOT_FOUND
+    error = _decode_error(response)
+    return response.status == 404 or (error.code, error.error_subcode) == _NOT_FOUND
 
 
-def refusal(answer: Answer, now: datetime) -> PostingError:
+def error_for_response(response: Response, now: datetime) -> PostingError:
     """Return the error that an unsuccessful response to a write request means."""
-    error = _decode_error(answer)
+    error = _decode_error(response)
     reason = error.error_user_msg or error.message
-    message = f"{HOST} says: {sentence(reason)}"
+    message = f"{HOST} says: {as_sentence(reason)}"
     if error.code in _LOGIN_CODES:
-        return LoginError(message, hint=CONNECT_AGAIN)
+        return LoginError(message, hint=RECONNECT_HINT)
     if error.code in _RATE_LIMIT_CODES:
-        return NotSentError(message, retry_after=when_again(answer.headers, now) or now + USUAL_WAIT)
+        return NotSentError(message, retry_after=retry_at(response.headers, now) or now + DEFAULT_RETRY_DELAY)
     # Meta documents no guarantee that a request with a transient error had no effect.
     if error.code in _TRANSIENT_CODES or error.is_transient:
         return UnknownOutcomeError(message)
-    return wrong(answer, HOST, now, says=reason)
+    return error_for_write(response, HOST, now, explanation=reason)
 
 
-def unseen(answer: Answer, now: datetime) -> PostingError:
+def error_for_read(response: Response, now: datetime) -> PostingError:
     """Return the error that an unsuccessful response to a read request means."""
-    error = refusal(answer, now)
+    error = error_for_response(response, now)
     return error if isinstance(error, LoginError | NotSentError) else NotSentError(error.message)
 
 
-def _decode_error(answer: Answer) -> _Error:
-    if answer.good:
+def _decode_error(answer: Response) -> _Error:
+    if answer.is_success:
         return _Error()
     try:
         return msgspec.json.decode(answer.body, type=_Errors).error

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from copydesk.posting.platform import Account, Figures, UnknownOutcomeError
-from copydesk.posting.threads_answers import Named, is_id
+from copydesk.posting.platform import Account, PostMetrics, UnknownOutcomeError
+from copydesk.posting.threads_answers import ObjectId, is_valid_id
 from copydesk.text.length import byte_length, count_emoji, graphemes, length
-from copydesk.text.links import host, postable
+from copydesk.text.links import host, postable_url
 
-SLACK = timedelta(minutes=2)
+CLOCK_TOLERANCE = timedelta(minutes=2)
 """Tolerance between the clock of Threads and ours."""
 
 
@@ -22,10 +22,10 @@ class ThreadsPost(msgspec.Struct, frozen=True):
     timestamp: str
     text: str = ""
     permalink: str = ""
-    replied_to: Named | None = None
+    replied_to: ObjectId | None = None
 
     @property
-    def at(self) -> datetime:
+    def published_at(self) -> datetime:
         """The time of publication. Raise `UnknownOutcomeError` if it cannot be parsed."""
         try:
             time = datetime.fromisoformat(self.timestamp)
@@ -72,10 +72,10 @@ class Insights(msgspec.Struct, frozen=True):
     data: list[_Insight]
 
     @property
-    def figures(self) -> Figures:
+    def metrics(self) -> PostMetrics:
         """The insights as metrics."""
         values = {insight.name: insight.values[0].value for insight in self.data if insight.values}
-        return Figures(
+        return PostMetrics(
             likes=values.get("likes"),
             replies=values.get("replies"),
             reposts=values.get("reposts"),
@@ -83,7 +83,7 @@ class Insights(msgspec.Struct, frozen=True):
         )
 
 
-def the_one(posts: Sequence[ThreadsPost], text: str, parent: str) -> ThreadsPost | None:
+def find_match(posts: Sequence[ThreadsPost], text: str, parent: str) -> ThreadsPost | None:
     """Return the oldest post with this text and parent, None if there is none.
 
     `parent` is empty for a post that is no reply.
@@ -91,12 +91,12 @@ def the_one(posts: Sequence[ThreadsPost], text: str, parent: str) -> ThreadsPost
     # Choose the oldest match: a later one would be another post with the same text.
     expected = _normalize(text)
     matches = [
-        post for post in posts if is_id(post.id) and _parent_id(post) == parent and _normalize(post.text) == expected
+        post for post in posts if is_valid_id(post.id) and _parent_id(post) == parent and _normalize(post.text) == expected
     ]
-    return min(matches, key=lambda post: post.at, default=None)
+    return min(matches, key=lambda post: post.published_at, default=None)
 
 
-def counted(text: str) -> int:
+def length_on_threads(text: str) -> int:
     """Return the length as Threads counts it: an emoji counts as its UTF-8 bytes (Threads, "Posts")."""
     # Splitting into graphemes is slow and only needed for emoji.
     if not count_emoji(text):
@@ -105,14 +105,14 @@ def counted(text: str) -> int:
     return sum(byte_length(piece) if count_emoji(piece) else length(piece, "threads") for piece in pieces)
 
 
-def shown(post: ThreadsPost, account: Account) -> str:
+def public_url(post: ThreadsPost, account: Account) -> str:
     """Return the URL of `post`; the account's profile if Threads names no usable one."""
     url = post.permalink
     is_threads = url.startswith("https://") and host(url) in {"threads.net", "threads.com"}
-    return url if is_threads and postable(url) else page_of(account)
+    return url if is_threads and postable_url(url) else profile_url(account)
 
 
-def page_of(account: Account) -> str:
+def profile_url(account: Account) -> str:
     """Return the URL of the account's profile."""
     return f"https://www.threads.com/@{account.name}"
 

@@ -28,33 +28,33 @@ from urllib.parse import urlsplit
 import msgspec
 
 from copydesk.model.draft import Format
-from copydesk.model.wire import iso
+from copydesk.model.wire import format_iso
 from copydesk.posting import blog
-from copydesk.posting.http import Answer, Caller, unread, wrong
+from copydesk.posting.http import Response, PlatformClient, error_for_read, error_for_write
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.platform import (
     Account,
-    Connected,
-    Figures,
+    ConnectResult,
+    PostMetrics,
     Intent,
     Limits,
-    Made,
+    StepResult,
     NotSentError,
-    Picture,
+    PostImage,
     Post,
     Problem,
     RefusedPostError,
-    Secrets,
-    Step,
-    Trust,
+    CredentialStore,
+    DeliveryStep,
+    DeliveryGuarantees,
     UnknownOutcomeError,
-    Wanted,
+    CredentialField,
 )
-from copydesk.posting.site import explanation, own_server, shown
+from copydesk.posting.site import error_text, parse_server_url, link_urls
 
-REMEMBERED = timedelta(days=30)
+IDEMPOTENCY_WINDOW = timedelta(days=30)
 """Receivers recognize an id for this long."""
-SHORTEST_SECRET = 16
+MIN_SECRET_LENGTH = 16
 
 
 class _Receipt(msgspec.Struct, frozen=True):
@@ -69,29 +69,29 @@ class Webhook:
     name: ClassVar[str] = "webhook"
     limits: ClassVar[Limits] = Limits(
         formats=frozenset(Format),
-        pictures=4,
-        picture_bytes=2_000_000,
-        picture_types=("image/jpeg", "image/png", "image/gif", "image/webp"),
-        alt_characters=2000,
+        max_images=4,
+        max_image_bytes=2_000_000,
+        image_types=("image/jpeg", "image/png", "image/gif", "image/webp"),
+        max_alt_length=2000,
     )
-    home: ClassVar[str] = ""
-    wants: ClassVar[tuple[Wanted, ...]] = (
-        Wanted(name="secret", question="The secret that requests are signed with", secret=True),
+    default_server: ClassVar[str] = ""
+    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
+        CredentialField(name="secret", question="The secret that requests are signed with", secret=True),
     )
 
-    def __init__(self, caller: Caller, secrets: Secrets, *, clock: Callable[[], datetime]) -> None:
-        self._client = caller
-        self._secrets = secrets
+    def __init__(self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]) -> None:
+        self._client = client
+        self._secrets = credential_store
         self._clock = clock
 
-    def trust(self, account: Account) -> Trust:
+    def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return guarantees by our own rules: requests may be repeated, posts cannot be read back."""
-        return Trust(repeat_within=REMEMBERED, can_look=False)
+        return DeliveryGuarantees(idempotency_window=IDEMPOTENCY_WINDOW, can_read_back=False)
 
-    def problems(self, post: Post, account: Account) -> Sequence[Problem]:
+    def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return a problem for each part without text; the receiver decides on maximum lengths."""
         if post.format is Format.BLOG:
-            return blog.problems(post)
+            return blog.validate_article(post)
         empty = [index for index, part in enumerate(post.parts) if not part.strip()]
         return [Problem(message="There is no text.", part=index) for index in empty]
 
@@ -99,7 +99,7 @@ class Webhook:
         """Return a single step, however many posts a thread has."""
         key, title, parts = uuid_key(seed, 0), post.title, post.parts
         if post.format is Format.BLOG:
-            article = blog.article(post, seed)
+            article = blog.article_from_post(post, seed)
             title, parts = article.title, (article.text,)
         body: dict[str, object] = {
             "event": "post",
@@ -108,19 +108,19 @@ class Webhook:
             "title": title,
             "parts": list(parts),
             "tags": list(post.tags),
-            "at": iso(post.at),
+            "at": format_iso(post.at),
         }
-        return Intent(steps=(Step(keys=(key,), body=body),), at=post.at)
+        return Intent(steps=(DeliveryStep(keys=(key,), body=body),), at=post.at)
 
-    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
+    async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Return the account of the receiver at `server` if it knows the secret."""
-        url, secret = own_server(server), given["secret"].strip()
-        if len(secret) < SHORTEST_SECRET:
-            raise RefusedPostError(f"The secret is too short: it takes at least {SHORTEST_SECRET} characters.")
+        url, secret = parse_server_url(server), credentials["secret"].strip()
+        if len(secret) < MIN_SECRET_LENGTH:
+            raise RefusedPostError(f"The secret is too short: it takes at least {MIN_SECRET_LENGTH} characters.")
         parts = urlsplit(url)
         account = Account(platform=self.name, server=url, id=url, name=parts.netloc + parts.path)
         await self._send_check(account, secret)
-        return Connected(account=account, secrets={"secret": secret})
+        return ConnectResult(account=account, credentials={"secret": secret})
 
     async def check(self, account: Account) -> Account:
         """Return the account unchanged if the receiver still knows the secret."""
@@ -128,65 +128,65 @@ class Webhook:
         return account
 
     async def send(
-        self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
-    ) -> Made:
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], images: Sequence[PostImage] = ()
+    ) -> StepResult:
         """Send the whole post in one request."""
         step = intent.steps[0]
-        body = {**step.body, "pictures": [_encode_image(image) for image in pictures]} if pictures else step.body
+        body = {**step.body, "pictures": [_encode_image(image) for image in images]} if images else step.body
         answer = await self._post(account, body, await self._secret(account), key=step.keys[0])
-        if not answer.good:
-            raise wrong(answer, _host(account), self._clock(), says=explanation(answer))
+        if not answer.is_success:
+            raise error_for_write(answer, _host(account), self._clock(), explanation=error_text(answer))
         receipt = _parse_receipt(answer)
-        return Made(ids=(receipt.id or step.keys[0],), urls=shown(receipt.url))
+        return StepResult(ids=(receipt.id or step.keys[0],), urls=link_urls(receipt.url))
 
-    async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
+    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
         """Raise `UnknownOutcomeError`: nothing can be read from the receiver."""
         raise UnknownOutcomeError(f"{_host(account)} cannot be asked what it has taken.", hint="Look there yourself.")
 
-    async def delete(self, account: Account, made: Made) -> None:
+    async def delete(self, account: Account, result: StepResult) -> None:
         """Tell the receiver to delete the post; a post it does not know any more is no error."""
         # A receiver that returned no id of its own is given the post's.
-        for post_id in made.ids:
+        for post_id in result.ids:
             body: dict[str, object] = {"event": "delete", "id": post_id}
             answer = await self._post(account, body, await self._secret(account))
-            if not answer.good and answer.status not in (404, 410):
-                raise wrong(answer, _host(account), self._clock(), says=explanation(answer))
+            if not answer.is_success and answer.status not in (404, 410):
+                raise error_for_write(answer, _host(account), self._clock(), explanation=error_text(answer))
 
-    async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
+    async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return empty metrics: receivers report none, and deleted posts cannot be detected."""
-        return {post_id: Figures() for post_id in ids}
+        return {post_id: PostMetrics() for post_id in ids}
 
     async def _send_check(self, account: Account, secret: str) -> None:
         try:
             answer = await self._post(account, {"event": "check"}, secret)
         except UnknownOutcomeError as error:
             raise NotSentError(error.message, hint=error.hint) from None
-        if not answer.good:
-            raise unread(answer, _host(account), self._clock(), says=explanation(answer))
+        if not answer.is_success:
+            raise error_for_read(answer, _host(account), self._clock(), explanation=error_text(answer))
 
-    async def _post(self, account: Account, body: dict[str, object], secret: str, *, key: str = "") -> Answer:
+    async def _post(self, account: Account, body: dict[str, object], secret: str, *, key: str = "") -> Response:
         content = msgspec.json.encode(body)
         headers = {
             "content-type": "application/json",
             # Sign every attempt anew: receivers reject old signatures.
-            "copydesk-signature": signature(secret, content, self._clock()),
+            "copydesk-signature": sign(secret, content, self._clock()),
         }
         if key:
             headers["idempotency-key"] = key
-        return await self._client.ask("POST", account.server, headers=headers, content=content)
+        return await self._client.request("POST", account.server, headers=headers, content=content)
 
     async def _secret(self, account: Account) -> str:
         return (await self._secrets.read(account))["secret"]
 
 
-def signature(secret: str, body: bytes, now: datetime) -> str:
+def sign(secret: str, body: bytes, now: datetime) -> str:
     """Return the `Copydesk-Signature` header for `body` sent at `now`."""
     seconds = int(now.timestamp())
     digest = hmac.digest(secret.encode(), f"{seconds}.".encode() + body, "sha256")
     return f"t={seconds},v1={digest.hex()}"
 
 
-def _encode_image(image: Picture) -> dict[str, object]:
+def _encode_image(image: PostImage) -> dict[str, object]:
     return {
         "type": image.media_type,
         "width": image.width,
@@ -196,7 +196,7 @@ def _encode_image(image: Picture) -> dict[str, object]:
     }
 
 
-def _parse_receipt(answer: Answer) -> _Receipt:
+def _parse_receipt(answer: Response) -> _Receipt:
     """Decode the receiver's response, whose body is optional."""
     try:
         return msgspec.json.decode(answer.body, type=_Receipt)

@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from copydesk.posting.http import Answer, said, wrong
+from copydesk.posting.http import Response, shorten, error_for_write
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 
 HOST = "X"
-UNPAID = timedelta(hours=1)
+PAYMENT_RETRY_DELAY = timedelta(hours=1)
 """Retry after this time when X requires payment."""
 _LOGIN_STATUSES = frozenset({401})
 
@@ -24,7 +24,7 @@ class XProblem(msgspec.Struct, frozen=True):
     value: object = None
 
     @property
-    def about(self) -> str:
+    def post_id(self) -> str:
         """The id of the post that the error concerns."""
         return self.resource_id or (self.value if isinstance(self.value, str) else "")
 
@@ -35,34 +35,34 @@ class _ErrorBody(msgspec.Struct, frozen=True):
     errors: list[XProblem] = []
 
 
-def says(answer: Answer) -> str:
+def error_text(response: Response) -> str:
     """Return X's error message; empty if there is none that can be decoded."""
     try:
-        body = msgspec.json.decode(answer.body, type=_ErrorBody)
+        body = msgspec.json.decode(response.body, type=_ErrorBody)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
     first = body.errors[0] if body.errors else XProblem()
     return body.detail or first.detail or first.message or body.title or first.title
 
 
-def refusal(answer: Answer, now: datetime, *, reply: bool = False) -> PostingError:
+def error_for_post(response: Response, now: datetime, *, is_reply: bool = False) -> PostingError:
     """Return the error that an unsuccessful response to a new post means; `reply` is True for a reply."""
-    reason = says(answer)
-    if answer.status == 402:
+    reason = error_text(response)
+    if response.status == 402:
         return NotSentError(
-            f"X wants to be paid before it takes a post: {said(reason)}".rstrip(": ") + ".",
+            f"X wants to be paid before it takes a post: {shorten(reason)}".rstrip(": ") + ".",
             hint="Add credits in X's developer console; Copydesk tries again by itself.",
-            retry_after=now + UNPAID,
+            retry_after=now + PAYMENT_RETRY_DELAY,
         )
-    if answer.status == 403 and "duplicate" in reason.lower():
+    if response.status == 403 and "duplicate" in reason.lower():
         # X does not name the existing post, which may be the one that an earlier, lost request created.
         return UnknownOutcomeError(
             "X says that it has a post with the same text already.",
             hint="Copydesk looks for it on the account; if it is another one, change the text.",
         )
-    if answer.status == 403 and reply:
+    if response.status == 403 and is_reply:
         return RefusedPostError(
-            f"X does not take this part of the thread: {said(reason) or 'no reason given'}",
+            f"X does not take this part of the thread: {shorten(reason) or 'no reason given'}",
             hint="X may not allow answers, even to oneself, from this kind of access. One long post is an alternative.",
         )
-    return wrong(answer, HOST, now, says=reason, login=_LOGIN_STATUSES)
+    return error_for_write(response, HOST, now, explanation=reason, login_statuses=_LOGIN_STATUSES)

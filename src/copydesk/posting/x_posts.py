@@ -12,7 +12,7 @@ PostId = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,19}\Z")]
 Handle = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_]{1,50}\Z")]
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
-SLACK = timedelta(minutes=2)
+CLOCK_TOLERANCE = timedelta(minutes=2)
 """Tolerance between X's clock and ours."""
 
 _SHORT_LINK = re.compile(r"https?://t\.co/\w+", re.ASCII)
@@ -47,12 +47,12 @@ class XPost(msgspec.Struct, frozen=True):
     referenced_tweets: list[_Reference] = []
 
     @property
-    def parent(self) -> str | None:
+    def parent_id(self) -> str | None:
         """The id of the post that it replies to."""
         return next((reference.id for reference in self.referenced_tweets if reference.type == "replied_to"), None)
 
     @property
-    def own(self) -> bool:
+    def is_original(self) -> bool:
         """False for a repost."""
         return all(reference.type != "retweeted" for reference in self.referenced_tweets)
 
@@ -69,12 +69,12 @@ class Timeline(msgspec.Struct, frozen=True):
     data: list[XPost] = []
 
 
-def is_id(found: str) -> bool:
+def is_valid_id(value: str) -> bool:
     """Return True if `value` can be the id of a post or media file."""
-    return re.fullmatch(r"[0-9]{1,19}", found) is not None
+    return re.fullmatch(r"[0-9]{1,19}", value) is not None
 
 
-def made_at(post_id: str) -> datetime:
+def creation_time(post_id: str) -> datetime:
     """Return the creation time encoded in a post id.
 
     Ids are snowflakes: milliseconds, then 22 bits for machine and sequence.
@@ -82,23 +82,23 @@ def made_at(post_id: str) -> datetime:
     return datetime.fromtimestamp(((int(post_id) >> 22) + _EPOCH) / 1000, UTC)
 
 
-def the_one(posts: Sequence[XPost], text: str, parent: str | None, since: datetime) -> XPost | None:
+def find_match(posts: Sequence[XPost], text: str, parent: str | None, since: datetime) -> XPost | None:
     """Return the oldest post with this text and parent that is not older than `since`; None if there is none."""
     # Choose the oldest match: a later one would be another post with the same text.
     matches = [
         post
         for post in posts
-        if post.own and post.parent == parent and post.created_at >= since - SLACK and same(post, text)
+        if post.is_original and post.parent_id == parent and post.created_at >= since - CLOCK_TOLERANCE and has_text(post, text)
     ]
     return min(matches, key=lambda post: (post.created_at, int(post.id)), default=None)
 
 
-def same(post: XPost, text: str) -> bool:
+def has_text(post: XPost, text: str) -> bool:
     """Return True if `post` has the text `text`."""
-    return _normalize(original(post)) == _normalize(text)
+    return _normalize(original_text(post)) == _normalize(text)
 
 
-def original(post: XPost) -> str:
+def original_text(post: XPost) -> str:
     """Return the text of a post as it was sent: X shortens links and escapes `&`, `<` and `>`."""
     expanded = {link.url: link.expanded_url for link in (post.entities.urls if post.entities else [])}
     # `&amp;` last: otherwise `&amp;lt;` would be unescaped twice.

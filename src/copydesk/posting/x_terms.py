@@ -7,17 +7,17 @@ from copydesk.posting.platform import Limits, Post, Problem
 from copydesk.text.length import LIMITS, length
 from copydesk.text.links import all_spans
 
-POST, POST_WITH_LINK, ALT = Decimal("0.015"), Decimal("0.20"), Decimal("0.005")
+POST_PRICE, LINK_POST_PRICE, ALT_TEXT_PRICE = Decimal("0.015"), Decimal("0.20"), Decimal("0.005")
 """US dollars for a post, a post with a link, and an alt text (developer docs, "Pricing", 2026-08)."""
 
 
-def price(post: Post) -> Cost:
+def post_price(post: Post) -> Cost:
     """Return the price of `post`: each part, much more for one with a link, and each alt text."""
-    parts = sum((POST_WITH_LINK if all_spans(text) else POST for text in post.parts), Decimal(0))
-    return Cost(amount=parts + ALT * sum(1 for alt in post.alts if alt))
+    parts = sum((LINK_POST_PRICE if all_spans(text) else POST_PRICE for text in post.parts), Decimal(0))
+    return Cost(amount=parts + ALT_TEXT_PRICE * sum(1 for alt in post.alts if alt))
 
 
-def problems(post: Post, limits: Limits) -> list[Problem]:
+def validate_post(post: Post, limits: Limits) -> list[Problem]:
     """Return the reasons why X would reject `post`."""
     if post.format not in limits.formats:
         return [Problem(message="X takes short posts and threads.")]
@@ -29,10 +29,10 @@ def problems(post: Post, limits: Limits) -> list[Problem]:
 
 def _image_problems(post: Post, limits: Limits) -> list[str]:
     messages = []
-    if len(post.alts) > limits.pictures:
-        messages.append(f"X takes at most {limits.pictures} pictures.")
-    if any(len(alt) > limits.alt_characters for alt in post.alts):
-        messages.append(f"X takes at most {limits.alt_characters} characters to describe a picture.")
+    if len(post.alts) > limits.max_images:
+        messages.append(f"X takes at most {limits.max_images} pictures.")
+    if any(len(alt) > limits.max_alt_length for alt in post.alts):
+        messages.append(f"X takes at most {limits.max_alt_length} characters to describe a picture.")
     return messages
 
 

@@ -76,7 +76,7 @@ def canonical_url(url: str) -> str:
     return key + _client_route(fragment) if fragment else key
 
 
-def names_a_page(canonical: str) -> bool:
+def identifies_page(canonical: str) -> bool:
     """Return True if the key has a path or a query: a site's front page does not identify a story."""
     start = canonical.find("/", len("https://"))
     return start > 0 and len(canonical) > start + 1

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from sys import intern
 
-from copydesk.ranking.canonical import names_a_page
-from copydesk.ranking.titles import NEAR, read_title, same_story
+from copydesk.ranking.canonical import identifies_page
+from copydesk.ranking.titles import NEAR_THRESHOLD, parse_title, story_similarity
 
 _SECONDS_PER_DAY = 86_400
 _MAX_ITEMS_PER_WORD = 512
@@ -20,14 +20,14 @@ _MAX_ITEMS_PER_WORD = 512
 class _IndexedItem:
     """An item in the window. Slots and interned strings save memory: there are tens of thousands."""
 
-    __slots__ = ("at", "canonical", "source_id", "story_id", "title")
+    __slots__ = ("timestamp", "canonical", "source_id", "story_id", "title")
 
     def __init__(self, story_id: str, source_id: str, title: str, canonical: str, published: datetime) -> None:
         self.story_id = story_id
         self.source_id = intern(source_id)
-        self.title = read_title(title)
+        self.title = parse_title(title)
         self.canonical = canonical
-        self.at = published.timestamp()
+        self.timestamp = published.timestamp()
 
 
 class StoryIndex:
@@ -42,15 +42,15 @@ class StoryIndex:
         self._newest = float("-inf")
         self._first_day: int | None = None
         self._days: dict[int, list[_IndexedItem]] = {}
-        self._pages: dict[str, list[_IndexedItem]] = {}
-        self._words: dict[str, list[_IndexedItem]] = {}
-        self._tellers: dict[str, Counter[str]] = {}
+        self._items_by_page: dict[str, list[_IndexedItem]] = {}
+        self._items_by_word: dict[str, list[_IndexedItem]] = {}
+        self._source_counts: dict[str, Counter[str]] = {}
 
     def __len__(self) -> int:
         """Return the number of items in the window."""
         return sum(map(len, self._days.values()))
 
-    def place(self, item_id: str, source_id: str, title: str, canonical: str, published: datetime) -> str | None:
+    def assign(self, item_id: str, source_id: str, title: str, canonical: str, published: datetime) -> str | None:
         """Add a new item. Return the id of the story it belongs to, or None if it starts one (with its own id)."""
         item = _IndexedItem(item_id, source_id, title, canonical, published)
         # Found before it is inserted, because an item must not match itself.
@@ -69,7 +69,7 @@ class StoryIndex:
         return by_url if by_url is not None else self._find_by_title(item)
 
     def _find_by_url(self, item: _IndexedItem) -> str | None:
-        same_page = [other for other in self._pages.get(item.canonical, ()) if self._is_near(other, item)]
+        same_page = [other for other in self._items_by_page.get(item.canonical, ()) if self._is_within_window(other, item)]
         stories = {other.story_id for other in same_page}
         # A page shared by two stories, such as a changelog or a list of links, does not identify a third.
         if len(stories) != 1 or any(_is_different_entry(other, item) for other in same_page):
@@ -83,10 +83,10 @@ class StoryIndex:
         would meet through a third of another source.
         """
         matches = [
-            (-similarity, other.at, other.story_id)
+            (-similarity, other.timestamp, other.story_id)
             for other in self._similar_candidates(item)
-            if item.source_id not in self._tellers[other.story_id]
-            and (similarity := same_story(other.title, item.title, abs(other.at - item.at)))
+            if item.source_id not in self._source_counts[other.story_id]
+            and (similarity := story_similarity(other.title, item.title, abs(other.timestamp - item.timestamp)))
         ]
         return min(matches)[2] if matches else None
 
@@ -97,35 +97,35 @@ class StoryIndex:
         filtering: Chaudhuri, Ganti, Kaushik, ICDE 2006), so no match within the lists is missed.
         """
         count = len(item.title.words)
-        word_lists = [items for word in item.title.words if (items := self._words.get(word))]
+        word_lists = [items for word in item.title.words if (items := self._items_by_word.get(word))]
         # Words that are not indexed are the rarest, and come first in the prefix without matching anything.
-        prefix_length = int(count - NEAR * count) + 2 - (count - len(word_lists))
+        prefix_length = int(count - NEAR_THRESHOLD * count) + 2 - (count - len(word_lists))
         once: set[_IndexedItem] = set()
         twice: set[_IndexedItem] = set()
         for items_of_word in sorted(word_lists, key=len)[: max(prefix_length, 0)]:
             twice.update(once.intersection(items_of_word))
             once.update(items_of_word)
-        return (other for other in twice if self._is_near(other, item))
+        return (other for other in twice if self._is_within_window(other, item))
 
-    def _is_near(self, item: _IndexedItem, other: _IndexedItem) -> bool:
-        return abs(item.at - other.at) <= self._window
+    def _is_within_window(self, item: _IndexedItem, other: _IndexedItem) -> bool:
+        return abs(item.timestamp - other.timestamp) <= self._window
 
     def _insert(self, item: _IndexedItem) -> None:
         # Older than the window: it would match nothing, and nothing would remove it before the next day passes.
-        if item.at < self._newest - self._window:
+        if item.timestamp < self._newest - self._window:
             return
         for word in item.title.words:
-            items = self._words.setdefault(word, [])
+            items = self._items_by_word.setdefault(word, [])
             items.append(item)
             if len(items) > _MAX_ITEMS_PER_WORD:
                 del items[0]
-        if names_a_page(item.canonical):
-            _add_to_page(self._pages.setdefault(item.canonical, []), item)
-        self._tellers.setdefault(item.story_id, Counter())[item.source_id] += 1
-        self._days.setdefault(int(item.at // _SECONDS_PER_DAY), []).append(item)
-        if item.at > self._newest:
-            self._newest = item.at
-            self._expire_before(int((item.at - self._window) // _SECONDS_PER_DAY))
+        if identifies_page(item.canonical):
+            _add_to_page(self._items_by_page.setdefault(item.canonical, []), item)
+        self._source_counts.setdefault(item.story_id, Counter())[item.source_id] += 1
+        self._days.setdefault(int(item.timestamp // _SECONDS_PER_DAY), []).append(item)
+        if item.timestamp > self._newest:
+            self._newest = item.timestamp
+            self._expire_before(int((item.timestamp - self._window) // _SECONDS_PER_DAY))
 
     def _expire_before(self, first_day: int) -> None:
         """Remove the items of the days before `first_day`."""
@@ -139,14 +139,14 @@ class StoryIndex:
 
     def _remove(self, item: _IndexedItem) -> None:
         for word in item.title.words:
-            _remove_from(self._words, word, item)
-        _remove_from(self._pages, item.canonical, item)
-        source_counts = self._tellers[item.story_id]
+            _remove_from(self._items_by_word, word, item)
+        _remove_from(self._items_by_page, item.canonical, item)
+        source_counts = self._source_counts[item.story_id]
         source_counts[item.source_id] -= 1
         if not source_counts[item.source_id]:
             del source_counts[item.source_id]
         if not source_counts:
-            del self._tellers[item.story_id]
+            del self._source_counts[item.story_id]
 
 
 def _add_to_page(page: list[_IndexedItem], item: _IndexedItem) -> None:
@@ -165,7 +165,7 @@ def _add_to_page(page: list[_IndexedItem], item: _IndexedItem) -> None:
 
 
 def _timestamp(item: _IndexedItem) -> float:
-    return item.at
+    return item.timestamp
 
 
 def _remove_from(lists: dict[str, list[_IndexedItem]], key: str, item: _IndexedItem) -> None:

@@ -17,57 +17,57 @@ _MAX_LENGTH = 500
 _PROBE_LENGTH = 1000
 
 
-class TooSlowError(Exception):
+class PatternTimeoutError(Exception):
     """A pattern exceeded its time limit; the message is the pattern."""
 
 
-class Expression:
+class UserPattern:
     """A compiled pattern, for one thread at a time.
 
     `regex` measures the processor time of the whole process, other threads included. Hence the generous limit per text;
     only a pattern that has used up its extra budget is held to the usual time.
     """
 
-    __slots__ = ("_left", "_pattern")
+    __slots__ = ("_budget", "_pattern")
 
     def __init__(self, pattern: "regex.Pattern[str]") -> None:
         self._pattern = pattern
-        self._left = _EXTRA_BUDGET
+        self._budget = _EXTRA_BUDGET
 
     def __str__(self) -> str:
         return f"/{self._pattern.pattern}/"
 
-    def found_in(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         """Return True if the pattern occurs in `text`. Raise PatternTimeoutError if the search takes too long."""
         started = process_time()
         try:
-            return self._pattern.search(text, timeout=min(_MAX_TIMEOUT, _BASE_TIMEOUT + self._left)) is not None
+            return self._pattern.search(text, timeout=min(_MAX_TIMEOUT, _BASE_TIMEOUT + self._budget)) is not None
         except TimeoutError:
-            raise TooSlowError(str(self)) from None
+            raise PatternTimeoutError(str(self)) from None
         finally:
-            self._left = max(0.0, self._left - max(0.0, process_time() - started - _BASE_TIMEOUT))
+            self._budget = max(0.0, self._budget - max(0.0, process_time() - started - _BASE_TIMEOUT))
 
 
-def is_expression(term: str) -> bool:
+def is_regex(term: str) -> bool:
     """Return True if the user's term is a /regular expression/."""
     return len(term) > 2 and term.startswith("/") and term.endswith("/")
 
 
-def compiled(term: str, field: str) -> Expression:
+def compile_pattern(term: str, field: str) -> UserPattern:
     """Compile a term and try it on texts that provoke backtracking.
 
     Raise InvalidError for `field` if it is invalid or too slow.
     """
     pattern = _pattern(term, field)
-    candidate = Expression(pattern)
+    candidate = UserPattern(pattern)
     try:
         for probe in _probes(term):
-            candidate.found_in(probe)
-    except TooSlowError:
+            candidate.matches(probe)
+    except PatternTimeoutError:
         hint = "Nested repetitions such as (a+)+ are what makes an expression slow."
         raise InvalidError(FieldError(field, f"{term} takes too long on some texts"), hint=hint) from None
     # A fresh one: the probes have used up part of the candidate's budget.
-    return Expression(pattern)
+    return UserPattern(pattern)
 
 
 def _pattern(term: str, field: str) -> "regex.Pattern[str]":

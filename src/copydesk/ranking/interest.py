@@ -16,7 +16,7 @@ _MAX_PHRASES_IN_REASON = 4
 """Phrases named in a reason."""
 
 
-class Match(NamedTuple):
+class InterestMatch(NamedTuple):
     """Degree of the match, 0 to 1; `veto` is the unwanted phrase that excludes the story."""
 
     value: float
@@ -38,18 +38,18 @@ class Interests:
             for phrase in title | body:
                 self._story_counts[phrase] = self._story_counts.get(phrase, 0) + 1
 
-    def match(self, story: Candidate) -> Match:
+    def match(self, story: Candidate) -> InterestMatch:
         """Match one of the candidates."""
         title, body, veto = self._found.get(story.story_id, _NOTHING_FOUND)
         if not self._included:
-            return Match(0.5, "no interests set: counted as average", veto)
+            return InterestMatch(0.5, "no interests set: counted as average", veto)
         hits = sorted(title | body, key=lambda phrase: (phrase not in title, -self._inverse_frequency(phrase), phrase))
         if not hits:
-            return Match(0.0, "matches none of your interests", veto)
+            return InterestMatch(0.0, "matches none of your interests", veto)
         # Saturating: each further hit adds less, and the value stays below 1.
         weight = sum(self._inverse_frequency(phrase) * (_TITLE_WEIGHT if phrase in title else 1) for phrase in hits)
         more = f" and {len(hits) - _MAX_PHRASES_IN_REASON} more" * (len(hits) > _MAX_PHRASES_IN_REASON)
-        return Match(1 - math.exp(-weight), f"matches {', '.join(hits[:_MAX_PHRASES_IN_REASON])}{more}", veto)
+        return InterestMatch(1 - math.exp(-weight), f"matches {', '.join(hits[:_MAX_PHRASES_IN_REASON])}{more}", veto)
 
     def _inverse_frequency(self, phrase: str) -> float:
         """Return the phrase's inverse document frequency, from nearly 0 (in every story) to 1 (in this one alone)."""
@@ -59,8 +59,8 @@ class Interests:
         title = fold("\n".join(item.entry.title for item in story.items))
         lead = story.lead.entry
         body = fold("\n".join((lead.summary[:_MAX_BODY], lead.text[:_MAX_BODY], *lead.tags)))
-        veto = next(iter(self._excluded.found(title) or self._excluded.found(body)), None)
-        return _Found(frozenset(self._included.found(title)), frozenset(self._included.found(body)), veto)
+        veto = next(iter(self._excluded.find(title) or self._excluded.find(body)), None)
+        return _Found(frozenset(self._included.find(title)), frozenset(self._included.find(body)), veto)
 
 
 class _Found(NamedTuple):

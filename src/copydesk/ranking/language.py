@@ -119,7 +119,7 @@ def base_language(tag: str | None) -> str | None:
     return {"nb": "no", "nn": "no", "iw": "he", "in": "id"}.get(base, base) or None
 
 
-def guess_language(text: str) -> str | None:
+def detect_text_language(text: str) -> str | None:
     """Return the ISO 639-1 code of the language of `text`, None if it is too short or too mixed to tell."""
     text = text[:_MAX_LENGTH]
     if not text.isascii():

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from copydesk.ranking.stories import Candidate
-from copydesk.ranking.titles import read_title
+from copydesk.ranking.titles import parse_title
 
 _REPEAT_THRESHOLD = 0.6
 """Jaccard index above which a story, with the same numbers, counts as drafted before."""
@@ -14,22 +14,22 @@ _MAX_TITLE_IN_REASON = 80
 """Characters of a title in a reason."""
 
 
-class Likeness(NamedTuple):
+class Similarity(NamedTuple):
     """Similarity to the most similar title drafted before, 0 to 1."""
 
-    likeness: float
+    similarity: float
     why: str
-    repeated: bool
+    is_repeat: bool
 
 
-_NEW = Likeness(0.0, "nothing like it drafted in 60 days", repeated=False)
+_NEW = Similarity(0.0, "nothing like it drafted in 60 days", is_repeat=False)
 
 
-class ToldBefore:
+class NoveltyIndex:
     """The titles drafted before, and the most similar one of each candidate."""
 
     def __init__(self, titles: Iterable[str], candidates: Iterable[Candidate]) -> None:
-        self._titles = [read_title(title) for title in dict.fromkeys(titles)]
+        self._titles = [parse_title(title) for title in dict.fromkeys(titles)]
         self._by_word: dict[str, list[int]] = {}
         for index, title in enumerate(self._titles):
             for word in title.words:
@@ -38,12 +38,12 @@ class ToldBefore:
             {story.story_id: self._find_most_similar(story) for story in candidates} if self._titles else {}
         )
 
-    def likest(self, story: Candidate) -> Likeness:
+    def most_similar(self, story: Candidate) -> Similarity:
         """Return the similarity of a candidate's title to the most similar drafted title."""
         return self._most_similar_by_story.get(story.story_id, _NEW)
 
-    def _find_most_similar(self, story: Candidate) -> Likeness:
-        title = read_title(story.lead.entry.title)
+    def _find_most_similar(self, story: Candidate) -> Similarity:
+        title = parse_title(story.lead.entry.title)
         shared: dict[int, int] = {}
         for word in title.words:
             for index in self._by_word.get(word, ()):
@@ -63,4 +63,4 @@ class ToldBefore:
         excerpt = (
             drafted.text if len(drafted.text) <= _MAX_TITLE_IN_REASON else drafted.text[:_MAX_TITLE_IN_REASON] + "…"
         )
-        return Likeness(likeness, f"{likeness:.0%} like “{excerpt}”, drafted before", repeated)
+        return Similarity(likeness, f"{likeness:.0%} like “{excerpt}”, drafted before", repeated)

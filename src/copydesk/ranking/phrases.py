@@ -34,7 +34,7 @@ class Phrases:
     def __bool__(self) -> bool:
         return bool(self._phrases)
 
-    def found(self, folded: str) -> list[str]:
+    def find(self, folded: str) -> list[str]:
         """Return the phrases that occur in a text processed by `fold`, as given and in the given order."""
         return [phrase.given for phrase in self._phrases if phrase.longest in folded and phrase.pattern.search(folded)]
 

@@ -28,7 +28,7 @@ class Popularity:
         for scores in self._sorted_scores.values():
             scores.sort()
 
-    def of(self, story: Candidate) -> tuple[float, str]:
+    def percentile(self, story: Candidate) -> tuple[float, str]:
         """Return the best percentile (0 to 1) among the story's items, with the reason; 0.5 without metrics."""
         items = [item for item in story.items if _has_metrics(item)]
         if not items:

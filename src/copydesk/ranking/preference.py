@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from copydesk.model.wire import Struct
-from copydesk.ranking.words import words
+from copydesk.ranking.words import content_words
 
 _SOURCE_PREFIX = "\x00"
 """Prefix of the source feature; no word starts with it."""
@@ -38,50 +38,50 @@ class Decision(Struct, frozen=True):
     weight: float = 1.0
 
 
-class Pull(NamedTuple):
+class FeatureWeight(NamedTuple):
     """A word of an item and its learnt weight: above 0 for approval, below 0 against."""
 
     word: str
-    strength: float
+    weight: float
 
 
 class Preference:
     """The trained model. Without decisions it predicts 0.5 for everything."""
 
-    __slots__ = ("_bias", "_strengths", "labels")
+    __slots__ = ("_bias", "_weights", "decision_count")
 
-    def __init__(self, strengths: Mapping[str, float] | None = None, bias: float = 0.0, labels: int = 0) -> None:
-        self._strengths = strengths or {}
+    def __init__(self, weights: Mapping[str, float] | None = None, bias: float = 0.0, decision_count: int = 0) -> None:
+        self._weights = weights or {}
         self._bias = bias
-        self.labels = labels
+        self.decision_count = decision_count
         """Number of decisions it was trained on."""
 
     @property
-    def trust(self) -> float:
+    def confidence(self) -> float:
         """Weight of the prediction, 0 to 1, growing with the number of decisions."""
-        return self.labels / (self.labels + _HALF_CONFIDENCE)
+        return self.decision_count / (self.decision_count + _HALF_CONFIDENCE)
 
-    def judge(self, text: str, source_id: str) -> "Opinion":
+    def predict(self, text: str, source_id: str) -> "PreferenceScore":
         """Predict the approval of an item with this title and summary."""
-        if not self.labels:
-            return Opinion(0.5, ())
+        if not self.decision_count:
+            return PreferenceScore(0.5, ())
         features = _features(text, source_id)
-        strengths = [self._strengths.get(feature, 0.0) for feature in features]
+        strengths = [self._weights.get(feature, 0.0) for feature in features]
         probability = _sigmoid(self._bias + sum(strengths) / math.sqrt(len(features)))
         # Without the last feature: that is the source, and no word to show.
         strongest = sorted(zip(strengths, features[:-1], strict=False), reverse=probability >= 0.5)[
             :_MAX_FEATURES_IN_REASON
         ]
         direction = probability - 0.5
-        return Opinion(
-            probability, tuple(Pull(word, strength) for strength, word in strongest if strength * direction > 0)
+        return PreferenceScore(
+            probability, tuple(FeatureWeight(word, strength) for strength, word in strongest if strength * direction > 0)
         )
 
 
-class Opinion(NamedTuple):
+class PreferenceScore(NamedTuple):
     probability: float
     """Probability of approval, 0 to 1."""
-    pulls: tuple[Pull, ...]
+    features: tuple[FeatureWeight, ...]
     """Words that contribute most in the direction of the prediction; empty if none has a learnt weight."""
 
 
@@ -97,13 +97,13 @@ def train(decisions: Iterable[Decision]) -> Preference:
     shuffle = random.Random(0).shuffle  # noqa: S311
     for _ in range(_EPOCHS):
         shuffle(learner.examples)
-        learner.pass_over()
-    return Preference(learner.strengths(), learner.bias, len(usable))
+        learner.train_epoch()
+    return Preference(learner.weights(), learner.bias, len(usable))
 
 
 def _features(text: str, source_id: str) -> list[str]:
     """Return the distinct words of an item, and last its source."""
-    return [*dict.fromkeys(words(text[:_MAX_TEXT])), _SOURCE_PREFIX + source_id]
+    return [*dict.fromkeys(content_words(text[:_MAX_TEXT])), _SOURCE_PREFIX + source_id]
 
 
 class _Example(NamedTuple):
@@ -120,7 +120,7 @@ class _Learner:
     def __init__(self, decisions: Sequence[Decision]) -> None:
         self._indexes: dict[str, int] = {}
         self.examples = [self._example(decision) for decision in decisions]
-        self._strengths = [0.0] * len(self._indexes)
+        self._weights = [0.0] * len(self._indexes)
         self._squares = [_INITIAL_SQUARE] * len(self._indexes)
         self.bias = 0.0
         self._bias_square = _INITIAL_SQUARE
@@ -132,9 +132,9 @@ class _Learner:
         ]
         return _Example(features, 1 / math.sqrt(len(features)), decision.approved, decision.weight)
 
-    def pass_over(self) -> None:
+    def train_epoch(self) -> None:
         """Train on every example once."""
-        strengths, squares = self._strengths, self._squares
+        strengths, squares = self._weights, self._squares
         for features, scale, approved, weight in self.examples:
             # The list comprehension is faster than a generator here, the hottest line.
             prediction = _sigmoid(self.bias + scale * sum([strengths[feature] for feature in features]))
@@ -147,9 +147,9 @@ class _Learner:
                 squares[feature] += gradient * gradient
                 strengths[feature] -= _LEARNING_RATE * gradient / math.sqrt(squares[feature])
 
-    def strengths(self) -> dict[str, float]:
+    def weights(self) -> dict[str, float]:
         """Return the learnt weight of each word and source."""
-        return dict(zip(self._indexes, self._strengths, strict=True))
+        return dict(zip(self._indexes, self._weights, strict=True))
 
 
 def _sigmoid(value: float) -> float:

@@ -8,16 +8,16 @@ from heapq import heapify, heappop, heappush
 from copydesk.model.draft import Score
 from copydesk.model.item import Item
 from copydesk.model.wire import Struct
-from copydesk.ranking.score import Context, Field, Standing, score, survey
+from copydesk.ranking.score import ScoringContext, PreparedContext, SourceRecord, score, prepare
 from copydesk.ranking.stories import Candidate
 
-PER_SOURCE = 2
+MAX_PER_SOURCE = 2
 """Maximum positions of one source..."""
-AMONG = 10
+SOURCE_WINDOW = 10
 """... among this many in a row, while other sources have stories left."""
 
 
-class Ranked(Struct, frozen=True):
+class RankedStory(Struct, frozen=True):
     """A story with its score."""
 
     story_id: str
@@ -27,74 +27,74 @@ class Ranked(Struct, frozen=True):
     score: Score
 
 
-class Dropped(Struct, frozen=True):
+class DroppedStory(Struct, frozen=True):
     """A story that is not drafted, with the reason."""
 
-    story: Ranked
+    story: RankedStory
     reason: str
-    for_good: bool
+    permanent: bool
     """False if a later score may let it pass."""
 
 
 class Ranking(Struct, frozen=True):
     """The ranked stories, best first, and the dropped ones."""
 
-    ranked: tuple[Ranked, ...]
-    dropped: tuple[Dropped, ...] = ()
+    ranked: tuple[RankedStory, ...]
+    dropped: tuple[DroppedStory, ...] = ()
 
 
-def rank(candidates: Sequence[Candidate], context: Context, now: datetime) -> Ranking:
+def rank(candidates: Sequence[Candidate], context: ScoringContext, now: datetime) -> Ranking:
     """Score the stories and order them. The order of `candidates` does not matter; ties go by source, then id.
 
     No source gets more than two of ten consecutive positions while others have stories left.
     """
-    prepared = survey(candidates, context, now)
+    prepared = prepare(candidates, context, now)
     passed, dropped = [], []
     for story in candidates:
-        ranked = Ranked(story_id=story.story_id, lead=story.lead, items=story.items, score=score(story, prepared, now))
+        ranked = RankedStory(story_id=story.story_id, lead=story.lead, items=story.items, score=score(story, prepared, now))
         reason = _veto(story, prepared)
         weakness = _low_score(story, ranked.score, prepared)
         if reason is not None:
-            dropped.append(Dropped(story=ranked, reason=reason, for_good=True))
+            dropped.append(DroppedStory(story=ranked, reason=reason, permanent=True))
         elif weakness is not None:
-            dropped.append(Dropped(story=ranked, reason=weakness, for_good=False))
+            dropped.append(DroppedStory(story=ranked, reason=weakness, permanent=False))
         else:
             passed.append(ranked)
     # Reproducible whatever the order of the candidates.
     dropped.sort(key=lambda entry: entry.story.story_id)
-    return Ranking(ranked=spread(passed), dropped=tuple(dropped))
+    return Ranking(ranked=interleave_sources(passed), dropped=tuple(dropped))
 
 
-def _veto(story: Candidate, prepared: Field) -> str | None:
+def _veto(story: Candidate, prepared: PreparedContext) -> str | None:
     """Return the reason that excludes the story whatever its score, None without one."""
     veto = prepared.interests.match(story).veto
     if veto is not None:
         return f"has {veto}, which you keep out"
-    similarity = prepared.told.likest(story)
-    return similarity.why if similarity.repeated else None
+    similarity = prepared.novelty.most_similar(story)
+    return similarity.why if similarity.is_repeat else None
 
 
-def _low_score(story: Candidate, story_score: Score, prepared: Field) -> str | None:
+def _low_score(story: Candidate, story_score: Score, prepared: PreparedContext) -> str | None:
     # The most lenient of its sources decides.
     required = min(_required_score(item, prepared.context) for item in story.items)
     return f"scored {story_score.total:.2f}, below {required:g}" if story_score.total < required else None
 
 
-def _required_score(item: Item, context: Context) -> float:
-    source_minimum = context.standings.get(item.source_id, Standing()).min_score
+def _required_score(item: Item, context: ScoringContext) -> float:
+    source_minimum = context.source_records.get(item.source_id, SourceRecord()).min_score
     return context.min_score if source_minimum is None else source_minimum
 
 
-def spread(stories: Sequence[Ranked]) -> tuple[Ranked, ...]:
+def interleave_sources(stories: Sequence[RankedStory]) -> tuple[RankedStory, ...]:
     """Return the stories by descending score, moved down only where their source has used up its positions."""
-    by_source: defaultdict[str, deque[Ranked]] = defaultdict(deque)
+    by_source: defaultdict[str, deque[RankedStory]] = defaultdict(deque)
     for story in sorted(stories, key=_order):
         by_source[story.lead.source_id].append(story)
     # A heap of each source's best remaining story.
     heads = [(_order(waiting[0]), source_id) for source_id, waiting in by_source.items()]
     heapify(heads)
-    result: list[Ranked] = []
-    recent: deque[str] = deque(maxlen=AMONG - 1)
+    result: list[RankedStory] = []
+    recent: deque[str] = deque(maxlen=SOURCE_WINDOW - 1)
     while heads:
         source_id = _pop_next(heads, recent)
         waiting = by_source[source_id]
@@ -105,7 +105,7 @@ def spread(stories: Sequence[Ranked]) -> tuple[Ranked, ...]:
     return tuple(result)
 
 
-def _order(story: Ranked) -> tuple[float, str, str]:
+def _order(story: RankedStory) -> tuple[float, str, str]:
     # The source before the id: ids are assigned in the order in which sources responded, which is random.
     return (-story.score.total, story.lead.source_id, story.lead.id)
 
@@ -113,7 +113,7 @@ def _order(story: Ranked) -> tuple[float, str, str]:
 def _pop_next(heads: list[tuple[tuple[float, str, str], str]], recent: deque[str]) -> str:
     """Pop the source of the best story that may come next, or of the best story at all if none may."""
     skipped = []
-    while heads and recent.count(heads[0][1]) >= PER_SOURCE:
+    while heads and recent.count(heads[0][1]) >= MAX_PER_SOURCE:
         skipped.append(heappop(heads))
     chosen = heappop(heads) if heads else skipped.pop(0)
     for head in skipped:

@@ -11,10 +11,10 @@ from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import Score, ScorePart
 from copydesk.model.wire import Struct
 from copydesk.ranking.interest import Interests
-from copydesk.ranking.novelty import ToldBefore
+from copydesk.ranking.novelty import NoveltyIndex
 from copydesk.ranking.popularity import Popularity
 from copydesk.ranking.preference import Preference
-from copydesk.ranking.stories import Candidate, tellers
+from copydesk.ranking.stories import Candidate, sources_of
 
 _DIGITS = 4
 """Of a part's value; more would be false precision."""
@@ -40,7 +40,7 @@ class Weights(Struct, frozen=True):
             raise InvalidError(*(FieldError(f"ranking.{name}", "a weight is a number from 0 up") for name in invalid))
 
 
-class Standing(Struct, frozen=True):
+class SourceRecord(Struct, frozen=True):
     """Settings of a source, and the user's decisions on drafts made from it."""
 
     weight: float = 1.0
@@ -49,45 +49,45 @@ class Standing(Struct, frozen=True):
     rejected: int = 0
 
 
-class Context(Struct, frozen=True):
+class ScoringContext(Struct, frozen=True):
     """Inputs of the score besides the story and the time."""
 
     interests: tuple[str, ...] = ()
     """Words and phrases; one with a leading `-` excludes stories."""
     weights: Weights = Weights()
     half_life_hours: float = 18.0
-    standings: Mapping[str, Standing] = {}
+    source_records: Mapping[str, SourceRecord] = {}
     """By source id; missing sources have the defaults."""
-    told: tuple[str, ...] = ()
+    recent_titles: tuple[str, ...] = ()
     """Titles of items drafted or posted in the last 60 days."""
     preference: Preference = Preference()
     min_score: float = 0.0
     """For all sources; a source's own `min_score` takes precedence."""
 
 
-class Field(Struct, frozen=True):
+class PreparedContext(Struct, frozen=True):
     """A context with indexes over the candidates, which are scored relative to each other."""
 
-    context: Context
+    context: ScoringContext
     interests: Interests
     popularity: Popularity
-    told: ToldBefore
+    novelty: NoveltyIndex
 
 
-def survey(candidates: Sequence[Candidate], context: Context, now: datetime) -> Field:
+def prepare(candidates: Sequence[Candidate], context: ScoringContext, now: datetime) -> PreparedContext:
     """Index the candidates for scoring."""
-    return Field(
+    return PreparedContext(
         context=context,
         interests=Interests(context.interests, candidates),
         popularity=Popularity(candidates, now),
-        told=ToldBefore(context.told, candidates),
+        novelty=NoveltyIndex(context.recent_titles, candidates),
     )
 
 
-def score(story: Candidate, field: Field, now: datetime) -> Score:
+def score(story: Candidate, prepared: PreparedContext, now: datetime) -> Score:
     """Return the story's score. Its total is exactly the sum of its parts' points."""
-    parts = tuple(part(story, field, now) for part in _PARTS)
-    return Score(total=sum(part.points for part in parts), parts=parts, sources=tellers(story))
+    parts = tuple(part(story, prepared, now) for part in _PARTS)
+    return Score(total=sum(part.points for part in parts), parts=parts, sources=sources_of(story))
 
 
 def _part(name: str, value: float, weight: float, why: str) -> ScorePart:
@@ -96,7 +96,7 @@ def _part(name: str, value: float, weight: float, why: str) -> ScorePart:
     return ScorePart(name=name, value=value, weight=weight, points=value * weight, why=why)
 
 
-def _recency(story: Candidate, prepared: Field, now: datetime) -> ScorePart:
+def _recency(story: Candidate, prepared: PreparedContext, now: datetime) -> ScorePart:
     age = max(0.0, (now - story.lead.published).total_seconds() / 3600)
     value = 2 ** (-age / prepared.context.half_life_hours)
     return _part("recency", value, prepared.context.weights.recency, f"{_age(age)} old")
@@ -110,14 +110,14 @@ def _age(hours: float) -> str:
     return "less than a minute"
 
 
-def _interest(story: Candidate, prepared: Field, _now: datetime) -> ScorePart:
+def _interest(story: Candidate, prepared: PreparedContext, _now: datetime) -> ScorePart:
     match = prepared.interests.match(story)
     return _part("interest", match.value, prepared.context.weights.interest, match.why)
 
 
-def _source(story: Candidate, prepared: Field, _now: datetime) -> ScorePart:
+def _source(story: Candidate, prepared: PreparedContext, _now: datetime) -> ScorePart:
     """The user's weight of the source times its approval rate, smoothed by a Beta(2, 2) prior."""
-    record = prepared.context.standings.get(story.lead.source_id, Standing())
+    record = prepared.context.source_records.get(story.lead.source_id, SourceRecord())
     decision_count = record.approved + record.rejected
     value = record.weight * (record.approved + 2) / (decision_count + 4)
     why = f"{record.approved} approved, {record.rejected} rejected from {story.lead.source_name}"
@@ -128,12 +128,12 @@ def _source(story: Candidate, prepared: Field, _now: datetime) -> ScorePart:
     return _part("source", min(1.0, value), prepared.context.weights.source, why)
 
 
-def _popularity(story: Candidate, prepared: Field, _now: datetime) -> ScorePart:
-    value, why = prepared.popularity.of(story)
+def _popularity(story: Candidate, prepared: PreparedContext, _now: datetime) -> ScorePart:
+    value, why = prepared.popularity.percentile(story)
     return _part("popularity", value, prepared.context.weights.popularity, why)
 
 
-def _corroboration(story: Candidate, prepared: Field, _now: datetime) -> ScorePart:
+def _corroboration(story: Candidate, prepared: PreparedContext, _now: datetime) -> ScorePart:
     # Sources, not items: one source may repeat a story.
     count = len({item.source_id for item in story.items})
     value = min(1.0, math.log2(count) / _FULL_CORROBORATION)
@@ -141,24 +141,24 @@ def _corroboration(story: Candidate, prepared: Field, _now: datetime) -> ScorePa
     return _part("corroboration", value, prepared.context.weights.corroboration, why)
 
 
-def _novelty(story: Candidate, prepared: Field, _now: datetime) -> ScorePart:
-    similarity = prepared.told.likest(story)
-    return _part("novelty", 1 - similarity.likeness, prepared.context.weights.novelty, similarity.why)
+def _novelty(story: Candidate, prepared: PreparedContext, _now: datetime) -> ScorePart:
+    similarity = prepared.novelty.most_similar(story)
+    return _part("novelty", 1 - similarity.similarity, prepared.context.weights.novelty, similarity.why)
 
 
-def _preference(story: Candidate, prepared: Field, _now: datetime) -> ScorePart:
+def _preference(story: Candidate, prepared: PreparedContext, _now: datetime) -> ScorePart:
     preference, entry = prepared.context.preference, story.lead.entry
-    weight = prepared.context.weights.preference * preference.trust
-    if not preference.labels:
+    weight = prepared.context.weights.preference * preference.confidence
+    if not preference.decision_count:
         return _part("preference", 0.5, weight, "nothing learnt yet")
-    prediction = preference.judge(f"{entry.title}\n{entry.summary}", story.lead.source_id)
-    words = ", ".join(feature.word for feature in prediction.pulls)
+    prediction = preference.predict(f"{entry.title}\n{entry.summary}", story.lead.source_id)
+    words = ", ".join(feature.word for feature in prediction.features)
     verb = "approve" if prediction.probability >= 0.5 else "reject"
-    why = f"you tend to {verb} {words}" if words else f"learnt from {preference.labels} decisions"
+    why = f"you tend to {verb} {words}" if words else f"learnt from {preference.decision_count} decisions"
     return _part("preference", prediction.probability, weight, why)
 
 
-_PARTS: tuple[Callable[[Candidate, Field, datetime], ScorePart], ...] = (
+_PARTS: tuple[Callable[[Candidate, PreparedContext, datetime], ScorePart], ...] = (
     _recency,
     _interest,
     _source,

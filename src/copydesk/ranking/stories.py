@@ -7,7 +7,7 @@ from copydesk.model.draft import StorySource
 from copydesk.model.item import Item
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
-from copydesk.ranking.canonical import names_a_page
+from copydesk.ranking.canonical import identifies_page
 
 _AGGREGATORS = frozenset((SourceType.GOOGLE_NEWS, SourceType.HACKERNEWS, SourceType.REDDIT, SourceType.TWITTER))
 """Source types whose items point to articles elsewhere."""
@@ -23,24 +23,24 @@ class Candidate(Struct, frozen=True):
     items: tuple[Item, ...]
 
 
-def gather(items: Iterable[Item]) -> tuple[Candidate, ...]:
+def group_into_stories(items: Iterable[Item]) -> tuple[Candidate, ...]:
     """Group items by story; sorted by story id, whatever the order of the items."""
     items_by_story: defaultdict[str, list[Item]] = defaultdict(list)
     for item in items:
         items_by_story[item.story_id or item.id].append(item)
-    return tuple(candidate(story_id, items_by_story[story_id]) for story_id in sorted(items_by_story))
+    return tuple(build_candidate(story_id, items_by_story[story_id]) for story_id in sorted(items_by_story))
 
 
-def candidate(story_id: str, items: Sequence[Item]) -> Candidate:
+def build_candidate(story_id: str, items: Sequence[Item]) -> Candidate:
     """Build a story from at least one item."""
-    lead = lead_of(items)
+    lead = choose_lead(items)
     other_items = sorted(
         (item for item in items if item.id != lead.id), key=lambda item: (item.published, item.source_id, item.id)
     )
     return Candidate(story_id=story_id, lead=lead, items=(lead, *other_items))
 
 
-def lead_of(items: Sequence[Item]) -> Item:
+def choose_lead(items: Sequence[Item]) -> Item:
     """Return the item to draft from: an article rather than a pointer to one, then the longest, then the earliest."""
     return min(items, key=_lead_order)
 
@@ -52,7 +52,7 @@ def _lead_order(item: Item) -> tuple[bool, bool, int, float, str, str]:
     is_aggregated = item.source_type in _AGGREGATORS
     return (
         is_aggregated,
-        not names_a_page(item.canonical),
+        not identifies_page(item.canonical),
         -magnitude,
         item.published.timestamp(),
         item.source_id,
@@ -60,7 +60,7 @@ def _lead_order(item: Item) -> tuple[bool, bool, int, float, str, str]:
     )
 
 
-def tellers(story: Candidate) -> tuple[StorySource, ...]:
+def sources_of(story: Candidate) -> tuple[StorySource, ...]:
     """Return the sources of the story without duplicates: the lead's first, then by time."""
     # Reversed, so that a source's first item replaces its later ones.
     first_items = {item.source_id: item for item in reversed(story.items)}

@@ -11,14 +11,14 @@ from collections.abc import Set
 from sys import intern
 from typing import NamedTuple
 
-from copydesk.ranking.words import fold, words
+from copydesk.ranking.words import fold, content_words
 
 _MAX_LENGTH = 400
 """Characters of a title that are compared."""
 _MIN_WORDS = 3
 _SHORT_TITLE = 5
 """Words. In shorter titles one differing word is a fourth of the content."""
-NEAR, FAR = 0.55, 0.75
+NEAR_THRESHOLD, FAR_THRESHOLD = 0.55, 0.75
 """Required similarity of titles up to three days apart, and of short or more distant ones."""
 _NEAR_SECONDS = 72 * 3600
 
@@ -48,7 +48,7 @@ class Title(NamedTuple):
 _NO_WORDS: frozenset[str] = frozenset()
 
 
-def read_title(text: str) -> Title:
+def parse_title(text: str) -> Title:
     """Prepare a title for comparison."""
     text = text[:_MAX_LENGTH].strip()
     head, tail = _split_tail(text)
@@ -62,22 +62,22 @@ def _split_tail(text: str) -> tuple[frozenset[str], frozenset[str]]:
     separator = _TAIL.search(text)
     if separator is not None:
         # Interned: the index holds the words of tens of thousands of titles.
-        head, tail = frozenset(map(intern, words(text[: separator.start()]))), frozenset(words(separator[1]))
+        head, tail = frozenset(map(intern, content_words(text[: separator.start()]))), frozenset(content_words(separator[1]))
         if len(head) >= max(4, len(tail) + 1):
             return head, tail - head
-    return frozenset(map(intern, words(text))), _NO_WORDS
+    return frozenset(map(intern, content_words(text))), _NO_WORDS
 
 
-def same_story(one: Title, other: Title, seconds_apart: float) -> float:
+def story_similarity(title: Title, other: Title, seconds_between: float) -> float:
     """Return the similarity of two titles (0 to 1), or 0 if they do not tell the same story.
 
     Numbers must be equal; weekdays, months and ordinals must not contradict each other; no name may replace another. A
     site's name at the end of one title is ignored.
     """
-    if one.numbers != other.numbers or _contradict(one.series, other.series):
+    if title.numbers != other.numbers or _contradict(title.series, other.series):
         return 0.0
-    similarity = _overlap(one, other)
-    if similarity < NEAR or similarity < _required_similarity(one, other, seconds_apart) or _names_differ(one, other):
+    similarity = _overlap(title, other)
+    if similarity < NEAR_THRESHOLD or similarity < _required_similarity(title, other, seconds_between) or _names_differ(title, other):
         return 0.0
     return similarity
 
@@ -87,7 +87,7 @@ def _required_similarity(title: Title, other: Title, seconds: float) -> float:
     if word_count < _MIN_WORDS:
         # More than any similarity: titles this short never match.
         return 2.0
-    return NEAR if word_count >= _SHORT_TITLE and seconds <= _NEAR_SECONDS else FAR
+    return NEAR_THRESHOLD if word_count >= _SHORT_TITLE and seconds <= _NEAR_SECONDS else FAR_THRESHOLD
 
 
 def _overlap(title: Title, other: Title) -> float:
@@ -100,10 +100,10 @@ def _overlap(title: Title, other: Title) -> float:
     return best
 
 
-def jaccard(one: Set[str], other: Set[str]) -> float:
+def jaccard(left: Set[str], right: Set[str]) -> float:
     """Return the number of common words divided by all words; 0 if there are none."""
-    common = len(one & other)
-    return common / (len(one) + len(other) - common) if common else 0.0
+    common = len(left & right)
+    return common / (len(left) + len(right) - common) if common else 0.0
 
 
 def _contradict(left: Set[str], right: Set[str]) -> bool:

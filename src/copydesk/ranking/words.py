@@ -49,7 +49,7 @@ def fold(text: str) -> str:
     return folded
 
 
-def words(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
     """Return the content words of `text`, folded and in order. Chinese, Japanese and Thai become bigrams."""
     folded = fold(text)
     if folded.isascii():

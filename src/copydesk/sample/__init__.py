@@ -122,7 +122,7 @@ VOICE: dict[str, Json] = {
 """A voice profile in the JSON format of the API, without id and times."""
 
 
-def transport(now: datetime) -> "httpx.AsyncBaseTransport":
+def create_transport(now: datetime) -> "httpx.AsyncBaseTransport":
     """Return the transport that serves the sample's sources in place of the network. `now` is aware, in UTC."""
     # Imported here so that listing the sources does not load httpx.
     from copydesk.sample.server import SampleTransport  # noqa: PLC0415  httpx is not needed to show a desk

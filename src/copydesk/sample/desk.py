@@ -38,9 +38,9 @@ async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "A
     platform = FakePlatform(FakeServer(settings.data_home / "posted.jsonl"), latency=LATENCY)
     async with open_desk(settings, clock=clock or utc_now, platforms={PLATFORM: platform}) as desk:
         # Feed dates are relative to the desk's creation, so that fetching again returns unchanged content.
-        desk.ground.transport = sample.transport(desk.ground.user.created_at)
+        desk.ctx.transport = sample.create_transport(desk.ctx.user.created_at)
         # The voice is stored last, so if it exists everything else does too.
-        if not (await desk.voice.read()).style:
+        if not (await desk.voice.get()).style:
             await _populate(desk)
         yield desk
 

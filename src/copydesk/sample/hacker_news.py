@@ -21,7 +21,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 _TAGS = {"ask": "ask_hn", "show": "show_hn", "job": "job"}
 
 
-class UnknownNumberError(ValueError):
+class UnknownAttributeError(ValueError):
     """`numericFilters` contains an attribute that Algolia cannot filter by."""
 
 
@@ -46,7 +46,7 @@ def search(hits: Sequence[Hit], query: dict[str, str], *, by_date: bool) -> dict
     }
 
 
-def listing(hits: Sequence[Hit], name: str) -> list[int]:
+def list_ids(hits: Sequence[Hit], name: str) -> list[int]:
     """Return the ids in Firebase's list `name`: top, new, best, ask, show or job."""
     tag = "front_page" if name == "top" else _TAGS.get(name, "story")
     order = "points" if name in {"top", "best"} else "created_at_i"
@@ -54,10 +54,10 @@ def listing(hits: Sequence[Hit], name: str) -> list[int]:
     return [int(hit["objectID"]) for hit in sorted(matches, key=lambda hit: hit[order], reverse=True)]
 
 
-def item(hits: Sequence[Hit], number: str) -> dict[str, Any] | None:
+def get_item(hits: Sequence[Hit], item_id: str) -> dict[str, Any] | None:
     """Return the item in Firebase's format, or None (JSON `null`) for an unknown id."""
     for hit in hits:
-        if hit["objectID"] == number:
+        if hit["objectID"] == item_id:
             return _to_item(hit)
     return None
 
@@ -80,7 +80,7 @@ def _parse_filters(filters: str) -> list[tuple[Callable[[int, int], bool], int]]
     parsed = _CONDITION.findall(filters)
     for name, _, _ in parsed:
         if name != "created_at_i":
-            raise UnknownNumberError(name)
+            raise UnknownAttributeError(name)
     return [(_COMPARE[sign], int(number)) for _, sign, number in parsed]
 
 

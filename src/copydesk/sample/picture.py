@@ -8,7 +8,7 @@ WIDTH, HEIGHT, BARS = 600, 315, 12
 
 
 @cache
-def picture(address: str) -> bytes:
+def generate_png(address: str) -> bytes:
     """Return a PNG for the address; equal addresses give equal images."""
     seed = zlib.crc32(address.encode())
     colours = [

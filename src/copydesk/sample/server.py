@@ -13,7 +13,7 @@ import httpx
 
 from copydesk.errors import UnreachableError
 from copydesk.sample import BEARER, hacker_news, x
-from copydesk.sample.picture import picture
+from copydesk.sample.picture import generate_png
 from copydesk.sample.templates import render
 
 _RSS = "application/rss+xml; charset=utf-8"
@@ -87,7 +87,7 @@ class SampleTransport(httpx.AsyncBaseTransport):
         if address in _REDIRECTS:
             return _Response(301, headers={"Location": _REDIRECTS[address]})
         if address.endswith(_IMAGE_EXTENSIONS):
-            return _Response(200, picture(address), "image/png")
+            return _Response(200, generate_png(address), "image/png")
         if address not in _FILES:
             return _NOT_FOUND
         name, content_type = _FILES[address]
@@ -109,7 +109,7 @@ class SampleTransport(httpx.AsyncBaseTransport):
             results = hacker_news.search(
                 self._load_stories(), _query_params(request), by_date=endpoint == "search_by_date"
             )
-        except hacker_news.UnknownNumberError as error:
+        except hacker_news.UnknownAttributeError as error:
             message = (
                 f"invalid numeric attribute({error}), attribute not specified in numericAttributesForFiltering setting"
             )
@@ -118,9 +118,9 @@ class SampleTransport(httpx.AsyncBaseTransport):
 
     def _serve_firebase(self, request: httpx.Request) -> _Response:
         if match := _HACKER_NEWS_LIST.fullmatch(request.url.path):
-            return _json_response(hacker_news.listing(self._load_stories(), match[1]))
+            return _json_response(hacker_news.list_ids(self._load_stories(), match[1]))
         if match := _HACKER_NEWS_ITEM.fullmatch(request.url.path):
-            return _json_response(hacker_news.item(self._load_stories(), match[1]))
+            return _json_response(hacker_news.get_item(self._load_stories(), match[1]))
         return _NOT_FOUND
 
     def _serve_x(self, request: httpx.Request) -> _Response:

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from email.utils import format_datetime
 from importlib.resources import files
 
-from copydesk.model.wire import iso
+from copydesk.model.wire import format_iso
 
 _PLACEHOLDER = re.compile(r"\{\{ago ((?:\d{1,4}[dhm]){1,3}) (\w{1,8})\}\}")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 _FORMATTERS: dict[str, Callable[[datetime], str]] = {
     "rfc822": lambda instant: format_datetime(instant, usegmt=True),
     "iso": lambda instant: f"{instant:%Y-%m-%dT%H:%M:%SZ}",
-    "ms": iso,
+    "ms": format_iso,
     "epoch": lambda instant: str(int(instant.timestamp())),
 }
 

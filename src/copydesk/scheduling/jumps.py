@@ -15,34 +15,34 @@ from copydesk.model.wire import Struct
 
 TOLERANCE = timedelta(seconds=60)
 """More than a running clock is ever corrected by, less than would send a draft at a wrong time."""
-NONE = timedelta(0)
+ZERO = timedelta(0)
 
 
-class Reading(Struct, frozen=True):
+class ClockReading(Struct, frozen=True):
     """Both clocks, read together."""
 
     wall: datetime
-    steady: float
+    monotonic: float
     """Seconds since an instant that is fixed while the machine runs."""
     counts_sleep: bool
     """Whether the monotonic clock runs while the machine sleeps."""
 
 
-def jump(then: Reading, now: Reading, tolerance: timedelta = TOLERANCE) -> timedelta:
+def clock_jump(then: ClockReading, now: ClockReading, tolerance: timedelta = TOLERANCE) -> timedelta:
     """Return how far the wall clock jumped between two readings of one boot; zero if it did not. Positive is forward.
 
     Pass as `then` the first reading, or the one that the user last confirmed: compared with the previous reading, many
     small shifts would go unnoticed.
     """
-    elapsed = timedelta(seconds=now.steady - then.steady)
+    elapsed = timedelta(seconds=now.monotonic - then.monotonic)
     difference = (now.wall - then.wall) - elapsed
     if abs(difference) <= tolerance:
-        return NONE
-    may_have_slept = difference > NONE and not (then.counts_sleep and now.counts_sleep)
-    return NONE if may_have_slept else difference
+        return ZERO
+    may_have_slept = difference > ZERO and not (then.counts_sleep and now.counts_sleep)
+    return ZERO if may_have_slept else difference
 
 
-def behind(wall: datetime, last_event: datetime, tolerance: timedelta = TOLERANCE) -> timedelta:
+def clock_lag(wall: datetime, last_event: datetime, tolerance: timedelta = TOLERANCE) -> timedelta:
     """Return how far the wall clock is before the last recorded event; zero if it is not."""
     lag = last_event - wall
-    return lag if lag > tolerance else NONE
+    return lag if lag > tolerance else ZERO

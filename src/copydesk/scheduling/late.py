@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
 
-PACE = timedelta(minutes=5)
+MIN_POST_INTERVAL = timedelta(minutes=5)
 """Minimum time between two posts of one account."""
-GRACE: Mapping[Format, timedelta] = {
+DEFAULT_GRACE: Mapping[Format, timedelta] = {
     Format.SHORT: timedelta(minutes=30),
     Format.THREAD: timedelta(minutes=30),
     Format.BLOG: timedelta(hours=24),
@@ -16,7 +16,7 @@ GRACE: Mapping[Format, timedelta] = {
 """Default lateness up to which a draft is still sent automatically."""
 
 
-class Due(Struct, frozen=True):
+class DueDraft(Struct, frozen=True):
     """A scheduled draft and its accounts."""
 
     draft_id: str
@@ -25,21 +25,21 @@ class Due(Struct, frozen=True):
     accounts: tuple[str, ...]
 
 
-RETRYING = timedelta(hours=1)
+RETRY_WINDOW = timedelta(hours=1)
 """Time after the grace period during which a delivery that started in time is still retried."""
 
 
-def is_missed(at: datetime, format: Format, now: datetime, grace: Mapping[Format, timedelta] = GRACE) -> bool:
+def is_missed(at: datetime, format: Format, now: datetime, grace: Mapping[Format, timedelta] = DEFAULT_GRACE) -> bool:
     """Return True if a draft scheduled for `at` is later than its format's grace period."""
     return now - at > grace[format]
 
 
-def due_now(
-    drafts: Iterable[Due],
+def select_due(
+    drafts: Iterable[DueDraft],
     last_sent: Mapping[str, datetime],
     now: datetime,
-    grace: Mapping[Format, timedelta] = GRACE,
-) -> tuple[Due, ...]:
+    grace: Mapping[Format, timedelta] = DEFAULT_GRACE,
+) -> tuple[DueDraft, ...]:
     """Return the drafts that may be sent now, oldest first: at most one per account in five minutes.
 
     `last_sent` maps accounts to the time of their last post. Drafts that are not due yet or missed are left out. A
@@ -60,4 +60,4 @@ def due_now(
 def _is_paced(sent_at: datetime, now: datetime) -> bool:
     # abs(): a post in the future comes from a wrong clock, which is handled elsewhere; it must not block the account
     # for years.
-    return abs(now - sent_at) < PACE
+    return abs(now - sent_at) < MIN_POST_INTERVAL

@@ -10,14 +10,14 @@ from zoneinfo import ZoneInfo
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.wire import Struct
-from copydesk.scheduling.zones import instant_of_wall, is_repeated, is_skipped, zone_named
+from copydesk.scheduling.zones import instant_of_wall, is_repeated, is_skipped, get_zone
 
-AGAIN = "#2"
+SECOND_OCCURRENCE = "#2"
 """Suffix of a wall time that a clock change repeats, if the second occurrence is meant."""
 _WALL_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{6})?)?)(#2)?", re.ASCII)
 
 
-class Meant(Struct, frozen=True):
+class WallTime(Struct, frozen=True):
     wall: str
     """`YYYY-MM-DDTHH:MM`, with `:SS` and `.ffffff` only if they are not zero.
 
@@ -28,66 +28,66 @@ class Meant(Struct, frozen=True):
     """IANA name."""
 
 
-class Moment(Struct, frozen=True):
+class ScheduledTime(Struct, frozen=True):
     """An instant with its wall time."""
 
     at: datetime
     """In UTC."""
-    meant: Meant
+    wall_time: WallTime
 
 
-def moment_at(at: datetime, zone: ZoneInfo) -> Moment:
+def scheduled_at_instant(at: datetime, zone: ZoneInfo) -> ScheduledTime:
     """Return the scheduled time of a given instant; its wall time is what clocks in `zone` show then."""
-    return Moment(at=at.astimezone(UTC), meant=meant_at(at, zone))
+    return ScheduledTime(at=at.astimezone(UTC), wall_time=wall_time_at(at, zone))
 
 
-def moment_on(wall: datetime, zone: ZoneInfo) -> Moment:
+def scheduled_at_wall_time(wall: datetime, zone: ZoneInfo) -> ScheduledTime:
     """Return the scheduled time at which clocks in `zone` show `wall`, a naive datetime.
 
     The wall time stays `wall` even if a clock change skips it and the instant is the first minute after the gap.
     """
-    return Moment(at=instant_of_wall(wall, zone), meant=Meant(wall=_format_wall_time(wall), zone=zone.key))
+    return ScheduledTime(at=instant_of_wall(wall, zone), wall_time=WallTime(wall=_format_wall_time(wall), zone=zone.key))
 
 
-def meant_at(at: datetime, zone: ZoneInfo) -> Meant:
+def wall_time_at(at: datetime, zone: ZoneInfo) -> WallTime:
     """Return the wall time in `zone` at the instant `at`; `instant_of` returns exactly that instant."""
     local = at.astimezone(zone)
     # The fold is expressed by the suffix instead.
     wall = local.replace(tzinfo=None, fold=0)
-    suffix = AGAIN if local.fold and is_repeated(wall, zone) else ""
-    return Meant(wall=_format_wall_time(wall) + suffix, zone=zone.key)
+    suffix = SECOND_OCCURRENCE if local.fold and is_repeated(wall, zone) else ""
+    return WallTime(wall=_format_wall_time(wall) + suffix, zone=zone.key)
 
 
-def instant_of(meant: Meant) -> datetime:
+def instant_of(wall_time: WallTime) -> datetime:
     """Return the instant (UTC) of a wall time by the current rules of its zone.
 
     Raise InvalidError if the wall time is malformed or the zone does not exist.
     """
-    wall, second = _parse_wall_time(meant)
+    wall, second = _parse_wall_time(wall_time)
     try:
-        return instant_of_wall(wall, zone_named(meant.zone), second=second)
+        return instant_of_wall(wall, get_zone(wall_time.zone), second=second)
     except OverflowError:
-        raise _invalid_wall_time_error(meant) from None
+        raise _invalid_wall_time_error(wall_time) from None
 
 
-def moved(meant: Meant, stored: datetime) -> datetime | None:
+def moved_instant(wall_time: WallTime, stored: datetime) -> datetime | None:
     """Return the new instant if the zone's rules have changed, None if `stored` still holds.
 
     A zone that is no longer in the database moves nothing: the stored instant is the best estimate.
     """
     try:
-        current = instant_of(meant)
+        current = instant_of(wall_time)
     except InvalidError:
         return None
     return None if current == stored else current
 
 
-def about_the_change(moment: Moment) -> str:
+def describe_clock_change(scheduled: ScheduledTime) -> str:
     """Describe how a clock change affects the wall time, skipped or repeated; empty if it does not."""
-    wall, second = _parse_wall_time(moment.meant)
-    zone = zone_named(moment.meant.zone)
+    wall, second = _parse_wall_time(scheduled.wall_time)
+    zone = get_zone(scheduled.wall_time.zone)
     if is_skipped(wall, zone):
-        actual = moment.at.astimezone(zone)
+        actual = scheduled.at.astimezone(zone)
         return f"{wall:%H:%M} does not exist on that day in {zone.key}: it will be {actual:%H:%M}"
     if is_repeated(wall, zone):
         other = instant_of_wall(wall, zone, second=not second).astimezone(zone).isoformat()
@@ -100,7 +100,7 @@ def _format_wall_time(wall: datetime) -> str:
     return wall.isoformat(timespec="auto" if wall.second or wall.microsecond else "minutes")
 
 
-def _parse_wall_time(wall_time: Meant) -> tuple[datetime, bool]:
+def _parse_wall_time(wall_time: WallTime) -> tuple[datetime, bool]:
     match = _WALL_TIME.fullmatch(wall_time.wall)
     if match is None:
         raise _invalid_wall_time_error(wall_time)
@@ -110,5 +110,5 @@ def _parse_wall_time(wall_time: Meant) -> tuple[datetime, bool]:
         raise _invalid_wall_time_error(wall_time) from None
 
 
-def _invalid_wall_time_error(wall_time: Meant) -> InvalidError:
+def _invalid_wall_time_error(wall_time: WallTime) -> InvalidError:
     return InvalidError(FieldError("wall", f"{wall_time.wall[:40]!r} is no wall time such as 2026-11-30T14:30"))

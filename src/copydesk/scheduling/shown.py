@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from copydesk.scheduling.daytime import DAYS, MONTHS
 
 
-def shown(at: datetime, zone: ZoneInfo, now: datetime) -> str:
+def format_time(at: datetime, zone: ZoneInfo, now: datetime) -> str:
     """Return `at` as `Fri 27 Nov 2026 14:30 CET, UTC+01:00 (in 6 days)`.
 
     The offset is included because an hour may occur twice.

@@ -8,36 +8,36 @@ from zoneinfo import ZoneInfo
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.schedule import Slot
-from copydesk.scheduling.daytime import slot_written
-from copydesk.scheduling.meant import Moment, moment_on
+from copydesk.scheduling.daytime import format_slot
+from copydesk.scheduling.meant import ScheduledTime, scheduled_at_wall_time
 
-MOST_SLOTS = 500
+MAX_SLOTS = 500
 HORIZON = timedelta(days=366)
 """How far ahead free slots are searched."""
 # Attribute -> name in JSON and the largest value.
 _BOUNDS = {"day_of_week": ("dayOfWeek", 6), "hour": ("hour", 23), "minute": ("minute", 59)}
 
 
-class Occurrence(Moment, frozen=True):
+class SlotOccurrence(ScheduledTime, frozen=True):
     """One occurrence of a slot."""
 
     slot: Slot
 
 
-def checked_slots(slots: Sequence[Slot]) -> tuple[Slot, ...]:
+def validate_slots(slots: Sequence[Slot]) -> tuple[Slot, ...]:
     """Return the slots in weekly order, Sunday first.
 
     Raise InvalidError that names each slot that is out of range or a duplicate, as `slots[2]`.
     """
-    if len(slots) > MOST_SLOTS:
-        raise InvalidError(FieldError("slots", f"takes at most {MOST_SLOTS}, not {len(slots)}"))
+    if len(slots) > MAX_SLOTS:
+        raise InvalidError(FieldError("slots", f"takes at most {MAX_SLOTS}, not {len(slots)}"))
     errors = [error for index, slot in enumerate(slots) for error in _range_errors(slot, f"slots[{index}]")]
     if errors := errors or _duplicate_errors(slots):
         raise InvalidError(*errors)
     return tuple(sorted(slots, key=lambda slot: (slot.day_of_week, slot.hour, slot.minute)))
 
 
-def occurrences(slots: Collection[Slot], zone: ZoneInfo, after: datetime) -> Iterator[Occurrence]:
+def occurrences(slots: Collection[Slot], zone: ZoneInfo, after: datetime) -> Iterator[SlotOccurrence]:
     """Yield every occurrence later than `after`, in order and without end.
 
     A slot skipped by a clock change occurs at the first minute after the gap; several at that minute count as one. A
@@ -48,14 +48,14 @@ def occurrences(slots: Collection[Slot], zone: ZoneInfo, after: datetime) -> Ite
         yield last
 
 
-def free(
+def free_slots(
     slots: Collection[Slot],
     zone: ZoneInfo,
     taken: Collection[datetime],
     now: datetime,
     *,
     not_before: datetime | None = None,
-) -> Iterator[Occurrence]:
+) -> Iterator[SlotOccurrence]:
     """Yield the slot occurrences of the next 366 days without a draft, in order.
 
     `taken` are the instants at which drafts of this user are scheduled. Slots are minutes: a draft anywhere in the
@@ -72,28 +72,28 @@ def free(
             yield occurrence
 
 
-def next_free(
+def next_free_slot(
     slots: Collection[Slot],
     zone: ZoneInfo,
     taken: Collection[datetime],
     now: datetime,
     *,
     not_before: datetime | None = None,
-) -> Occurrence | None:
+) -> SlotOccurrence | None:
     """Return the first of `free_slots`; None if all are taken or there are no slots."""
-    return next(free(slots, zone, taken, now, not_before=not_before), None)
+    return next(free_slots(slots, zone, taken, now, not_before=not_before), None)
 
 
-def _all_occurrences(slots: Collection[Slot], zone: ZoneInfo, after: datetime) -> Iterator[Occurrence]:
+def _all_occurrences(slots: Collection[Slot], zone: ZoneInfo, after: datetime) -> Iterator[SlotOccurrence]:
     """Yield the occurrences of all slots by wall time, which is also the order of their instants."""
     by_day = _times_by_day(slots)
     day = after.astimezone(zone).date()
     while by_day:
         # isoweekday() has Sunday as 7.
         for slot, slot_time in by_day.get(day.isoweekday() % 7, ()):
-            scheduled = moment_on(datetime.combine(day, slot_time), zone)
+            scheduled = scheduled_at_wall_time(datetime.combine(day, slot_time), zone)
             if scheduled.at > after:
-                yield Occurrence(at=scheduled.at, meant=scheduled.meant, slot=slot)
+                yield SlotOccurrence(at=scheduled.at, wall_time=scheduled.wall_time, slot=slot)
         day += timedelta(days=1)
 
 
@@ -121,7 +121,7 @@ def _duplicate_errors(slots: Sequence[Slot]) -> list[FieldError]:
     for index, slot in enumerate(slots):
         first_index.setdefault(slot, index)
     return [
-        FieldError(f"slots[{index}]", f"{slot_written(slot)} is already slots[{first_index[slot]}]")
+        FieldError(f"slots[{index}]", f"{format_slot(slot)} is already slots[{first_index[slot]}]")
         for index, slot in enumerate(slots)
         if first_index[slot] != index
     ]

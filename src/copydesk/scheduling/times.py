@@ -10,13 +10,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.asked import wrong_with_time
-from copydesk.scheduling.daytime import CLOCK, DAYS, MONTHS, SURE_CLOCK, clock_read, index_of, plain
-from copydesk.scheduling.meant import Moment, moment_at, moment_on
-from copydesk.scheduling.shown import shown
+from copydesk.model.asked import scheduled_time_problem
+from copydesk.scheduling.daytime import TIME_OF_DAY, DAYS, MONTHS, UNAMBIGUOUS_TIME, parse_clock, match_name, normalize_text
+from copydesk.scheduling.meant import ScheduledTime, scheduled_at_instant, scheduled_at_wall_time
+from copydesk.scheduling.shown import format_time
 from copydesk.text import clean
 
-EXAMPLES = "fri 14:30, tomorrow 9, 9am, in 2 hours, 30 nov 9:00 or 2026-11-30 14:30"
+TIME_EXAMPLES = "fri 14:30, tomorrow 9, 9am, in 2 hours, 30 nov 9:00 or 2026-11-30 14:30"
 _ISO = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)[t ](?P<minutes>\d{1,2}:\d\d)(?P<seconds>:\d\d(?:\.\d{1,6})?)?"
     r" ?(?P<offset>z|[+-]\d\d(?::?\d\d)?)?",
@@ -32,9 +32,9 @@ _UNITS = {
     "minutes": ("minutes", "minute", "mins", "min"),  # not m, which may be months
 }
 _UNIT_BY_WORD = {word: unit for unit, words in _UNITS.items() for word in words}
-_TIME_ONLY = re.compile(rf"(?:at )?(?P<clock>{SURE_CLOCK})", re.ASCII)
-_DAY_THEN_TIME = re.compile(rf"(?P<day>[^:]{{3,40}}?) (?:at )?(?P<clock>{CLOCK})", re.ASCII)
-_TIME_THEN_DAY = re.compile(rf"(?:at )?(?P<clock>{SURE_CLOCK}) (?:on )?(?P<day>[^:]{{3,40}})", re.ASCII)
+_TIME_ONLY = re.compile(rf"(?:at )?(?P<clock>{UNAMBIGUOUS_TIME})", re.ASCII)
+_DAY_THEN_TIME = re.compile(rf"(?P<day>[^:]{{3,40}}?) (?:at )?(?P<clock>{TIME_OF_DAY})", re.ASCII)
+_TIME_THEN_DAY = re.compile(rf"(?:at )?(?P<clock>{UNAMBIGUOUS_TIME}) (?:on )?(?P<day>[^:]{{3,40}})", re.ASCII)
 _DAY_OF_MONTH = r"(?P<nth>\d{1,2})(?:st|nd|rd|th)?"
 _MONTH = r"(?P<month>[a-z]{3,9})"
 _WEEKDAY, _YEAR = r"(?:(?P<weekday>[a-z]{3,9}) )?", r"(?: (?P<year>\d{4}))?"
@@ -46,7 +46,7 @@ _MIDNIGHT = ("midnight", "at midnight")
 """The next midnight. Next to a day it is ambiguous (start or end of that day) and refused."""
 
 
-def time_read(text: str, zone: ZoneInfo, now: datetime, *, field: str = "scheduledAt") -> Moment:
+def parse_time(text: str, zone: ZoneInfo, now: datetime, *, field: str = "scheduledAt") -> ScheduledTime:
     """Parse one time in `zone`; whatever `text` leaves open is the next one after `now`.
 
     A weekday that is today means today until the time has passed. Hours and minutes after `in` are elapsed time,
@@ -55,7 +55,7 @@ def time_read(text: str, zone: ZoneInfo, now: datetime, *, field: str = "schedul
     Raise InvalidError, with examples of the format, if the text cannot be read in exactly one way, and if the time is
     not in the future or more than ten years ahead.
     """
-    normalized = plain(text)
+    normalized = normalize_text(text)
     try:
         scheduled = (
             _parse_iso(normalized, zone)
@@ -67,15 +67,15 @@ def time_read(text: str, zone: ZoneInfo, now: datetime, *, field: str = "schedul
         raise InvalidError(FieldError(field, "is at an end of the calendar; ten years ahead is the most")) from None
     if scheduled is None:
         quoted = clean(text[:40])
-        raise InvalidError(FieldError(field, f"“{quoted}” cannot be read as one time; write it like {EXAMPLES}"))
+        raise InvalidError(FieldError(field, f"“{quoted}” cannot be read as one time; write it like {TIME_EXAMPLES}"))
     if scheduled.at <= now:
-        raise InvalidError(FieldError(field, f"is not in the future: {shown(scheduled.at, zone, now)}"))
-    if problem := wrong_with_time(scheduled.at, now):
+        raise InvalidError(FieldError(field, f"is not in the future: {format_time(scheduled.at, zone, now)}"))
+    if problem := scheduled_time_problem(scheduled.at, now):
         raise InvalidError(FieldError(field, problem))
     return scheduled
 
 
-def _parse_iso(normalized: str, zone: ZoneInfo) -> Moment | None:
+def _parse_iso(normalized: str, zone: ZoneInfo) -> ScheduledTime | None:
     match = _ISO.fullmatch(normalized)
     if match is None:
         return None
@@ -84,10 +84,10 @@ def _parse_iso(normalized: str, zone: ZoneInfo) -> Moment | None:
         parsed = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return moment_on(parsed, zone) if parsed.tzinfo is None else moment_at(parsed, zone)
+    return scheduled_at_wall_time(parsed, zone) if parsed.tzinfo is None else scheduled_at_instant(parsed, zone)
 
 
-def _parse_relative(normalized: str, zone: ZoneInfo, now: datetime) -> Moment | None:
+def _parse_relative(normalized: str, zone: ZoneInfo, now: datetime) -> ScheduledTime | None:
     if not _RELATIVE.fullmatch(normalized):
         return None
     amounts: dict[str, int] = {}
@@ -99,14 +99,14 @@ def _parse_relative(normalized: str, zone: ZoneInfo, now: datetime) -> Moment | 
     return _add_duration(amounts, zone, _round_up_to_minute(now))
 
 
-def _add_duration(amounts: dict[str, int], zone: ZoneInfo, start: datetime) -> Moment:
+def _add_duration(amounts: dict[str, int], zone: ZoneInfo, start: datetime) -> ScheduledTime:
     day_part = timedelta(weeks=amounts.get("weeks", 0), days=amounts.get("days", 0))
     time_part = timedelta(hours=amounts.get("hours", 0), minutes=amounts.get("minutes", 0))
     if not day_part:
-        return moment_at(start + time_part, zone)
+        return scheduled_at_instant(start + time_part, zone)
     # Days are added to the wall time, so that they keep the time of the day over a clock change.
-    day_later = moment_on(start.astimezone(zone).replace(tzinfo=None) + day_part, zone)
-    return moment_at(day_later.at + time_part, zone) if time_part else day_later
+    day_later = scheduled_at_wall_time(start.astimezone(zone).replace(tzinfo=None) + day_part, zone)
+    return scheduled_at_instant(day_later.at + time_part, zone) if time_part else day_later
 
 
 def _round_up_to_minute(now: datetime) -> datetime:
@@ -115,20 +115,20 @@ def _round_up_to_minute(now: datetime) -> datetime:
     return minute if minute == now else minute + timedelta(minutes=1)
 
 
-def _parse_time_only(normalized: str, zone: ZoneInfo, now: datetime) -> Moment | None:
+def _parse_time_only(normalized: str, zone: ZoneInfo, now: datetime) -> ScheduledTime | None:
     match = _TIME_ONLY.fullmatch(normalized)
-    clock = time(0) if normalized in _MIDNIGHT else clock_read(match["clock"]) if match else None
+    clock = time(0) if normalized in _MIDNIGHT else parse_clock(match["clock"]) if match else None
     if clock is None:
         return None
     today = now.astimezone(zone).date()
     return _first_in_future((today, today + timedelta(days=1)), clock, zone, now)
 
 
-def _parse_day_and_time(normalized: str, zone: ZoneInfo, now: datetime, field: str) -> Moment | None:
+def _parse_day_and_time(normalized: str, zone: ZoneInfo, now: datetime, field: str) -> ScheduledTime | None:
     match = _DAY_THEN_TIME.fullmatch(normalized) or _TIME_THEN_DAY.fullmatch(normalized)
     if match is None:
         return None
-    day, clock = match["day"], clock_read(match["clock"])
+    day, clock = match["day"], parse_clock(match["clock"])
     is_ambiguous = match["clock"].isdecimal() and any(letter.isdecimal() for letter in day)
     if clock is None or is_ambiguous:
         return None
@@ -143,7 +143,7 @@ def _candidate_days(day: str, today: date) -> tuple[date, ...]:
     """Return the possible dates of `today`, `tomorrow`, a weekday or an ISO date."""
     if day in {"today", "tomorrow"}:
         return (today + timedelta(days=day == "tomorrow"),)
-    weekday = index_of(day, DAYS)
+    weekday = match_name(day, DAYS)
     if weekday is not None:
         days_ahead = (weekday - today.isoweekday()) % 7
         return today + timedelta(days=days_ahead), today + timedelta(days=days_ahead + 7)
@@ -151,10 +151,10 @@ def _candidate_days(day: str, today: date) -> tuple[date, ...]:
     return (parsed,) if parsed else ()
 
 
-def _parse_month_and_day(day: str, clock: time, zone: ZoneInfo, now: datetime, field: str) -> Moment | None:
+def _parse_month_and_day(day: str, clock: time, zone: ZoneInfo, now: datetime, field: str) -> ScheduledTime | None:
     """Parse a day of a month, in the given or the next possible year; a weekday must match the date."""
     match = _MONTH_FIRST.fullmatch(day) or _MONTH_LAST.fullmatch(day)
-    month = index_of(match["month"], MONTHS) if match else None
+    month = match_name(match["month"], MONTHS) if match else None
     if match is None or month is None:
         return None
     this_year = now.astimezone(zone).year
@@ -165,12 +165,12 @@ def _parse_month_and_day(day: str, clock: time, zone: ZoneInfo, now: datetime, f
     return scheduled
 
 
-def _matches_weekday(scheduled: Moment, word: str, field: str) -> bool:
+def _matches_weekday(scheduled: ScheduledTime, word: str, field: str) -> bool:
     """Return True if the wall time is on the weekday `word`, False if that is no weekday.
 
     Raise InvalidError if it is another weekday.
     """
-    weekday, day = index_of(word, DAYS), date.fromisoformat(scheduled.meant.wall[:10])
+    weekday, day = match_name(word, DAYS), date.fromisoformat(scheduled.wall_time.wall[:10])
     if weekday is not None and weekday != day.isoweekday() % 7:
         raise InvalidError(FieldError(field, f"{day} is a {DAYS[day.isoweekday() % 7].title()}"))
     return weekday is not None
@@ -192,11 +192,11 @@ def _parse_iso_date(day: str) -> date | None:
         return None
 
 
-def _first_in_future(days: Iterable[date], clock: time, zone: ZoneInfo, now: datetime) -> Moment | None:
+def _first_in_future(days: Iterable[date], clock: time, zone: ZoneInfo, now: datetime) -> ScheduledTime | None:
     """Return the first of `days` on which the time is still ahead, else the last, which is then refused as past."""
     scheduled = None
     for day in days:
-        scheduled = moment_on(datetime.combine(day, clock), zone)
+        scheduled = scheduled_at_wall_time(datetime.combine(day, clock), zone)
         if scheduled.at > now:
             break
     return scheduled

@@ -5,29 +5,29 @@ from difflib import get_close_matches
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from copydesk.errors import FieldError, NoZoneError
+from copydesk.errors import FieldError, UnknownTimeZoneError
 from copydesk.text import clean
 
-LONGEST_NAME = 64
+MAX_NAME_LENGTH = 64
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
 
 
-def zone_named(name: str, *, field: str = "timeZone") -> ZoneInfo:
+def get_zone(name: str, *, field: str = "timeZone") -> ZoneInfo:
     """Return the time zone with this IANA name, such as `Europe/Prague`.
 
     Raise NoZoneError, an InvalidError with similar names as the hint, if it does not exist.
     """
     # Only listed names become a path: neither ../etc nor, on a case-insensitive file system, europe/prague.
     if name not in _zone_names():
-        quoted = clean(name[:LONGEST_NAME]) or "nothing"
+        quoted = clean(name[:MAX_NAME_LENGTH]) or "nothing"
         similar = _similar_names(name)
         hint = (
             f"Did you mean {' or '.join(similar)}?"
             if similar
             else "It is a name such as Europe/Prague or America/New_York."
         )
-        raise NoZoneError(FieldError(field, f"{quoted} is no time zone of the IANA database"), similar, hint=hint)
+        raise UnknownTimeZoneError(FieldError(field, f"{quoted} is no time zone of the IANA database"), similar, hint=hint)
     return ZoneInfo(name)
 
 
@@ -91,7 +91,7 @@ def _zone_names() -> frozenset[str]:
 
 def _similar_names(name: str) -> list[str]:
     """Return names similar to `name` as a whole or in their last part, which is the city."""
-    normalized = name[:LONGEST_NAME].strip().lower().replace(" ", "_")
+    normalized = name[:MAX_NAME_LENGTH].strip().lower().replace(" ", "_")
     by_word: dict[str, str] = {}
     for zone_name in sorted(_zone_names(), key=lambda zone_name: ("/" not in zone_name, zone_name)):
         by_word.setdefault(zone_name.lower(), zone_name)

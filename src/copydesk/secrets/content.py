@@ -3,24 +3,24 @@
 import json
 from typing import TypeGuard
 
-from copydesk.errors import SecretsError
+from copydesk.errors import CredentialsError
 
 Secrets = dict[str, str]
 
 
-class Hidden(Secrets):
+class MaskedSecrets(Secrets):
     """Secrets whose repr shows only their names."""
 
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{name!r}: •••" for name in self) + "}"
 
 
-def encoded(value: object) -> bytes:
+def encode(value: object) -> bytes:
     """Return `value` as ASCII JSON. Escapes can represent any string, including lone surrogates."""
     return json.dumps(value).encode("ascii")
 
 
-def decoded(content: bytes | str) -> object:
+def decode(content: bytes | str) -> object:
     """Return the parsed JSON, or None if it is invalid."""
     # Do not chain the exception: JSONDecodeError holds the whole text, and with it the secrets.
     try:
@@ -35,9 +35,9 @@ def is_secrets(value: object) -> TypeGuard[Secrets]:
     return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
 
 
-def by_name(content: bytes, wrong: SecretsError) -> dict[str, Secrets]:
+def parse_secrets(content: bytes, error: CredentialsError) -> dict[str, Secrets]:
     """Return the secrets of every account in a file. Raise `error` if the content has another shape."""
-    value = decoded(content)
+    value = decode(content)
     if not isinstance(value, dict) or not all(is_secrets(secrets) for secrets in value.values()):
-        raise wrong
-    return {name: Hidden(secrets) for name, secrets in value.items()}
+        raise error
+    return {name: MaskedSecrets(secrets) for name, secrets in value.items()}

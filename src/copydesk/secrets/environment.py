@@ -17,9 +17,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from copydesk.errors import SecretsError
-from copydesk.secrets.content import Hidden, Secrets, decoded, is_secrets
-from copydesk.secrets.folder import LARGEST
+from copydesk.errors import CredentialsError
+from copydesk.secrets.content import MaskedSecrets, Secrets, decode, is_secrets
+from copydesk.secrets.folder import MAX_FILE_SIZE
 
 PASSPHRASE = "COPYDESK_PASSPHRASE"  # noqa: S105 - the name of a variable
 _PREFIX = "COPYDESK_SECRET_"
@@ -33,7 +33,7 @@ class Environment:
         self._environ = environ
         self._single = single
 
-    def read(self, name: str) -> Secrets | None:
+    def load(self, name: str) -> Secrets | None:
         """Return the secrets of an account (`platform:...`), or None if the environment has none.
 
         Raise CredentialsError if a value is malformed or a file cannot be read.
@@ -43,22 +43,22 @@ class Environment:
         if not text:
             return None
         if not text.lstrip().startswith("{"):
-            return Hidden({self._single_secret_name(platform, origin): text})
-        value = decoded(text)
+            return MaskedSecrets({self._single_secret_name(platform, origin): text})
+        value = decode(text)
         if isinstance(value, dict) and value:
             # Both shapes are dicts; an account's secrets are strings, accounts are dicts of them.
             if is_secrets(value):
-                return Hidden(value)
+                return MaskedSecrets(value)
             if all(is_secrets(secrets) for secrets in value.values()):
-                return Hidden(value[name]) if name in value else None
+                return MaskedSecrets(value[name]) if name in value else None
         hint = 'It takes one value, {"name": "value"}, or {"account": {"name": "value"}}.'
-        raise SecretsError(f"{origin} begins as JSON and is not what belongs there.", hint=hint)
+        raise CredentialsError(f"{origin} begins as JSON and is not what belongs there.", hint=hint)
 
     def passphrase(self) -> str | None:
         """Return the passphrase of the encrypted file, or None."""
         return self._lookup(PASSPHRASE, "copydesk-passphrase")[1] or None
 
-    def given(self) -> tuple[str, ...]:
+    def origins(self) -> tuple[str, ...]:
         """Return the names of the variables and files found, for display. Their values are not included."""
         files = self._folder.glob("copydesk-*") if self._folder else ()
         variables = (name for name in self._environ if name.startswith(_PREFIX) or name == PASSPHRASE)
@@ -81,7 +81,7 @@ class Environment:
     def _single_secret_name(self, platform: str, where: str) -> str:
         if platform not in self._single:
             hint = 'Write them by their names: {"name": "value"}.'
-            raise SecretsError(f"{where} holds one value, and {platform} takes several.", hint=hint)
+            raise CredentialsError(f"{where} holds one value, and {platform} takes several.", hint=hint)
         return self._single[platform]
 
 
@@ -93,7 +93,7 @@ def _read_text(path: Path) -> str:
     content, reason = b"", ""
     try:
         with path.open("rb") as file:
-            content = file.read(LARGEST)
+            content = file.read(MAX_FILE_SIZE)
         return content.decode().rstrip("\r\n")
     except FileNotFoundError:
         return ""
@@ -101,4 +101,4 @@ def _read_text(path: Path) -> str:
         reason = error.strerror or "it is not a file"
     except UnicodeDecodeError:
         reason = "it is not text"
-    raise SecretsError(f"{path} cannot be read: {reason}.")
+    raise CredentialsError(f"{path} cannot be read: {reason}.")

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from copydesk.errors import SecretsError
+from copydesk.errors import CredentialsError
 
-LARGEST = 2**20
+MAX_FILE_SIZE = 2**20
 """Bytes per file. A hundred accounts take about 50 kB."""
-LONGEST_WAIT, LOOK_AGAIN = 10.0, 0.02
+LOCK_TIMEOUT, LOCK_POLL_INTERVAL = 10.0, 0.02
 """Seconds to wait for another process's lock, and seconds between attempts."""
 # O_NOFOLLOW: do not follow a planted symlink. O_NONBLOCK: do not hang on a FIFO.
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -25,7 +25,7 @@ class PrivateFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def holds(self, name: str) -> bool:
+    def exists(self, name: str) -> bool:
         """Return True if the regular file exists."""
         try:
             return stat.S_ISREG(os.lstat(self.path / name).st_mode)
@@ -42,13 +42,13 @@ class PrivateFolder:
         try:
             with os.fdopen(os.open(self.path / name, _READ_FLAGS), "rb") as file:
                 self._check_private(name, os.fstat(file.fileno()))
-                content = file.read(LARGEST + 1)
+                content = file.read(MAX_FILE_SIZE + 1)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self._os_error("read", name, error) from None
-        if len(content) > LARGEST:
-            raise SecretsError(f"{self.path / name} is larger than anything Copydesk writes.", hint="Move it away.")
+        if len(content) > MAX_FILE_SIZE:
+            raise CredentialsError(f"{self.path / name} is larger than anything Copydesk writes.", hint="Move it away.")
         return content
 
     def write(self, name: str, content: bytes) -> None:
@@ -60,8 +60,8 @@ class PrivateFolder:
 
     def replace(self, name: str, content: bytes) -> None:
         """Replace a file durably and atomically, keeping no copy of the previous content."""
-        if len(content) > LARGEST:
-            raise SecretsError(f"{self.path / name} would be larger than {LARGEST} bytes. Nothing was changed.")
+        if len(content) > MAX_FILE_SIZE:
+            raise CredentialsError(f"{self.path / name} would be larger than {MAX_FILE_SIZE} bytes. Nothing was changed.")
         temporary = self.path / f"{name}.new"
         try:
             _write_durable(temporary, content)
@@ -82,7 +82,7 @@ class PrivateFolder:
         _fsync_directory(self.path)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Hold an exclusive lock on the directory, against other processes and other threads."""
         try:
             self._prepare()
@@ -104,7 +104,7 @@ class PrivateFolder:
         self.path.mkdir(mode=0o700, exist_ok=True)
         status = self.path.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-            raise SecretsError(f"{self.path} is not a folder of yours.", hint="Move it away.")
+            raise CredentialsError(f"{self.path} is not a folder of yours.", hint="Move it away.")
         if status.st_mode & 0o077:
             self.path.chmod(0o700)
         gitignore = self.path / ".gitignore"
@@ -114,14 +114,14 @@ class PrivateFolder:
     def _check_private(self, name: str, status: os.stat_result) -> None:
         path = self.path / name
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
-            raise SecretsError(f"{path} is not a file of yours.", hint="Move it away.")
+            raise CredentialsError(f"{path} is not a file of yours.", hint="Move it away.")
         if status.st_mode & 0o077:
             hint = f"`chmod 600 {path}`, and if anybody else uses this machine, change the passwords of your accounts."
-            raise SecretsError(f"{path} can be read by others.", hint=hint)
+            raise CredentialsError(f"{path} can be read by others.", hint=hint)
 
-    def _os_error(self, action: str, name: str, error: OSError) -> SecretsError:
+    def _os_error(self, action: str, name: str, error: OSError) -> CredentialsError:
         hint = "Check the space on the disk, and who owns the file and its folder."
-        return SecretsError(f"{self.path / name} could not be {action}: {error.strerror or error}.", hint=hint)
+        return CredentialsError(f"{self.path / name} could not be {action}: {error.strerror or error}.", hint=hint)
 
 
 def _write_durable(path: Path, content: bytes) -> None:
@@ -143,18 +143,18 @@ def _fsync_directory(folder: Path) -> None:
 
 
 def _acquire_lock(descriptor: int) -> None:
-    deadline = time.monotonic() + LONGEST_WAIT
+    deadline = time.monotonic() + LOCK_TIMEOUT
     while True:
         try:
             # Poll instead of blocking, so that the wait can time out.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise SecretsError(
+                raise CredentialsError(
                     "Another Copydesk is changing the keys to your accounts.", hint="Try again in a moment."
                 ) from None
-            time.sleep(LOOK_AGAIN)
+            time.sleep(LOCK_POLL_INTERVAL)
         except OSError as error:
-            raise SecretsError(f"The keys to your accounts cannot be locked: {error.strerror}.") from None
+            raise CredentialsError(f"The keys to your accounts cannot be locked: {error.strerror}.") from None
         else:
             return

@@ -6,34 +6,34 @@ from typing import ClassVar, Protocol
 from copydesk.secrets.content import Secrets
 
 
-class Where(StrEnum):
+class BackendKind(StrEnum):
     """Kinds of storage backends."""
 
     KEYRING = "keyring"
     """The system keyring."""
-    SEALED = "sealed"
+    ENCRYPTED = "sealed"
     """A file encrypted with a passphrase."""
     PLAIN = "plain"
     """An unencrypted file that only its owner can read."""
 
 
-FILES = {Where.KEYRING: "keyring.json", Where.SEALED: "secrets.sealed", Where.PLAIN: "secrets.json"}
+BACKEND_FILES = {BackendKind.KEYRING: "keyring.json", BackendKind.ENCRYPTED: "secrets.sealed", BackendKind.PLAIN: "secrets.json"}
 """File that exists while a backend stores anything. The keyring's file holds account names only."""
 
 
-class Place(Protocol):
+class SecretBackend(Protocol):
     """A storage backend for credentials. Every method blocks and may raise CredentialsError.
 
     Callers of `save` and `remove` hold the folder's lock.
     """
 
-    where: ClassVar[Where]
+    kind: ClassVar[BackendKind]
 
-    def read(self, name: str) -> Secrets | None:
+    def load(self, name: str) -> Secrets | None:
         """Return the secrets of an account, or None."""
         ...
 
-    def keep(self, name: str, secrets: Secrets) -> None:
+    def save(self, name: str, secrets: Secrets) -> None:
         """Replace the secrets of an account."""
         ...
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from urllib.parse import quote, quote_plus
 
-SHOWN = "•••"
-SHORTEST = 6
+MASK = "•••"
+MIN_LENGTH = 6
 """Characters. Shorter secrets would match in any text."""
 
 
@@ -31,7 +31,7 @@ class Redaction:
 
     def add(self, *secrets: str) -> None:
         """Register secrets. Those shorter than `MIN_LENGTH` are ignored."""
-        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _encodings(secret)}
+        forms = {form for secret in secrets if len(secret) >= MIN_LENGTH for form in _encodings(secret)}
         with self._lock:
             if forms <= self._encodings:
                 return
@@ -42,9 +42,9 @@ class Redaction:
 
     def redact(self, text: str) -> str:
         """Return `text` with every known secret replaced."""
-        return self._pattern.sub(SHOWN, text) if self._pattern else text
+        return self._pattern.sub(MASK, text) if self._pattern else text
 
-    def crash(self, error: BaseException) -> str:
+    def format_exception(self, error: BaseException) -> str:
         """Return the redacted traceback of an error and its causes, without local variables."""
         try:
             lines = traceback.TracebackException.from_exception(error, capture_locals=False).format()
@@ -53,22 +53,22 @@ class Redaction:
             return f"{type(error).__name__}, which could not be shown.\n"
 
 
-KNOWN = Redaction()
+DEFAULT_REDACTION = Redaction()
 """Secrets known to this process."""
 
 
 class RedactingFilter(logging.Filter):
     """Logging filter that redacts a record's message, arguments, exception and stack. It never drops a record."""
 
-    def __init__(self, known: Redaction = KNOWN) -> None:
+    def __init__(self, redaction: Redaction = DEFAULT_REDACTION) -> None:
         super().__init__()
-        self._redaction = known
+        self._redaction = redaction
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Redact `record` in place; return True."""
         record.msg, record.args = self._redaction.redact(_message(record)), ()
         if record.exc_info and record.exc_info[1] is not None:
-            record.exc_text = self._redaction.crash(record.exc_info[1]).rstrip("\n")
+            record.exc_text = self._redaction.format_exception(record.exc_info[1]).rstrip("\n")
         elif record.exc_text:
             record.exc_text = self._redaction.redact(record.exc_text)
         record.exc_info = None  # otherwise formatters would render it again, unredacted
@@ -77,13 +77,13 @@ class RedactingFilter(logging.Filter):
         return True
 
 
-def watch_logs(known: Redaction = KNOWN) -> Callable[[], None]:
+def redact_logs(redaction: Redaction = DEFAULT_REDACTION) -> Callable[[], None]:
     """Redact all log records from now on; return a function that stops it.
 
     Redaction happens in the record factory: a filter on a logger does not apply to child loggers, and one on a handler
     does not apply to other handlers.
     """
-    default_factory, filter_ = logging.getLogRecordFactory(), RedactingFilter(known)
+    default_factory, filter_ = logging.getLogRecordFactory(), RedactingFilter(redaction)
 
     def make_record(*args: object, **kwargs: object) -> logging.LogRecord:
         record: logging.LogRecord = default_factory(*args, **kwargs)
@@ -94,19 +94,19 @@ def watch_logs(known: Redaction = KNOWN) -> Callable[[], None]:
     return lambda: logging.setLogRecordFactory(default_factory)
 
 
-def watch_crashes(known: Redaction = KNOWN) -> None:
+def redact_crashes(redaction: Redaction = DEFAULT_REDACTION) -> None:
     """Redact uncaught exceptions and print them without local variables, also those in threads and finalizers."""
 
     def print_redacted(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
-        _to_stderr(known.crash(error))
+        _to_stderr(redaction.format_exception(error))
 
     def print_thread_redacted(args: threading.ExceptHookArgs) -> None:
         if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
-            _to_stderr(known.crash(args.exc_value))
+            _to_stderr(redaction.format_exception(args.exc_value))
 
     def print_unraisable_redacted(args: "sys.UnraisableHookArgs") -> None:
         if args.exc_value is not None:
-            _to_stderr(known.crash(args.exc_value))
+            _to_stderr(redaction.format_exception(args.exc_value))
 
     sys.excepthook, threading.excepthook, sys.unraisablehook = (
         print_redacted,

@@ -14,7 +14,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
-from copydesk.errors import SecretsError, WrongPassphraseError
+from copydesk.errors import CredentialsError, WrongPassphraseError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -25,11 +25,11 @@ _HEADER = re.compile(
 )
 _KEY, _CHECK = 32, 16
 """Lengths in bytes."""
-MOST_MEMORY, MOST_PASSES = 2**28, 16
+MAX_MEMORY, MAX_PASSES = 2**28, 16
 """Limits on the scrypt parameters of a file header: bytes of memory, and number of passes over it."""
 
 
-class Cost(NamedTuple):
+class ScryptParameters(NamedTuple):
     """scrypt parameters: one guess takes 128 * n * r bytes of memory, p times."""
 
     n: int = 2**15
@@ -37,20 +37,20 @@ class Cost(NamedTuple):
     p: int = 3
 
 
-USUAL = Cost()
+DEFAULT_PARAMETERS = ScryptParameters()
 """One of the settings recommended by OWASP's Password Storage Cheat Sheet: 32 MiB, measured at 0.2 s."""
 
 
 class Passphrase:
     """Encrypt and decrypt with one passphrase. The last derived key is cached, as derivation is slow by design."""
 
-    def __init__(self, text: str, *, cost: Cost = USUAL) -> None:
+    def __init__(self, text: str, *, parameters: ScryptParameters = DEFAULT_PARAMETERS) -> None:
         # Normalize: keyboards and systems produce composed or decomposed forms of the same letter.
         self._text = unicodedata.normalize("NFC", text).encode(errors="surrogatepass")
-        self._cost = cost
-        self._cached_key: tuple[tuple[Cost, bytes], bytes] | None = None
+        self._cost = parameters
+        self._cached_key: tuple[tuple[ScryptParameters, bytes], bytes] | None = None
 
-    def seal(self, content: bytes) -> bytes:
+    def encrypt(self, content: bytes) -> bytes:
         """Return `content` encrypted under a new salt and nonce."""
         salt, nonce = os.urandom(16), os.urandom(12)
         derived = self._derive(self._cost, salt)
@@ -58,25 +58,25 @@ class Passphrase:
         header = f"COPYDESK-SEALED 1 scrypt {n} {r} {p} {salt.hex()} {nonce.hex()} {derived[_KEY:].hex()}\n".encode()
         return header + _cipher(derived).encrypt(nonce, content, header)
 
-    def unseal(self, sealed: bytes, where: str) -> bytes:
+    def decrypt(self, sealed: bytes, file_name: str) -> bytes:
         """Return the decrypted content. `file_name` is used in error messages.
 
         Raise WrongPassphraseError, or CredentialsError if the file is damaged or was written by a newer version.
         """
         header = _HEADER.match(sealed)
         if header is None:
-            raise _header_error(sealed, where)
+            raise _header_error(sealed, file_name)
         n, r, p = (int(number) for number in header.groups()[:3])
         salt, nonce, check = (bytes.fromhex(digits.decode()) for digits in header.groups()[3:])
         if not _are_parameters_safe(n, r, p):
-            raise damaged(where)
-        derived = self._derive(Cost(n, r, p), salt)
+            raise damaged_file_error(file_name)
+        derived = self._derive(ScryptParameters(n, r, p), salt)
         if not hmac.compare_digest(derived[_KEY:], check):
             hint = "Nothing was changed. Try again; or if COPYDESK_PASSPHRASE is set, set it anew."
-            raise WrongPassphraseError(f"The passphrase is not the one of {where}.", hint=hint)
-        return _decrypt(derived, nonce, sealed[header.end() :], header[0], where)
+            raise WrongPassphraseError(f"The passphrase is not the one of {file_name}.", hint=hint)
+        return _decrypt(derived, nonce, sealed[header.end() :], header[0], file_name)
 
-    def _derive(self, cost: Cost, salt: bytes) -> bytes:
+    def _derive(self, cost: ScryptParameters, salt: bytes) -> bytes:
         if self._cached_key is None or self._cached_key[0] != (cost, salt):
             from cryptography.hazmat.primitives.kdf.scrypt import Scrypt  # noqa: PLC0415 - only needed with an encrypted file
 
@@ -97,23 +97,23 @@ def _decrypt(derived: bytes, nonce: bytes, content: bytes, header: bytes, file_n
     try:
         return _cipher(derived).decrypt(nonce, content, header)
     except InvalidTag:
-        raise damaged(file_name) from None
+        raise damaged_file_error(file_name) from None
 
 
 def _are_parameters_safe(n: int, r: int, p: int) -> bool:
     """Return True for valid scrypt parameters within the limits, so that a crafted header cannot
     exhaust memory or time.
     """
-    return n > 1 and n & (n - 1) == 0 and r > 0 and 1 <= p <= MOST_PASSES and 128 * n * r <= MOST_MEMORY
+    return n > 1 and n & (n - 1) == 0 and r > 0 and 1 <= p <= MAX_PASSES and 128 * n * r <= MAX_MEMORY
 
 
-def _header_error(sealed: bytes, file_name: str) -> SecretsError:
+def _header_error(sealed: bytes, file_name: str) -> CredentialsError:
     if _NEWER_HEADER.match(sealed):
-        return SecretsError(f"A newer version of Copydesk wrote {file_name}.", hint="Install that version.")
-    return damaged(file_name)
+        return CredentialsError(f"A newer version of Copydesk wrote {file_name}.", hint="Install that version.")
+    return damaged_file_error(file_name)
 
 
-def damaged(where: str) -> SecretsError:
+def damaged_file_error(file_name: str) -> CredentialsError:
     """Return the error for a file with invalid content."""
-    hint = f"Nothing was overwritten. {where}.1, if it is there, is the one before: rename it to take its place."
-    return SecretsError(f"{where} is damaged.", hint=hint)
+    hint = f"Nothing was overwritten. {file_name}.1, if it is there, is the one before: rename it to take its place."
+    return CredentialsError(f"{file_name} is damaged.", hint=hint)

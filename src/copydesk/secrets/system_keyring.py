@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from copydesk.errors import SecretsError
-from copydesk.secrets.content import Hidden, Secrets, decoded, encoded, is_secrets
+from copydesk.errors import CredentialsError
+from copydesk.secrets.content import MaskedSecrets, Secrets, decode, encode, is_secrets
 from copydesk.secrets.folder import PrivateFolder
-from copydesk.secrets.places import FILES, Where
-from copydesk.secrets.seal import damaged
+from copydesk.secrets.places import BACKEND_FILES, BackendKind
+from copydesk.secrets.seal import damaged_file_error
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -20,7 +20,7 @@ _INSECURE_BACKENDS = ("keyrings.alt.", "keyring.backends.fail", "keyring.backend
 """The first stores passwords in files, some of them unencrypted; the others store nothing."""
 
 
-def usable_keyring() -> "KeyringBackend | None":
+def find_keyring() -> "KeyringBackend | None":
     """Return the system keyring, or None if there is none that stores secrets securely."""
     from keyring.backends.chainer import ChainerBackend  # noqa: PLC0415 - takes 0.1 s, and not every system has a keyring
     from keyring.core import get_keyring  # noqa: PLC0415
@@ -44,33 +44,33 @@ class Keyring:
     The previous value stays in a second entry: macOS replaces a password by deleting it first.
     """
 
-    where: ClassVar[Where] = Where.KEYRING
+    kind: ClassVar[BackendKind] = BackendKind.KEYRING
 
     def __init__(self, folder: PrivateFolder, backend: "KeyringBackend") -> None:
         self._folder = folder
         self._backend = backend
 
-    def read(self, name: str) -> Secrets | None:
+    def load(self, name: str) -> Secrets | None:
         """Return the secrets of an account, or None."""
         if name not in self.names():
             return None
         text = self._get(name) or self._get(_backup_name(name))
         if text is None:
             return None
-        value = decoded(text)
+        value = decode(text)
         if not is_secrets(value):
             message = f"What is kept in the system's keyring for {name} was not written by Copydesk."
-            raise SecretsError(message, hint=f"Look at it there, under {SERVICE}; or connect the account again.")
-        return Hidden(value)
+            raise CredentialsError(message, hint=f"Look at it there, under {SERVICE}; or connect the account again.")
+        return MaskedSecrets(value)
 
-    def keep(self, name: str, secrets: Secrets) -> None:
+    def save(self, name: str, secrets: Secrets) -> None:
         """Replace the secrets of an account; the previous ones stay in the backup entry."""
         names = self.names()
         previous = self._get(name)
         if previous is not None:
             self._set(_backup_name(name), previous)
         # Order matters if the process is killed: backup first, then the entry, then its name.
-        self._set(name, encoded(secrets).decode())
+        self._set(name, encode(secrets).decode())
         if name not in names:
             self._save_names((*names, name))
 
@@ -86,12 +86,12 @@ class Keyring:
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all accounts, sorted."""
-        return listed(self._folder)
+        return list_names(self._folder)
 
     def _save_names(self, names: tuple[str, ...]) -> None:
-        file = FILES[self.where]
+        file = BACKEND_FILES[self.kind]
         if names:
-            self._folder.write(file, encoded(sorted(names)))
+            self._folder.write(file, encode(sorted(names)))
         else:
             self._folder.remove(f"{file}.1", file)
 
@@ -105,13 +105,13 @@ class Keyring:
         _call_keyring(lambda: self._backend.delete_password(SERVICE, name))
 
 
-def listed(folder: PrivateFolder) -> tuple[str, ...]:
+def list_names(folder: PrivateFolder) -> tuple[str, ...]:
     """Return the account names stored in the keyring, without accessing the keyring itself."""
-    file = FILES[Where.KEYRING]
+    file = BACKEND_FILES[BackendKind.KEYRING]
     content = folder.read(file)
-    names = [] if content is None else decoded(content)
+    names = [] if content is None else decode(content)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise damaged(str(folder.path / file))
+        raise damaged_file_error(str(folder.path / file))
     return tuple(sorted(names))
 
 
@@ -128,4 +128,4 @@ def _call_keyring(call: Callable[[], T]) -> T:
         locked = "locked" in type(error).__name__.lower()
         reason = "is locked" if locked else f"does not do what it is asked ({type(error).__name__})"
     hint = "Unlock it and try again. Nothing was overwritten."
-    raise SecretsError(f"The system's keyring {reason}.", hint=hint)
+    raise CredentialsError(f"The system's keyring {reason}.", hint=hint)

@@ -25,7 +25,7 @@ _RENEW = (
 )
 
 
-class Sending(Struct, frozen=True):
+class AccountLease(Struct, frozen=True):
     """The process that posts to an account, and until when it is assumed alive; all None if there is none."""
 
     owner: str | None
@@ -33,18 +33,18 @@ class Sending(Struct, frozen=True):
     lease_until: datetime | None
 
 
-def every(conn: Connection, user_id: str) -> tuple[ConnectedAccount, ...]:
+def list_all(conn: Connection, user_id: str) -> tuple[ConnectedAccount, ...]:
     """Return the user's accounts, by platform and name."""
     return tuple(ConnectedAccount(**row._mapping) for row in conn.execute(_ALL, {"b_user": user_id}))
 
 
-def one(conn: Connection, user_id: str, account_id: str) -> ConnectedAccount | None:
+def get(conn: Connection, user_id: str, account_id: str) -> ConnectedAccount | None:
     """Return the account, or None if the user has no such account."""
     row = conn.execute(_BY_ID, {"b_user": user_id, "b_id": account_id}).first()
     return ConnectedAccount(**row._mapping) if row else None
 
 
-def connect(conn: Connection, user_id: str, new_id: str, details: Account, now: datetime) -> str:
+def save(conn: Connection, user_id: str, new_id: str, details: Account, now: datetime) -> str:
     """Store a newly connected or reconnected account; return its id. Reconnecting clears the error."""
     values = {"name": details.name, "details": details, "connected_at": now, "checked_at": now, "trouble": None}
     # A reconnected account keeps its id, which its deliveries refer to.
@@ -58,18 +58,18 @@ def connect(conn: Connection, user_id: str, new_id: str, details: Account, now: 
     return account_id
 
 
-def checked(conn: Connection, user_id: str, account_id: str, details: Account, now: datetime) -> None:
+def update_details(conn: Connection, user_id: str, account_id: str, details: Account, now: datetime) -> None:
     """Store the server's current view of the account and clear its error."""
     conditions = (account.c.user_id == user_id, account.c.id == account_id)
     values = {"name": details.name, "details": details, "checked_at": now, "trouble": None}
     conn.execute(update(account).where(*conditions).values(**values))
 
 
-def set_trouble(conn: Connection, user_id: str, seen: ConnectedAccount, trouble: str) -> None:
+def set_error(conn: Connection, user_id: str, connected: ConnectedAccount, error: str) -> None:
     """Store why nothing can be posted to the account, unless it was reconnected since `connected` was read."""
     # A reconnect may have fixed what a running request still complains about: compare `connected_at`.
-    conditions = (account.c.user_id == user_id, account.c.id == seen.id, account.c.connected_at == seen.connected_at)
-    conn.execute(update(account).where(*conditions).values(trouble=trouble))
+    conditions = (account.c.user_id == user_id, account.c.id == connected.id, account.c.connected_at == connected.connected_at)
+    conn.execute(update(account).where(*conditions).values(trouble=error))
 
 
 def remove(conn: Connection, user_id: str, account_id: str) -> bool:
@@ -77,14 +77,14 @@ def remove(conn: Connection, user_id: str, account_id: str) -> bool:
     return conn.execute(delete(account).where(account.c.user_id == user_id, account.c.id == account_id)).rowcount == 1
 
 
-def sending(conn: Connection, user_id: str, account_id: str) -> Sending | None:
+def get_lease(conn: Connection, user_id: str, account_id: str) -> AccountLease | None:
     """Return the lease of the account, or None if there is no such account."""
     row = conn.execute(_LEASE, {"b_user": user_id, "b_id": account_id}).first()
-    return Sending(**row._mapping) if row else None
+    return AccountLease(**row._mapping) if row else None
 
 
-def claim(
-    conn: Connection, user_id: str, account_id: str, mine: Sending, now: datetime, *, instead_of: str | None
+def acquire_lease(
+    conn: Connection, user_id: str, account_id: str, lease: AccountLease, now: datetime, *, abandoned_claim_id: str | None
 ) -> bool:
     """Acquire the lease of the account; return False if another process holds it.
 
@@ -93,20 +93,20 @@ def claim(
     is_free = or_(
         account.c.claim_id.is_(None),
         account.c.lease_until < now,
-        account.c.claim_id == instead_of,
+        account.c.claim_id == abandoned_claim_id,
     )
-    values = {"owner": mine.owner, "claim_id": mine.claim_id, "lease_until": mine.lease_until}
+    values = {"owner": lease.owner, "claim_id": lease.claim_id, "lease_until": lease.lease_until}
     statement = update(account).where(account.c.user_id == user_id, account.c.id == account_id, is_free)
     return conn.execute(statement.values(**values)).rowcount == 1
 
 
-def renew(conn: Connection, user_id: str, account_id: str, claim_id: str, lease_until: datetime) -> bool:
+def renew_lease(conn: Connection, user_id: str, account_id: str, claim_id: str, lease_until: datetime) -> bool:
     """Extend the lease; return False if another process has taken it over."""
     values = {"b_user": user_id, "b_id": account_id, "b_claim": claim_id, "lease_until": lease_until}
     return conn.execute(_RENEW, values).rowcount == 1
 
 
-def release(conn: Connection, user_id: str, account_id: str, claim_id: str) -> None:
+def release_lease(conn: Connection, user_id: str, account_id: str, claim_id: str) -> None:
     """Release the lease if it is still held by this claim."""
     conditions = (account.c.user_id == user_id, account.c.id == account_id, account.c.claim_id == claim_id)
     conn.execute(update(account).where(*conditions).values(owner=None, claim_id=None, lease_until=None))

@@ -9,10 +9,10 @@ from typing import Final
 
 from copydesk.errors import StoreError
 
-KEPT: Final = 3
+MAX_BACKUPS: Final = 3
 
 
-def back_up(path: Path, revision: str, now: datetime) -> Path:
+def create_backup(path: Path, revision: str, now: datetime) -> Path:
     """Copy the database at `path` to a private file next to it and return its path. Keep the newest three copies.
 
     Uses SQLite's backup API, because the newest changes may still be in the write-ahead log, which a plain file copy
@@ -26,7 +26,7 @@ def back_up(path: Path, revision: str, now: datetime) -> Path:
         _copy(path, partial)
         # Renamed only once complete: a crash leaves a .part file, never a truncated backup.
         partial.replace(copy)
-        for outdated in copies(path)[:-KEPT]:
+        for outdated in list_backups(path)[:-MAX_BACKUPS]:
             outdated.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
@@ -39,7 +39,7 @@ def back_up(path: Path, revision: str, now: datetime) -> Path:
     return copy
 
 
-def copies(path: Path) -> list[Path]:
+def list_backups(path: Path) -> list[Path]:
     """Return the copies of the database at `path`, oldest first."""
     found = [
         file for file in path.parent.iterdir() if file.name.startswith(f"{path.name}.bak-") and file.suffix != ".part"

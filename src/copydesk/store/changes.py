@@ -11,20 +11,20 @@ from typing import Any, Final
 
 from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
-from copydesk.errors import ConflictError, NoDraftError
-from copydesk.model.change import LONGEST_ID
+from copydesk.errors import ConflictError, DraftNotFoundError
+from copydesk.model.change import MAX_ID_LENGTH
 from copydesk.model.draft import Format, Status
 from copydesk.model.history import USER, EventKind
 from copydesk.model.transitions import allowed_actions
 from copydesk.model.wire import Struct
 from copydesk.store import events
-from copydesk.store.events import Event, KeptEvent
-from copydesk.store.parts import in_parts
-from copydesk.store.statements import DIALECT, run, runner, text_of
+from copydesk.store.events import EventData, EventRow
+from copydesk.store.parts import chunked
+from copydesk.store.statements import DIALECT, execute_sql, raw_execute, to_sql
 from copydesk.store.tables import draft, engagement
-from copydesk.store.types import microseconds, moment_of
+from copydesk.store.types import to_microseconds, from_microseconds
 
-SHORT: Final = (
+SHORT_COLUMNS: Final = (
     "status",
     "confidence",
     "feedback",
@@ -37,16 +37,16 @@ SHORT: Final = (
     "archived_at",
     "last_error",
 )
-LONG: Final = ("text", "checks", "sentences")
+LONG_COLUMNS: Final = ("text", "checks", "sentences")
 """Columns that a change may set, besides SHORT_COLUMNS. Loaded only for edits, because they are large."""
 
 
-class Seen(Struct, frozen=True):
+class DraftSnapshot(Struct, frozen=True):
     """The state of a draft that a change is based on."""
 
     id: str
     version: int
-    status: Status
+    get_status: Status
     format: Format
     archived: bool
     undo_rid: int | None
@@ -58,10 +58,10 @@ class Seen(Struct, frozen=True):
 
     def value(self, name: str) -> Any:
         """Return a column as a value of the draft's own type."""
-        return value_of(name, self.stored[name])
+        return from_column_value(name, self.stored[name])
 
 
-class Step(Struct, frozen=True):
+class DraftChange(Struct, frozen=True):
     """A change to apply."""
 
     kind: EventKind
@@ -69,10 +69,10 @@ class Step(Struct, frozen=True):
     after: Mapping[str, Any]
     """The columns to set, with their stored values. Unchanged ones may be included."""
     at: datetime
-    who: str = USER
+    actor: str = USER
     feedback: str | None = None
     bulk_id: str | None = None
-    of: KeptEvent | None = None
+    target_event: EventRow | None = None
     """The event that an undo or a redo reverts."""
 
 
@@ -81,8 +81,8 @@ _SNAPSHOT_COLUMNS: Final = ("id", "version", "format", "undo_rid", "redo_rid")
 
 @cache
 def _snapshot_sql(count: int, *, include_text: bool) -> str:
-    columns = [draft.c[name] for name in (*_SNAPSHOT_COLUMNS, *SHORT, *(LONG if include_text else ()))]
-    return text_of(
+    columns = [draft.c[name] for name in (*_SNAPSHOT_COLUMNS, *SHORT_COLUMNS, *(LONG_COLUMNS if include_text else ()))]
+    return to_sql(
         select(*columns).where(draft.c.user_id == bindparam("owner"), draft.c.id.in_(_draft_parameters(count)))
     )
 
@@ -93,7 +93,7 @@ def _sent_sql(count: int) -> str:
     conditions = (columns.user_id == bindparam("owner"), columns.draft_id.in_(_draft_parameters(count)))
     # A pending delivery may have been posted already.
     is_sent = text("engagement.status IN ('pending', 'posted')")
-    return text_of(select(columns.draft_id, columns.created_at, columns.platform).where(*conditions, is_sent))
+    return to_sql(select(columns.draft_id, columns.created_at, columns.platform).where(*conditions, is_sent))
 
 
 def _draft_parameters(count: int) -> list[BindParameter[str]]:
@@ -104,7 +104,7 @@ def _draft_values(user_id: str, ids: Sequence[str]) -> dict[str, str]:
     return {"owner": user_id, **{f"draft{index}": draft_id for index, draft_id in enumerate(ids)}}
 
 
-def stored(values: Mapping[str, object]) -> dict[str, Any]:
+def to_column_values(values: Mapping[str, object]) -> dict[str, Any]:
     """Convert values of the draft's columns to what is stored."""
     return {name: None if value is None else _ENCODERS[name](value) for name, value in values.items()}
 
@@ -118,39 +118,39 @@ def _identity(value: Any) -> Any:
     return value
 
 
-_ENCODERS: Final = {name: _encoder(name) for name in (*SHORT, *LONG)}
+_ENCODERS: Final = {name: _encoder(name) for name in (*SHORT_COLUMNS, *LONG_COLUMNS)}
 
 
-def value_of(name: str, raw: Any) -> Any:
+def from_column_value(name: str, raw: Any) -> Any:
     """Convert a stored value of one of the draft's columns to its own type."""
     type_ = draft.c[name].type
     return type_.process_result_value(raw, DIALECT) if isinstance(type_, TypeDecorator) else raw
 
 
-def seen(conn: Connection, user_id: str, ids: Sequence[str], *, whole: bool = False) -> dict[str, Seen]:
+def load_snapshots(conn: Connection, user_id: str, ids: Sequence[str], *, include_text: bool = False) -> dict[str, DraftSnapshot]:
     """Return the current state of the user's drafts by id; with `include_text` also LONG_COLUMNS."""
-    names = (*SHORT, *LONG) if whole else SHORT
+    names = (*SHORT_COLUMNS, *LONG_COLUMNS) if include_text else SHORT_COLUMNS
     snapshots = {}
-    for chunk in in_parts(ids):
-        for row in run(conn, _snapshot_sql(len(chunk), include_text=whole), _draft_values(user_id, chunk)):
+    for chunk in chunked(ids):
+        for row in execute_sql(conn, _snapshot_sql(len(chunk), include_text=include_text), _draft_values(user_id, chunk)):
             snapshots[row[0]] = _snapshot(row, names)
     return snapshots
 
 
-def one_seen(conn: Connection, user_id: str, draft_id: str, *, whole: bool = False) -> Seen:
+def load_snapshot(conn: Connection, user_id: str, draft_id: str, *, include_text: bool = False) -> DraftSnapshot:
     """Return the current state of the draft. Raise NotFoundError if the user has no such draft."""
-    snapshot = seen(conn, user_id, [draft_id], whole=whole).get(draft_id)
+    snapshot = load_snapshots(conn, user_id, [draft_id], include_text=include_text).get(draft_id)
     if snapshot is None:
-        raise no_draft(draft_id)
+        raise draft_not_found(draft_id)
     return snapshot
 
 
-def no_draft(draft_id: str) -> NoDraftError:
+def draft_not_found(draft_id: str) -> DraftNotFoundError:
     """Return the error for an id that is not a draft of the user."""
-    return NoDraftError(f"There is no draft {draft_id[:LONGEST_ID]!r}.", hint="`copydesk draft list` shows them all.")
+    return DraftNotFoundError(f"There is no draft {draft_id[:MAX_ID_LENGTH]!r}.", hint="`copydesk draft list` shows them all.")
 
 
-def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
+def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change: DraftChange) -> int:
     """Apply a change and insert its event; return the number of the event.
 
     Raise ConflictError if the draft is no longer at the version of `snapshot`, NotFoundError if it was deleted. Nothing
@@ -158,50 +158,50 @@ def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
     """
     # An undo or redo keeps all columns of its event, changed or not, so that it can itself be reverted exactly.
     after = (
-        step.after
-        if step.of
-        else {name: stored_value for name, stored_value in step.after.items() if seen.stored[name] != stored_value}
+        change.after
+        if change.target_event
+        else {name: stored_value for name, stored_value in change.after.items() if snapshot.stored[name] != stored_value}
     )
-    execute, event = runner(conn), _event(seen, step, after)
-    rid = events.next_number(execute)
+    execute, event = raw_execute(conn), _event(snapshot, change, after)
+    rid = events.next_rid(execute)
     undo_rid, redo_rid = _stacks_after(event, rid)
     values = {
         "owner": user_id,
-        "draft": seen.id,
-        "seen_version": seen.version,
-        "seen_status": seen.stored["status"],
-        "at": microseconds(step.at),
+        "draft": snapshot.id,
+        "seen_version": snapshot.version,
+        "seen_status": snapshot.stored["status"],
+        "at": to_microseconds(change.at),
         "to_undo": undo_rid,
         "to_redo": redo_rid,
         **{f"to_{name}": stored_value for name, stored_value in after.items()},
     }
     if execute(_update_sql(tuple(after)), values).rowcount == 0:
         # Raises NotFoundError itself if the draft was deleted.
-        raise overtaken(one_seen(conn, user_id, seen.id))
+        raise version_conflict(load_snapshot(conn, user_id, snapshot.id))
     events.add(execute, user_id, rid, event)
     return rid
 
 
-def _event(snapshot: Seen, change: Step, after: Mapping[str, Any]) -> Event:
+def _event(snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any]) -> EventData:
     undo_rid, redo_rid = _stacks_before(snapshot, change)
-    return Event(
+    return EventData(
         draft_id=snapshot.id,
         version=snapshot.version + 1,
         at=change.at,
-        who=change.who,
+        who=change.actor,
         kind=change.kind,
         action=change.action,
-        before={name: snapshot.stored[name] for name in after} if change.of is None else dict(change.of.after),
+        before={name: snapshot.stored[name] for name in after} if change.target_event is None else dict(change.target_event.after),
         after=after,
         feedback=change.feedback,
         bulk_id=change.bulk_id,
-        of_rid=change.of.rid if change.of else None,
+        of_rid=change.target_event.rid if change.target_event else None,
         undo_rid=undo_rid,
         redo_rid=redo_rid,
     )
 
 
-def _stacks_before(snapshot: Seen, change: Step) -> tuple[int | None, int | None]:
+def _stacks_before(snapshot: DraftSnapshot, change: DraftChange) -> tuple[int | None, int | None]:
     """Return the (undo_rid, redo_rid) to restore when this change is reverted: the tops of the two stacks without it.
 
     Each event stores them, so that the events of a draft form the undo and redo stacks as linked lists.
@@ -209,26 +209,26 @@ def _stacks_before(snapshot: Seen, change: Step) -> tuple[int | None, int | None
     if change.kind is EventKind.CHANGE:
         # A new change discards what could be redone.
         return snapshot.undo_rid, None
-    if change.kind is EventKind.FIXED or change.of is None:
+    if change.kind is EventKind.PERMANENT or change.target_event is None:
         return None, None
     if change.kind is EventKind.UNDO:
-        return change.of.undo_rid, snapshot.redo_rid
-    return snapshot.undo_rid, change.of.redo_rid
+        return change.target_event.undo_rid, snapshot.redo_rid
+    return snapshot.undo_rid, change.target_event.redo_rid
 
 
-def _stacks_after(event: Event, rid: int) -> tuple[int | None, int | None]:
+def _stacks_after(event: EventData, rid: int) -> tuple[int | None, int | None]:
     """Return the (undo_rid, redo_rid) of the draft after the event: the tops of the two stacks with it."""
     if event.kind in (EventKind.CHANGE, EventKind.REDO):
         return rid, event.redo_rid
     return event.undo_rid, rid if event.kind is EventKind.UNDO else None
 
 
-def sent(conn: Connection, user_id: str, ids: Sequence[str]) -> dict[str, list[tuple[datetime, str]]]:
+def list_sent(conn: Connection, user_id: str, ids: Sequence[str]) -> dict[str, list[tuple[datetime, str]]]:
     """Return (instant, platform) of the posts of each draft that were or may have been sent, by draft id."""
     sent_by_draft: dict[str, list[tuple[datetime, str]]] = {}
-    for chunk in in_parts(ids):
-        for draft_id, at, platform in run(conn, _sent_sql(len(chunk)), _draft_values(user_id, chunk)):
-            sent_by_draft.setdefault(draft_id, []).append((moment_of(at), platform))
+    for chunk in chunked(ids):
+        for draft_id, at, platform in execute_sql(conn, _sent_sql(len(chunk)), _draft_values(user_id, chunk)):
+            sent_by_draft.setdefault(draft_id, []).append((from_microseconds(at), platform))
     return sent_by_draft
 
 
@@ -244,17 +244,17 @@ def _update_sql(names: tuple[str, ...]) -> str:
     values: dict[str, Any] = {name: bindparam(f"to_{name}") for name in names}
     values |= {"undo_rid": bindparam("to_undo"), "redo_rid": bindparam("to_redo"), "updated_at": bindparam("at")}
     query = update(draft).where(*unchanged).values(version=draft.c.version + literal_column("1"), **values)
-    return text_of(query)
+    return to_sql(query)
 
 
-def overtaken(now: Seen) -> ConflictError:
+def version_conflict(current: DraftSnapshot) -> ConflictError:
     """Return the error for a draft that was changed after its snapshot was taken."""
-    state = "archived" if now.archived else now.status.value
+    state = "archived" if current.archived else current.get_status.value
     return ConflictError(
         f"This draft was changed meanwhile and is {state} now; nothing was changed.",
         hint="Look at it again.",
-        current_status=now.status,
-        allowed=allowed_actions(now.status, archived=now.archived),
+        current_status=current.get_status,
+        allowed=allowed_actions(current.get_status, archived=current.archived),
     )
 
 
@@ -262,13 +262,13 @@ _STATUSES: Final = {status.value: status for status in Status}
 _FORMATS: Final = {format_.value: format_ for format_ in Format}
 
 
-def _snapshot(row: Sequence[Any], names: Sequence[str]) -> Seen:
+def _snapshot(row: Sequence[Any], names: Sequence[str]) -> DraftSnapshot:
     draft_id, version, format_, undo_rid, redo_rid, *column_values = row
     values = dict(zip(names, column_values, strict=True))
-    return Seen(
+    return DraftSnapshot(
         id=draft_id,
         version=version,
-        status=_STATUSES[values["status"]],
+        get_status=_STATUSES[values["status"]],
         format=_FORMATS[format_],
         archived=values["archived_at"] is not None,
         undo_rid=undo_rid,

@@ -9,7 +9,7 @@ from copydesk.model.wire import Struct
 from copydesk.store.tables import clock_check
 
 
-class Checked(Struct, frozen=True):
+class SavedClockReading(Struct, frozen=True):
     """The reference reading of both clocks, and the result of the last check."""
 
     boot: str
@@ -26,17 +26,17 @@ class Checked(Struct, frozen=True):
     """Seconds."""
 
 
-_COLUMNS = tuple(clock_check.c[name] for name in Checked.__struct_fields__)
+_COLUMNS = tuple(clock_check.c[name] for name in SavedClockReading.__struct_fields__)
 
 
-def checked(conn: Connection, user_id: str) -> Checked | None:
+def load_reading(conn: Connection, user_id: str) -> SavedClockReading | None:
     """Return the reference reading, or None before the first one."""
     row = conn.execute(select(*_COLUMNS).where(clock_check.c.user_id == user_id)).first()
-    return Checked(**row._mapping) if row else None
+    return SavedClockReading(**row._mapping) if row else None
 
 
-def keep(conn: Connection, user_id: str, now: Checked) -> None:
+def save_reading(conn: Connection, user_id: str, reading: SavedClockReading) -> None:
     """Store `reading` in place of the previous one."""
-    values = {name: getattr(now, name) for name in Checked.__struct_fields__}
+    values = {name: getattr(reading, name) for name in SavedClockReading.__struct_fields__}
     statement = upsert(clock_check).values(user_id=user_id, **values)
     conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))

@@ -8,27 +8,27 @@ from sqlalchemy import CheckConstraint, Column, ForeignKey, text
 from copydesk.store.types import ID
 
 
-def required(name: str, type: Any, *parts: Any, **options: Any) -> Column[Any]:
+def required_column(name: str, type: Any, *parts: Any, **options: Any) -> Column[Any]:
     """Return a column that is never NULL."""
     return Column(name, type, *parts, nullable=False, **options)
 
 
-def id_() -> Column[Any]:
+def id_column() -> Column[Any]:
     """Return the `id` column, the primary key."""
-    return required("id", ID, primary_key=True)
+    return required_column("id", ID, primary_key=True)
 
 
-def owner(**options: Any) -> Column[Any]:
+def user_id_column(**options: Any) -> Column[Any]:
     """Return the `user_id` column. The row is deleted with its user."""
-    return required("user_id", ID, ForeignKey("user.id", ondelete="CASCADE"), **options)
+    return required_column("user_id", ID, ForeignKey("user.id", ondelete="CASCADE"), **options)
 
 
-def of_draft(**options: Any) -> Column[Any]:
+def draft_id_column(**options: Any) -> Column[Any]:
     """Return the `draft_id` column. The row is deleted with its draft."""
-    return required("draft_id", ID, ForeignKey("draft.id", ondelete="CASCADE"), **options)
+    return required_column("draft_id", ID, ForeignKey("draft.id", ondelete="CASCADE"), **options)
 
 
-def one_of(column: str, choices: type[StrEnum]) -> CheckConstraint:
+def allowed_values(column: str, choices: type[StrEnum]) -> CheckConstraint:
     """Return a check that `column` holds one of the values of `choices`.
 
     Only for values fixed by the interface: adding one means rebuilding the table.
@@ -37,7 +37,7 @@ def one_of(column: str, choices: type[StrEnum]) -> CheckConstraint:
     return CheckConstraint(f"{column} IN ({values})", name=column)
 
 
-def when(condition: str) -> dict[str, Any]:
+def partial_index(condition: str) -> dict[str, Any]:
     """Return the options of a partial index over the rows for which `condition` holds.
 
     For SQLite only: naming another dialect's option would import that dialect at every start.

@@ -6,11 +6,11 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, func, select
 
 from copydesk.model.draft import Status
-from copydesk.model.filters import Counts
-from copydesk.store.statements import run
+from copydesk.model.filters import DraftCounts
+from copydesk.store.statements import execute_sql
 from copydesk.store.tables import draft_count
 
-APPROVED: Final = frozenset((Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED))
+APPROVED_STATUSES: Final = frozenset((Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED))
 """States of drafts that the user approved, whatever happened to them since."""
 
 _COUNTS = draft_count.c
@@ -19,7 +19,7 @@ _BY_STATUS = (
     .where(_COUNTS.user_id == bindparam("user"))
     .group_by(_COUNTS.status, _COUNTS.archived)
 )
-_APPROVED_VALUES = ", ".join(f"'{status.value}'" for status in sorted(APPROVED))
+_APPROVED_VALUES = ", ".join(f"'{status.value}'" for status in sorted(APPROVED_STATUSES))
 _REJECTED_VALUE = f"'{Status.REJECTED.value}'"
 _BY_SOURCE = f"""SELECT source_id,
         coalesce(sum(drafts) FILTER (WHERE status IN ({_APPROVED_VALUES})), 0),
@@ -28,7 +28,7 @@ _BY_SOURCE = f"""SELECT source_id,
     GROUP BY source_id"""  # noqa: S608 - words of our own
 
 
-def by_status(conn: Connection, user_id: str) -> Counts:
+def count_by_status(conn: Connection, user_id: str) -> DraftCounts:
     """Return the number of the user's drafts in each state, and the number of archived ones."""
     counts = dict.fromkeys(Status, 0)
     archived_count = 0
@@ -37,9 +37,9 @@ def by_status(conn: Connection, user_id: str) -> Counts:
             archived_count += count
         else:
             counts[status] = count
-    return Counts(by_status=counts, archived=archived_count)
+    return DraftCounts(by_status=counts, archived=archived_count)
 
 
-def decisions(conn: Connection, user_id: str) -> Mapping[str, tuple[int, int]]:
+def count_decisions_by_source(conn: Connection, user_id: str) -> Mapping[str, tuple[int, int]]:
     """Return (approved, rejected) draft counts by source id, archived drafts included."""
-    return {source_id: (approved, rejected) for source_id, approved, rejected in run(conn, _BY_SOURCE, (user_id,))}
+    return {source_id: (approved, rejected) for source_id, approved, rejected in execute_sql(conn, _BY_SOURCE, (user_id,))}

@@ -7,15 +7,15 @@ from sqlalchemy import Connection, bindparam, func, or_, select, text
 from copydesk.model.delivery import Delivery, Intent
 from copydesk.model.draft import Format, Status
 from copydesk.model.wire import Struct
-from copydesk.store.ids import least_id
+from copydesk.store.ids import min_id
 from copydesk.store.tables import account, delivery, delivery_event, draft, engagement
-from copydesk.store.types import UTC
+from copydesk.store.types import UtcDateTime
 
-AT_ONCE = 100
+BATCH_SIZE = 100
 """Deliveries loaded in one query."""
 
 
-class KeptDelivery(Struct, frozen=True):
+class DeliveryRow(Struct, frozen=True):
     """A delivery, joined with its engagement row."""
 
     id: str
@@ -43,7 +43,7 @@ class KeptDelivery(Struct, frozen=True):
         return f"{self.platform}:{self.account}"
 
 
-class Told(Struct, frozen=True):
+class DeliveryEvent(Struct, frozen=True):
     """One entry in a delivery's log."""
 
     at: datetime
@@ -76,29 +76,29 @@ _BY_ID = _JOINED.where(delivery.c.id == bindparam("b_id"))
 _OF_DRAFT = _JOINED.where(delivery.c.draft_id == bindparam("b_draft")).order_by(text("+delivery.id"))
 # As literals, as in the partial index: with bound values SQLite would not use it.
 IS_OPEN = text("delivery.state IN ('planned', 'sending', 'unknown')")
-_NOW = bindparam("b_now", type_=UTC)
+_NOW = bindparam("b_now", type_=UtcDateTime)
 _CAN_BE_PROCESSED = (_OWNED, IS_OPEN, or_(delivery.c.not_before.is_(None), delivery.c.not_before <= _NOW))
 _READY = (
     _JOINED.where(*_CAN_BE_PROCESSED[1:], delivery.c.account_id == bindparam("b_account"))
     .order_by(delivery.c.due_at, delivery.c.id)
-    .limit(AT_ONCE)
+    .limit(BATCH_SIZE)
 )
 # An interrupted delivery is checked even if the account has an error: otherwise its outcome stays unknown.
-FREE = or_(account.c.trouble.is_(None), text("delivery.state = 'sending'"))
+CAN_PROCEED = or_(account.c.trouble.is_(None), text("delivery.state = 'sending'"))
 _READY_ACCOUNTS = (
     select(account.c.id)
     .where(account.c.user_id == bindparam("b_user"))
     .where(
         select(delivery.c.id)
-        .where(*_CAN_BE_PROCESSED, FREE, delivery.c.account_id == account.c.id)
+        .where(*_CAN_BE_PROCESSED, CAN_PROCEED, delivery.c.account_id == account.c.id)
         .correlate(account)
         .exists()
     )
 )
-_NEXT_ATTEMPT = select(func.min(delivery.c.not_before, type_=UTC)).where(_OWNED, IS_OPEN, delivery.c.not_before > _NOW)
+_NEXT_ATTEMPT = select(func.min(delivery.c.not_before, type_=UtcDateTime)).where(_OWNED, IS_OPEN, delivery.c.not_before > _NOW)
 _IS_UNFINISHED = text("delivery.state IN ('planned', 'sending', 'unknown', 'needs_user')")
 _PLANNED = _JOINED.where(
-    text("delivery.state = 'planned'"), IS_OPEN, delivery.c.due_at < bindparam("b_latest", type_=UTC)
+    text("delivery.state = 'planned'"), IS_OPEN, delivery.c.due_at < bindparam("b_latest", type_=UtcDateTime)
 )
 _IS_FAILED = text("delivery.state IN ('failed', 'abandoned')")
 # Two queries, one per index: the draft of an unfinished delivery is always POSTING.
@@ -112,23 +112,23 @@ _UNFINISHED = (
 _RECENTLY_FAILED = _JOINED.where(_IS_FAILED, delivery.c.id >= bindparam("b_first"))
 # Two queries, one per index: drafts that started posting, and deliveries that were sent.
 _RECENTLY_STARTED = (
-    select(delivery.c.account_id, func.max(draft.c.updated_at, type_=UTC))
+    select(delivery.c.account_id, func.max(draft.c.updated_at, type_=UtcDateTime))
     .join(delivery, delivery.c.draft_id == draft.c.id)
     .where(draft.c.user_id == bindparam("b_user"), draft.c.status == Status.POSTING)
-    .where(draft.c.updated_at > bindparam("b_since", type_=UTC), draft.c.scheduled_at.is_not(None))
+    .where(draft.c.updated_at > bindparam("b_since", type_=UtcDateTime), draft.c.scheduled_at.is_not(None))
     .group_by(delivery.c.account_id)
 )
 _RECENTLY_SENT = (
-    select(delivery.c.account_id, func.max(delivery.c.sent_at, type_=UTC))
+    select(delivery.c.account_id, func.max(delivery.c.sent_at, type_=UtcDateTime))
     .join(draft, draft.c.id == delivery.c.draft_id)
-    .where(_OWNED, delivery.c.sent_at >= bindparam("b_since", type_=UTC), draft.c.scheduled_at.is_not(None))
+    .where(_OWNED, delivery.c.sent_at >= bindparam("b_since", type_=UtcDateTime), draft.c.scheduled_at.is_not(None))
     .group_by(delivery.c.account_id)
 )
 # The plus leads SQLite to the digest index instead of everything sent since.
 _LAST_SENT_DUPLICATE = (
-    select(func.max(text("+delivery.sent_at"), type_=UTC))
+    select(func.max(text("+delivery.sent_at"), type_=UtcDateTime))
     .where(_OWNED, delivery.c.digest == bindparam("b_digest"), text("+delivery.account_id = :b_account"))
-    .where(text("+delivery.sent_at >= :b_since").bindparams(bindparam("b_since", type_=UTC)))
+    .where(text("+delivery.sent_at >= :b_since").bindparams(bindparam("b_since", type_=UtcDateTime)))
     .where(delivery.c.draft_id != bindparam("b_draft"))
 )
 
@@ -137,7 +137,7 @@ _DUPLICATES = _JOINED.where(
     delivery.c.digest == bindparam("b_digest"),
     text("+delivery.account_id = :b_account"),
     delivery.c.draft_id != bindparam("b_draft"),
-).limit(AT_ONCE)
+).limit(BATCH_SIZE)
 _UNFINISHED_OF_DRAFT = (
     select(delivery.c.id).where(_OWNED, delivery.c.draft_id == bindparam("b_draft"), _IS_UNFINISHED).limit(1)
 )
@@ -147,49 +147,49 @@ _UNFINISHED_OF_ACCOUNT = (
 _METRICS_DUE = _JOINED.where(delivery.c.figures_at <= _NOW).order_by(delivery.c.account_id, delivery.c.id)
 
 
-def one(conn: Connection, user_id: str, delivery_id: str) -> KeptDelivery | None:
+def get(conn: Connection, user_id: str, delivery_id: str) -> DeliveryRow | None:
     """Return the delivery, or None if the user has no such delivery."""
     row = conn.execute(_BY_ID, {"b_user": user_id, "b_id": delivery_id}).first()
-    return KeptDelivery(**row._mapping) if row else None
+    return DeliveryRow(**row._mapping) if row else None
 
 
-def of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptDelivery, ...]:
+def list_by_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[DeliveryRow, ...]:
     """Return the draft's deliveries, in the order in which they were planned."""
     rows = conn.execute(_OF_DRAFT, {"b_user": user_id, "b_draft": draft_id})
-    return tuple(KeptDelivery(**row._mapping) for row in rows)
+    return tuple(DeliveryRow(**row._mapping) for row in rows)
 
 
-def planned_before(conn: Connection, user_id: str, latest: datetime) -> tuple[KeptDelivery, ...]:
+def list_planned_before(conn: Connection, user_id: str, due_before: datetime) -> tuple[DeliveryRow, ...]:
     """Return the deliveries due before `due_before` of which no request was started."""
-    values = {"b_user": user_id, "b_latest": latest}
-    return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_PLANNED, values))
+    values = {"b_user": user_id, "b_latest": due_before}
+    return tuple(DeliveryRow(**row._mapping) for row in conn.execute(_PLANNED, values))
 
 
-def unsettled(conn: Connection, user_id: str, since: datetime) -> tuple[KeptDelivery, ...]:
+def list_unsettled(conn: Connection, user_id: str, since: datetime) -> tuple[DeliveryRow, ...]:
     """Return the unfinished deliveries, and the failed ones planned since `since`, by id."""
-    values = {"b_user": user_id, "b_first": least_id(since)}
+    values = {"b_user": user_id, "b_first": min_id(since)}
     rows = [*conn.execute(_UNFINISHED, values), *conn.execute(_RECENTLY_FAILED, values)]
-    return tuple(sorted((KeptDelivery(**row._mapping) for row in rows), key=lambda row: row.id))
+    return tuple(sorted((DeliveryRow(**row._mapping) for row in rows), key=lambda row: row.id))
 
 
-def ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tuple[KeptDelivery, ...]:
+def list_ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tuple[DeliveryRow, ...]:
     """Return at most BATCH_SIZE deliveries to the account that can be processed now, earliest due first."""
     values = {"b_user": user_id, "b_account": account_id, "b_now": now}
-    return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_READY, values))
+    return tuple(DeliveryRow(**row._mapping) for row in conn.execute(_READY, values))
 
 
-def accounts_ready(conn: Connection, user_id: str, now: datetime) -> tuple[str, ...]:
+def list_ready_accounts(conn: Connection, user_id: str, now: datetime) -> tuple[str, ...]:
     """Return the ids of the accounts with a delivery that can be processed now; see CAN_PROCEED."""
     return tuple(conn.execute(_READY_ACCOUNTS, {"b_user": user_id, "b_now": now}).scalars())
 
 
-def next_at(conn: Connection, user_id: str, now: datetime) -> datetime | None:
+def next_attempt_at(conn: Connection, user_id: str, now: datetime) -> datetime | None:
     """Return when the next waiting delivery can be processed, or None if there is none."""
     instant: datetime | None = conn.execute(_NEXT_ATTEMPT, {"b_user": user_id, "b_now": now}).scalar()
     return instant
 
 
-def last_sent(conn: Connection, user_id: str, since: datetime) -> dict[str, datetime]:
+def last_sent_by_account(conn: Connection, user_id: str, since: datetime) -> dict[str, datetime]:
     """Return, by account id, when a scheduled draft was last sent or started sending, not before `since`."""
     last: dict[str, datetime] = {}
     for query in (_RECENTLY_STARTED, _RECENTLY_SENT):
@@ -198,7 +198,7 @@ def last_sent(conn: Connection, user_id: str, since: datetime) -> dict[str, date
     return last
 
 
-def same_text(
+def last_duplicate_sent_at(
     conn: Connection, user_id: str, draft_id: str, digest: str, account_id: str | None, since: datetime
 ) -> datetime | None:
     """Return when the same text of another draft was last sent to the account, not before `since`; None if never."""
@@ -213,29 +213,29 @@ def same_text(
     return instant
 
 
-def alike(conn: Connection, user_id: str, kept: KeptDelivery) -> tuple[KeptDelivery, ...]:
+def list_duplicates(conn: Connection, user_id: str, original: DeliveryRow) -> tuple[DeliveryRow, ...]:
     """Return at most BATCH_SIZE deliveries with the same text, of other drafts, to the same account."""
-    values = {"b_user": user_id, "b_digest": kept.digest, "b_account": kept.account_id, "b_draft": kept.draft_id}
-    return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_DUPLICATES, values))
+    values = {"b_user": user_id, "b_digest": original.digest, "b_account": original.account_id, "b_draft": original.draft_id}
+    return tuple(DeliveryRow(**row._mapping) for row in conn.execute(_DUPLICATES, values))
 
 
-def unended(conn: Connection, user_id: str, draft_id: str) -> bool:
+def has_unfinished_for_draft(conn: Connection, user_id: str, draft_id: str) -> bool:
     """Return True if a delivery of the draft is unfinished."""
     return conn.execute(_UNFINISHED_OF_DRAFT, {"b_user": user_id, "b_draft": draft_id}).first() is not None
 
 
-def under_way(conn: Connection, user_id: str, account_id: str) -> bool:
+def has_unfinished_for_account(conn: Connection, user_id: str, account_id: str) -> bool:
     """Return True if a delivery to the account is unfinished."""
     return conn.execute(_UNFINISHED_OF_ACCOUNT, {"b_user": user_id, "b_account": account_id}).first() is not None
 
 
-def to_measure(conn: Connection, user_id: str, now: datetime) -> tuple[KeptDelivery, ...]:
+def list_due_for_metrics(conn: Connection, user_id: str, now: datetime) -> tuple[DeliveryRow, ...]:
     """Return the deliveries whose metrics are due for reading, grouped by account."""
-    return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_METRICS_DUE, {"b_user": user_id, "b_now": now}))
+    return tuple(DeliveryRow(**row._mapping) for row in conn.execute(_METRICS_DUE, {"b_user": user_id, "b_now": now}))
 
 
-def events(conn: Connection, user_id: str, delivery_id: str) -> tuple[Told, ...]:
+def list_events(conn: Connection, user_id: str, delivery_id: str) -> tuple[DeliveryEvent, ...]:
     """Return the delivery's log, oldest first."""
     conditions = (delivery_event.c.user_id == user_id, delivery_event.c.delivery_id == delivery_id)
     query = select(delivery_event.c.at, delivery_event.c.what, delivery_event.c.says).where(*conditions)
-    return tuple(Told(**row._mapping) for row in conn.execute(query.order_by(delivery_event.c.rid)))
+    return tuple(DeliveryEvent(**row._mapping) for row in conn.execute(query.order_by(delivery_event.c.rid)))

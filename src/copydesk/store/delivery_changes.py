@@ -8,19 +8,19 @@ from typing import Any
 from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, Update, bindparam, insert, update
 
-from copydesk.model.delivery import Delivery, Intent, State
+from copydesk.model.delivery import Delivery, Intent, DeliveryState
 from copydesk.model.draft import Format
-from copydesk.model.engagement import DeliveryStatus
+from copydesk.model.engagement import RecordStatus
 from copydesk.model.wire import Struct
-from copydesk.store.deliveries import KeptDelivery
+from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.tables import delivery, delivery_event, engagement
 
-OPEN = (State.PLANNED, State.SENDING, State.UNKNOWN)
+OPEN_STATES = (DeliveryState.PLANNED, DeliveryState.SENDING, DeliveryState.UNKNOWN)
 """States in which the worker still has something to do."""
 _INSERT_EVENT = insert(delivery_event)
 
 
-class Planned(Struct, frozen=True):
+class NewDelivery(Struct, frozen=True):
     """A delivery to insert."""
 
     id: str
@@ -29,11 +29,11 @@ class Planned(Struct, frozen=True):
     account: str
     digest: str
     seed: str
-    trouble: str = ""
+    error: str = ""
     """Why nothing can be posted to the account for now; empty if it can."""
 
 
-class Anew(Struct, frozen=True):
+class DeliveryRestart(Struct, frozen=True):
     """The columns to set when a delivery starts over; its payload is settled again."""
 
     account_id: str | None
@@ -43,26 +43,26 @@ class Anew(Struct, frozen=True):
     anyway: bool
 
 
-class Happened(Struct, frozen=True):
+class DeliveryUpdate(Struct, frozen=True):
     """The new state of a delivery, and the event that records it."""
 
     progress: Delivery
-    what: str
-    says: str = ""
+    event: str
+    message: str = ""
     intent: Intent | None = None
     """The payload, once it is settled."""
-    anew: Anew | None = None
+    restart: DeliveryRestart | None = None
     """Set if the delivery starts over."""
-    figures_at: datetime | None = None
+    metrics_at: datetime | None = None
     """When to read the metrics first, if it is sent now."""
 
 
-def plan(
-    conn: Connection, user_id: str, draft_id: str, format: Format, each: Sequence[Planned], due: datetime, now: datetime
+def insert_deliveries(
+    conn: Connection, user_id: str, draft_id: str, format: Format, new_deliveries: Sequence[NewDelivery], due_at: datetime, now: datetime
 ) -> None:
     """Insert deliveries of a draft in state PLANNED, with their engagement rows and first events."""
-    for new in each:
-        progress = Delivery(error=new.trouble)
+    for new in new_deliveries:
+        progress = Delivery(error=new.error)
         conn.execute(
             insert(engagement).values(
                 id=new.id,
@@ -81,46 +81,46 @@ def plan(
                 user_id=user_id,
                 draft_id=draft_id,
                 account_id=new.account_id,
-                state=State.PLANNED,
-                due_at=due,
+                state=DeliveryState.PLANNED,
+                due_at=due_at,
                 seed=new.seed,
                 digest=new.digest,
                 progress=progress,
             )
         )
-        _insert_event(conn, user_id, new.id, "planned", new.trouble, now)
+        _insert_event(conn, user_id, new.id, "planned", new.error, now)
 
 
-def keep(conn: Connection, user_id: str, seen: KeptDelivery, happened: Happened, now: datetime) -> KeptDelivery | None:
+def save_update(conn: Connection, user_id: str, row: DeliveryRow, change: DeliveryUpdate, now: datetime) -> DeliveryRow | None:
     """Store the new state of a delivery and return the updated row.
 
     Return None and store nothing if the delivery was changed since `row` was loaded.
     """
-    progress = happened.progress
+    progress = change.progress
     values: dict[str, Any] = {
         "state": progress.state,
-        "version": seen.version + 1,
+        "version": row.version + 1,
         "not_before": progress.not_before,
         "progress": progress,
     }
-    if happened.intent is not None:
-        values["intent"] = happened.intent
-    if happened.anew is not None:
+    if change.intent is not None:
+        values["intent"] = change.intent
+    if change.restart is not None:
         # The old payload would repeat what failed, or post an outdated text.
-        values |= {"intent": None, **asdict(happened.anew)}
-    if progress.state is State.SENT:
-        values |= {"sent_at": now, "figures_at": happened.figures_at}
-    unchanged = {"b_user": user_id, "b_id": seen.id, "b_version": seen.version}
+        values |= {"intent": None, **asdict(change.restart)}
+    if progress.state is DeliveryState.SENT:
+        values |= {"sent_at": now, "figures_at": change.metrics_at}
+    unchanged = {"b_user": user_id, "b_id": row.id, "b_version": row.version}
     if conn.execute(_delivery_update(tuple(values)), unchanged | values).rowcount == 0:
         return None
     # Only after the compare-and-set succeeded: the engagement row has no version of its own.
-    engagement_values = _engagement_values(seen, happened, now)
+    engagement_values = _engagement_values(row, change, now)
     conn.execute(
-        _engagement_update(tuple(engagement_values)), {"b_user": user_id, "b_id": seen.id, **engagement_values}
+        _engagement_update(tuple(engagement_values)), {"b_user": user_id, "b_id": row.id, **engagement_values}
     )
-    _insert_event(conn, user_id, seen.id, happened.what, happened.says, now)
-    changed_fields = {name: value for name, value in values.items() if name in KeptDelivery.__struct_fields__}
-    return replace(seen, **changed_fields)
+    _insert_event(conn, user_id, row.id, change.event, change.message, now)
+    changed_fields = {name: value for name, value in values.items() if name in DeliveryRow.__struct_fields__}
+    return replace(row, **changed_fields)
 
 
 @cache
@@ -138,29 +138,29 @@ def _engagement_update(names: tuple[str, ...]) -> Update:
     return update(engagement).where(*conditions).values({name: bindparam(name) for name in names})
 
 
-def read_at(conn: Connection, user_id: str, delivery_id: str, at: datetime | None) -> None:
+def schedule_metrics(conn: Connection, user_id: str, delivery_id: str, at: datetime | None) -> None:
     """Schedule the next reading of metrics of a post; None for never."""
     conditions = (delivery.c.user_id == user_id, delivery.c.id == delivery_id)
     conn.execute(update(delivery).where(*conditions).values(figures_at=at))
 
 
-def measure_now(conn: Connection, user_id: str, draft_ids: Sequence[str], now: datetime) -> int:
+def request_metrics(conn: Connection, user_id: str, draft_ids: Sequence[str], now: datetime) -> int:
     """Schedule a reading of metrics at once for the posts of these drafts that still exist; return their number."""
     still_exists = (delivery.c.sent_at.is_not(None), delivery.c.gone_at.is_(None))
     conditions = (delivery.c.user_id == user_id, delivery.c.draft_id.in_(draft_ids))
     return conn.execute(update(delivery).where(*conditions, *still_exists).values(figures_at=now)).rowcount
 
 
-def gone(conn: Connection, user_id: str, delivery_id: str, now: datetime) -> None:
+def mark_deleted_remotely(conn: Connection, user_id: str, delivery_id: str, now: datetime) -> None:
     """Record that a post was deleted on the platform. Its last metrics stay."""
     conditions = (delivery.c.user_id == user_id, delivery.c.id == delivery_id)
     conn.execute(update(delivery).where(*conditions).values(gone_at=now, figures_at=None))
     _insert_event(conn, user_id, delivery_id, "gone", "", now)
 
 
-def _engagement_values(row: KeptDelivery, change: Happened, now: datetime) -> dict[str, object]:
+def _engagement_values(row: DeliveryRow, change: DeliveryUpdate, now: datetime) -> dict[str, object]:
     """Return the columns of the engagement row."""
-    visible_posts = change.progress.seen(change.intent or row.intent)
+    visible_posts = change.progress.public_results(change.intent or row.intent)
     # Left out while no post is visible, which keeps the stored id.
     post_id = {"post_id": visible_posts[0].ids[0]} if visible_posts and visible_posts[0].ids else {}
     return {**_status_values(change.progress, now), **post_id}
@@ -168,28 +168,28 @@ def _engagement_values(row: KeptDelivery, change: Happened, now: datetime) -> di
 
 def _status_values(progress: Delivery, now: datetime) -> dict[str, object]:
     status, message = _ENGAGEMENT_STATUS[progress.state], progress.error
-    if progress.state is State.PLANNED and (progress.attempts or message):
-        status = DeliveryStatus.FAILED  # it is retried, or waits for the user
-    if progress.state in (State.UNKNOWN, State.NEEDS_USER):
+    if progress.state is DeliveryState.PLANNED and (progress.attempts or message):
+        status = RecordStatus.FAILED  # it is retried, or waits for the user
+    if progress.state in (DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER):
         message = f"It is not known whether it was posted. {message}".strip()
-    failed = status in (DeliveryStatus.FAILED, DeliveryStatus.ABANDONED)
+    failed = status in (RecordStatus.FAILED, RecordStatus.ABANDONED)
     return {
         "status": status,
         "retry_count": progress.retries,
-        "retry_after": progress.not_before if progress.state in OPEN else None,
+        "retry_after": progress.not_before if progress.state in OPEN_STATES else None,
         "error_message": message or None,
         "failed_at": now if failed else None,
     }
 
 
 _ENGAGEMENT_STATUS = {
-    State.PLANNED: DeliveryStatus.PENDING,
-    State.SENDING: DeliveryStatus.PENDING,
-    State.UNKNOWN: DeliveryStatus.PENDING,
-    State.NEEDS_USER: DeliveryStatus.PENDING,
-    State.SENT: DeliveryStatus.POSTED,
-    State.FAILED: DeliveryStatus.FAILED,
-    State.ABANDONED: DeliveryStatus.ABANDONED,
+    DeliveryState.PLANNED: RecordStatus.PENDING,
+    DeliveryState.SENDING: RecordStatus.PENDING,
+    DeliveryState.UNKNOWN: RecordStatus.PENDING,
+    DeliveryState.NEEDS_USER: RecordStatus.PENDING,
+    DeliveryState.SENT: RecordStatus.POSTED,
+    DeliveryState.FAILED: RecordStatus.FAILED,
+    DeliveryState.ABANDONED: RecordStatus.ABANDONED,
 }
 
 

@@ -11,22 +11,22 @@ from copydesk.model.draft import Draft, DraftImage, Status
 from copydesk.model.history import CREATE, PIPELINE, SYSTEM, USER, EventKind
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
-from copydesk.store.counts import APPROVED
-from copydesk.store.ids import least_id, new_id
-from copydesk.store.parts import in_parts
-from copydesk.store.search import ABOUT, about
-from copydesk.store.statements import Columns, Rows, places, run
-from copydesk.store.tables import Origin, draft, draft_event, draft_image, draft_tag, tag
+from copydesk.store.counts import APPROVED_STATUSES
+from copydesk.store.ids import min_id, new_id
+from copydesk.store.parts import chunked
+from copydesk.store.search import ABOUT_SQL, about_parameters
+from copydesk.store.statements import ColumnCodec, BulkInsert, placeholders, execute_sql
+from copydesk.store.tables import DraftOrigin, draft, draft_event, draft_image, draft_tag, tag
 
 _DRAFT_FIELDS = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
 _NEW_DRAFT_FIELDS = ("source_id", "source_type", "story_id", "origin", "run_id", "experiment_id", "variant_id")
-_INSERTED = Columns(draft.c[name] for name in (*_DRAFT_FIELDS, *_NEW_DRAFT_FIELDS, "user_id", "total_score"))
-_INSERT = f"""INSERT INTO draft ({", ".join(_INSERTED.names)}, about) VALUES ({places(_INSERTED.names)}, {ABOUT})
+_INSERTED = ColumnCodec(draft.c[name] for name in (*_DRAFT_FIELDS, *_NEW_DRAFT_FIELDS, "user_id", "total_score"))
+_INSERT = f"""INSERT INTO draft ({", ".join(_INSERTED.names)}, about) VALUES ({placeholders(_INSERTED.names)}, {ABOUT_SQL})
     ON CONFLICT DO NOTHING"""  # noqa: S608 - names of our own
-_IMAGES = Rows(draft_image, ("user_id", "draft_id", *DraftImage.__struct_fields__))
-_CREATED_EVENTS = Rows(draft_event, ("user_id", "draft_id", "version", "at", "who", "kind", "action", "after"))
+_IMAGES = BulkInsert(draft_image, ("user_id", "draft_id", *DraftImage.__struct_fields__))
+_CREATED_EVENTS = BulkInsert(draft_event, ("user_id", "draft_id", "version", "at", "who", "kind", "action", "after"))
 
-_DECIDED_STATUSES = (*sorted(APPROVED), Status.REJECTED)
+_DECIDED_STATUSES = (*sorted(APPROVED_STATUSES), Status.REJECTED)
 # The newest of each state through its index: with IN all drafts in these states would be sorted.
 _NEWEST_DECIDED = " UNION ALL ".join(
     f"""SELECT id FROM (SELECT id FROM draft WHERE user_id = :user AND status = '{status.value}'
@@ -40,8 +40,8 @@ _DECISIONS = f"""SELECT draft.source_id, item.title, item.summary, draft.status
 # Two statements, one per index: with OR all drafts of the user would be read. As literals, because SQLite uses a
 # partial index only if its condition appears in the statement.
 _DRAFTED_CONDITIONS = (
-    f"origin = '{Origin.PIPELINE.value}'",
-    f"origin = '{Origin.GENERATE.value}' AND status <> '{Status.GENERATION_FAILED.value}'",
+    f"origin = '{DraftOrigin.PIPELINE.value}'",
+    f"origin = '{DraftOrigin.GENERATE.value}' AND status <> '{Status.GENERATION_FAILED.value}'",
 )
 
 
@@ -52,13 +52,13 @@ class NewDraft(Struct, frozen=True):
     source_id: str | None
     source_type: SourceType | None
     story_id: str
-    origin: Origin
+    origin: DraftOrigin
     run_id: str | None = None
     experiment_id: str | None = None
     variant_id: str | None = None
 
 
-class Decided(Struct, frozen=True):
+class DraftDecision(Struct, frozen=True):
     """The user's decision on a draft: training data for the ranking."""
 
     source_id: str | None
@@ -76,9 +76,9 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     values = [getattr(new_draft, name) for name in _DRAFT_FIELDS] + [getattr(new, name) for name in _NEW_DRAFT_FIELDS]
     values += [user_id, new_draft.score.total if new_draft.score else None]
     # Relies on the unique partial index on (user_id, story_id, format) of pipeline drafts.
-    if run(conn, _INSERT, [*_INSERTED.keep(values), *about(new_draft)]).rowcount == 0:
+    if execute_sql(conn, _INSERT, [*_INSERTED.encode(values), *about_parameters(new_draft)]).rowcount == 0:
         return False
-    _IMAGES.add(conn, [[user_id, new_draft.id, *msgspec.structs.astuple(image)] for image in new_draft.images])
+    _IMAGES.insert(conn, [[user_id, new_draft.id, *msgspec.structs.astuple(image)] for image in new_draft.images])
     _insert_tags(conn, user_id, new_draft)
     _insert_created_event(conn, user_id, new_draft, new.origin)
     return True
@@ -96,52 +96,52 @@ def _insert_tags(conn: Connection, user_id: str, new_draft: Draft) -> None:
     conn.execute(insert(draft_tag).from_select(["tag_id", "draft_id", "user_id"], ids))
 
 
-def _insert_created_event(conn: Connection, user_id: str, new_draft: Draft, origin: Origin) -> None:
-    actor = {Origin.PIPELINE: PIPELINE, Origin.REGENERATE: SYSTEM}.get(origin, USER)
+def _insert_created_event(conn: Connection, user_id: str, new_draft: Draft, origin: DraftOrigin) -> None:
+    actor = {DraftOrigin.PIPELINE: PIPELINE, DraftOrigin.REGENERATE: SYSTEM}.get(origin, USER)
     event = [
         user_id,
         new_draft.id,
         new_draft.version,
         new_draft.created_at,
         actor,
-        EventKind.FIXED,
+        EventKind.PERMANENT,
         CREATE,
         {"status": new_draft.status},
     ]
-    _CREATED_EVENTS.add(conn, [event])
+    _CREATED_EVENTS.insert(conn, [event])
 
 
-def titles_since(conn: Connection, user_id: str, since: datetime) -> tuple[str, ...]:
+def list_titles_since(conn: Connection, user_id: str, since: datetime) -> tuple[str, ...]:
     """Return the titles of the items drafted since `since`, newest first."""
     query = """SELECT item.title FROM draft JOIN item ON item.id = draft.item_id
         WHERE draft.user_id = ? AND draft.id >= ? ORDER BY draft.id DESC"""
-    return tuple(title for (title,) in run(conn, query, (user_id, least_id(since))))
+    return tuple(title for (title,) in execute_sql(conn, query, (user_id, min_id(since))))
 
 
-def texts_since(
-    conn: Connection, user_id: str, since: datetime, limit: int, *, without: str | None = None
+def list_texts_since(
+    conn: Connection, user_id: str, since: datetime, limit: int, *, except_story: str | None = None
 ) -> tuple[str, ...]:
     """Return the texts of at most `limit` drafts since `since`, newest first, except for drafts of one story."""
     query = """SELECT text FROM draft WHERE user_id = :user AND id >= :least
         AND (:without IS NULL OR story_id <> :without) ORDER BY id DESC LIMIT :limit"""
-    values = {"user": user_id, "least": least_id(since), "without": without, "limit": limit}
-    return tuple(text for (text,) in run(conn, query, values))
+    values = {"user": user_id, "least": min_id(since), "without": except_story, "limit": limit}
+    return tuple(text for (text,) in execute_sql(conn, query, values))
 
 
-def drafted_among(conn: Connection, user_id: str, story_ids: Sequence[str]) -> frozenset[str]:
+def find_drafted_stories(conn: Connection, user_id: str, story_ids: Sequence[str]) -> frozenset[str]:
     """Return those of the stories that have a draft from a run or from the user's request."""
     found: set[str] = set()
-    for chunk in in_parts(story_ids):
+    for chunk in chunked(story_ids):
         for is_drafted in _DRAFTED_CONDITIONS:
-            where = f"user_id = ? AND story_id IN ({places(chunk)}) AND {is_drafted}"
-            found.update(id_ for (id_,) in run(conn, f"SELECT story_id FROM draft WHERE {where}", (user_id, *chunk)))  # noqa: S608
+            where = f"user_id = ? AND story_id IN ({placeholders(chunk)}) AND {is_drafted}"
+            found.update(id_ for (id_,) in execute_sql(conn, f"SELECT story_id FROM draft WHERE {where}", (user_id, *chunk)))  # noqa: S608
     return frozenset(found)
 
 
-def decisions(conn: Connection, user_id: str, limit: int) -> tuple[Decided, ...]:
+def list_decisions(conn: Connection, user_id: str, limit: int) -> tuple[DraftDecision, ...]:
     """Return the drafts the user approved or rejected, newest first."""
-    rows = run(conn, _DECISIONS, {"user": user_id, "limit": limit})
+    rows = execute_sql(conn, _DECISIONS, {"user": user_id, "limit": limit})
     return tuple(
-        Decided(source_id=source_id, title=title, summary=summary, approved=status in APPROVED)
+        DraftDecision(source_id=source_id, title=title, summary=summary, approved=status in APPROVED_STATUSES)
         for source_id, title, summary, status in rows
     )

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection, Text, bindparam, insert, or_, select, text, update
 
-from copydesk.model.delivery import Figures
+from copydesk.model.delivery import PostMetrics
 from copydesk.model.draft import Format
-from copydesk.model.engagement import FIGURES, EngagementRecord, RecordEngagement, TopPost
+from copydesk.model.engagement import METRICS, EngagementRecord, RecordEngagement, TopPost
 from copydesk.model.wire import Struct
 from copydesk.store.tables import draft, engagement, engagement_reading, engagement_total
 
@@ -48,7 +48,7 @@ _TOP = (
 _TOTALS = select(*(column for column in engagement_total.c if column.name != "user_id"))
 
 
-class Total(Struct, frozen=True):
+class EngagementTotal(Struct, frozen=True):
     """Totals of the posts of one format on one platform."""
 
     platform: str
@@ -67,53 +67,53 @@ class Total(Struct, frozen=True):
     rated_impressions: int
 
 
-def format_of(conn: Connection, user_id: str, draft_id: str) -> Format | None:
+def get_draft_format(conn: Connection, user_id: str, draft_id: str) -> Format | None:
     """Return the format of the draft, or None if the user has no such draft."""
     return conn.execute(_FORMAT, {"draft": draft_id, "user": user_id}).scalar()
 
 
-def matching(conn: Connection, user_id: str, asked: RecordEngagement) -> tuple[EngagementRecord, ...]:
+def find_records(conn: Connection, user_id: str, request: RecordEngagement) -> tuple[EngagementRecord, ...]:
     """Return the records of the draft for the platform or account named in `request`; manual records come first."""
-    rows = conn.execute(_MATCHING, {"draft": asked.draft_id, "platform": asked.platform, "user": user_id})
+    rows = conn.execute(_MATCHING, {"draft": request.draft_id, "platform": request.platform, "user": user_id})
     return tuple(EngagementRecord(**row._mapping) for row in rows)
 
 
-def add(conn: Connection, user_id: str, record: EngagementRecord, format: Format) -> None:
+def add_record(conn: Connection, user_id: str, record: EngagementRecord, format: Format) -> None:
     """Insert the first record of a draft on a platform."""
     conn.execute(_INSERT, {"user_id": user_id, "format": format, **_record_values(record)})
 
 
-def change(conn: Connection, user_id: str, record: EngagementRecord) -> None:
+def update_record(conn: Connection, user_id: str, record: EngagementRecord) -> None:
     """Update an existing record."""
     values = {name: value for name, value in _record_values(record).items() if name != "id"}
     conn.execute(_UPDATE, {"b_id": record.id, "b_user": user_id, **values})
 
 
-def measured(conn: Connection, user_id: str, record_id: str, figures: Figures, now: datetime) -> None:
+def save_metrics(conn: Connection, user_id: str, record_id: str, metrics: PostMetrics, now: datetime) -> None:
     """Store the metrics that a platform reports for a post. Metrics that it does not report keep their value."""
-    reported = {name: value for name in FIGURES if (value := getattr(figures, name)) is not None}
-    read(conn, user_id, record_id, {name: getattr(figures, name) for name in FIGURES}, now, by_hand=False)
+    reported = {name: value for name in METRICS if (value := getattr(metrics, name)) is not None}
+    add_reading(conn, user_id, record_id, {name: getattr(metrics, name) for name in METRICS}, now, by_hand=False)
     conditions = (engagement.c.user_id == user_id, engagement.c.id == record_id)
     conn.execute(update(engagement).where(*conditions).values(measured_at=now, **reported))
 
 
-def read(
-    conn: Connection, user_id: str, record_id: str, figures: Mapping[str, int | None], now: datetime, *, by_hand: bool
+def add_reading(
+    conn: Connection, user_id: str, record_id: str, metrics: Mapping[str, int | None], now: datetime, *, by_hand: bool
 ) -> None:
     """Insert a reading of metrics. The record itself has the latest value of each, whichever reading brought it."""
-    values = {"user_id": user_id, "engagement_id": record_id, "at": now, "by_hand": by_hand, **figures}
+    values = {"user_id": user_id, "engagement_id": record_id, "at": now, "by_hand": by_hand, **metrics}
     conn.execute(insert(engagement_reading).values(**values))
 
 
-def totals(conn: Connection, user_id: str) -> tuple[Total, ...]:
+def list_totals(conn: Connection, user_id: str) -> tuple[EngagementTotal, ...]:
     """Return the totals of the user's posts, one for each platform and format with a post."""
     rows = conn.execute(_TOTALS.where(engagement_total.c.user_id == user_id))
-    return tuple(Total(**row._mapping) for row in rows)
+    return tuple(EngagementTotal(**row._mapping) for row in rows)
 
 
-def top(conn: Connection, user_id: str, most: int) -> tuple[TopPost, ...]:
+def list_top(conn: Connection, user_id: str, limit: int) -> tuple[TopPost, ...]:
     """Return the user's best posts by engagement rate, then interactions; see EngagementSummary."""
-    return tuple(TopPost(**row._mapping) for row in conn.execute(_TOP, {"user": user_id, "most": most}))
+    return tuple(TopPost(**row._mapping) for row in conn.execute(_TOP, {"user": user_id, "most": limit}))
 
 
 def _record_values(record: EngagementRecord) -> dict[str, object]:

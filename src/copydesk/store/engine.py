@@ -13,10 +13,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
 from copydesk.errors import CopydeskError, StoreError
-from copydesk.store.faults import translated
-from copydesk.store.lanes import Lane, Lanes
-from copydesk.store.place import SameFile, make_private, refuse_network
-from copydesk.store.statements import driver_of
+from copydesk.store.faults import translate_errors
+from copydesk.store.lanes import ConnectionThread, ConnectionPool
+from copydesk.store.place import FileIdentity, create_private_file, reject_network_file_system
+from copydesk.store.statements import dbapi_connection
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,8 +24,8 @@ A = TypeVar("A")
 
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another process's transaction."""
-READERS = 4
-COMMITTED_TOGETHER = 50
+READER_COUNT = 4
+COMMIT_BATCH_SIZE = 50
 """Units of `Database.write_batch` in one transaction."""
 
 _PRAGMAS = """
@@ -47,22 +47,22 @@ PRAGMA optimize;
 """The checkpoint comes first: it needs no lock, while `optimize` fails at once if another process holds one."""
 
 
-class Engines:
+class Database:
     """An open database. Units of work go through `write` and `read`; `close` ends it."""
 
     def __init__(self, path: Path, busy_timeout: float) -> None:
         self.path = path
         self._busy_timeout = busy_timeout
-        self._identity = SameFile(path)
-        self._writer = Lane(
-            _write_engine(path, busy_timeout, foreign_keys=True), self._identity, parting=self._optimize
+        self._identity = FileIdentity(path)
+        self._writer = ConnectionThread(
+            _write_engine(path, busy_timeout, foreign_keys=True), self._identity, on_close=self._optimize
         )
-        self._readers = Lanes(_read_engine(path, busy_timeout), READERS, self._identity)
-        self._watcher = Lane(_read_engine(path, busy_timeout), self._identity)
+        self._readers = ConnectionPool(_read_engine(path, busy_timeout), READER_COUNT, self._identity)
+        self._watcher = ConnectionThread(_read_engine(path, busy_timeout), self._identity)
 
-    async def changes(self) -> int:
+    async def change_counter(self) -> int:
         """Return a number that differs after each commit, whichever connection or process made it."""
-        with translated(self.path):
+        with translate_errors(self.path):
             return await self._watcher.run(_without_transaction, _data_version)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -73,17 +73,17 @@ class Engines:
         database, and must not return anything that still needs the connection. Raise StoreBusyError, StoreFullError,
         StoreDamagedError or StoreError.
         """
-        with translated(self.path):
+        with translate_errors(self.path):
             return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
 
-    async def write_through(
+    async def write_durable(
         self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Like `write`, but synced to disk before it returns: the commit survives a power cut."""
-        with translated(self.path):
+        with translate_errors(self.path):
             return await self._writer.run(_in_durable_transaction, lambda connection: work(connection, *args, **kwargs))
 
-    async def write_each(self, work: Callable[[Connection, A], T], every: Sequence[A]) -> list[T | CopydeskError]:
+    async def write_batch(self, work: Callable[[Connection, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
         """Run `work` for each of `items` in order in one thread crossing; return the results in the same order.
 
         Each unit is atomic. If `work` raises a CopydeskError before its first write, the error takes the place of its
@@ -91,7 +91,7 @@ class Engines:
         StoreError hits a group, the error takes the place of the results of that group and of all later ones; none of
         them is written.
         """
-        return await self._writer.run(self._write_groups, (work, every))
+        return await self._writer.run(self._write_groups, (work, items))
 
     def _write_groups(
         self, connection: Connection, batch: tuple[Callable[[Connection, A], T], Sequence[A]]
@@ -99,10 +99,10 @@ class Engines:
         work, items = batch
         results: list[T | CopydeskError] = []
         try:
-            for start in range(0, len(items), COMMITTED_TOGETHER):
-                group = items[start : start + COMMITTED_TOGETHER]
+            for start in range(0, len(items), COMMIT_BATCH_SIZE):
+                group = items[start : start + COMMIT_BATCH_SIZE]
                 self._identity.check()
-                with translated(self.path):
+                with translate_errors(self.path):
                     results += _in_transaction(connection, partial(_run_separately, work=work, items=group))
         except StoreError as error:
             results += [error] * (len(items) - len(results))
@@ -114,7 +114,7 @@ class Engines:
         It holds no snapshot: each statement sees what is committed by then. Keep it short, there are only four readers.
         Raise as `write` does.
         """
-        with translated(self.path):
+        with translate_errors(self.path):
             return await self._readers.run(_without_transaction, lambda connection: work(connection, *args, **kwargs))
 
     async def upgrade(self, work: Callable[[Connection], T]) -> T:
@@ -123,20 +123,20 @@ class Engines:
         An upgrade rebuilds tables; with foreign keys on, dropping the old table deletes every row that references it.
         They cannot be switched inside a transaction.
         """
-        thread = Lane(_write_engine(self.path, self._busy_timeout, foreign_keys=False), self._identity)
+        thread = ConnectionThread(_write_engine(self.path, self._busy_timeout, foreign_keys=False), self._identity)
         try:
-            with translated(self.path):
+            with translate_errors(self.path):
                 return await thread.run(_in_transaction, work)
         finally:
             await thread.close()
 
-    async def rest(self) -> bool:
+    async def close_idle(self) -> bool:
         """Close the connections that were not used since the last call. Return True if there were any.
 
         Each holds megabytes of cached pages; reopening takes a millisecond. Before it is closed, the write connection
         checkpoints the write-ahead log and refreshes SQLite's statistics.
         """
-        return any([await connections.rest() for connections in (self._readers, self._writer)])
+        return any([await connections.close_idle() for connections in (self._readers, self._writer)])
 
     async def close(self) -> None:
         """Checkpoint, then close every connection and end its thread."""
@@ -148,9 +148,9 @@ class Engines:
     def _optimize(self, connection: Connection) -> None:
         # SQLite collects what its statistics lack per connection, from the queries it ran: a later connection cannot do
         # this. Never wait for another process here; a failure is harmless and not reported.
-        with suppress(StoreError), translated(self.path):
+        with suppress(StoreError), translate_errors(self.path):
             self._identity.check()
-            driver_of(connection).executescript(_IDLE_SCRIPT)
+            dbapi_connection(connection).executescript(_IDLE_SCRIPT)
 
 
 def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
@@ -160,12 +160,12 @@ def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> 
     except BaseException:
         # After a failed COMMIT SQLite may still be in the transaction, which SQLAlchemy considers ended: the next unit
         # could not begin, and closing would commit the remains.
-        driver_of(connection).rollback()
+        dbapi_connection(connection).rollback()
         raise
 
 
 def _in_durable_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
-    driver = driver_of(connection)
+    driver = dbapi_connection(connection)
     driver.execute("PRAGMA synchronous = FULL")
     try:
         return _in_transaction(connection, work)
@@ -177,7 +177,7 @@ def _in_durable_transaction(connection: Connection, work: Callable[[Connection],
 def _run_separately(
     connection: Connection, work: Callable[[Connection, A], T], items: Sequence[A]
 ) -> list[T | CopydeskError]:
-    driver = driver_of(connection)
+    driver = dbapi_connection(connection)
     results: list[T | CopydeskError] = []
     for item in items:
         changes_before = driver.total_changes
@@ -203,20 +203,20 @@ def _without_transaction(connection: Connection, work: Callable[[Connection], T]
 
 def _data_version(connection: Connection) -> int:
     # SQLite reports, per connection, the commits of all other connections: this one never writes.
-    version: int = driver_of(connection).execute("PRAGMA data_version").fetchone()[0]
+    version: int = dbapi_connection(connection).execute("PRAGMA data_version").fetchone()[0]
     return version
 
 
-def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
+def open_database(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Database:
     """Return the database at `path`, creating the file and its folder, private to their owner, if missing.
 
     Connections are opened on first use. `busy_timeout` is the number of seconds to wait for another process. Raise
     StoreError if the location cannot hold a database.
     """
     path = path.absolute()
-    make_private(path)
-    refuse_network(path)
-    return Engines(path, busy_timeout)
+    create_private_file(path)
+    reject_network_file_system(path)
+    return Database(path, busy_timeout)
 
 
 def _write_engine(path: Path, busy_timeout: float, *, foreign_keys: bool) -> Engine:
@@ -247,4 +247,4 @@ def _engine(path: Path, busy_timeout: float, script: str, **options: Any) -> Eng
 def _start_immediate(connection: Connection) -> None:
     # A deferred transaction that reads and then writes fails at once, without waiting, if another one committed in
     # between.
-    driver_of(connection).execute("BEGIN IMMEDIATE")
+    dbapi_connection(connection).execute("BEGIN IMMEDIATE")

@@ -8,15 +8,15 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, bindparam, func, insert, select, text
 
-from copydesk.errors import StoreDamagedError
+from copydesk.errors import StoreCorruptError
 from copydesk.model.history import EventKind
 from copydesk.model.wire import Struct
-from copydesk.store.statements import run, text_of
+from copydesk.store.statements import execute_sql, to_sql
 from copydesk.store.tables import draft, draft_event
-from copydesk.store.types import microseconds, moment_of
+from copydesk.store.types import to_microseconds, from_microseconds
 
 
-class Event(Struct, frozen=True):
+class EventData(Struct, frozen=True):
     """An event to insert."""
 
     draft_id: str
@@ -37,27 +37,27 @@ class Event(Struct, frozen=True):
     redo_rid: int | None = None
 
 
-class KeptEvent(Event, frozen=True, kw_only=True):
+class EventRow(EventData, frozen=True, kw_only=True):
     """An event read from the database."""
 
     rid: int
 
 
-_PARAMETERS: dict[str, Any] = {name: bindparam(name) for name in ("user_id", *KeptEvent.__struct_fields__)}
-_INSERT: Final = text_of(insert(draft_event).values(**_PARAMETERS))
-_OWNED = select(*(draft_event.c[name] for name in KeptEvent.__struct_fields__)).where(
+_PARAMETERS: dict[str, Any] = {name: bindparam(name) for name in ("user_id", *EventRow.__struct_fields__)}
+_INSERT: Final = to_sql(insert(draft_event).values(**_PARAMETERS))
+_OWNED = select(*(draft_event.c[name] for name in EventRow.__struct_fields__)).where(
     draft_event.c.user_id == bindparam("owner")
 )
 _OF_ONE_DRAFT = _OWNED.where(draft_event.c.draft_id == bindparam("draft"))
-_BY_RID: Final = text_of(_OWNED.where(draft_event.c.rid == bindparam("wanted")))
-_OF_DRAFT: Final = text_of(_OF_ONE_DRAFT.order_by(draft_event.c.version))
-_NEWEST_OF_DRAFT: Final = text_of(_OF_ONE_DRAFT.order_by(draft_event.c.version.desc()))
-_OF_BULK: Final = text_of(_OWNED.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc()))
+_BY_RID: Final = to_sql(_OWNED.where(draft_event.c.rid == bindparam("wanted")))
+_OF_DRAFT: Final = to_sql(_OF_ONE_DRAFT.order_by(draft_event.c.version))
+_NEWEST_OF_DRAFT: Final = to_sql(_OF_ONE_DRAFT.order_by(draft_event.c.version.desc()))
+_OF_BULK: Final = to_sql(_OWNED.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc()))
 # As text: SQLite uses a partial index only if the condition is written as in its definition.
-_LAST_CHANGE: Final = text_of(_OWNED.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()))
-LAST_NUMBER = 2**63 - 1
+_LAST_CHANGE: Final = to_sql(_OWNED.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()))
+MAX_RID = 2**63 - 1
 """Greater than or equal to any event's number."""
-LOOKED_AT = 5_000
+FEEDBACK_SCAN_LIMIT = 5_000
 """Number of the user's latest changes searched for feedback, so that the cost has a limit."""
 _FEEDBACK: Final = (
     "SELECT feedback FROM (SELECT rid, action, feedback FROM draft_event WHERE user_id = :owner AND kind = 'change'"
@@ -68,7 +68,7 @@ _FEEDBACK: Final = (
 
 def _newest_referenced(name: str) -> str:
     conditions = (draft.c.user_id == bindparam("owner"), draft.c[name] < bindparam("below"))
-    return text_of(
+    return to_sql(
         _OWNED.where(draft_event.c.rid == select(func.max(draft.c[name])).where(*conditions).scalar_subquery())
     )
 
@@ -79,17 +79,17 @@ _NEXT_REVERSIBLE: Final = {
 }
 
 
-def next_number(execute: Callable[..., sqlite3.Cursor]) -> int:
+def next_rid(execute: Callable[..., sqlite3.Cursor]) -> int:
     """Return the number of the next event. Call it in a write transaction, where no other process can take it."""
     # sqlite_sequence rather than max(rid): numbers of deleted events are not used again.
     (rid,) = execute("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'draft_event'").fetchone()
     return int(rid)
 
 
-def add(execute: Callable[..., sqlite3.Cursor], user_id: str, rid: int, event: Event) -> None:
+def add(execute: Callable[..., sqlite3.Cursor], user_id: str, rid: int, event: EventData) -> None:
     """Insert an event under the number `rid`."""
     values = msgspec.structs.asdict(event)
-    values |= {"rid": rid, "user_id": user_id, "at": microseconds(event.at), "kind": event.kind.value}
+    values |= {"rid": rid, "user_id": user_id, "at": to_microseconds(event.at), "kind": event.kind.value}
     values |= {"before": _json(event.before), "after": _json(event.after)}
     execute(_INSERT, values)
 
@@ -98,49 +98,49 @@ def _json(columns: Mapping[str, Any]) -> str:
     return msgspec.json.encode(columns).decode()
 
 
-def one(conn: Connection, user_id: str, rid: int) -> KeptEvent:
+def get(conn: Connection, user_id: str, rid: int) -> EventRow:
     """Return the event with this number. Raise StoreDamagedError if it is missing: only references are looked up."""
-    row = run(conn, _BY_RID, {"owner": user_id, "wanted": rid}).fetchone()
+    row = execute_sql(conn, _BY_RID, {"owner": user_id, "wanted": rid}).fetchone()
     if row is None:
-        raise StoreDamagedError(f"The database lacks the event {rid} of a draft.")
+        raise StoreCorruptError(f"The database lacks the event {rid} of a draft.")
     return _event(row)
 
 
-def of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptEvent, ...]:
+def list_by_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[EventRow, ...]:
     """Return the events of the draft, oldest first."""
-    return tuple(_event(row) for row in run(conn, _OF_DRAFT, {"owner": user_id, "draft": draft_id}))
+    return tuple(_event(row) for row in execute_sql(conn, _OF_DRAFT, {"owner": user_id, "draft": draft_id}))
 
 
-def newest(conn: Connection, user_id: str, draft_id: str) -> KeptEvent | None:
+def get_newest(conn: Connection, user_id: str, draft_id: str) -> EventRow | None:
     """Return the newest event of the draft, or None."""
-    row = run(conn, _NEWEST_OF_DRAFT, {"owner": user_id, "draft": draft_id}).fetchone()
+    row = execute_sql(conn, _NEWEST_OF_DRAFT, {"owner": user_id, "draft": draft_id}).fetchone()
     return _event(row) if row else None
 
 
-def last_change(conn: Connection, user_id: str) -> KeptEvent | None:
+def get_latest_change(conn: Connection, user_id: str) -> EventRow | None:
     """Return the user's newest change to any draft, undone or not, or None."""
-    row = run(conn, _LAST_CHANGE, {"owner": user_id}).fetchone()
+    row = execute_sql(conn, _LAST_CHANGE, {"owner": user_id}).fetchone()
     return _event(row) if row else None
 
 
-def of_bulk(conn: Connection, user_id: str, bulk_id: str) -> tuple[KeptEvent, ...]:
+def list_by_bulk(conn: Connection, user_id: str, bulk_id: str) -> tuple[EventRow, ...]:
     """Return the events of a bulk change, newest first."""
-    return tuple(_event(row) for row in run(conn, _OF_BULK, {"owner": user_id, "bulk": bulk_id}))
+    return tuple(_event(row) for row in execute_sql(conn, _OF_BULK, {"owner": user_id, "bulk": bulk_id}))
 
 
-def feedback(conn: Connection, user_id: str, action: str, most: int) -> tuple[str, ...]:
+def list_feedback(conn: Connection, user_id: str, action: str, limit: int) -> tuple[str, ...]:
     """Return the distinct feedback recently given with an action, most recently used first."""
-    rows = run(conn, _FEEDBACK, {"owner": user_id, "named": action, "among": LOOKED_AT, "most": most})
+    rows = execute_sql(conn, _FEEDBACK, {"owner": user_id, "named": action, "among": FEEDBACK_SCAN_LIMIT, "most": limit})
     return tuple(feedback_text for (feedback_text,) in rows)
 
 
-def next_back(conn: Connection, user_id: str, kind: EventKind, below: int = LAST_NUMBER) -> KeptEvent | None:
+def find_next_reversible(conn: Connection, user_id: str, kind: EventKind, below_rid: int = MAX_RID) -> EventRow | None:
     """Return the newest event that an undo, or a redo, of any of the user's drafts reverts, below `below_rid`."""
-    row = run(conn, _NEXT_REVERSIBLE[kind], {"owner": user_id, "below": below}).fetchone()
+    row = execute_sql(conn, _NEXT_REVERSIBLE[kind], {"owner": user_id, "below": below_rid}).fetchone()
     return _event(row) if row else None
 
 
-def taken_back(events: Sequence[KeptEvent]) -> frozenset[int]:
+def reverted_rids(events: Sequence[EventRow]) -> frozenset[int]:
     """Return the numbers of the events that are currently reverted; `events` are all of a draft's, oldest first."""
     reverted: set[int] = set()
     # Newest first: an undo that was itself reverted by a redo no longer reverts anything.
@@ -150,18 +150,18 @@ def taken_back(events: Sequence[KeptEvent]) -> frozenset[int]:
     return frozenset(reverted)
 
 
-def _event(row: Sequence[Any]) -> KeptEvent:
-    values = dict(zip(KeptEvent.__struct_fields__, row, strict=True))
+def _event(row: Sequence[Any]) -> EventRow:
+    values = dict(zip(EventRow.__struct_fields__, row, strict=True))
     try:
         values |= {name: decode(values[name]) for name, decode in _DECODERS.items()}
     except (ValueError, msgspec.DecodeError) as error:
-        raise StoreDamagedError(f"The database holds an event that cannot be read: {error}") from error
-    return KeptEvent(**values)
+        raise StoreCorruptError(f"The database holds an event that cannot be read: {error}") from error
+    return EventRow(**values)
 
 
 _decode_columns = msgspec.json.Decoder(dict[str, Any]).decode
 _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "at": moment_of,
+    "at": from_microseconds,
     "kind": EventKind,
     "before": _decode_columns,
     "after": _decode_columns,

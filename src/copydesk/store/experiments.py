@@ -8,15 +8,15 @@ from sqlalchemy import Connection, Select, bindparam, exists, func, insert, lite
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Status
-from copydesk.model.engagement import DeliveryStatus
+from copydesk.model.engagement import RecordStatus
 from copydesk.model.experiment import Experiment, ExperimentStatus, Variant
 from copydesk.model.history import USER
 from copydesk.model.wire import Struct
-from copydesk.store.counts import APPROVED
-from copydesk.store.statements import Columns, run
+from copydesk.store.counts import APPROVED_STATUSES
+from copydesk.store.statements import ColumnCodec, execute_sql
 from copydesk.store.tables import draft, draft_event, engagement, experiment, experiment_turn
 
-_COLUMNS = Columns(experiment.c[name] for name in Experiment.__struct_fields__)
+_COLUMNS = ColumnCodec(experiment.c[name] for name in Experiment.__struct_fields__)
 _NEXT_POSITION = select(experiment_turn.c.next).where(
     experiment_turn.c.user_id == bindparam("user"),
     experiment_turn.c.experiment_id == bindparam("experiment"),
@@ -24,7 +24,7 @@ _NEXT_POSITION = select(experiment_turn.c.next).where(
 )
 
 
-class Tally(Struct, frozen=True):
+class VariantTally(Struct, frozen=True):
     """Counts over one variant's drafts. Of several versions of a text only the newest counts."""
 
     drafted: int = 0
@@ -35,15 +35,15 @@ class Tally(Struct, frozen=True):
     interactions: int = 0
     impressions: int | None = None
     """Of posts with a known rate; None if there are none."""
-    interactions_seen: int = 0
+    rated_interactions: int = 0
     """Interactions of the posts with a known rate."""
 
 
-class Edited(Struct, frozen=True):
+class EditedDraft(Struct, frozen=True):
     """An accepted draft that the user edited: the generated text, and the current one."""
 
     variant_id: str
-    written: str
+    generated: str
     text: str
 
 
@@ -54,25 +54,25 @@ def add(conn: Connection, user_id: str, new: Experiment) -> None:
     conn.execute(insert(experiment).values(user_id=user_id, **values | {"variants": variants}))
 
 
-def every(conn: Connection, user_id: str, status: ExperimentStatus | None) -> tuple[Experiment, ...]:
+def list_all(conn: Connection, user_id: str, status: ExperimentStatus | None) -> tuple[Experiment, ...]:
     """Return the user's experiments, or those in one state, newest first."""
     if status is None:
         return _select_experiments(conn, "ORDER BY id DESC", user_id)
     return _select_experiments(conn, "AND status = ? ORDER BY id DESC", user_id, status.value)
 
 
-def one(conn: Connection, user_id: str, experiment_id: str) -> Experiment | None:
+def get(conn: Connection, user_id: str, experiment_id: str) -> Experiment | None:
     """Return the experiment, or None if the user has no such experiment."""
     return next(iter(_select_experiments(conn, "AND id = ?", user_id, experiment_id)), None)
 
 
-def change(conn: Connection, user_id: str, experiment_id: str, values: Mapping[str, object]) -> None:
+def update_experiment(conn: Connection, user_id: str, experiment_id: str, values: Mapping[str, object]) -> None:
     """Update columns of the experiment."""
     conditions = (experiment.c.user_id == user_id, experiment.c.id == experiment_id)
     conn.execute(update(experiment).where(*conditions).values(**values))
 
 
-def oldest_active(conn: Connection, user_id: str) -> Experiment | None:
+def get_oldest_active(conn: Connection, user_id: str) -> Experiment | None:
     """Return the experiment that new drafts take part in: the oldest active one, or None."""
     # A LIMIT in SQL, because this runs before every draft.
     return next(
@@ -81,32 +81,32 @@ def oldest_active(conn: Connection, user_id: str) -> Experiment | None:
     )
 
 
-def next_place(conn: Connection, user_id: str, experiment_id: str, stratum: str) -> int:
+def next_position(conn: Connection, user_id: str, experiment_id: str, stratum: str) -> int:
     """Return the position of the next draft of a stratum, from 0."""
     values = {"user": user_id, "experiment": experiment_id, "stratum": stratum}
     return conn.execute(_NEXT_POSITION, values).scalar() or 0
 
 
-def take_place(conn: Connection, user_id: str, experiment_id: str, stratum: str, place: int) -> bool:
+def claim_position(conn: Connection, user_id: str, experiment_id: str, stratum: str, position: int) -> bool:
     """Claim a position; return False if another draft has claimed it or the experiment is no longer active."""
     is_active = exists().where(
         experiment.c.id == experiment_id,
         experiment.c.user_id == user_id,
         experiment.c.status == ExperimentStatus.ACTIVE,
     )
-    new_row = select(literal(user_id), literal(experiment_id), literal(stratum), literal(place + 1)).where(is_active)
+    new_row = select(literal(user_id), literal(experiment_id), literal(stratum), literal(position + 1)).where(is_active)
     columns = ["user_id", "experiment_id", "stratum", "next"]
     # A compare-and-set in one statement: `next` is advanced only if it is still this position.
     statement = upsert(experiment_turn).from_select(columns, new_row)
     claimed = statement.on_conflict_do_update(
         ["user_id", "experiment_id", "stratum"],
         set_={"next": statement.excluded.next},
-        where=experiment_turn.c.next == place,
+        where=experiment_turn.c.next == position,
     )
     return conn.execute(claimed).rowcount == 1
 
 
-def places(conn: Connection, user_id: str, experiment_id: str) -> dict[str, int]:
+def count_assigned(conn: Connection, user_id: str, experiment_id: str) -> dict[str, int]:
     """Return the number of drafts assigned so far, by stratum."""
     columns = experiment_turn.c
     query = select(columns.stratum, columns.next).where(
@@ -115,14 +115,14 @@ def places(conn: Connection, user_id: str, experiment_id: str) -> dict[str, int]
     return {stratum: count for stratum, count in conn.execute(query)}  # noqa: C416 - a row is no pair to mypy
 
 
-def variant_of(conn: Connection, user_id: str, draft_id: str) -> tuple[str, str] | None:
+def get_variant(conn: Connection, user_id: str, draft_id: str) -> tuple[str, str] | None:
     """Return (experiment id, variant id) of the draft, or None if it takes part in no experiment."""
     query = select(draft.c.experiment_id, draft.c.variant_id)
     row = conn.execute(query.where(draft.c.user_id == user_id, draft.c.id == draft_id)).first()
     return (row.experiment_id, row.variant_id) if row and row.experiment_id and row.variant_id else None
 
 
-def tallies(conn: Connection, user_id: str, experiment_id: str) -> dict[str, Tally]:
+def tally_by_variant(conn: Connection, user_id: str, experiment_id: str) -> dict[str, VariantTally]:
     """Return the counts over the drafts, by variant id."""
     posts = _published_posts(user_id, experiment_id).subquery()
     is_published = draft.c.status.in_([Status.POSTED]) | posts.c.draft_id.is_not(None)
@@ -131,7 +131,7 @@ def tallies(conn: Connection, user_id: str, experiment_id: str) -> dict[str, Tal
         select(
             draft.c.variant_id,
             count_where(draft.c.text != "").label("drafted"),
-            count_where(draft.c.status.in_(APPROVED)).label("accepted"),
+            count_where(draft.c.status.in_(APPROVED_STATUSES)).label("accepted"),
             count_where(draft.c.status == Status.REJECTED).label("rejected"),
             count_where(is_published).label("published"),
             count_where(posts.c.measured > 0).label("measured"),
@@ -148,20 +148,20 @@ def tallies(conn: Connection, user_id: str, experiment_id: str) -> dict[str, Tal
     for row in conn.execute(query):
         values = dict(row._mapping)
         variant_id = values.pop("variant_id")
-        tallies_by_variant[variant_id] = Tally(**values)
+        tallies_by_variant[variant_id] = VariantTally(**values)
     return tallies_by_variant
 
 
-def edited(conn: Connection, user_id: str, experiment_id: str) -> tuple[Edited, ...]:
+def list_edited(conn: Connection, user_id: str, experiment_id: str) -> tuple[EditedDraft, ...]:
     """Return the accepted drafts that the user edited."""
     text_before = func.json_extract(draft_event.c.before, "$.text")
     # The text before the user's first edit is the generated one.
     is_user_edit = (draft_event.c.draft_id == draft.c.id, draft_event.c.who == USER, text_before.is_not(None))
     generated_text = select(text_before).where(*is_user_edit).order_by(draft_event.c.version).limit(1).scalar_subquery()
     query = select(draft.c.variant_id, generated_text.label("written"), draft.c.text).where(
-        *_is_newest(user_id, experiment_id), draft.c.status.in_(APPROVED), text("written IS NOT NULL")
+        *_is_newest(user_id, experiment_id), draft.c.status.in_(APPROVED_STATUSES), text("written IS NOT NULL")
     )
-    return tuple(Edited(**row._mapping) for row in conn.execute(query))
+    return tuple(EditedDraft(**row._mapping) for row in conn.execute(query))
 
 
 def _published_posts(user_id: str, experiment_id: str) -> Select[Any]:
@@ -184,7 +184,7 @@ def _published_posts(user_id: str, experiment_id: str) -> Select[Any]:
             draft.c.user_id == user_id,
             draft.c.experiment_id == experiment_id,
             engagement.c.user_id == user_id,
-            engagement.c.status == DeliveryStatus.POSTED,
+            engagement.c.status == RecordStatus.POSTED,
         )
         .group_by(engagement.c.draft_id)
     )
@@ -199,8 +199,8 @@ def _is_newest(user_id: str, experiment_id: str) -> tuple[Any, ...]:
 
 def _select_experiments(conn: Connection, suffix: str, *values: object) -> tuple[Experiment, ...]:
     """Return the experiments that meet the SQL `suffix`; the first of `values` is the user id."""
-    query = f"SELECT {_COLUMNS.text} FROM experiment WHERE user_id = ? {suffix}"  # noqa: S608 - names of our own
-    return tuple(_experiment(row) for row in _COLUMNS.read(run(conn, query, values)))
+    query = f"SELECT {_COLUMNS.column_list} FROM experiment WHERE user_id = ? {suffix}"  # noqa: S608 - names of our own
+    return tuple(_experiment(row) for row in _COLUMNS.decode(execute_sql(conn, query, values)))
 
 
 def _experiment(row: Sequence[Any]) -> Experiment:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from copydesk.errors import FieldError, InvalidError, StoreBusyError, StoreDamagedError, StoreError, StoreFullError
+from copydesk.errors import FieldError, InvalidError, StoreBusyError, StoreCorruptError, StoreError, StoreFullError
 
-SHOWN_BEFORE = 20
+ERROR_CONTEXT_LENGTH = 20
 """Characters of context shown before the one that cannot be stored."""
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -18,7 +18,7 @@ _NO_ACCESS = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_P
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Re-raise errors of the database at `path` as StoreError; let anything else pass.
 
     A value that the database cannot hold becomes an InvalidError: the command line passes on whatever bytes it was
@@ -28,17 +28,17 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         # A lone surrogate cannot be printed either, hence the escapes.
-        context = error.object[max(0, error.start - SHOWN_BEFORE) : error.end]
+        context = error.object[max(0, error.start - ERROR_CONTEXT_LENGTH) : error.end]
         escaped = context.encode("utf-8", "backslashreplace").decode()
         raise InvalidError(FieldError(escaped, "holds bytes that are no UTF-8")) from error
     except (DBAPIError, sqlite3.Error) as error:
-        store_error = fault_of(path, error)
+        store_error = to_store_error(path, error)
         if store_error is None:
             raise
         raise store_error from error
 
 
-def fault_of(path: Path, error: Exception) -> StoreError | None:
+def to_store_error(path: Path, error: Exception) -> StoreError | None:
     """Return the StoreError that describes `error` to the user, or None if it is not a known database error."""
     cause = error.driver_exception if isinstance(error, DBAPIError) else error
     # The low byte is the primary result code; the rest says where inside SQLite it happened.
@@ -53,7 +53,7 @@ def fault_of(path: Path, error: Exception) -> StoreError | None:
             hint="It may be full, or it may be failing.",
         )
     if primary_code in _DAMAGED:
-        return StoreDamagedError(
+        return StoreCorruptError(
             f"{path} cannot be read as a database.",
             hint="Restore the copy beside it, or move it away to start anew.",
         )

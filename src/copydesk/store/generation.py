@@ -16,17 +16,17 @@ from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
 from copydesk.store import items
 from copydesk.store.items import content_hash
-from copydesk.store.parts import in_parts
+from copydesk.store.parts import chunked
 from copydesk.store.tables import draft, draft_image, generation, item
 
-PENDING = (Status.PENDING_GENERATION, Status.PENDING_REGENERATION)
-AT_ONCE = 20
+PENDING_STATUSES = (Status.PENDING_GENERATION, Status.PENDING_REGENERATION)
+UNCLAIMED_LIMIT = 20
 """Unclaimed drafts found per query; the next query finds the next ones."""
-KNOWN_FOR = timedelta(days=14)
+STORY_LOOKUP_WINDOW = timedelta(days=14)
 """The period within which the story of an address is looked up."""
 
 
-class Waiting(Struct, frozen=True):
+class PendingGeneration(Struct, frozen=True):
     """A draft to generate, and its last claim, if any."""
 
     draft_id: str
@@ -40,7 +40,7 @@ class Waiting(Struct, frozen=True):
     """Attempts that were started and not finished."""
 
 
-class Claim(Struct, frozen=True):
+class GenerationClaim(Struct, frozen=True):
     """The right of a process to generate some drafts, all of one item, until the lease expires."""
 
     id: str
@@ -48,16 +48,16 @@ class Claim(Struct, frozen=True):
     lease_until: datetime
 
 
-class Material(Struct, frozen=True):
+class GenerationInput(Struct, frozen=True):
     """The input for generating the drafts of an item."""
 
     item: Item
     prompt: str | None
-    unread: bool
+    has_unfetched_page: bool
     """True if the item has a page that was not fetched yet."""
 
 
-class Beside(Struct, frozen=True):
+class DraftProvenance(Struct, frozen=True):
     """The columns of a draft that the model does not have."""
 
     source_id: str | None
@@ -67,13 +67,13 @@ class Beside(Struct, frozen=True):
     variant_id: str | None
 
 
-_PROVENANCE_COLUMNS = tuple(draft.c[name] for name in Beside.__struct_fields__)
+_PROVENANCE_COLUMNS = tuple(draft.c[name] for name in DraftProvenance.__struct_fields__)
 _DRAFT_COLUMNS = (draft.c.id.label("draft_id"), draft.c.item_id, draft.c.version)
 _CLAIM_COLUMNS = tuple(generation.c[name] for name in ("claim_id", "owner", "lease_until", "attempts"))
 _PENDING = (
     select(*_DRAFT_COLUMNS, *_CLAIM_COLUMNS)
     .select_from(draft.join(generation, generation.c.draft_id == draft.c.id, isouter=True))
-    .where(draft.c.user_id == bindparam("user"), draft.c.status.in_(PENDING))
+    .where(draft.c.user_id == bindparam("user"), draft.c.status.in_(PENDING_STATUSES))
     .order_by(draft.c.updated_at, draft.c.id)
 )
 _PENDING_BY_IDS = _PENDING.where(draft.c.id.in_(bindparam("ids", expanding=True)))
@@ -81,7 +81,7 @@ _PENDING_BY_IDS = _PENDING.where(draft.c.id.in_(bindparam("ids", expanding=True)
 _CLAIMED = (
     select(*_DRAFT_COLUMNS, *_CLAIM_COLUMNS)
     .select_from(generation.join(draft, draft.c.id == generation.c.draft_id))
-    .where(generation.c.user_id == bindparam("user"), draft.c.status.in_(PENDING))
+    .where(generation.c.user_id == bindparam("user"), draft.c.status.in_(PENDING_STATUSES))
     .order_by(draft.c.updated_at, draft.c.id)
 )
 # Written as in the partial index, whose order this is: no more rows are read than are returned.
@@ -94,7 +94,7 @@ _UNCLAIMED = (
 )
 
 
-def waiting(conn: Connection, user_id: str, draft_ids: Sequence[str] | None = None) -> tuple[Waiting, ...]:
+def list_pending(conn: Connection, user_id: str, draft_ids: Sequence[str] | None = None) -> tuple[PendingGeneration, ...]:
     """Return those of `draft_ids` that are to be generated, oldest request first.
 
     Without `draft_ids`, return all claimed ones, then at most UNCLAIMED_LIMIT unclaimed ones: the cost does not grow
@@ -103,8 +103,8 @@ def waiting(conn: Connection, user_id: str, draft_ids: Sequence[str] | None = No
     values: dict[str, object] = {"user": user_id}
     if draft_ids is None:
         claimed = _pending_rows(conn.execute(_CLAIMED, values))
-        return claimed + _pending_rows(conn.execute(_UNCLAIMED, values | {"limit": AT_ONCE}))
-    chunks = in_parts(draft_ids)
+        return claimed + _pending_rows(conn.execute(_UNCLAIMED, values | {"limit": UNCLAIMED_LIMIT}))
+    chunks = chunked(draft_ids)
     return tuple(
         pending
         for chunk in chunks
@@ -112,11 +112,11 @@ def waiting(conn: Connection, user_id: str, draft_ids: Sequence[str] | None = No
     )
 
 
-def claim(conn: Connection, user_id: str, wanted: Sequence[Waiting], claim: Claim) -> tuple[Waiting, ...]:
+def claim_pending(conn: Connection, user_id: str, requested: Sequence[PendingGeneration], claim: GenerationClaim) -> tuple[PendingGeneration, ...]:
     """Claim the drafts that are still pending and have no newer claim; return those claimed, with the new claim."""
     claimed = []
-    for pending in wanted:
-        updated = Waiting(
+    for pending in requested:
+        updated = PendingGeneration(
             draft_id=pending.draft_id,
             item_id=pending.item_id,
             version=pending.version,
@@ -131,48 +131,48 @@ def claim(conn: Connection, user_id: str, wanted: Sequence[Waiting], claim: Clai
     return tuple(claimed)
 
 
-def release(conn: Connection, user_id: str, claim_id: str) -> None:
+def release_claim(conn: Connection, user_id: str, claim_id: str) -> None:
     """Drop a claim without a result: the attempt was interrupted and did not fail."""
     conditions = (generation.c.user_id == user_id, generation.c.claim_id == claim_id)
     conn.execute(delete(generation).where(*conditions))
 
 
-def end(conn: Connection, user_id: str, draft_id: str, claim_id: str) -> bool:
+def finish(conn: Connection, user_id: str, draft_id: str, claim_id: str) -> bool:
     """Finish the generation of a draft; return False if another process took it over or the draft is gone."""
     conditions = (generation.c.user_id == user_id, generation.c.draft_id == draft_id, generation.c.claim_id == claim_id)
     return conn.execute(delete(generation).where(*conditions)).rowcount == 1
 
 
-def material(conn: Connection, user_id: str, item_id: str) -> Material | None:
+def load_input(conn: Connection, user_id: str, item_id: str) -> GenerationInput | None:
     """Return the input for the item, or None if it is gone."""
-    item_row = items.one(conn, user_id, item_id)
+    item_row = items.get(conn, user_id, item_id)
     query = select(item.c.prompt, item.c.content_hash, item.c.source_id).where(item.c.user_id == user_id)
     row = conn.execute(query.where(item.c.id == item_id)).first()
     if item_row is None or row is None:
         return None
     has_unfetched_page = row.source_id is None and item_row.entry.url is not None and row.content_hash is None
-    return Material(item=item_row, prompt=row.prompt, unread=has_unfetched_page)
+    return GenerationInput(item=item_row, prompt=row.prompt, has_unfetched_page=has_unfetched_page)
 
 
-def is_pictured(conn: Connection, user_id: str, item_id: str) -> bool:
+def has_image(conn: Connection, user_id: str, item_id: str) -> bool:
     """Return True if a draft of the item has an image."""
     conditions = (draft.c.user_id == user_id, draft.c.item_id == item_id)
     return bool(conn.execute(select(exists().where(draft_image.c.draft_id == draft.c.id, *conditions))).scalar_one())
 
 
-def note_request(conn: Connection, user_id: str, item_id: str, prompt: str | None, story_id: str) -> None:
+def save_request(conn: Connection, user_id: str, item_id: str, prompt: str | None, story_id: str) -> None:
     """Store the prompt and the story of the user's own item."""
     conditions = (item.c.user_id == user_id, item.c.id == item_id)
     conn.execute(update(item).where(*conditions).values(prompt=prompt, story_id=story_id))
 
 
-def story_at(conn: Connection, user_id: str, canonical: str, now: datetime) -> str | None:
+def find_story_by_url(conn: Connection, user_id: str, canonical: str, now: datetime) -> str | None:
     """Return the story of the address if a source brought it within STORY_LOOKUP_WINDOW, or None."""
     query = (
         select(item.c.story_id)
         .where(
             item.c.user_id == user_id,
-            item.c.published >= now - KNOWN_FOR,
+            item.c.published >= now - STORY_LOOKUP_WINDOW,
             item.c.canonical == canonical,
             item.c.source_id.is_not(None),
             item.c.story_id != "",
@@ -183,7 +183,7 @@ def story_at(conn: Connection, user_id: str, canonical: str, now: datetime) -> s
     return conn.execute(query).scalar()
 
 
-def keep_page(conn: Connection, user_id: str, item_id: str, entry: Entry, canonical: str) -> None:
+def save_page(conn: Connection, user_id: str, item_id: str, entry: Entry, canonical: str) -> None:
     """Store the fetched page of an item, unless one is stored already: a page is fetched only once."""
     names = ("title", "url", "summary", "text", "author", "image", "image_alt", "language", "publisher")
     values: dict[str, object] = {name: getattr(entry, name) for name in names}
@@ -195,7 +195,7 @@ def keep_page(conn: Connection, user_id: str, item_id: str, entry: Entry, canoni
     conn.execute(update(item).where(*conditions).values(**values))
 
 
-def sign(conn: Connection, user_id: str, draft_id: str, writer: str, images: Sequence[DraftImage]) -> None:
+def save_writer(conn: Connection, user_id: str, draft_id: str, writer: str, images: Sequence[DraftImage]) -> None:
     """Store the name of the writer of the draft's text and insert its images."""
     conn.execute(update(draft).where(draft.c.user_id == user_id, draft.c.id == draft_id).values(writer=writer))
     rows = [{"user_id": user_id, "draft_id": draft_id, **_image_values(image)} for image in images]
@@ -203,22 +203,22 @@ def sign(conn: Connection, user_id: str, draft_id: str, writer: str, images: Seq
         conn.execute(insert(draft_image), rows)
 
 
-def beside(conn: Connection, user_id: str, draft_id: str) -> Beside:
+def load_provenance(conn: Connection, user_id: str, draft_id: str) -> DraftProvenance:
     """Return the columns that a new version of the draft inherits besides those of the model."""
     row = conn.execute(select(*_PROVENANCE_COLUMNS).where(draft.c.user_id == user_id, draft.c.id == draft_id)).one()
-    return Beside(**row._mapping)
+    return DraftProvenance(**row._mapping)
 
 
-def _pending_rows(rows: Iterable[Row[*tuple[Any, ...]]]) -> tuple[Waiting, ...]:
-    return tuple(Waiting(**row._mapping) for row in rows)
+def _pending_rows(rows: Iterable[Row[*tuple[Any, ...]]]) -> tuple[PendingGeneration, ...]:
+    return tuple(PendingGeneration(**row._mapping) for row in rows)
 
 
 def _is_pending(conn: Connection, user_id: str, draft_id: str) -> bool:
-    is_pending = exists().where(draft.c.user_id == user_id, draft.c.id == draft_id, draft.c.status.in_(PENDING))
+    is_pending = exists().where(draft.c.user_id == user_id, draft.c.id == draft_id, draft.c.status.in_(PENDING_STATUSES))
     return bool(conn.execute(select(is_pending)).scalar_one())
 
 
-def _store_claim(conn: Connection, user_id: str, loaded: Waiting, claimed: Waiting) -> bool:
+def _store_claim(conn: Connection, user_id: str, loaded: PendingGeneration, claimed: PendingGeneration) -> bool:
     """Compare-and-set on the claim that was loaded; return True if `claimed` was stored."""
     values = {name: getattr(claimed, name) for name in ("claim_id", "owner", "lease_until", "attempts")}
     statement = upsert(generation).values(user_id=user_id, draft_id=loaded.draft_id, **values)

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from copydesk.errors import StoreDamagedError
+from copydesk.errors import StoreCorruptError
 from copydesk.model.draft import ListedDraft, Status
-from copydesk.store.listed import queue
+from copydesk.store.listed import list_queue
 
 
-def glance(path: Path, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
+def load_first_page(path: Path, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
     """Return the owner's drafts in these states, best first; nothing if the database cannot be read in its current
     form.
     """
@@ -23,6 +23,6 @@ def glance(path: Path, statuses: Sequence[Status], limit: int) -> tuple[ListedDr
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0.1)) as connection:
             # As in `users.get_owner`: the first user.
             owner = connection.execute("SELECT id FROM user ORDER BY id LIMIT 1").fetchone()
-            return queue(connection.execute, owner[0], statuses, limit) if owner else ()
-    except (sqlite3.Error, StoreDamagedError, OSError):
+            return list_queue(connection.execute, owner[0], statuses, limit) if owner else ()
+    except (sqlite3.Error, StoreCorruptError, OSError):
         return ()

@@ -13,7 +13,7 @@ _COUNTER_BITS = 74
 _LIMIT = 1 << _COUNTER_BITS
 
 
-class Ids:
+class IdGenerator:
     """Generates strictly increasing ids, even when the clock goes back.
 
     RFC 9562, section 6.2, method 2: the 74 bits beside the timestamp start at random in each new millisecond and grow
@@ -29,7 +29,7 @@ class Ids:
         self._random_bits = random_bits
         self._steps = steps
         self._lock = threading.Lock()
-        self._moment = -1
+        self._last_millisecond = -1
         self._counter = 0
 
     def __call__(self, now: datetime) -> str:
@@ -37,26 +37,26 @@ class Ids:
         millisecond = _milliseconds(now)
         with self._lock:
             self._advance(millisecond)
-            return _canonical(self._moment, self._counter)
+            return _canonical(self._last_millisecond, self._counter)
 
     def _advance(self, millisecond: int) -> None:
-        if millisecond > self._moment:
-            self._moment = millisecond
+        if millisecond > self._last_millisecond:
+            self._last_millisecond = millisecond
             # The top bit stays clear, so that the steps within a millisecond have room.
             self._counter = self._random_bits(_COUNTER_BITS - 1)
             return
         self._counter += 1 + self._steps(32)
         if self._counter >= _LIMIT:
             # Counter exhausted: borrow the next millisecond, as the RFC allows.
-            self._moment += 1
+            self._last_millisecond += 1
             self._counter = self._random_bits(_COUNTER_BITS - 1)
 
 
-new_id: Final = Ids()
+new_id: Final = IdGenerator()
 """`new_id(now)` returns the next id of this process."""
 
 
-def time_of(id: str) -> datetime:
+def creation_time(id: str) -> datetime:
     """Return the creation time of `id` in UTC, to the millisecond. Raise ValueError if it is not a UUIDv7."""
     digits = id.replace("-", "")
     if len(id) != 36 or len(digits) != 32 or digits[12] != "7":
@@ -64,12 +64,12 @@ def time_of(id: str) -> datetime:
     return _EPOCH + int(digits[:12], 16) * _MILLISECOND
 
 
-def least_id(moment: datetime) -> str:
+def min_id(instant: datetime) -> str:
     """Return the smallest id that can be created at `instant` or later.
 
     Rows with a smaller id are older, to the millisecond.
     """
-    return _canonical(_milliseconds(moment), 0)
+    return _canonical(_milliseconds(instant), 0)
 
 
 def _milliseconds(now: datetime) -> int:

@@ -10,19 +10,19 @@ from sqlalchemy import Connection, ScalarSelect, bindparam, insert, select, upda
 
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.wire import Struct
-from copydesk.store.parts import in_parts
-from copydesk.store.statements import Columns, Rows, places, run, run_many
+from copydesk.store.parts import chunked
+from copydesk.store.statements import ColumnCodec, BulkInsert, placeholders, execute_sql, execute_many
 from copydesk.store.tables import item, source
-from copydesk.store.types import microseconds
+from copydesk.store.types import to_microseconds
 from copydesk.text.digest import digest
 
 _ENTRY_FIELDS = tuple(name for name in Entry.__struct_fields__ if name != "published")
 _entry_values = attrgetter(*_ENTRY_FIELDS)
 _ITEM_FIELDS = ("id", "source_id", "story_id", "canonical", "published", "seen", "state", "reason")
-_ITEM = Columns([*(item.c[name] for name in (*_ENTRY_FIELDS, *_ITEM_FIELDS)), source.c.name, source.c.type])
-_MEMBER = Columns(item.c[name] for name in ("id", "source_id", "story_id", "title", "canonical", "published"))
+_ITEM = ColumnCodec([*(item.c[name] for name in (*_ENTRY_FIELDS, *_ITEM_FIELDS)), source.c.name, source.c.type])
+_MEMBER = ColumnCodec(item.c[name] for name in ("id", "source_id", "story_id", "title", "canonical", "published"))
 _OTHER_FIELDS = (*_ITEM_FIELDS, "source_name", "source_type")
-_INSERT = Rows(
+_INSERT = BulkInsert(
     item,
     (
         "id",
@@ -44,11 +44,11 @@ _IS_NEW = f"state = '{ItemState.NEW.value}'"
 _IS_FILTERED = f"state = '{ItemState.FILTERED.value}'"
 _SET_OUTCOME = f"UPDATE item SET state = ?, reason = ? WHERE id = ? AND user_id = ? AND {_IS_NEW}"  # noqa: S608
 
-YOU = "you"
+USER_SOURCE_NAME = "you"
 """The source name of items that the user gave."""
 
 
-class KnownItem(Struct, frozen=True):
+class ExistingItem(Struct, frozen=True):
     """The part of a stored item that tells if an entry is new, changed or the same."""
 
     id: str
@@ -83,20 +83,20 @@ def content_hash(entry: Entry) -> bytes:
     return digest(msgspec.msgpack.encode(entry))
 
 
-def known(conn: Connection, user_id: str, source_id: str, entries: Sequence[Entry]) -> tuple[KnownItem, ...]:
+def find_existing(conn: Connection, user_id: str, source_id: str, entries: Sequence[Entry]) -> tuple[ExistingItem, ...]:
     """Return the stored items of the source whose `ident` or `alias` is that of one of `entries`."""
     columns = select(item.c.id, item.c.ident, item.c.alias, item.c.content_hash)
     query = columns.where(item.c.source_id == _own_source(user_id, source_id))
-    existing: dict[str, KnownItem] = {}
-    for chunk in in_parts(entries):
+    existing: dict[str, ExistingItem] = {}
+    for chunk in chunked(entries):
         # Two queries, one per index: with OR all items of the source would be read.
         for key in ("ident", "alias"):
             for row in conn.execute(query.where(item.c[key].in_([getattr(entry, key) for entry in chunk]))):
-                existing[row.id] = KnownItem(id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash)
+                existing[row.id] = ExistingItem(id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash)
     return tuple(existing.values())
 
 
-def add(conn: Connection, user_id: str, source_id: str, items: Sequence[NewItem], seen: datetime) -> None:
+def add(conn: Connection, user_id: str, source_id: str, items: Sequence[NewItem], fetched_at: datetime) -> None:
     """Insert new items. They have no story yet."""
     rows = [
         [
@@ -106,17 +106,17 @@ def add(conn: Connection, user_id: str, source_id: str, items: Sequence[NewItem]
             "",
             new.canonical,
             new.published,
-            seen,
+            fetched_at,
             new.state,
             content_hash(new.entry),
             *_entry_values(new.entry),
         ]
         for new in items
     ]
-    _INSERT.add(conn, rows)
+    _INSERT.insert(conn, rows)
 
 
-def refresh(conn: Connection, user_id: str, changed: Sequence[tuple[str, Entry, str]]) -> None:
+def update_entries(conn: Connection, user_id: str, changed: Sequence[tuple[str, Entry, str]]) -> None:
     """Update stored items whose entries changed at the source: (item id, entry, canonical URL). Their dates stay."""
     rows = [
         {"b_id": item_id, "b_user": user_id, "content_hash": content_hash(entry), "canonical": canonical}
@@ -129,7 +129,7 @@ def refresh(conn: Connection, user_id: str, changed: Sequence[tuple[str, Entry, 
         conn.execute(update(item).where(*conditions).values(**values), rows)
 
 
-def waiting(conn: Connection, user_id: str, source_ids: Collection[str] | None) -> tuple[Item, ...]:
+def list_new(conn: Connection, user_id: str, source_ids: Collection[str] | None) -> tuple[Item, ...]:
     """Return the items that are not drafted and not filtered out yet, by date, then by source, oldest first.
 
     Items of a disabled source are left out unless `source_ids` names it.
@@ -140,18 +140,18 @@ def waiting(conn: Connection, user_id: str, source_ids: Collection[str] | None) 
     return _select_items(conn, f"item.{_IS_NEW} AND {condition} {order}", user_id, *values)
 
 
-def one(conn: Connection, user_id: str, item_id: str) -> Item | None:
+def get(conn: Connection, user_id: str, item_id: str) -> Item | None:
     """Return the item, or None if the user has no such item. Includes the user's own items."""
     return next(iter(_select_items(conn, "item.id = ?", user_id, item_id, also_own=True)), None)
 
 
-def newest(conn: Connection, user_id: str, most: int) -> tuple[Item, ...]:
+def list_newest(conn: Connection, user_id: str, limit: int) -> tuple[Item, ...]:
     """Return at most `limit` items of sources, most recently published first."""
     order = "ORDER BY item.published DESC, item.rid DESC LIMIT ?"
-    return _select_items(conn, f"item.source_id IS NOT NULL {order}", user_id, most)
+    return _select_items(conn, f"item.source_id IS NOT NULL {order}", user_id, limit)
 
 
-def add_own(conn: Connection, user_id: str, new: NewItem) -> None:
+def add_user_item(conn: Connection, user_id: str, new: NewItem) -> None:
     """Insert an item that the user gave. It belongs to no source and is a story of its own."""
     conn.execute(
         insert(item).values(
@@ -167,41 +167,41 @@ def add_own(conn: Connection, user_id: str, new: NewItem) -> None:
     )
 
 
-def story_members(conn: Connection, user_id: str, since: datetime) -> tuple[StoryMember, ...]:
+def list_story_members(conn: Connection, user_id: str, since: datetime) -> tuple[StoryMember, ...]:
     """Return the items published since `since` that have a story, oldest first."""
-    query = f"""SELECT {_MEMBER.text} FROM item
+    query = f"""SELECT {_MEMBER.column_list} FROM item
         WHERE user_id = ? AND published >= ? AND story_id <> '' AND source_id IS NOT NULL
         ORDER BY published, id"""  # noqa: S608 - names of our own
-    rows = _MEMBER.read(run(conn, query, (user_id, microseconds(since))))
+    rows = _MEMBER.decode(execute_sql(conn, query, (user_id, to_microseconds(since))))
     return tuple(StoryMember(**dict(zip(_MEMBER.names, row, strict=True))) for row in rows)
 
 
-def recent_times(conn: Connection, user_id: str, source_id: str, count: int = 50) -> tuple[datetime, ...]:
+def list_publication_times(conn: Connection, user_id: str, source_id: str, count: int = 50) -> tuple[datetime, ...]:
     """Return the publication dates of the source's newest items, newest first."""
     own = item.c.source_id == _own_source(user_id, source_id)
     query = select(item.c.published).where(own).order_by(item.c.published.desc())
     return tuple(conn.execute(query.limit(count)).scalars())
 
 
-def place(conn: Connection, user_id: str, stories: Iterable[tuple[str, str]]) -> None:
+def assign_stories(conn: Connection, user_id: str, stories: Iterable[tuple[str, str]]) -> None:
     """Assign items to stories: (item id, story id)."""
-    run_many(conn, _ASSIGN_STORY, [(story_id, item_id, user_id) for item_id, story_id in stories])
+    execute_many(conn, _ASSIGN_STORY, [(story_id, item_id, user_id) for item_id, story_id in stories])
 
 
-def settle(conn: Connection, user_id: str, outcomes: Iterable[tuple[str, ItemState, str | None]]) -> int:
+def set_outcomes(conn: Connection, user_id: str, outcomes: Iterable[tuple[str, ItemState, str | None]]) -> int:
     """Store the result for items still in NEW: (item id, state, reason). Return the number of items updated."""
-    return run_many(
+    return execute_many(
         conn, _SET_OUTCOME, [(state.value, reason, item_id, user_id) for item_id, state, reason in outcomes]
     )
 
 
-def reopen(conn: Connection, user_id: str, source_ids: Sequence[str], since: datetime) -> int:
+def reopen_filtered(conn: Connection, user_id: str, source_ids: Sequence[str], since: datetime) -> int:
     """Set items of these sources that were filtered out back to NEW if published since `since`; return their number."""
     count = 0
-    for chunk in in_parts(source_ids):
+    for chunk in chunked(source_ids):
         statement = f"""UPDATE item SET state = ?, reason = NULL
             WHERE user_id = ? AND {_IS_FILTERED} AND published >= ? AND {_in_sources(chunk)}"""  # noqa: S608 - names of our own
-        count += run(conn, statement, (ItemState.NEW.value, user_id, microseconds(since), *chunk)).rowcount
+        count += execute_sql(conn, statement, (ItemState.NEW.value, user_id, to_microseconds(since), *chunk)).rowcount
     return count
 
 
@@ -214,7 +214,7 @@ def _own_source(user_id: str, source_id: str) -> ScalarSelect[str]:
 
 
 def _in_sources(source_ids: Collection[str]) -> str:
-    return f"item.source_id IN ({places(source_ids)})"
+    return f"item.source_id IN ({placeholders(source_ids)})"
 
 
 def _values(entry: Entry) -> dict[str, object]:
@@ -224,14 +224,14 @@ def _values(entry: Entry) -> dict[str, object]:
 def _select_items(conn: Connection, condition: str, *values: object, also_own: bool = False) -> tuple[Item, ...]:
     """Return items that meet `condition`; `values[0]` is the user id. `also_own` includes the user's own items."""
     join = "LEFT JOIN" if also_own else "JOIN"
-    query = f"""SELECT {_ITEM.text} FROM item {join} source ON source.id = item.source_id
+    query = f"""SELECT {_ITEM.column_list} FROM item {join} source ON source.id = item.source_id
         WHERE item.user_id = ? AND {condition}"""  # noqa: S608 - names of our own
-    return tuple(_item(row) for row in _ITEM.read(run(conn, query, values)))
+    return tuple(_item(row) for row in _ITEM.decode(execute_sql(conn, query, values)))
 
 
 def _item(row: list[Any]) -> Item:
     fields = dict(zip(_OTHER_FIELDS, row[len(_ENTRY_FIELDS) :], strict=True))
     entry = Entry(**dict(zip(_ENTRY_FIELDS, row, strict=False)), published=fields["published"])
     if fields["source_id"] is None:
-        fields |= {"source_id": "", "source_name": YOU}
+        fields |= {"source_id": "", "source_name": USER_SOURCE_NAME}
     return Item(entry=entry, **fields)

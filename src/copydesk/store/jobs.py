@@ -7,14 +7,14 @@ from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, exist
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Format, Status
-from copydesk.model.job import Claim, JobState, Outlook
+from copydesk.model.job import JobLease, JobState, DueWork
 from copydesk.model.wire import Struct
 from copydesk.store import deliveries
 from copydesk.store.tables import account, delivery, draft, job, source
-from copydesk.store.types import UTC
+from copydesk.store.types import UtcDateTime
 
 
-class Limits(Struct, frozen=True):
+class MissedCutoffs(Struct, frozen=True):
     """For each format, the instant before which a draft still scheduled has missed its time."""
 
     short: datetime
@@ -30,15 +30,15 @@ class Limits(Struct, frozen=True):
 def _due_work_query() -> Select[*tuple[Any, ...]]:
     """Return a query made of a few index lookups, which reads no table row when nothing is due."""
     user_id: BindParameter[str] = bindparam("b_user")
-    now = bindparam("b_now", type_=UTC)
+    now = bindparam("b_now", type_=UtcDateTime)
     is_scheduled = (draft.c.user_id == user_id, draft.c.status == Status.SCHEDULED, draft.c.scheduled_at.is_not(None))
     is_past_cutoff = or_(
         *(
-            and_(draft.c.format == format_, draft.c.scheduled_at < bindparam(f"b_{format_.lower()}", type_=UTC))
+            and_(draft.c.format == format_, draft.c.scheduled_at < bindparam(f"b_{format_.lower()}", type_=UtcDateTime))
             for format_ in Format
         )
     )
-    latest, is_planned = bindparam("b_latest", type_=UTC), text("delivery.state = 'planned'")
+    latest, is_planned = bindparam("b_latest", type_=UtcDateTime), text("delivery.state = 'planned'")
     missed = or_(
         exists().where(*is_scheduled, draft.c.scheduled_at < latest, is_past_cutoff),
         exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, delivery.c.due_at < latest, is_planned),
@@ -51,12 +51,12 @@ def _due_work_query() -> Select[*tuple[Any, ...]]:
     to_read = exists().where(source.c.user_id == user_id, source.c.enabled, *is_passed, is_removed == 0)
     due = exists().where(*is_scheduled, draft.c.scheduled_at <= now)
     next_draft = (
-        select(func.min(draft.c.scheduled_at, type_=UTC))
+        select(func.min(draft.c.scheduled_at, type_=UtcDateTime))
         .where(*is_scheduled, draft.c.scheduled_at > now)
         .scalar_subquery()
     )
     may_retry = or_(delivery.c.not_before.is_(None), delivery.c.not_before <= now)
-    can_proceed = exists().where(account.c.id == delivery.c.account_id, deliveries.FREE)
+    can_proceed = exists().where(account.c.id == delivery.c.account_id, deliveries.CAN_PROCEED)
     to_send = exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, may_retry, can_proceed)
     to_measure = exists().where(delivery.c.user_id == user_id, delivery.c.figures_at <= now)
     connected = exists().where(account.c.user_id == user_id)
@@ -86,12 +86,12 @@ _STATE_COLUMNS = (
 _STATES = select(*_STATE_COLUMNS).where(job.c.user_id == bindparam("b_user")).order_by(job.c.name)
 
 
-def outlook(conn: Connection, user_id: str, now: datetime, limits: Limits) -> Outlook:
+def load_due_work(conn: Connection, user_id: str, now: datetime, cutoffs: MissedCutoffs) -> DueWork:
     """Return the work that is due, and the state of every job."""
-    cutoff_values = {f"b_{format_.lower()}": getattr(limits, format_.lower()) for format_ in Format}
-    values = {"b_user": user_id, "b_now": now, "b_latest": limits.latest, **cutoff_values}
+    cutoff_values = {f"b_{format_.lower()}": getattr(cutoffs, format_.lower()) for format_ in Format}
+    values = {"b_user": user_id, "b_now": now, "b_latest": cutoffs.latest, **cutoff_values}
     row = conn.execute(_DUE_WORK, values).one()
-    return Outlook(
+    return DueWork(
         next_draft=row.next_draft,
         due=bool(row.due),
         late=bool(row.late),
@@ -100,33 +100,33 @@ def outlook(conn: Connection, user_id: str, now: datetime, limits: Limits) -> Ou
         to_measure=bool(row.to_measure),
         to_write=bool(row.to_write),
         to_read=bool(row.to_read),
-        jobs=states(conn, user_id),
+        jobs=list_states(conn, user_id),
     )
 
 
-def states(conn: Connection, user_id: str) -> tuple[JobState, ...]:
+def list_states(conn: Connection, user_id: str) -> tuple[JobState, ...]:
     """Return every job that was ever started, by name."""
     return tuple(JobState(**row._mapping) for row in conn.execute(_STATES, {"b_user": user_id}))
 
 
-def claim(conn: Connection, user_id: str, claim: Claim, now: datetime, *, instead_of: str | None = None) -> bool:
+def claim_job(conn: Connection, user_id: str, claim: JobLease, now: datetime, *, abandoned_owner: str | None = None) -> bool:
     """Claim a job; return False if another process holds it.
 
     A job is free if it has no owner, if its lease has expired, or if its owner is `abandoned_owner`.
     """
     values = {"owner": claim.owner, "claim_id": claim.id, "lease_until": claim.lease_until, "began_at": now}
-    is_free = or_(job.c.owner.is_(None), job.c.lease_until < now, job.c.owner == instead_of)
+    is_free = or_(job.c.owner.is_(None), job.c.lease_until < now, job.c.owner == abandoned_owner)
     statement = upsert(job).values(user_id=user_id, name=claim.job, **values)
     return conn.execute(statement.on_conflict_do_update(["user_id", "name"], set_=values, where=is_free)).rowcount == 1
 
 
-def renew(conn: Connection, user_id: str, claim: Claim, lease_until: datetime) -> bool:
+def renew_claim(conn: Connection, user_id: str, claim: JobLease, lease_until: datetime) -> bool:
     """Extend the lease of a job; return False if another process has taken it over."""
     statement = update(job).where(job.c.user_id == user_id, job.c.name == claim.job, job.c.claim_id == claim.id)
     return conn.execute(statement.values(lease_until=lease_until)).rowcount == 1
 
 
-def end(conn: Connection, user_id: str, claim: Claim, now: datetime, *, finished: bool, error: str | None) -> None:
+def release_job(conn: Connection, user_id: str, claim: JobLease, now: datetime, *, finished: bool, error: str | None) -> None:
     """Release a job. With `finished`, replace its last error by `error`; otherwise the last error stays."""
     values: dict[str, object] = {"owner": None, "claim_id": None, "lease_until": None, "ended_at": now}
     if finished:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar, cast
 import aiosqlite
 from sqlalchemy import Connection, Engine
 
-from copydesk.store.place import SameFile
-from copydesk.store.statements import driver_of
+from copydesk.store.place import FileIdentity
+from copydesk.store.statements import dbapi_connection
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ class _ThreadedConnection(aiosqlite.Connection):
     The SQLAlchemy connection on top of it is used only inside the thread.
     """
 
-    def __init__(self, engine: Engine, file: SameFile) -> None:
+    def __init__(self, engine: Engine, file: FileIdentity) -> None:
         super().__init__(self._open, iter_chunk_size=64)
         self._file = file
         # A thread that hangs in a statement must not keep the process from exiting.
@@ -31,7 +31,7 @@ class _ThreadedConnection(aiosqlite.Connection):
     def _open(self) -> sqlite3.Connection:
         self._file.check()
         self.connection = self._engine.connect()
-        return driver_of(self.connection)
+        return dbapi_connection(self.connection)
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run `work` in the thread and return its result. Skip it if the caller was cancelled before it started."""
@@ -52,17 +52,17 @@ class _ThreadedConnection(aiosqlite.Connection):
             raise
 
 
-class Lane:
+class ConnectionThread:
     """One SQLite connection and the thread that owns it. Units of work run in order.
 
     Waiting units queue in the thread itself, which goes from one to the next without the event loop: the loop may be
     busy for longer than the work takes. `on_close` is called with the connection as its last unit of work.
     """
 
-    def __init__(self, engine: Engine, file: SameFile, *, parting: Callable[[Connection], None] | None = None) -> None:
+    def __init__(self, engine: Engine, file: FileIdentity, *, on_close: Callable[[Connection], None] | None = None) -> None:
         self._engine = engine
         self._file = file
-        self._on_close = parting
+        self._on_close = on_close
         self._connection: _ThreadedConnection | None = None
         self._state_lock = asyncio.Lock()
         """Held while the connection is opened or closed."""
@@ -75,14 +75,14 @@ class Lane:
     def is_open(self) -> bool:
         return self._connection is not None
 
-    async def run(self, how: Callable[[Connection, Any], T], work: Any) -> T:
+    async def run(self, execute: Callable[[Connection, Any], T], work: Any) -> T:
         """Return `execute(connection, work)`, called in the thread. First come, first served."""
         self._was_used = True
         self._pending += 1
         try:
             # Always take the lock, even when the connection is open: callers that wait for it came first.
             opened = await self._open()
-            return await opened.run(lambda: self._execute_checked(how, opened.connection, work))
+            return await opened.run(lambda: self._execute_checked(execute, opened.connection, work))
         finally:
             self._pending -= 1
 
@@ -94,7 +94,7 @@ class Lane:
     async def _open(self) -> _ThreadedConnection:
         async with self._state_lock:
             if self._connection is None:
-                await to_the_end(self._connect())
+                await shield_to_completion(self._connect())
             assert self._connection is not None
             return self._connection
 
@@ -104,12 +104,12 @@ class Lane:
         # Only once it is open: after a failed open the next caller starts over.
         self._connection = opened
 
-    async def rest(self) -> bool:
+    async def close_idle(self) -> bool:
         """Close the connection if it was not used since the last call. Return True if it was closed."""
         unused = self.is_open and not self._was_used and not self._pending
         self._was_used = False
         if unused:
-            await to_the_end(self.close())
+            await shield_to_completion(self.close())
         return unused
 
     async def close(self) -> None:
@@ -131,44 +131,44 @@ class Lane:
             connection.close()
 
 
-class Lanes:
+class ConnectionPool:
     """A fixed number of connections to one file."""
 
-    def __init__(self, engine: Engine, most: int, file: SameFile) -> None:
-        self._slots = asyncio.Semaphore(most)
-        self.lanes = tuple(Lane(engine, file) for _ in range(most))
-        self._idle = list(self.lanes)
+    def __init__(self, engine: Engine, size: int, file: FileIdentity) -> None:
+        self._slots = asyncio.Semaphore(size)
+        self.threads = tuple(ConnectionThread(engine, file) for _ in range(size))
+        self._idle = list(self.threads)
         """A stack: connections beyond the number in use at once are never opened, or become idle and are closed."""
 
-    async def run(self, how: Callable[[Connection, Any], T], work: Any) -> T:
+    async def run(self, execute: Callable[[Connection, Any], T], work: Any) -> T:
         """Return `execute(connection, work)`, called in the thread of a free connection. First come, first served."""
         async with self._slots:
             # Cannot be empty: the semaphore has as many slots as there are connections.
             thread = self._idle.pop()
             try:
-                return await thread.run(how, work)
+                return await thread.run(execute, work)
             finally:
                 self._idle.append(thread)
 
-    async def rest(self) -> bool:
+    async def close_idle(self) -> bool:
         """Close the connections that were not used since the last call. Return True if there were any."""
-        return any([await thread.rest() for thread in self.lanes])
+        return any([await thread.close_idle() for thread in self.threads])
 
     async def close(self) -> None:
         """Close every connection after the units of work that were submitted before."""
         async with AsyncExitStack() as exit_stack:
-            for _ in self.lanes:
+            for _ in self.threads:
                 await exit_stack.enter_async_context(self._slots)
-            for thread in self.lanes:
+            for thread in self.threads:
                 await thread.close()
 
 
-async def to_the_end(work: Coroutine[object, object, object]) -> None:
+async def shield_to_completion(coro: Coroutine[object, object, object]) -> None:
     """Await `coro` to its end even if cancelled, then re-raise the cancellation.
 
     For opening and closing: a connection that is half open or half closed would leak.
     """
-    task = asyncio.ensure_future(work)
+    task = asyncio.ensure_future(coro)
     was_cancelled = False
     # `asyncio.shield` would return at once on cancellation; wait for the task instead.
     while not task.done():

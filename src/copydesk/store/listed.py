@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from copydesk.errors import StoreDamagedError
+from copydesk.errors import StoreCorruptError
 from copydesk.model.draft import (
     MANUAL,
     Checks,
@@ -26,10 +26,10 @@ from copydesk.model.draft import (
 )
 from copydesk.model.source import SourceType
 
-Run = Callable[[str, Any], Iterable[Sequence[Any]]]
+Execute = Callable[[str, Any], Iterable[Sequence[Any]]]
 """Executes a statement with parameters: `execute` of a sqlite3 connection."""
 
-PLAIN: Final = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
+DRAFT_COLUMNS: Final = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
 """The columns of a draft's own row. A row of a list goes on with the item's title and its source's type."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,24 +45,24 @@ _sentences = msgspec.json.Decoder(tuple[Trace, ...]).decode
 _score = msgspec.json.Decoder(Score).decode
 
 
-def filled(run: Run, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
+def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
     """Return the drafts for the rows of a list, with images and tags. Raise StoreDamagedError for an invalid value."""
     if not rows:
         return ()
     parameters = (user_id, *(row[0] for row in rows))
     try:
-        images = _images(run(_images_sql(len(rows)), parameters))
-        tags = _tags(run(_tags_sql(len(rows)), parameters))
+        images = _images(execute(_images_sql(len(rows)), parameters))
+        tags = _tags(execute(_tags_sql(len(rows)), parameters))
         return tuple(_draft(row, images.get(row[0], ()), tags.get(row[0], ())) for row in rows)
     except (ValueError, LookupError, TypeError, msgspec.MsgspecError) as error:
-        raise StoreDamagedError(f"The database holds a draft that cannot be read: {error!r}") from error
+        raise StoreCorruptError(f"The database holds a draft that cannot be read: {error!r}") from error
 
 
-def queue(run: Run, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
+def list_queue(execute: Execute, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
     """Return the drafts in these states that are not archived, highest score first: the review queue."""
     status_values = {f"status{index}": status.value for index, status in enumerate(statuses)}
-    rows = run(_queue_sql(len(statuses)), {"user": user_id, "limit": limit, **status_values})
-    return filled(run, user_id, list(rows))
+    rows = execute(_queue_sql(len(statuses)), {"user": user_id, "limit": limit, **status_values})
+    return hydrate(execute, user_id, list(rows))
 
 
 def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, ...]) -> ListedDraft:
@@ -162,7 +162,7 @@ def _queue_sql(statuses: int) -> str:
             WHERE user_id = :user AND status = :status{index} AND archived_at IS NULL ORDER BY {order})"""  # noqa: S608
         for index in range(statuses)
     )
-    columns = ", ".join(f"draft.{name}" for name in PLAIN)
+    columns = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
     return f"""SELECT {columns}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
         WHERE draft.id IN ({best_ids or "NULL"}) ORDER BY draft.total_score DESC, draft.id DESC LIMIT :limit"""  # noqa: S608
 

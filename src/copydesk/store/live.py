@@ -25,28 +25,28 @@ from sqlalchemy import (
 )
 
 from copydesk.model.delivery import Delivery, Intent
-from copydesk.model.engagement import FIGURES
-from copydesk.model.trend import KindSum, Known, LivePost, Rated
+from copydesk.model.engagement import METRICS
+from copydesk.model.trend import FormatSummary, MetricSum, LivePost, RateSummary
 from copydesk.model.wire import Struct
 from copydesk.store.tables import delivery, draft, engagement
-from copydesk.store.types import ID, UTC
+from copydesk.store.types import ID, UtcDateTime
 
-QUARTER = 15 * 60
+QUARTER_HOUR_SECONDS = 15 * 60
 """Seconds. The offsets of all time zones are multiples of it, so sums by quarter can be mapped to any local day."""
-SHOWN_TEXT = 500
+MAX_TEXT_LENGTH = 500
 """Characters."""
 
 _USER = bindparam("owner", type_=ID)
-_SINCE = bindparam("since", type_=UTC)
-_NAMES = ("id", "draft_id", "platform", "account", "format", *FIGURES, "interactions", "engagement_rate", "measured_at")
+_SINCE = bindparam("since", type_=UtcDateTime)
+_NAMES = ("id", "draft_id", "platform", "account", "format", *METRICS, "interactions", "engagement_rate", "measured_at")
 
 
-class Quarter(Struct, frozen=True):
+class QuarterHour(Struct, frozen=True):
     """The posts published within a quarter of an hour."""
 
     number: int
     """Quarters of an hour since 1970."""
-    rate: Rated
+    rate: RateSummary
 
 
 def _published(tables: FromClause, at: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Select[Any]:
@@ -59,7 +59,7 @@ def _published(tables: FromClause, at: ColumnElement[Any], *conditions: ColumnEl
 def _all_posts() -> Subquery:
     tables = engagement.join(draft, draft.c.id == engagement.c.draft_id)
     tables = tables.join(delivery, delivery.c.id == engagement.c.id, isouter=True)
-    return _published(tables, func.coalesce(delivery.c.sent_at, draft.c.posted_at, type_=UTC)).subquery("post")
+    return _published(tables, func.coalesce(delivery.c.sent_at, draft.c.posted_at, type_=UtcDateTime)).subquery("post")
 
 
 def _posts_since() -> Subquery:
@@ -96,14 +96,14 @@ def _rate_columns(post: Subquery) -> tuple[ColumnElement[Any], ...]:
 
 def _kinds_query(post: Subquery) -> Select[Any]:
     measured = func.count(func.coalesce(post.c.interactions, post.c.impressions)).label("measured")
-    sums = [func.coalesce(func.sum(post.c[name]), 0).label(name) for name in FIGURES]
-    count_columns = [func.count(post.c[name]).label(f"known_{name}") for name in FIGURES]
+    sums = [func.coalesce(func.sum(post.c[name]), 0).label(name) for name in METRICS]
+    count_columns = [func.count(post.c[name]).label(f"known_{name}") for name in METRICS]
     kind = (post.c.platform, post.c.format)
     return select(*kind, *_rate_columns(post), measured, *sums, *count_columns).group_by(*kind).order_by(*kind)
 
 
 def _quarters_query(post: Subquery) -> Select[Any]:
-    number = (type_coerce(post.c.at, BigInteger) // (QUARTER * 1_000_000)).label("number")
+    number = (type_coerce(post.c.at, BigInteger) // (QUARTER_HOUR_SECONDS * 1_000_000)).label("number")
     return select(number, *_rate_columns(post)).where(post.c.at.is_not(None)).group_by(number).order_by(number)
 
 
@@ -113,49 +113,49 @@ def _posts_query(post: Subquery) -> Select[Any]:
     best_posts = best.limit(bindparam("most")).subquery("best")
     url_columns: tuple[Column[Any], ...] = (delivery.c.progress, delivery.c.intent)
     return (
-        select(best_posts, func.substr(draft.c.text, 1, SHOWN_TEXT).label("text"), *url_columns)
+        select(best_posts, func.substr(draft.c.text, 1, MAX_TEXT_LENGTH).label("text"), *url_columns)
         .join(draft, draft.c.id == best_posts.c.draft_id)
         .join(delivery, delivery.c.id == best_posts.c.id, isouter=True)
         .order_by(best_posts.c.engagement_rate.desc(), best_posts.c.interactions.desc(), best_posts.c.id.desc())
     )
 
 
-KINDS = {False: _kinds_query(_all_posts()), True: _kinds_query(_posts_since())}
+KIND_QUERIES = {False: _kinds_query(_all_posts()), True: _kinds_query(_posts_since())}
 """By `since is not None`. Built once."""
-QUARTERS = {False: _quarters_query(_all_posts()), True: _quarters_query(_posts_since())}
-POSTS = {False: _posts_query(_all_posts()), True: _posts_query(_posts_since())}
+QUARTER_QUERIES = {False: _quarters_query(_all_posts()), True: _quarters_query(_posts_since())}
+POST_QUERIES = {False: _posts_query(_all_posts()), True: _posts_query(_posts_since())}
 
 
-def kinds(conn: Connection, user_id: str, since: datetime | None) -> tuple[KindSum, ...]:
+def sum_by_kind(conn: Connection, user_id: str, since: datetime | None) -> tuple[FormatSummary, ...]:
     """Return the sums of the posts published since `since`, or of all posts, by platform and format."""
     sums = []
-    for row in conn.execute(KINDS[since is not None], _bind_values(user_id, since)):
+    for row in conn.execute(KIND_QUERIES[since is not None], _bind_values(user_id, since)):
         values = row._mapping
-        metrics = {name: Known(total=values[name], posts=values[f"known_{name}"]) for name in FIGURES}
+        metrics = {name: MetricSum(total=values[name], posts=values[f"known_{name}"]) for name in METRICS}
         sums.append(
-            KindSum(
+            FormatSummary(
                 platform=row.platform,
                 format=row.format,
                 measured=row.measured,
                 rate=_rate_of(row),
-                figures=metrics,
+                metrics=metrics,
             )
         )
     return tuple(sums)
 
 
-def quarters(conn: Connection, user_id: str, since: datetime | None) -> tuple[Quarter, ...]:
+def sum_by_quarter_hour(conn: Connection, user_id: str, since: datetime | None) -> tuple[QuarterHour, ...]:
     """Return the posts published since `since`, or all with a known time, by quarter of an hour, ascending."""
-    rows = conn.execute(QUARTERS[since is not None], _bind_values(user_id, since))
-    return tuple(Quarter(number=row.number, rate=_rate_of(row)) for row in rows)
+    rows = conn.execute(QUARTER_QUERIES[since is not None], _bind_values(user_id, since))
+    return tuple(QuarterHour(number=row.number, rate=_rate_of(row)) for row in rows)
 
 
-def posts(conn: Connection, user_id: str, since: datetime | None, most: int) -> tuple[LivePost, ...]:
+def list_posts(conn: Connection, user_id: str, since: datetime | None, limit: int) -> tuple[LivePost, ...]:
     """Return at most `limit` posts published since `since`, or of all posts, best first.
 
     Ordered by rate, then by interactions; posts without metrics come last, newest first.
     """
-    rows = conn.execute(POSTS[since is not None], _bind_values(user_id, since) | {"most": most})
+    rows = conn.execute(POST_QUERIES[since is not None], _bind_values(user_id, since) | {"most": limit})
     return tuple(_post(row._mapping) for row in rows)
 
 
@@ -163,8 +163,8 @@ def _bind_values(user_id: str, since: datetime | None) -> dict[str, object]:
     return {"owner": user_id} | ({"since": since} if since is not None else {})
 
 
-def _rate_of(row: Row[Any]) -> Rated:
-    return Rated(
+def _rate_of(row: Row[Any]) -> RateSummary:
+    return RateSummary(
         posts=row.posts, rated=row.rated, interactions=row.rated_interactions, impressions=row.rated_impressions
     )
 
@@ -176,5 +176,5 @@ def _post(row: RowMapping) -> LivePost:
 
 def _url(progress: Delivery | None, intent: Intent | None) -> str:
     """Return the address of the first post of a delivery, or an empty string."""
-    visible_posts = progress.seen(intent) if progress else ()
+    visible_posts = progress.public_results(intent) if progress else ()
     return next((url for visible_post in visible_posts for url in visible_post.urls), "")

@@ -13,17 +13,17 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from copydesk.errors import StoreDamagedError, StoreError, StoreNewerError
+from copydesk.errors import StoreCorruptError, StoreError, StoreTooNewError
 from copydesk.model.wire import Struct
-from copydesk.store.backup import back_up
-from copydesk.store.engine import Engines
-from copydesk.store.faults import fault_of, translated
+from copydesk.store.backup import create_backup
+from copydesk.store.engine import Database
+from copydesk.store.faults import to_store_error, translate_errors
 from copydesk.store.tables import metadata
-from copydesk.store.triggers import DRAFT_WORDS, create_triggers
+from copydesk.store.triggers import CREATE_FTS_INDEX, create_triggers
 
 REVISIONS: Final = ("0001",)
 """Every revision that this version can read, oldest first."""
-HEAD: Final = REVISIONS[-1]
+HEAD_REVISION: Final = REVISIONS[-1]
 
 _VERSION_TABLE = """CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL,
@@ -31,7 +31,7 @@ _VERSION_TABLE = """CREATE TABLE alembic_version (
 )"""
 
 
-class Prepared(Struct, frozen=True):
+class PreparedDatabase(Struct, frozen=True):
     """The result of preparing the database."""
 
     created: bool = False
@@ -41,7 +41,7 @@ class Prepared(Struct, frozen=True):
     """The copy made before the upgrade."""
 
 
-async def prepare(path: Path, engines: Engines, now: datetime) -> Prepared:
+async def prepare_database(path: Path, database: Database, now: datetime) -> PreparedDatabase:
     """Create the tables of the database at `path` if it is new, or back it up and upgrade it if it is older.
 
     Several processes may do this at the same time; one does the work, the others wait. Nothing is changed on an error.
@@ -50,19 +50,19 @@ async def prepare(path: Path, engines: Engines, now: datetime) -> Prepared:
     """
     revision = await _revision(path)
     if revision is None:
-        if await engines.write(_create_tables):
-            return Prepared(created=True)
+        if await database.write(_create_tables):
+            return PreparedDatabase(created=True)
         # Another process created the tables first, and may be an older version.
         revision = await _revision(path)
-    return Prepared() if revision == HEAD else await _upgrade(path, engines, now)
+    return PreparedDatabase() if revision == HEAD_REVISION else await _upgrade(path, database, now)
 
 
 async def _revision(path: Path) -> str | None:
-    with translated(path):
-        return await asyncio.to_thread(revision_of, path)
+    with translate_errors(path):
+        return await asyncio.to_thread(read_revision, path)
 
 
-def revision_of(path: Path) -> str | None:
+def read_revision(path: Path) -> str | None:
     """Return the revision of the database at `path`, None if it is empty, without touching the file.
 
     Raise as `prepare_database` does, and sqlite3.Error.
@@ -75,9 +75,9 @@ def revision_of(path: Path) -> str | None:
         if "alembic_version" in tables:
             row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     if row is None:
-        raise StoreDamagedError(f"{path} is a database, but not one of Copydesk's.", hint="Move it away.")
+        raise StoreCorruptError(f"{path} is a database, but not one of Copydesk's.", hint="Move it away.")
     if row[0] not in REVISIONS:
-        raise StoreNewerError(
+        raise StoreTooNewError(
             f"A newer version of Copydesk wrote {path} (revision {row[0]}); it was left untouched.",
             hint="Install that version, or move the file away to start anew.",
         )
@@ -90,25 +90,25 @@ def _create_tables(connection: Connection) -> bool:
     if connection.exec_driver_sql(count_tables).scalar_one():
         return False
     metadata.create_all(connection, checkfirst=False)
-    connection.exec_driver_sql(DRAFT_WORDS)
+    connection.exec_driver_sql(CREATE_FTS_INDEX)
     create_triggers(connection)
     connection.exec_driver_sql(_VERSION_TABLE)
-    connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (HEAD,))
+    connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (HEAD_REVISION,))
     return True
 
 
-async def _upgrade(path: Path, database: Engines, now: datetime) -> Prepared:
-    def upgrade_if_needed(connection: Connection) -> Prepared:
+async def _upgrade(path: Path, database: Database, now: datetime) -> PreparedDatabase:
+    def upgrade_if_needed(connection: Connection) -> PreparedDatabase:
         # Check again under the write lock: another process may have upgraded while this one waited.
-        revision = revision_of(path)
-        if revision is None or revision == HEAD:
-            return Prepared()
-        backup = back_up(path, revision, now)
+        revision = read_revision(path)
+        if revision is None or revision == HEAD_REVISION:
+            return PreparedDatabase()
+        backup = create_backup(path, revision, now)
         try:
             _run_migrations(connection)
         except Exception as error:
             raise _upgrade_error(path, revision, backup, error) from error
-        return Prepared(migrated_from=revision, backup=backup)
+        return PreparedDatabase(migrated_from=revision, backup=backup)
 
     return await database.upgrade(upgrade_if_needed)
 
@@ -122,7 +122,7 @@ def _run_migrations(connection: Connection) -> None:
     config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
     # Foreign keys are off during an upgrade, so check that it orphans no row; older orphans are not its fault.
     orphans_before = _orphans(connection)
-    command.upgrade(config, HEAD)
+    command.upgrade(config, HEAD_REVISION)
     new_orphans = _orphans(connection) - orphans_before
     if new_orphans:
         raise StoreError(f"rows of {', '.join(sorted(new_orphans))} point at nothing")
@@ -139,8 +139,8 @@ def _orphans(connection: Connection) -> Counter[str]:
 
 def _upgrade_error(path: Path, revision: str, backup: Path, error: Exception) -> StoreError:
     # Keeps a full disk or a damaged file distinguishable from a bug in the migration.
-    error_type = type(fault_of(path, error) or StoreError())
+    error_type = type(to_store_error(path, error) or StoreError())
     return error_type(
-        f"{path} could not be brought from revision {revision} to {HEAD}: {error}. Nothing was changed.",
+        f"{path} could not be brought from revision {revision} to {HEAD_REVISION}: {error}. Nothing was changed.",
         hint=f"A copy of it is {backup}.",
     )

@@ -9,13 +9,13 @@ from copydesk.model.draft import Status
 from copydesk.store.tables import draft_count, item, source
 
 
-def next_fetches(conn: Connection, user_id: str) -> Mapping[str, datetime | None]:
+def list_next_fetches(conn: Connection, user_id: str) -> Mapping[str, datetime | None]:
     """Return, by source id, the instant before which it is not fetched automatically; None if nothing delays it."""
     rows = conn.execute(select(source.c.id, source.c.next_at, source.c.not_before).where(source.c.user_id == user_id))
     return {source_id: max((limit for limit in limits if limit), default=None) for source_id, *limits in rows}
 
 
-def drafts(conn: Connection, user_id: str) -> Mapping[str, Mapping[Status, int]]:
+def count_drafts_by_source(conn: Connection, user_id: str) -> Mapping[str, Mapping[Status, int]]:
     """Return the number of drafts by source id and state, archived drafts included. Sources without any are missing."""
     columns = (draft_count.c.source_id, draft_count.c.status)
     query = select(*columns, func.sum(draft_count.c.drafts)).where(draft_count.c.user_id == user_id)
@@ -25,25 +25,25 @@ def drafts(conn: Connection, user_id: str) -> Mapping[str, Mapping[Status, int]]
     return counts
 
 
-def items_by_day(conn: Connection, user_id: str, edges: Sequence[datetime]) -> Mapping[str, tuple[int, ...]]:
+def count_items_by_day(conn: Connection, user_id: str, day_starts: Sequence[datetime]) -> Mapping[str, tuple[int, ...]]:
     """Return, by source id, the number of items dated on each of the days that start at `day_starts`, ascending.
 
     The last day has no end: items dated in the future count in it. Sources without items in the range are missing. Only
     rows of these days are read, through their index.
     """
     # The latest day first: CASE takes the first condition that holds.
-    cases = [(item.c.published >= edge, day) for day, edge in reversed(list(enumerate(edges)))]
+    cases = [(item.c.published >= edge, day) for day, edge in reversed(list(enumerate(day_starts)))]
     day = case(*cases).label("day")
-    conditions = (item.c.user_id == user_id, item.c.published >= edges[0], item.c.source_id.is_not(None))
+    conditions = (item.c.user_id == user_id, item.c.published >= day_starts[0], item.c.source_id.is_not(None))
     counts: dict[str, list[int]] = {}
     for source_id, day_index, count in conn.execute(
         select(item.c.source_id, day, func.count()).where(*conditions).group_by("source_id", day)
     ):
-        counts.setdefault(source_id, [0] * len(edges))[day_index] = count
+        counts.setdefault(source_id, [0] * len(day_starts))[day_index] = count
     return {source_id: tuple(day_counts) for source_id, day_counts in counts.items()}
 
 
-def newest_titles(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[tuple[str, datetime], ...]:
+def list_newest_titles(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[tuple[str, datetime], ...]:
     """Return (title, date) of the items that the source brought last, newest first."""
     # The user id is checked on the source: as a condition on the items, it would make SQLite read all items of the
     # user.
@@ -53,7 +53,7 @@ def newest_titles(conn: Connection, user_id: str, source_id: str, limit: int) ->
     return tuple((title, published) for title, published in rows)
 
 
-def failing(conn: Connection, user_id: str) -> tuple[tuple[str, str, str], ...]:
+def list_failing(conn: Connection, user_id: str) -> tuple[tuple[str, str, str], ...]:
     """Return (id, name, error) of every enabled source whose last fetch failed, oldest source first."""
     query = select(source.c.id, source.c.name, source.c.last_error).where(source.c.user_id == user_id)
     rows = conn.execute(query.where(source.c.enabled, source.c.fail_count > 0).order_by(source.c.id))

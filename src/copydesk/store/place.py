@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from copydesk.errors import StoreError, StoreGoneError
+from copydesk.errors import StoreError, StoreMissingError
 
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
 
 
-def make_private(path: Path) -> None:
+def create_private_file(path: Path) -> None:
     """Create the file and its folder, private to their owner, if missing. Raise StoreError if that fails."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -20,9 +20,9 @@ def make_private(path: Path) -> None:
         ) from error
 
 
-def refuse_network(path: Path) -> None:
+def reject_network_file_system(path: Path) -> None:
     """Raise StoreError if `path` is on a network file system, as far as the system tells."""
-    fs_type = file_system(path, _mounts())
+    fs_type = file_system_type(path, _mounts())
     if fs_type in _NETWORK_FILE_SYSTEMS:
         raise StoreError(
             f"{path} is on a network file system ({fs_type}), where a database gets damaged.",
@@ -37,7 +37,7 @@ def _mounts() -> str:
         return ""
 
 
-def file_system(path: Path, mounts: str) -> str:
+def file_system_type(path: Path, mounts: str) -> str:
     """Return the type of the file system that holds `path`, given the text of /proc/mounts; empty if unknown."""
     folders = {str(folder) for folder in (path.resolve(), *path.resolve().parents)}
     best_match = ("", "")
@@ -51,7 +51,7 @@ def file_system(path: Path, mounts: str) -> str:
     return best_match[1]
 
 
-class SameFile:
+class FileIdentity:
     """Checks that a path still leads to the file it led to at the first check.
 
     SQLite goes on using a file that was moved or deleted, and whatever is written to it is lost.
@@ -72,4 +72,4 @@ class SameFile:
             current = stat.st_dev, stat.st_ino
         self._original = self._original or current
         if current != self._original:
-            raise StoreGoneError
+            raise StoreMissingError

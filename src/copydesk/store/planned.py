@@ -7,22 +7,22 @@ from sqlalchemy import ColumnElement, Connection, bindparam, case, exists, func,
 
 from copydesk.model.draft import Format, Status
 from copydesk.model.wire import Struct
-from copydesk.store.parts import in_parts
-from copydesk.store.schedule import STANDING
+from copydesk.store.parts import chunked
+from copydesk.store.schedule import RESERVING_STATUSES
 from copydesk.store.tables import draft
-from copydesk.store.types import UTC
+from copydesk.store.types import UtcDateTime
 
-BEGINNING = 200
+EXCERPT_LENGTH = 200
 """Characters of the text that are loaded for display."""
-_EXCERPT = func.substr(draft.c.text, 1, BEGINNING).label("text")
+_EXCERPT = func.substr(draft.c.text, 1, EXCERPT_LENGTH).label("text")
 
 
-def first_line(beginning: str) -> str:
+def first_line(excerpt: str) -> str:
     """Return the first line of `excerpt` that is not empty."""
-    return beginning.strip().split("\n", 1)[0]
+    return excerpt.strip().split("\n", 1)[0]
 
 
-class Candidate(Struct, frozen=True):
+class SlotCandidate(Struct, frozen=True):
     """A draft that may be given a time, provided that it is approved and not archived."""
 
     id: str
@@ -35,7 +35,7 @@ class Candidate(Struct, frozen=True):
     """The first EXCERPT_LENGTH characters."""
 
 
-class InWeek(Struct, frozen=True):
+class WeekEntry(Struct, frozen=True):
     """A draft in the week view: it has a time, or was posted at it."""
 
     id: str
@@ -48,7 +48,7 @@ class InWeek(Struct, frozen=True):
     """The first EXCERPT_LENGTH characters."""
 
 
-class Timed(Struct, frozen=True):
+class ScheduledDraft(Struct, frozen=True):
     """A draft that has a time."""
 
     id: str
@@ -93,7 +93,7 @@ _SCHEDULED_COLUMNS = (
     _EXCERPT,
 )
 _OWN_DRAFTS = draft.c.user_id == bindparam("owner")
-_FROM, _TO = bindparam("first", type_=UTC), bindparam("last", type_=UTC)
+_FROM, _TO = bindparam("first", type_=UtcDateTime), bindparam("last", type_=UtcDateTime)
 _HAS_TIME = draft.c.scheduled_at.is_not(None)
 _BY_TIME = (draft.c.scheduled_at, draft.c.id)
 _APPROVED = select(*_CANDIDATE_COLUMNS).where(
@@ -111,7 +111,7 @@ _DUE = _SCHEDULED.where(draft.c.scheduled_at <= _TO)
 
 
 def _between(*conditions: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
-    return (_OWN_DRAFTS, draft.c.status.in_(STANDING), _HAS_TIME, draft.c.scheduled_at >= _FROM, *conditions)
+    return (_OWN_DRAFTS, draft.c.status.in_(RESERVING_STATUSES), _HAS_TIME, draft.c.scheduled_at >= _FROM, *conditions)
 
 
 _RESERVED = select(*_SCHEDULED_COLUMNS).where(*_between(draft.c.scheduled_at <= _TO)).order_by(*_BY_TIME)
@@ -135,52 +135,52 @@ _WEEK = (
 )
 
 
-def approved(conn: Connection, user_id: str) -> tuple[Candidate, ...]:
+def list_approved(conn: Connection, user_id: str) -> tuple[SlotCandidate, ...]:
     """Return every approved draft that is not archived."""
-    return tuple(Candidate(**row._mapping) for row in conn.execute(_APPROVED, {"owner": user_id}))
+    return tuple(SlotCandidate(**row._mapping) for row in conn.execute(_APPROVED, {"owner": user_id}))
 
 
-def candidates(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple[Candidate, ...]:
+def list_candidates(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple[SlotCandidate, ...]:
     """Return those of the drafts that are the user's, in any state."""
-    drafts: list[Candidate] = []
-    for chunk in in_parts(ids):
+    drafts: list[SlotCandidate] = []
+    for chunk in chunked(ids):
         rows = conn.execute(_BY_IDS, {"owner": user_id, "ids": list(chunk)})
-        drafts.extend(Candidate(**row._mapping) for row in rows)
+        drafts.extend(SlotCandidate(**row._mapping) for row in rows)
     return tuple(drafts)
 
 
-def standing(conn: Connection, user_id: str, first: datetime, last: datetime) -> tuple[Timed, ...]:
+def list_reserved_between(conn: Connection, user_id: str, first: datetime, last: datetime) -> tuple[ScheduledDraft, ...]:
     """Return the drafts scheduled or being posted from `first` to `last`, both included, by time."""
     rows = conn.execute(_RESERVED, {"owner": user_id, "first": first, "last": last})
-    return tuple(Timed(**row._mapping) for row in rows)
+    return tuple(ScheduledDraft(**row._mapping) for row in rows)
 
 
-def in_week(conn: Connection, user_id: str, first: datetime, last: datetime, most: int) -> tuple[InWeek, ...]:
+def list_week(conn: Connection, user_id: str, first: datetime, last: datetime, limit: int) -> tuple[WeekEntry, ...]:
     """Return at most `limit` drafts that have a time from `first` to `last`, or were posted then on time, by time.
 
     A draft that was scheduled for this range but posted by hand at another time is not among them.
     """
-    rows = conn.execute(_WEEK, {"owner": user_id, "first": first, "last": last, "most": most})
-    entries = (InWeek(**row._mapping) for row in rows)
+    rows = conn.execute(_WEEK, {"owner": user_id, "first": first, "last": last, "most": limit})
+    entries = (WeekEntry(**row._mapping) for row in rows)
     # The query orders by scheduled time for its index; posted drafts are shown at the time they were posted.
     return tuple(sorted(entries, key=lambda entry: (entry.at, entry.id)))
 
 
-def stands(conn: Connection, user_id: str, first: datetime, before: datetime) -> bool:
+def has_reserved_between(conn: Connection, user_id: str, first: datetime, before: datetime) -> bool:
     """Return True if a draft is scheduled or being posted at `first` or later, and before `before`."""
     return bool(conn.execute(_HAS_RESERVED, {"owner": user_id, "first": first, "last": before}).scalar())
 
 
-def on_a_clock(conn: Connection, user_id: str, after: tuple[datetime, str], most: int) -> tuple[Timed, ...]:
+def list_by_wall_clock(conn: Connection, user_id: str, after: tuple[datetime, str], limit: int) -> tuple[ScheduledDraft, ...]:
     """Return at most `limit` drafts scheduled by wall clock time, by (time, id), those after the cursor `after`.
 
     Their instants change with the rules of their zone.
     """
     at, last_id = after
-    values = {"owner": user_id, "first": at, "last_id": last_id, "most": most}
-    return tuple(Timed(**row._mapping) for row in conn.execute(_AFTER, values))
+    values = {"owner": user_id, "first": at, "last_id": last_id, "most": limit}
+    return tuple(ScheduledDraft(**row._mapping) for row in conn.execute(_AFTER, values))
 
 
-def scheduled_until(conn: Connection, user_id: str, now: datetime) -> tuple[Timed, ...]:
+def list_due(conn: Connection, user_id: str, now: datetime) -> tuple[ScheduledDraft, ...]:
     """Return the scheduled drafts that are due at `now`, oldest first."""
-    return tuple(Timed(**row._mapping) for row in conn.execute(_DUE, {"owner": user_id, "last": now}))
+    return tuple(ScheduledDraft(**row._mapping) for row in conn.execute(_DUE, {"owner": user_id, "last": now}))

@@ -7,17 +7,17 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from copydesk.model.run import ErrorCount, LatelyRun, Run, RunRequest, RunStats, RunStatus
+from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunRequest, RunStats, RunStatus
 from copydesk.model.wire import Struct
 from copydesk.store import statements
-from copydesk.store.ids import least_id
-from copydesk.store.statements import Columns, Rows
+from copydesk.store.ids import min_id
+from copydesk.store.statements import ColumnCodec, BulkInsert
 from copydesk.store.tables import run, run_error, run_total
-from copydesk.store.types import microseconds
+from copydesk.store.types import to_microseconds
 
-_COLUMNS = Columns(run.c[name] for name in ("id", "status", "stage", "started_at", "ended_at", "stats", "error"))
-_REQUEST = Columns([run.c.requested])
-_INSERT = Rows(
+_COLUMNS = ColumnCodec(run.c[name] for name in ("id", "status", "stage", "started_at", "ended_at", "stats", "error"))
+_REQUEST = ColumnCodec([run.c.requested])
+_INSERT = BulkInsert(
     run,
     ("user_id", "id", "owner", "lease_until", "started_at", "requested", "stats", "status", "cancel_requested"),
 )
@@ -30,7 +30,7 @@ _START = f"""UPDATE run SET status = '{RunStatus.RUNNING.value}', started_at = :
         AND other.id < :run AND other.lease_until > :now)"""  # noqa: S608 - words of our own
 
 
-class Claimed(Struct, frozen=True):
+class RunLease(Struct, frozen=True):
     """A queued or running run, and the lease of the process it belongs to."""
 
     id: str
@@ -45,32 +45,32 @@ def _run(row: Sequence[Any]) -> Run:
     return Run(duration=duration, **values)
 
 
-def add(conn: Connection, user_id: str, claimed: Claimed, request: RunRequest, now: datetime) -> None:
+def add(conn: Connection, user_id: str, lease: RunLease, request: RunRequest, now: datetime) -> None:
     """Queue a run for the process that will execute it. It holds up later runs until its lease expires."""
-    lease_values = [claimed.id, claimed.owner, claimed.lease_until]
-    _INSERT.add(conn, [[user_id, *lease_values, now, request, RunStats(), RunStatus.QUEUED, False]])
+    lease_values = [lease.id, lease.owner, lease.lease_until]
+    _INSERT.insert(conn, [[user_id, *lease_values, now, request, RunStats(), RunStatus.QUEUED, False]])
 
 
-def one(conn: Connection, user_id: str, run_id: str) -> Run | None:
+def get(conn: Connection, user_id: str, run_id: str) -> Run | None:
     """Return the run, or None if the user has no such run."""
-    query = f"SELECT {_COLUMNS.text} FROM run WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
-    row = next(_COLUMNS.read(statements.run(conn, query, (user_id, run_id))), None)
+    query = f"SELECT {_COLUMNS.column_list} FROM run WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
+    row = next(_COLUMNS.decode(statements.execute_sql(conn, query, (user_id, run_id))), None)
     return _run(row) if row else None
 
 
-def request_of(conn: Connection, user_id: str, run_id: str) -> RunRequest | None:
+def get_request(conn: Connection, user_id: str, run_id: str) -> RunRequest | None:
     """Return the request of the run, or None if there is no such run."""
-    query = f"SELECT {_REQUEST.text} FROM run WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
-    return next((request for (request,) in _REQUEST.read(statements.run(conn, query, (user_id, run_id)))), None)
+    query = f"SELECT {_REQUEST.column_list} FROM run WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
+    return next((request for (request,) in _REQUEST.decode(statements.execute_sql(conn, query, (user_id, run_id)))), None)
 
 
-def newest(conn: Connection, user_id: str, limit: int, before: str | None) -> tuple[Run, ...]:
+def list_newest(conn: Connection, user_id: str, limit: int, before: str | None) -> tuple[Run, ...]:
     """Return at most `limit` runs, newest first, those older than the run `before`."""
     condition = "" if before is None else "AND id < :before"
-    query = f"""SELECT {_COLUMNS.text} FROM run WHERE user_id = :user {condition}
+    query = f"""SELECT {_COLUMNS.column_list} FROM run WHERE user_id = :user {condition}
         ORDER BY id DESC LIMIT :limit"""  # noqa: S608 - names of our own
     values = {"user": user_id, "before": before, "limit": limit}
-    return tuple(_run(row) for row in _COLUMNS.read(statements.run(conn, query, values)))
+    return tuple(_run(row) for row in _COLUMNS.decode(statements.execute_sql(conn, query, values)))
 
 
 def claim(conn: Connection, user_id: str, run_id: str, *, owner: str, now: datetime, lease_until: datetime) -> bool:
@@ -78,28 +78,28 @@ def claim(conn: Connection, user_id: str, run_id: str, *, owner: str, now: datet
 
     Renews the lease of the queued run in any case.
     """
-    times = {"now": microseconds(now), "lease": microseconds(lease_until)}
+    times = {"now": to_microseconds(now), "lease": to_microseconds(lease_until)}
     values = {"user": user_id, "run": run_id, "owner": owner, **times}
     # Two statements: the lease is renewed even if the run cannot start yet, or later runs would pass it.
-    statements.run(conn, f"UPDATE run SET owner = :owner, lease_until = :lease WHERE {_IS_QUEUED}", values)  # noqa: S608
-    return statements.run(conn, _START, values).rowcount == 1
+    statements.execute_sql(conn, f"UPDATE run SET owner = :owner, lease_until = :lease WHERE {_IS_QUEUED}", values)  # noqa: S608
+    return statements.execute_sql(conn, _START, values).rowcount == 1
 
 
-def under_way(conn: Connection, user_id: str) -> Claimed | None:
+def get_running(conn: Connection, user_id: str) -> RunLease | None:
     """Return the lease of the running run, which may belong to a dead process, or None."""
     query = select(run.c.id, run.c.owner, run.c.lease_until)
     row = conn.execute(query.where(run.c.user_id == user_id, run.c.status == RunStatus.RUNNING)).first()
-    return Claimed(id=row.id, owner=row.owner, lease_until=row.lease_until) if row else None
+    return RunLease(id=row.id, owner=row.owner, lease_until=row.lease_until) if row else None
 
 
-def queued(conn: Connection, user_id: str) -> tuple[Claimed, ...]:
+def list_queued(conn: Connection, user_id: str) -> tuple[RunLease, ...]:
     """Return the leases of the queued runs, oldest first."""
     query = select(run.c.id, run.c.owner, run.c.lease_until).order_by(run.c.id)
     rows = conn.execute(query.where(run.c.user_id == user_id, run.c.status == RunStatus.QUEUED))
-    return tuple(Claimed(id=row.id, owner=row.owner or "", lease_until=row.lease_until) for row in rows)
+    return tuple(RunLease(id=row.id, owner=row.owner or "", lease_until=row.lease_until) for row in rows)
 
 
-def note(conn: Connection, user_id: str, run_id: str, values: Mapping[str, object]) -> bool:
+def update_running(conn: Connection, user_id: str, run_id: str, values: Mapping[str, object]) -> bool:
     """Update columns of a running run; return False if it is no longer running."""
     condition = f"user_id = ? AND id = ? AND status = '{RunStatus.RUNNING.value}'"
     return _update(conn, user_id, run_id, values, condition)
@@ -111,29 +111,29 @@ def finish(conn: Connection, user_id: str, run_id: str, values: Mapping[str, obj
     return _update(conn, user_id, run_id, {**defaults, **values}, _IS_UNFINISHED)
 
 
-def ask_to_cancel(conn: Connection, user_id: str, run_id: str) -> bool:
+def request_cancel(conn: Connection, user_id: str, run_id: str) -> bool:
     """Flag the run for cancellation by its process; return False if it has finished."""
     return _update(conn, user_id, run_id, {"cancel_requested": True}, _IS_UNFINISHED)
 
 
 def _update(conn: Connection, user_id: str, run_id: str, values: Mapping[str, object], condition: str) -> bool:
     columns = _columns_for(tuple(values))
-    statement = f"UPDATE run SET {columns.places} WHERE {condition}"  # noqa: S608 - names of our own
-    return statements.run(conn, statement, [*columns.keep(list(values.values())), user_id, run_id]).rowcount == 1
+    statement = f"UPDATE run SET {columns.assignments} WHERE {condition}"  # noqa: S608 - names of our own
+    return statements.execute_sql(conn, statement, [*columns.encode(list(values.values())), user_id, run_id]).rowcount == 1
 
 
 @lru_cache
-def _columns_for(names: tuple[str, ...]) -> Columns:
-    return Columns(run.c[name] for name in names)
+def _columns_for(names: tuple[str, ...]) -> ColumnCodec:
+    return ColumnCodec(run.c[name] for name in names)
 
 
-def cancel_requested(conn: Connection, user_id: str, run_id: str) -> bool:
+def is_cancel_requested(conn: Connection, user_id: str, run_id: str) -> bool:
     """Return True if cancellation of the run was requested."""
     query = "SELECT 1 FROM run WHERE user_id = ? AND id = ? AND cancel_requested"
-    return statements.run(conn, query, (user_id, run_id)).fetchone() is not None
+    return statements.execute_sql(conn, query, (user_id, run_id)).fetchone() is not None
 
 
-class Sums(Struct, frozen=True):
+class RunTotals(Struct, frozen=True):
     """Totals of the finished runs."""
 
     ended: int = 0
@@ -144,32 +144,32 @@ class Sums(Struct, frozen=True):
     drafts: int = 0
 
 
-def sums(conn: Connection, user_id: str) -> Sums:
+def load_totals(conn: Connection, user_id: str) -> RunTotals:
     """Return the totals of the user's finished runs, maintained by triggers."""
-    columns = [run_total.c[name] for name in Sums.__struct_fields__]
+    columns = [run_total.c[name] for name in RunTotals.__struct_fields__]
     row = conn.execute(select(*columns).where(run_total.c.user_id == user_id)).first()
-    return Sums(**row._mapping) if row else Sums()
+    return RunTotals(**row._mapping) if row else RunTotals()
 
 
-def under_way_or_queued(conn: Connection, user_id: str) -> int:
+def count_unfinished(conn: Connection, user_id: str) -> int:
     """Return the number of queued and running runs."""
     is_unfinished = run.c.status.in_([RunStatus.QUEUED, RunStatus.RUNNING])
     return conn.execute(select(func.count()).where(run.c.user_id == user_id, is_unfinished)).scalar_one()
 
 
-def errors(conn: Connection, user_id: str, most: int) -> tuple[ErrorCount, ...]:
+def list_errors(conn: Connection, user_id: str, limit: int) -> tuple[ErrorCount, ...]:
     """Return the error categories of failed and interrupted runs, most frequent first."""
     query = select(run_error.c.category, run_error.c.runs).where(run_error.c.user_id == user_id, run_error.c.runs > 0)
-    rows = conn.execute(query.order_by(run_error.c.runs.desc(), run_error.c.category).limit(most))
+    rows = conn.execute(query.order_by(run_error.c.runs.desc(), run_error.c.category).limit(limit))
     return tuple(ErrorCount(category=category, count=count) for category, count in rows)
 
 
-def since(conn: Connection, user_id: str, moment: datetime) -> LatelyRun:
+def summarize_since(conn: Connection, user_id: str, start: datetime) -> PeriodTotals:
     """Return the totals of the runs started since `start`, those still queued included."""
     items, drafts = (
         func.coalesce(func.sum(func.json_extract(run.c.stats, path)), 0) for path in ("$.itemsNew", "$.draftsCreated")
     )
-    query = select(func.count(), items, drafts).where(run.c.user_id == user_id, run.c.started_at >= moment)
+    query = select(func.count(), items, drafts).where(run.c.user_id == user_id, run.c.started_at >= start)
     # The id bounds the scan through its index. Ids are never earlier than the clock was.
-    row = conn.execute(query.where(run.c.id >= least_id(moment))).one()
-    return LatelyRun(runs=row[0], items=row[1], drafts=row[2])
+    row = conn.execute(query.where(run.c.id >= min_id(start))).one()
+    return PeriodTotals(runs=row[0], items=row[1], drafts=row[2])

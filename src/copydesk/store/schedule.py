@@ -10,7 +10,7 @@ from copydesk.model.draft import Status
 from copydesk.model.schedule import Slot
 from copydesk.store.tables import draft, schedule_slot, user
 
-STANDING = (Status.SCHEDULED, Status.POSTING)
+RESERVING_STATUSES = (Status.SCHEDULED, Status.POSTING)
 """States in which a draft occupies its scheduled time."""
 
 _OWN_SLOTS = schedule_slot.c.user_id == bindparam("owner")
@@ -19,17 +19,17 @@ _SLOTS = select(*_SLOT_COLUMNS).where(_OWN_SLOTS).order_by(*_SLOT_COLUMNS)
 _CLEAR = delete(schedule_slot).where(_OWN_SLOTS)
 _ZONE = select(user.c.time_zone).where(user.c.id == bindparam("owner"))
 _TAKEN = select(draft.c.scheduled_at).where(
-    draft.c.user_id == bindparam("owner"), draft.c.status.in_(STANDING), draft.c.scheduled_at > bindparam("after")
+    draft.c.user_id == bindparam("owner"), draft.c.status.in_(RESERVING_STATUSES), draft.c.scheduled_at > bindparam("after")
 )
 
 
-def slots(conn: Connection, user_id: str) -> tuple[Slot, ...]:
+def list_slots(conn: Connection, user_id: str) -> tuple[Slot, ...]:
     """Return the user's slots in the order of the week, Sunday first."""
     rows = conn.execute(_SLOTS, {"owner": user_id})
     return tuple(Slot(day_of_week=day, hour=hour, minute=minute) for day, hour, minute in rows)
 
 
-def set_slots(conn: Connection, user_id: str, slots: Iterable[Slot]) -> None:
+def replace_slots(conn: Connection, user_id: str, slots: Iterable[Slot]) -> None:
     """Replace all of the user's slots."""
     conn.execute(_CLEAR, {"owner": user_id})
     rows = [
@@ -40,11 +40,11 @@ def set_slots(conn: Connection, user_id: str, slots: Iterable[Slot]) -> None:
         conn.execute(insert(schedule_slot), rows)
 
 
-def taken(conn: Connection, user_id: str, after: datetime) -> frozenset[datetime]:
+def list_taken_times(conn: Connection, user_id: str, after: datetime) -> frozenset[datetime]:
     """Return the instants later than `after` at which drafts are scheduled or being posted."""
     return frozenset(conn.execute(_TAKEN, {"owner": user_id, "after": after}).scalars())
 
 
-def zone(conn: Connection, user_id: str) -> ZoneInfo:
+def get_time_zone(conn: Connection, user_id: str) -> ZoneInfo:
     """Return the user's time zone."""
     return ZoneInfo(conn.execute(_ZONE, {"owner": user_id}).scalar_one())

@@ -14,73 +14,73 @@ from sqlalchemy import Connection, Integer, bindparam, cast, column, select, tab
 
 from copydesk.model.draft import Draft, ListedDraft
 from copydesk.model.filters import Filters
-from copydesk.model.query import Query, Term, has, words_of
+from copydesk.model.query import Query, Term, contains_term, tokenize
 from copydesk.store import lists
-from copydesk.store.listed import filled
-from copydesk.store.statements import runner, text_of
+from copydesk.store.listed import hydrate
+from copydesk.store.statements import raw_execute, to_sql
 from copydesk.store.tables import draft, item, source
 
 _INDEX: Final = table("draft_words", column("rowid"), column("draft_words"))
 _SOURCE_NAMES = select(source.c.id, source.c.name).where(source.c.user_id == bindparam("user"))
 
 
-class Hit(NamedTuple):
+class SearchHit(NamedTuple):
     """A draft found, and its position for the cursor."""
 
     draft: ListedDraft
-    place: str
+    position: str
 
 
-ABOUT: Final = "(SELECT title FROM item WHERE id = ?) || ?"
+ABOUT_SQL: Final = "(SELECT title FROM item WHERE id = ?) || ?"
 """SQL for the `about` column of a new draft: its item's title and its tags, each on its own line."""
 
 
-def about(made: Draft) -> tuple[str, str]:
+def about_parameters(new_draft: Draft) -> tuple[str, str]:
     """Return the parameters of ABOUT_SQL."""
-    return made.item_id, "".join(f"\n{name}" for name in made.tags) + "\n"
+    return new_draft.item_id, "".join(f"\n{name}" for name in new_draft.tags) + "\n"
 
 
 def find(
     conn: Connection, user_id: str, query: Query, filters: Filters, *, limit: int, before: str | None
-) -> tuple[Hit, ...]:
+) -> tuple[SearchHit, ...]:
     """Return at most `limit` drafts that match every term and the filters, newest first, those after the cursor
     `before`.
 
     Ordered by insertion, which is the order of their ids unless two processes insert at the same time.
     """
-    values = lists.values_of(user_id, filters, limit, before)
-    values |= {"words": expression(conn, user_id, query, source_id=filters.source_id, tags=filters.tags)}
-    execute = runner(conn)
-    rows = execute(_find_sql(lists.shape_of(filters, before)), values).fetchall()
-    drafts = filled(execute, user_id, [row[:-1] for row in rows])
-    return tuple(Hit(draft_found, str(row[-1])) for draft_found, row in zip(drafts, rows, strict=True))
+    values = lists.page_parameters(user_id, filters, limit, before)
+    values |= {"words": build_match_expression(conn, user_id, query, source_id=filters.source_id, tags=filters.tags)}
+    execute = raw_execute(conn)
+    rows = execute(_find_sql(lists.page_shape(filters, before)), values).fetchall()
+    drafts = hydrate(execute, user_id, [row[:-1] for row in rows])
+    return tuple(SearchHit(draft_found, str(row[-1])) for draft_found, row in zip(drafts, rows, strict=True))
 
 
 @lru_cache
-def _find_sql(shape: lists.Shape) -> str:
+def _find_sql(shape: lists.PageShape) -> str:
     # The full text index leads to the drafts, newest first; all other conditions must not use an index.
-    conditions = [_INDEX.c.draft_words.op("MATCH")(bindparam("words")), *lists.narrowed(shape, lists.UNLED)]
+    conditions = [_INDEX.c.draft_words.op("MATCH")(bindparam("words")), *lists.column_conditions(shape, lists.UNINDEXED_COLUMNS)]
     conditions += [lists.has_tag(index, draft.c.id) for index in range(shape.tags)]
-    if shape.further:
+    if shape.has_cursor:
         conditions.append(_INDEX.c.rowid < cast(bindparam("before"), Integer))
     hits = _INDEX.join(draft, draft.c.rid == _INDEX.c.rowid).join(item, item.c.id == draft.c.item_id)
-    query = select(*lists.ROW, draft.c.rid).select_from(hits).where(*conditions)
-    return text_of(lists.first(query.order_by(_INDEX.c.rowid.desc())))
+    query = select(*lists.ROW_COLUMNS, draft.c.rid).select_from(hits).where(*conditions)
+    return to_sql(lists.apply_limit(query.order_by(_INDEX.c.rowid.desc())))
 
 
 def _sources(conn: Connection, user_id: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return (source id, words of its name) for the user's sources."""
-    return [(source_id, words_of(name)) for source_id, name in conn.execute(_SOURCE_NAMES, {"user": user_id})]
+    return [(source_id, tokenize(name)) for source_id, name in conn.execute(_SOURCE_NAMES, {"user": user_id})]
 
 
-def expression(
+def build_match_expression(
     conn: Connection, user_id: str, query: Query, *, source_id: str | None = None, tags: Sequence[str] = ()
 ) -> str:
     """Return the FTS5 expression for the query, restricted to a source's drafts and to tags."""
-    return _expression(query, _sources(conn, user_id), source_id, tags)
+    return _format_match_expression(query, _sources(conn, user_id), source_id, tags)
 
 
-def _expression(
+def _format_match_expression(
     query: Query, sources: Sequence[tuple[str, tuple[str, ...]]], source_id: str | None, tags: Sequence[str]
 ) -> str:
     """Return the query in the FTS5 language, with all user input quoted.
@@ -90,16 +90,16 @@ def _expression(
     follows in SQL.
     """
     required = [_term(term, sources) for term in query.terms if not term.excluded]
-    required += [f"source_id : {_quoted(id_)}" for id_ in (source_id or "",) if words_of(id_)]
-    required += [f"about : {_quoted(name)}" for name in tags if words_of(name)]
+    required += [f"source_id : {_quoted(id_)}" for id_ in (source_id or "",) if tokenize(id_)]
+    required += [f"about : {_quoted(name)}" for name in tags if tokenize(name)]
     excluded = " OR ".join(_term(term, sources) for term in query.terms if term.excluded)
     conjunction = " AND ".join(required)
     return f"({conjunction}) NOT ({excluded})" if excluded else conjunction
 
 
 def _term(term: Term, sources: Iterable[tuple[str, tuple[str, ...]]]) -> str:
-    in_text = f"{{text about}} : {_quoted(term.text)}{' *' if term.open_end else ''}"
-    in_sources = [f'source_id : "{source_id}"' for source_id, name_tokens in sources if has(name_tokens, term)]
+    in_text = f"{{text about}} : {_quoted(term.text)}{' *' if term.is_prefix else ''}"
+    in_sources = [f'source_id : "{source_id}"' for source_id, name_tokens in sources if contains_term(name_tokens, term)]
     return f"({' OR '.join([in_text, *in_sources])})"
 
 

@@ -10,16 +10,16 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from copydesk.model.draft import Status
 from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
 from copydesk.model.wire import Struct
-from copydesk.store.statements import Columns, places, run, run_many
+from copydesk.store.statements import ColumnCodec, placeholders, execute_sql, execute_many
 from copydesk.store.tables import draft, host_cooldown, item, source
-from copydesk.store.types import microseconds, moment_of
+from copydesk.store.types import to_microseconds, from_microseconds
 
-_COLUMNS = Columns(source.c[name] for name in Source.__struct_fields__)
-_TO_FETCH = Columns([*(source.c[name] for name in _COLUMNS.names), source.c.fetch])
-_OUTCOME = Columns(
+_COLUMNS = ColumnCodec(source.c[name] for name in Source.__struct_fields__)
+_TO_FETCH = ColumnCodec([*(source.c[name] for name in _COLUMNS.names), source.c.fetch])
+_OUTCOME = ColumnCodec(
     source.c[name] for name in ("fetch", "last_fetch", "next_at", "not_before", "health", "fail_count", "last_error")
 )
-_SAVE = f"""UPDATE source SET {_OUTCOME.places}, url = coalesce(?, url)
+_SAVE = f"""UPDATE source SET {_OUTCOME.assignments}, url = coalesce(?, url)
     WHERE id = ? AND user_id = ? AND url IS ?"""  # noqa: S608 - names of our own
 """The hottest write of a run that finds nothing new."""
 
@@ -47,24 +47,24 @@ def add(conn: Connection, user_id: str, new: Iterable[Source]) -> None:
         conn.execute(insert(source), rows)
 
 
-def every(conn: Connection, user_id: str) -> tuple[Source, ...]:
+def list_all(conn: Connection, user_id: str) -> tuple[Source, ...]:
     """Return the user's sources, oldest first."""
-    query = f"SELECT {_COLUMNS.text} FROM source WHERE user_id = ? ORDER BY id"  # noqa: S608 - names of our own
-    return tuple(_source(row) for row in _COLUMNS.read(run(conn, query, (user_id,))))
+    query = f"SELECT {_COLUMNS.column_list} FROM source WHERE user_id = ? ORDER BY id"  # noqa: S608 - names of our own
+    return tuple(_source(row) for row in _COLUMNS.decode(execute_sql(conn, query, (user_id,))))
 
 
-def one(conn: Connection, user_id: str, source_id: str) -> Source | None:
+def get(conn: Connection, user_id: str, source_id: str) -> Source | None:
     """Return the source, or None if the user has no such source."""
-    query = f"SELECT {_COLUMNS.text} FROM source WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
-    row = next(_COLUMNS.read(run(conn, query, (user_id, source_id))), None)
+    query = f"SELECT {_COLUMNS.column_list} FROM source WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
+    row = next(_COLUMNS.decode(execute_sql(conn, query, (user_id, source_id))), None)
     return _source(row) if row else None
 
 
-def to_fetch(conn: Connection, user_id: str, ids: Collection[str] | None) -> tuple[StoredSource, ...]:
+def list_to_fetch(conn: Connection, user_id: str, ids: Collection[str] | None) -> tuple[StoredSource, ...]:
     """Return the enabled sources, or those of `ids` even if disabled, with their state; oldest first."""
-    condition = "enabled" if ids is None else f"id IN ({places(ids)})"
-    query = f"SELECT {_TO_FETCH.text} FROM source WHERE user_id = ? AND {condition} ORDER BY id"  # noqa: S608
-    rows = _TO_FETCH.read(run(conn, query, (user_id, *(ids or ()))))
+    condition = "enabled" if ids is None else f"id IN ({placeholders(ids)})"
+    query = f"SELECT {_TO_FETCH.column_list} FROM source WHERE user_id = ? AND {condition} ORDER BY id"  # noqa: S608
+    rows = _TO_FETCH.decode(execute_sql(conn, query, (user_id, *(ids or ()))))
     return tuple(StoredSource(source=_source(columns), state=state) for *columns, state in rows)
 
 
@@ -72,28 +72,28 @@ def _source(row: Sequence[Any]) -> Source:
     return Source(**dict(zip(_COLUMNS.names, row, strict=True)))
 
 
-def change(conn: Connection, user_id: str, source_id: str, values: Mapping[str, object]) -> bool:
+def update_source(conn: Connection, user_id: str, source_id: str, values: Mapping[str, object]) -> bool:
     """Update columns that the user may change; return False if there is no such source."""
     result = conn.execute(update(source).where(*_is_source(user_id, source_id)).values(**values))
     return result.rowcount > 0
 
 
-def is_posting(conn: Connection, user_id: str, source_id: str) -> bool:
+def has_posting_draft(conn: Connection, user_id: str, source_id: str) -> bool:
     """Return True if a draft of the source is being posted."""
     query = select(draft.c.id).join(item, item.c.id == draft.c.item_id)
     query = query.where(draft.c.user_id == user_id, draft.c.status == Status.POSTING, item.c.source_id == source_id)
     return conn.execute(query.limit(1)).first() is not None
 
 
-def judged_by(conn: Connection, user_id: str) -> dict[str, str | None]:
+def list_rule_fingerprints(conn: Connection, user_id: str) -> dict[str, str | None]:
     """Return, by source id, the fingerprint of the filter rules last applied to its items."""
-    return dict(run(conn, "SELECT id, judged_by FROM source WHERE user_id = ?", (user_id,)).fetchall())
+    return dict(execute_sql(conn, "SELECT id, judged_by FROM source WHERE user_id = ?", (user_id,)).fetchall())
 
 
-def judge_by(conn: Connection, user_id: str, rules: Mapping[str, str]) -> None:
+def save_rule_fingerprints(conn: Connection, user_id: str, fingerprints: Mapping[str, str]) -> None:
     """Store the fingerprints of the filter rules that apply from now on, by source id."""
-    rows = [(fingerprint, source_id, user_id) for source_id, fingerprint in rules.items()]
-    run_many(conn, "UPDATE source SET judged_by = ? WHERE id = ? AND user_id = ?", rows)
+    rows = [(fingerprint, source_id, user_id) for source_id, fingerprint in fingerprints.items()]
+    execute_many(conn, "UPDATE source SET judged_by = ? WHERE id = ? AND user_id = ?", rows)
 
 
 def remove(conn: Connection, user_id: str, source_id: str) -> bool:
@@ -105,7 +105,7 @@ class FetchOutcome(Struct, frozen=True):
     """The result of a fetch, to be stored with its source."""
 
     source_id: str
-    asked: str | None
+    requested_url: str | None
     """The address that was fetched. The outcome is dropped if it is no longer the source's."""
     state: FetchState
     health: Health
@@ -113,22 +113,22 @@ class FetchOutcome(Struct, frozen=True):
     """The new address of a source that moved permanently."""
 
 
-def save_outcomes(conn: Connection, user_id: str, outcomes: Sequence[FetchOutcome]) -> int:
+def save_fetch_outcomes(conn: Connection, user_id: str, outcomes: Sequence[FetchOutcome]) -> int:
     """Store fetch results; return the number of sources that still exist at the address that was fetched."""
-    return run_many(conn, _SAVE, [_outcome_values(user_id, outcome) for outcome in outcomes])
+    return execute_many(conn, _SAVE, [_outcome_values(user_id, outcome) for outcome in outcomes])
 
 
 def _outcome_values(user_id: str, outcome: FetchOutcome) -> list[Any]:
     """Return the parameters of `_SAVE`."""
     state = outcome.state
     columns = [state, state.last_fetch, state.next_at, state.not_before, outcome.health, state.fails, state.error]
-    return [*_OUTCOME.keep(columns), outcome.url, outcome.source_id, user_id, outcome.asked]
+    return [*_OUTCOME.encode(columns), outcome.url, outcome.source_id, user_id, outcome.requested_url]
 
 
-def cooldowns(conn: Connection, user_id: str, now: datetime) -> dict[str, datetime]:
+def list_cooldowns(conn: Connection, user_id: str, now: datetime) -> dict[str, datetime]:
     """Return the hosts that must not be requested yet, and until when."""
     query = "SELECT host, until FROM host_cooldown WHERE user_id = ? AND until > ?"
-    return {host: moment_of(until) for host, until in run(conn, query, (user_id, microseconds(now)))}
+    return {host: from_microseconds(until) for host, until in execute_sql(conn, query, (user_id, to_microseconds(now)))}
 
 
 def save_cooldowns(conn: Connection, user_id: str, hosts: Mapping[str, datetime], now: datetime) -> None:

@@ -9,54 +9,54 @@ from sqlalchemy import Column, Connection, Executable, Table
 from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.types import TypeEngine
 
-from copydesk.store.parts import in_parts
+from copydesk.store.parts import chunked
 
 DIALECT: Final = dialect(paramstyle="named")
 
 
-def text_of(statement: Executable) -> str:
+def to_sql(statement: Executable) -> str:
     """Return the statement as SQL text with named parameters."""
     return str(statement.compile(dialect=DIALECT))  # type: ignore[attr-defined]
 
 
-def runner(conn: Connection) -> Callable[..., sqlite3.Cursor]:
+def raw_execute(conn: Connection) -> Callable[..., sqlite3.Cursor]:
     """Return `execute` of the driver's connection, for many statements in a row.
 
     It runs within the current transaction and takes values as they are stored: column types are not applied.
     """
-    return driver_of(conn).execute
+    return dbapi_connection(conn).execute
 
 
-def run(conn: Connection, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> sqlite3.Cursor:
+def execute_sql(conn: Connection, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> sqlite3.Cursor:
     """Execute one statement on the driver; values are passed as they are stored."""
-    return driver_of(conn).execute(statement, values)
+    return dbapi_connection(conn).execute(statement, values)
 
 
-def run_many(conn: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> int:
+def execute_many(conn: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> int:
     """Execute one statement for each of `rows` on the driver; return the number of rows changed."""
-    return driver_of(conn).executemany(statement, rows).rowcount
+    return dbapi_connection(conn).executemany(statement, rows).rowcount
 
 
-def places(values: Collection[object]) -> str:
+def placeholders(values: Collection[object]) -> str:
     """Return a placeholder for each of `values`: `?, ?, ?`."""
     return ", ".join("?" * len(values))
 
 
-def driver_of(conn: Connection) -> sqlite3.Connection:
+def dbapi_connection(conn: Connection) -> sqlite3.Connection:
     """Return SQLite's own connection below SQLAlchemy's."""
     dbapi: sqlite3.Connection | None = conn.connection.driver_connection
     assert dbapi is not None
     return dbapi
 
 
-class Columns:
+class ColumnCodec:
     """Some columns: their names for a statement, and the conversion of their values to and from what is stored."""
 
     def __init__(self, columns: Iterable[Column[Any]]) -> None:
         self._columns = tuple(columns)
         self.names = tuple(column.name for column in self._columns)
-        self.text = ", ".join(f"{column.table.name}.{column.name}" for column in self._columns)
-        self.places = ", ".join(f"{name} = ?" for name in self.names)
+        self.column_list = ", ".join(f"{column.table.name}.{column.name}" for column in self._columns)
+        self.assignments = ", ".join(f"{name} = ?" for name in self.names)
         """Assignments for the SET clause of an UPDATE."""
 
     @cached_property
@@ -75,13 +75,13 @@ class Columns:
         # The dialect's own implementation: on SQLite a Boolean, for example, is stored as an integer.
         return enumerate(column.type.dialect_impl(DIALECT) for column in self._columns)
 
-    def keep(self, row: list[Any]) -> list[Any]:
+    def encode(self, row: list[Any]) -> list[Any]:
         """Convert `row`, which begins with values of these columns, in place to what is stored; return it."""
         for index, encode in self._encoders:
             row[index] = encode(row[index])
         return row
 
-    def read(self, rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]]:
+    def decode(self, rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]]:
         """Yield the rows, which begin with these columns, with their values converted to Python."""
         for stored in rows:
             row = list(stored)
@@ -90,7 +90,7 @@ class Columns:
             yield row
 
 
-class Rows:
+class BulkInsert:
     """Inserts rows of the named columns, many with one statement.
 
     SQLite releases the GIL while it executes a statement; with one statement per row the thread would have to reacquire
@@ -98,12 +98,12 @@ class Rows:
     """
 
     def __init__(self, table: Table, names: Sequence[str]) -> None:
-        self._columns = Columns(table.c[name] for name in names)
+        self._columns = ColumnCodec(table.c[name] for name in names)
         self._insert_clause = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES "  # noqa: S608 - names of our own
-        self._row_placeholders = f"({places(names)})"
+        self._row_placeholders = f"({placeholders(names)})"
 
-    def add(self, conn: Connection, rows: Sequence[list[Any]]) -> None:
+    def insert(self, conn: Connection, rows: Sequence[list[Any]]) -> None:
         """Insert `rows`, whose values are in the order of the column names. The rows are converted in place."""
-        for chunk in in_parts(rows):
-            values = [value for row in chunk for value in self._columns.keep(row)]
-            run(conn, self._insert_clause + ", ".join([self._row_placeholders] * len(chunk)), values)
+        for chunk in chunked(rows):
+            values = [value for row in chunk for value in self._columns.encode(row)]
+            execute_sql(conn, self._insert_clause + ", ".join([self._row_placeholders] * len(chunk)), values)

@@ -39,7 +39,7 @@ _UNCOUNT = f"""    UPDATE draft_count SET drafts = drafts - 1
 _COUNT_CHANGED = """old.status <> new.status OR (old.archived_at IS NULL) <> (new.archived_at IS NULL)
     OR old.source_id IS NOT new.source_id OR old.user_id <> new.user_id"""
 
-DRAFT_WORDS: Final = """CREATE VIRTUAL TABLE draft_words USING fts5(
+CREATE_FTS_INDEX: Final = """CREATE VIRTUAL TABLE draft_words USING fts5(
     text, about, source_id,
     content = 'draft', content_rowid = 'rid', tokenize = "unicode61 remove_diacritics 2"
 )"""

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import BigInteger, Column, ColumnElement, Dialect, Integer, Text, Uuid, literal, tuple_
 from sqlalchemy.types import TIMESTAMP, TypeDecorator, TypeEngine
 
-from copydesk.errors import StoreDamagedError
+from copydesk.errors import StoreCorruptError
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
@@ -24,18 +24,18 @@ ROW_ID = BigInteger().with_variant(Integer(), "sqlite")
 """An explicit row number. VACUUM may renumber implicit ones, and the full text index references them."""
 
 
-def microseconds(moment: dt.datetime) -> int:
+def to_microseconds(instant: dt.datetime) -> int:
     """Return an aware datetime as SQLite stores it: microseconds since 1970."""
     # Integer arithmetic: a float timestamp loses microseconds.
-    return (moment - _EPOCH) // _MICROSECOND
+    return (instant - _EPOCH) // _MICROSECOND
 
 
-def moment_of(microseconds: int) -> dt.datetime:
+def from_microseconds(microseconds: int) -> dt.datetime:
     """Return the UTC datetime for microseconds since 1970."""
     return _EPOCH + microseconds * _MICROSECOND
 
 
-class UTC(TypeDecorator[dt.datetime]):
+class UtcDateTime(TypeDecorator[dt.datetime]):
     """An instant: microseconds since 1970 on SQLite, `timestamptz` on PostgreSQL. Always aware, always UTC.
 
     SQLAlchemy's own `DateTime(timezone=True)` silently drops the offset on SQLite.
@@ -54,7 +54,7 @@ class UTC(TypeDecorator[dt.datetime]):
             return None
         if value.utcoffset() is None:
             raise ValueError(f"a time without an offset cannot be stored: {value!r}")
-        return value if dialect.name == "postgresql" else microseconds(value)
+        return value if dialect.name == "postgresql" else to_microseconds(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> dt.datetime | None:
         if value is None:
@@ -62,10 +62,10 @@ class UTC(TypeDecorator[dt.datetime]):
         if dialect.name == "postgresql":
             stored: dt.datetime = value
             return stored.astimezone(dt.UTC)
-        return moment_of(value)
+        return from_microseconds(value)
 
 
-class Json(TypeDecorator[Any]):
+class JsonText(TypeDecorator[Any]):
     """A value of the model as JSON text, decoded into its type: `Json(Checks)`. None is NULL.
 
     Raise StoreDamagedError on reading text that does not decode.
@@ -89,7 +89,7 @@ class Json(TypeDecorator[Any]):
         try:
             return self._decoder.decode(value)
         except msgspec.DecodeError as error:
-            raise StoreDamagedError(f"The database holds a {self.type} that cannot be read: {error}") from error
+            raise StoreCorruptError(f"The database holds a {self.type} that cannot be read: {error}") from error
 
 
 class Choice(TypeDecorator[E], Generic[E]):
@@ -119,15 +119,15 @@ class Choice(TypeDecorator[E], Generic[E]):
         try:
             return self._members[value]
         except KeyError:
-            raise StoreDamagedError(f"The database holds {value!r} as a {self.choices.__name__}.") from None
+            raise StoreCorruptError(f"The database holds {value!r} as a {self.choices.__name__}.") from None
 
 
-def keyset(columns: Sequence[Column[Any]], place: Sequence[Any], *, descending: bool = True) -> ColumnElement[bool]:
+def keyset(columns: Sequence[Column[Any]], position: Sequence[Any], *, descending: bool = True) -> ColumnElement[bool]:
     """Return the condition for the rows after `position`, the values of `columns` in the last row of a page.
 
     Order by the same columns, all in the same direction. Each value is bound with its column's own type: in a plain
     tuple values are bound as they are, and comparing a datetime with an integer finds nothing.
     """
     left = tuple_(*columns)
-    right = tuple_(*(literal(value, column.type) for column, value in zip(columns, place, strict=True)))
+    right = tuple_(*(literal(value, column.type) for column, value in zip(columns, position, strict=True)))
     return left < right if descending else left > right

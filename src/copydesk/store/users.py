@@ -8,7 +8,7 @@ from copydesk.model.wire import Struct
 from copydesk.store.ids import new_id
 from copydesk.store.tables import user
 
-OWNER = "owner"
+OWNER_NAME = "owner"
 
 
 class User(Struct, frozen=True):
@@ -20,18 +20,18 @@ class User(Struct, frozen=True):
     created_at: datetime
 
 
-def owner(conn: Connection) -> User | None:
+def get_owner(conn: Connection) -> User | None:
     """Return the owner of the desk on this machine: the first user, or None before there is one."""
     columns = (user.c.id, user.c.name, user.c.time_zone, user.c.created_at)
     row = conn.execute(select(*columns).order_by(user.c.id).limit(1)).first()
     return User(**row._mapping) if row else None
 
 
-def add_owner(conn: Connection, now: datetime, time_zone: str) -> User:
+def get_or_create_owner(conn: Connection, now: datetime, time_zone: str) -> User:
     """Create the owner and return it; return the existing one if another process just created it."""
-    if (existing := owner(conn)) is not None:
+    if (existing := get_owner(conn)) is not None:
         return existing
-    user_row = User(id=new_id(now), name=OWNER, time_zone=time_zone, created_at=now)
+    user_row = User(id=new_id(now), name=OWNER_NAME, time_zone=time_zone, created_at=now)
     conn.execute(insert(user).values(id=user_row.id, name=user_row.name, time_zone=time_zone, created_at=now))
     return user_row
 

@@ -20,13 +20,13 @@ _EARLIER_TEXTS = select(draft.c.text).where(
 _EARLIER_TEXTS = _EARLIER_TEXTS.order_by(draft.c.id.desc())
 
 
-def of(conn: Connection, user_id: str, draft_id: str) -> tuple[ListedDraft, ...]:
+def list_versions(conn: Connection, user_id: str, draft_id: str) -> tuple[ListedDraft, ...]:
     """Return all versions of the draft, oldest first: its ancestors, itself, and all descendants of these."""
     ids = conn.execute(_VERSIONS, {"user": user_id, "draft": draft_id}).scalars().all()
-    versions = (lists.one(conn, user_id, version) for version in ids)
+    versions = (lists.get(conn, user_id, version) for version in ids)
     return tuple(version for version in versions if version is not None)
 
 
-def texts_before(conn: Connection, user_id: str, draft_id: str) -> tuple[str, ...]:
+def list_earlier_texts(conn: Connection, user_id: str, draft_id: str) -> tuple[str, ...]:
     """Return the texts of the versions that the draft was made from, newest first, without empty ones."""
     return tuple(conn.execute(_EARLIER_TEXTS, {"user": user_id, "draft": draft_id}).scalars())

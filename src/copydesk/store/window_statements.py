@@ -8,29 +8,29 @@ from typing import Final, NamedTuple
 
 from copydesk.model.draft import Status
 from copydesk.model.history import CREATE
-from copydesk.model.window import STATES, Order, Tab, order_of
-from copydesk.store.listed import PLAIN
+from copydesk.model.window import TAB_STATUSES, Order, Tab, get_order
+from copydesk.store.listed import DRAFT_COLUMNS
 
 _KEY_COLUMNS: Final = {Order.BEST: "total_score", Order.SOONEST: "scheduled_at", Order.NEWEST: "NULL"}
-_COLUMNS = ", ".join(f"draft.{name}" for name in PLAIN)
+_COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
 _TAG = "(SELECT id FROM tag WHERE user_id = :user AND name = :tag{})"
 
 
-class Shape(NamedTuple):
+class WindowShape(NamedTuple):
     """The properties of a window that its statement depends on."""
 
     tab: Tab
     format: bool = False
     source: bool = False
     tags: int = 0
-    words: bool = False
+    has_query: bool = False
     """True if words are searched for."""
-    led: bool = False
+    is_selective: bool = False
     """True if the filters, or in a search the tab, lead to few drafts."""
     backwards: bool = False
-    place: bool = False
+    has_position: bool = False
     """True if the window starts at a position; `position_has_key` is True if that has a key."""
-    keyed: bool = False
+    position_has_key: bool = False
 
     @property
     def descending(self) -> bool:
@@ -40,14 +40,14 @@ class Shape(NamedTuple):
     @property
     def order(self) -> Order:
         """The view's order: search results are ordered by age."""
-        return Order.NEWEST if self.words else order_of(self.tab)
+        return Order.NEWEST if self.has_query else get_order(self.tab)
 
 
 @lru_cache
-def places_of(shape: Shape) -> str:
+def positions_sql(shape: WindowShape) -> str:
     """Return the SQL for the positions of drafts in the view's order."""
     direction = "DESC" if shape.descending else "ASC"
-    if shape.words:
+    if shape.has_query:
         return (
             f"SELECT draft.rid, draft.id FROM {_search_from(shape)}"  # noqa: S608
             f" ORDER BY {_rowid_column(shape)} {direction} LIMIT :limit OFFSET :offset"
@@ -59,26 +59,26 @@ def places_of(shape: Shape) -> str:
 
 
 @lru_cache
-def standing_of(shape: Shape, count: int) -> str:
+def positions_of_drafts_sql(shape: WindowShape, count: int) -> str:
     """Return the SQL for the positions of those of `count` drafts that are in the view."""
     among = f"draft.id IN ({', '.join(f':each{index}' for index in range(count))})"
-    if shape.words:
+    if shape.has_query:
         return f"SELECT draft.rid, draft.id FROM {_search_from(shape._replace(led=True), among)}"  # noqa: S608
     conditions = [among, "+user_id = :user", *_tab_conditions(shape), *_filter_conditions(shape)]
     return f"SELECT {_KEY_COLUMNS[shape.order]}, id FROM draft WHERE {' AND '.join(conditions)}"  # noqa: S608
 
 
 @lru_cache
-def count_of(shape: Shape) -> str:
+def count_sql(shape: WindowShape) -> str:
     """Return the SQL for the number of drafts."""
     counts = " UNION ALL ".join(f"SELECT count(*) AS part FROM {branch}" for branch in _branches(shape))  # noqa: S608
     return f"SELECT sum(part) FROM ({counts})"  # noqa: S608
 
 
 @lru_cache
-def since_of(shape: Shape) -> str:
+def count_newer_sql(shape: WindowShape) -> str:
     """Return the SQL for the number of drafts newer than one."""
-    if shape.words:
+    if shape.has_query:
         last_rid = "SELECT rid FROM draft WHERE user_id = :user AND id <= :than ORDER BY id DESC LIMIT 1"
         is_newer = f"{_rowid_column(shape)} > coalesce(({last_rid}), 0)"
         return f"SELECT count(*) FROM (SELECT 1 FROM {_search_from(shape)} AND {is_newer} LIMIT :limit)"  # noqa: S608
@@ -91,12 +91,12 @@ def since_of(shape: Shape) -> str:
 
 
 @lru_cache
-def came_since(tab: Tab, count: int) -> str:
+def arrived_since_sql(tab: Tab, count: int) -> str:
     """Return the SQL for those of `count` drafts that the tab did not show at an event.
 
     The first event since then has the state before it, or is the creation of the draft.
     """
-    states = ", ".join(f"'{status.value}'" for status in STATES[tab])
+    states = ", ".join(f"'{status.value}'" for status in TAB_STATUSES[tab])
     was_elsewhere = f" OR status NOT IN ({states}) OR archived_at IS NOT NULL" if states else ""
     among = ", ".join(f":each{index}" for index in range(count))
     first_events = (
@@ -107,9 +107,9 @@ def came_since(tab: Tab, count: int) -> str:
 
 
 @lru_cache
-def led_to(shape: Shape) -> str:
+def count_candidates_sql(shape: WindowShape) -> str:
     """Return the SQL for the number of drafts that the filters, or in a search the tab, lead to, up to a limit."""
-    if shape.words:
+    if shape.has_query:
         branches = (f"SELECT 1 FROM draft WHERE {' AND '.join(state)}" for state in _state_conditions(shape))  # noqa: S608
         return f"SELECT count(*) FROM ({' UNION ALL '.join(branches)} LIMIT :limit)"  # noqa: S608
     if shape.tags:
@@ -120,49 +120,49 @@ def led_to(shape: Shape) -> str:
 
 
 @lru_cache
-def these_of(count: int) -> str:
+def drafts_sql(count: int) -> str:
     """Return the SQL for the rows of `count` drafts."""
     return f"""SELECT {_COLUMNS}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
         WHERE +draft.user_id = ? AND draft.id IN ({", ".join("?" * count)})"""  # noqa: S608
 
 
-def _branches(shape: Shape) -> list[str]:
+def _branches(shape: WindowShape) -> list[str]:
     """Return the queries to merge: the drafts past the position, by state, and by having a key or not."""
-    if shape.words:
+    if shape.has_query:
         return [_search_from(shape)]
-    if shape.led:
+    if shape.is_selective:
         return [_selective_from(shape)]
     filters = _filter_conditions(shape)
     branches = []
-    for status, state in zip(STATES[shape.tab] or (None,), _state_conditions(shape), strict=True):
+    for status, state in zip(TAB_STATUSES[shape.tab] or (None,), _state_conditions(shape), strict=True):
         branches += [f"draft WHERE {' AND '.join([*state, *past, *filters])}" for past in _past_position(shape, status)]
     return branches
 
 
-def _state_conditions(shape: Shape) -> list[list[str]]:
+def _state_conditions(shape: WindowShape) -> list[list[str]]:
     """Return the conditions for each of the tab's states."""
-    states = [[f"status = :status{index}", "archived_at IS NULL"] for index in range(len(STATES[shape.tab]))]
+    states = [[f"status = :status{index}", "archived_at IS NULL"] for index in range(len(TAB_STATUSES[shape.tab]))]
     return [["user_id = :user", *state] for state in states or [[]]]
 
 
-def _tab_conditions(shape: Shape, plus: str = "+") -> list[str]:
-    states = ", ".join(f":status{index}" for index in range(len(STATES[shape.tab])))
+def _tab_conditions(shape: WindowShape, plus: str = "+") -> list[str]:
+    states = ", ".join(f":status{index}" for index in range(len(TAB_STATUSES[shape.tab])))
     return [f"{plus}draft.status IN ({states})", f"{plus}draft.archived_at IS NULL"] if states else []
 
 
-def _search_from(shape: Shape, among: str = "") -> str:
+def _search_from(shape: WindowShape, among: str = "") -> str:
     """Return the drafts that match the search, of all or `among` some. The first table of a CROSS JOIN leads."""
-    plus = "" if shape.led and not among else "+"
+    plus = "" if shape.is_selective and not among else "+"
     conditions = [
         f"{plus}draft.user_id = :user",
         *_tab_conditions(shape, plus),
         *_filter_conditions(shape),
         *([among] * bool(among)),
     ]
-    if shape.place:
+    if shape.has_position:
         conditions.append(f"{_rowid_column(shape)} {'<' if shape.descending else '>'} :key")
     matches = "draft_words MATCH :words"
-    if shape.led:
+    if shape.is_selective:
         # As a subquery: probed once per draft, the index would expand a prefix term each time.
         conditions.append(f"+draft.rid IN (SELECT rowid FROM draft_words WHERE {matches})")  # noqa: S608
         return f"draft WHERE {' AND '.join(conditions)}"
@@ -170,17 +170,17 @@ def _search_from(shape: Shape, among: str = "") -> str:
     return f"{tables} WHERE {' AND '.join([matches, *conditions])}"
 
 
-def _rowid_column(shape: Shape) -> str:
+def _rowid_column(shape: WindowShape) -> str:
     """Return the column that orders the drafts that match a search."""
-    return "+draft.rid" if shape.led else "draft_words.rowid"
+    return "+draft.rid" if shape.is_selective else "draft_words.rowid"
 
 
-def _selective_from(shape: Shape) -> str:
+def _selective_from(shape: WindowShape) -> str:
     """Return the FROM clause for few drafts, found by their source or tag and then sorted."""
     conditions = _tab_conditions(shape)
     past = (
         [f"({' OR '.join(' AND '.join(condition) for condition in _past_position(shape, None))})"]
-        if shape.place
+        if shape.has_position
         else []
     )
     if shape.tags:
@@ -198,37 +198,37 @@ def _selective_from(shape: Shape) -> str:
     return f"draft WHERE {' AND '.join([*conditions, *past])}"
 
 
-def _filter_conditions(shape: Shape) -> list[str]:
+def _filter_conditions(shape: WindowShape) -> list[str]:
     conditions = ["+draft.format = :format"] * shape.format + ["+draft.source_id = :source"] * shape.source
     return conditions + _tag_conditions(shape)
 
 
-def _tag_conditions(shape: Shape) -> list[str]:
+def _tag_conditions(shape: WindowShape) -> list[str]:
     return [
         f"EXISTS (SELECT 1 FROM draft_tag WHERE draft_id = draft.id AND tag_id = {_TAG.format(index)})"  # noqa: S608
         for index in range(shape.tags)
     ]
 
 
-def _past_position(shape: Shape, status: Status | None) -> list[list[str]]:
+def _past_position(shape: WindowShape, status: Status | None) -> list[list[str]]:
     """Return the alternatives for being past the position. SQLite sorts NULL keys before all others."""
-    order, operator = order_of(shape.tab), "<" if shape.descending else ">"
+    order, operator = get_order(shape.tab), "<" if shape.descending else ">"
     if order is Order.NEWEST:
-        return [[f"id {operator} :id"] if shape.place else []]
+        return [[f"id {operator} :id"] if shape.has_position else []]
     has_key, has_no_key = f"{_KEY_COLUMNS[order]} IS NOT NULL", f"{_KEY_COLUMNS[order]} IS NULL"
     alternatives = []
-    if not shape.place or shape.keyed:
+    if not shape.has_position or shape.position_has_key:
         alternatives.append(
             # A row value comparison, which SQLite answers from the index on (key, id).
-            [has_key, f"({_KEY_COLUMNS[order]}, id) {operator} (:key, :id)"] if shape.place else [has_key]
+            [has_key, f"({_KEY_COLUMNS[order]}, id) {operator} (:key, :id)"] if shape.has_position else [has_key]
         )
     elif not shape.descending:
         alternatives.append([has_key])
     if status is Status.SCHEDULED:
         # Every scheduled draft has a time.
         return alternatives
-    if not shape.keyed:
-        alternatives.append([has_no_key, f"id {operator} :id"] if shape.place else [has_no_key])
+    if not shape.position_has_key:
+        alternatives.append([has_no_key, f"id {operator} :id"] if shape.has_position else [has_no_key])
     elif shape.descending:
         alternatives.append([has_no_key])
     return alternatives

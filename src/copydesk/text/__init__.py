@@ -13,7 +13,7 @@ _SEQUENCE = re.compile(
 )
 _SPACE = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 _BREAK = re.compile(r"\r\n|[\v\f\r\x85\u2028\u2029]")
-HIDDEN = re.compile(
+HIDDEN_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but for tab and line feed, DEL, C1
     "\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # bidi, zero width, interlinear
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # soft hyphen and blank letters
@@ -37,12 +37,12 @@ def clean_lines(text: str) -> str:
     """Return `text` with its line breaks, without control sequences and invisible characters."""
     text = _SEQUENCE.sub("", text)
     text = _BREAK.sub("\n", text)
-    text = HIDDEN.sub("", text)
+    text = HIDDEN_CHARACTERS.sub("", text)
     if not _MAY_STACK.search(text):
         return text
-    from copydesk.text.clusters import unstacked  # noqa: PLC0415 - imports regex, which is slow
+    from copydesk.text.clusters import limit_stacked_marks  # noqa: PLC0415 - imports regex, which is slow
 
-    return unstacked(text)
+    return limit_stacked_marks(text)
 
 
 def reveal(text: str) -> str:
@@ -50,4 +50,4 @@ def reveal(text: str) -> str:
 
     Used for the draft under review: the reviewer must see that it contains such characters.
     """
-    return HIDDEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", _BREAK.sub("\n", text))
+    return HIDDEN_CHARACTERS.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", _BREAK.sub("\n", text))

@@ -13,18 +13,18 @@ _EMOJI = regex.compile(
 _STACKED = regex.compile(r"(\p{Mn}{2})\p{Mn}+")
 
 
-def split(text: str) -> list[str]:
+def split_graphemes(text: str) -> list[str]:
     """Return the extended grapheme clusters of `text` (UAX #29)."""
     clusters: list[str] = _CLUSTER.findall(text)
     return clusters
 
 
-def has_picture(text: str) -> bool:
+def has_emoji(text: str) -> bool:
     """Return True if `text` contains an emoji."""
     return _EMOJI.search(text) is not None
 
 
-def unstacked(text: str) -> str:
+def limit_stacked_marks(text: str) -> str:
     """Return `text` with at most two combining marks on each character.
 
     More are used to paint over neighbouring lines ("Zalgo text").

@@ -33,9 +33,9 @@ def graphemes(text: str) -> list[str]:
     """Return the extended grapheme clusters of `text` (UAX #29): characters as a reader counts them."""
     if _SIMPLE_TEXT.fullmatch(text):
         return list(text)
-    from copydesk.text.clusters import split  # noqa: PLC0415 - imports regex, which is slow
+    from copydesk.text.clusters import split_graphemes  # noqa: PLC0415 - imports regex, which is slow
 
-    return split(text)
+    return split_graphemes(text)
 
 
 def length(text: str, platform: str) -> int:
@@ -57,7 +57,7 @@ def byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def with_short_links(text: str) -> str:
+def shorten_links(text: str) -> str:
     """Return `text` with each link as Bluesky's app displays and counts it: the host and 13 characters of the path."""
     pieces: list[str] = []
     last = 0
@@ -75,7 +75,7 @@ def count_emoji(text: str) -> int:
     return sum(map(_has_emoji, graphemes(text))) if _has_emoji(text) else 0
 
 
-def without_emoji(text: str) -> str:
+def remove_emoji(text: str) -> str:
     """Return `text` without its emoji and the double spaces they leave."""
     if not _has_emoji(text):
         return text
@@ -86,9 +86,9 @@ def without_emoji(text: str) -> str:
 def _has_emoji(text: str) -> bool:
     if _SIMPLE_TEXT.fullmatch(text):
         return False
-    from copydesk.text.clusters import has_picture  # noqa: PLC0415 - imports regex, which is slow
+    from copydesk.text.clusters import has_emoji  # noqa: PLC0415 - imports regex, which is slow
 
-    return has_picture(text)
+    return has_emoji(text)
 
 
 def _grapheme_length(text: str) -> int:
@@ -99,7 +99,7 @@ def _x_length(text: str) -> int:
     # X counts after NFC: a letter with a combining accent is one character.
     text = unicodedata.normalize("NFC", text)
     link_spans = links.all_spans(text)
-    return LINK_LENGTH * len(link_spans) + _weighted_length(links.replaced(text, link_spans, ""))
+    return LINK_LENGTH * len(link_spans) + _weighted_length(links.replace_spans(text, link_spans, ""))
 
 
 def _weighted_length(text: str) -> int:
@@ -114,7 +114,7 @@ def _code_point_weight(text: str) -> int:
 
 
 def _mastodon_length(text: str) -> int:
-    shortened = links.replaced(text, links.spans(text), "x" * LINK_LENGTH)
+    shortened = links.replace_spans(text, links.spans(text), "x" * LINK_LENGTH)
     return _grapheme_length(_REMOTE_MENTION.sub(r"\1", shortened))
 
 

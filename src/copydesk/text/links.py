@@ -31,21 +31,21 @@ _TRAILING_PUNCTUATION = frozenset(".,;:!?…'*_")
 _BRACKET_PAIRS = {")": "(", "]": "["}
 
 
-def address(found: str) -> str:
+def trim_address(match_text: str) -> str:
     """Return a match of URL without trailing punctuation.
 
     A closing bracket stays if the address contains its opening one, as in Wikipedia's `Ferry_(boat)`.
     """
-    end = len(found)
+    end = len(match_text)
     while end:
-        last = found[end - 1]
+        last = match_text[end - 1]
         opening = _BRACKET_PAIRS.get(last)
         if last not in _TRAILING_PUNCTUATION and (
-            opening is None or found.count(last, 0, end) <= found.count(opening, 0, end)
+            opening is None or match_text.count(last, 0, end) <= match_text.count(opening, 0, end)
         ):
             break
         end -= 1
-    return found[:end]
+    return match_text[:end]
 
 
 def spans(text: str) -> list[Span]:
@@ -63,7 +63,7 @@ def all_spans(text: str) -> list[Span]:
     return sorted(with_scheme + bare) if bare else with_scheme
 
 
-def unbreakable(text: str) -> list[Span]:
+def unbreakable_spans(text: str) -> list[Span]:
     """Return the spans of links, mentions and hashtags, which must not be split: in order, overlapping ones merged."""
     marks = (match.span() for kind in (MENTION, HASHTAG) for match in kind.finditer(text))
     merged: list[Span] = []
@@ -76,22 +76,22 @@ def unbreakable(text: str) -> list[Span]:
     return merged
 
 
-def replaced(text: str, places: list[Span], filler: str) -> str:
+def replace_spans(text: str, ranges: list[Span], filler: str) -> str:
     """Return `text` with each of `ranges` replaced by `filler`. The spans must be in order and must not overlap."""
     pieces: list[str] = []
     last = 0
-    for start, end in places:
+    for start, end in ranges:
         pieces += (text[last:start], filler)
         last = end
     return "".join((*pieces, text[last:]))
 
 
-def masked(text: str) -> str:
+def mask_links(text: str) -> str:
     """Return `text` with every character of a link replaced by a space, so that all offsets stay valid."""
     return _blank_out(text, all_spans(text))
 
 
-def untracked(url: str) -> str:
+def strip_tracking(url: str) -> str:
     """Return `url` without its `utm_*` parameters, which describe where a click came from and do not select a page."""
     base, mark, query = url.partition("?")
     query, hash_mark, fragment = query.partition("#")
@@ -101,12 +101,12 @@ def untracked(url: str) -> str:
     return base + (f"?{remaining}" if remaining else "") + hash_mark + fragment
 
 
-def key(url: str) -> str:
+def comparison_key(url: str) -> str:
     """Return `url` normalised for comparison: without scheme, `www.`, `utm_*` parameters and trailing slash.
 
     Path, query and fragment are kept: another one is another address.
     """
-    rest = re.sub(r"(?i)^(?:https?://)?(?:www\.)?", "", untracked(url))
+    rest = re.sub(r"(?i)^(?:https?://)?(?:www\.)?", "", strip_tracking(url))
     rest, mark, fragment = rest.partition("#")
     path, question, query = rest.partition("?")
     host, slash, tail = path.partition("/")
@@ -121,7 +121,7 @@ def host(url: str | None) -> str:
         return ""
 
 
-def postable(url: str | None) -> str | None:
+def postable_url(url: str | None) -> str | None:
     """Return `url` if it may be put into a post, otherwise None.
 
     It must be http or https, with a host, without credentials, and one unbroken printable word.
@@ -129,7 +129,7 @@ def postable(url: str | None) -> str | None:
     if not url or not url.isprintable() or not host(url) or "@" in urlsplit(url).netloc:
         return None
     match = URL.fullmatch(url)
-    return url if match and address(url) == url else None
+    return url if match and trim_address(url) == url else None
 
 
 def _bare(text: str) -> Iterator[Span]:
@@ -149,7 +149,7 @@ def _bare(text: str) -> Iterator[Span]:
 
 def _span(match: re.Match[str]) -> Span:
     """Return the span of the address that was matched, without trailing punctuation."""
-    return match.start(), match.start() + len(address(match[0]))
+    return match.start(), match.start() + len(trim_address(match[0]))
 
 
 def _blank_out(text: str, link_spans: list[Span]) -> str:

@@ -45,7 +45,7 @@ _SENTENCE_STARTERS = _words(
 )
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Return the sentences of `text` in order, without the white space between them."""
     return [text[start:end] for start, end in spans(text)]
 

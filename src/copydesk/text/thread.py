@@ -46,7 +46,7 @@ def split_parts(text: str) -> list[str]:
     return [part for piece in SEPARATOR_LINE.split(text) if (part := piece.strip())]
 
 
-def split(
+def split_thread(
     text: str, size: Callable[[str], int], limit: int, *, numbered: bool = False, max_parts: int | None = None
 ) -> list[str]:
     """Return `text` as posts of at most `limit`, measured by `size`. If `numbered`, " i/n" is appended to each.
@@ -150,7 +150,7 @@ def _split_word(word: str) -> Iterator[links.Span]:
         yield 0, len(word)
         return
     position = 0
-    for start, end in links.unbreakable(word):
+    for start, end in links.unbreakable_spans(word):
         yield from _characters(word, position, start)
         yield start, end
         position = end

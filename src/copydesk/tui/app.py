@@ -12,10 +12,10 @@ from textual.app import App
 from textual.screen import Screen
 
 from copydesk.tui import kept_theme, themes
-from copydesk.tui.desk_app import LAST_PATIENCE, DeskApp, Glance, OpenDesk
-from copydesk.tui.keymap import own_keys
-from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, Where, bindings
-from copydesk.tui.styles import sheet
+from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, OpenDesk
+from copydesk.tui.keymap import custom_keys
+from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings
+from copydesk.tui.styles import stylesheet_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,9 +75,9 @@ SCREENS: dict[str, Callable[[], Screen[Any]]] = {
 
 
 def _commands() -> "type[Provider]":
-    from copydesk.tui.palette import Commands  # noqa: PLC0415 - as above
+    from copydesk.tui.palette import CommandProvider  # noqa: PLC0415 - as above
 
-    return Commands
+    return CommandProvider
 
 
 class Console(DeskApp, inherit_bindings=False):
@@ -90,9 +90,9 @@ class Console(DeskApp, inherit_bindings=False):
     mentioned in a text so that they address this desk; `theme_file` stores the chosen theme.
     """
 
-    CSS_PATH = [sheet("base.tcss"), sheet("review.tcss")]
+    CSS_PATH = [stylesheet_path("base.tcss"), stylesheet_path("review.tcss")]
     DEFAULT_MODE = "review"
-    BINDINGS = bindings(Where.CONSOLE)
+    BINDINGS = bindings(KeyContext.CONSOLE)
     COMMANDS = {_commands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
     TITLE = "Copydesk"
@@ -101,16 +101,16 @@ class Console(DeskApp, inherit_bindings=False):
         self,
         open_desk: OpenDesk,
         *,
-        glance: Glance | None = None,
+        load_first_page: LoadFirstPage | None = None,
         jobs: bool = False,
         name: str = "",
         clock: Callable[[], datetime] | None = None,
         keys: Sequence[Key] = KEYS,
-        advice: Callable[[str], str] = str,
+        qualify_commands: Callable[[str], str] = str,
         theme_file: "Path | None" = None,
     ) -> None:
-        super().__init__(open_desk, glance=glance, jobs=jobs, name=name, clock=clock, keys=keys, advice=advice)
-        if custom := own_keys(keys):
+        super().__init__(open_desk, load_first_page=load_first_page, jobs=jobs, name=name, clock=clock, keys=keys, qualify_commands=qualify_commands)
+        if custom := custom_keys(keys):
             self.set_keymap(custom)
         # Animations delay the response to a key and cost output over slow connections.
         self.animation_level = "none"
@@ -118,8 +118,8 @@ class Console(DeskApp, inherit_bindings=False):
         self.register_theme(themes.LIGHT)
         # With NO_COLOR the active theme is not the user's choice, so it must not be saved.
         self._theme_file = None if self.no_color else theme_file
-        if theme := themes.preferred(os.environ):
-            stored_theme = kept_theme.read(self._theme_file) if self._theme_file else ""
+        if theme := themes.initial_theme(os.environ):
+            stored_theme = kept_theme.load_theme(self._theme_file) if self._theme_file else ""
             self._set_initial_theme(stored_theme if stored_theme in self.available_themes else theme)
         self._saved_theme = self.theme
 
@@ -148,7 +148,7 @@ class Console(DeskApp, inherit_bindings=False):
             return
         self._saved_theme = theme
         try:
-            kept_theme.keep(self._theme_file, theme)
+            kept_theme.save_theme(self._theme_file, theme)
         except OSError as error:
             self.notify(f"The colours could not be kept for the next time: {error.strerror}.", severity="warning")
 
@@ -181,12 +181,12 @@ class Console(DeskApp, inherit_bindings=False):
 
     # From anywhere to a screen.
 
-    def do(self, key: Key) -> None:
+    def run_key_action(self, key: Key) -> None:
         """Run the action of `key` on the screen it belongs to, switching to that screen if necessary."""
         self.run_worker(self._run_key_action(key), exit_on_error=False)
 
     async def _run_key_action(self, key: Key) -> None:
-        screen_name = key.where.name.lower()
+        screen_name = key.context.name.lower()
         if screen_name in SCREEN_NAMES:
             if screen := await self._go_to(screen_name):
                 await self.run_action(key.action, screen)
@@ -201,7 +201,7 @@ class Console(DeskApp, inherit_bindings=False):
         await self.switch_mode(name)
         # The bottom of the stack: a dialog may have opened on the new screen already.
         screen = self.screen_stack[0]
-        await self.answered()
+        await self.wait_for_reads()
         return screen if self.screen_stack[0] is screen else None
 
     def show_draft(self, draft_id: str) -> None:
@@ -219,8 +219,8 @@ class Console(DeskApp, inherit_bindings=False):
     async def _show_source(self, source_id: str) -> None:
         if target := await self._go_to("sources"):
             screen = cast("SourcesScreen", target)
-            screen.to_find = source_id
-            screen.read()
+            screen.select_source_id = source_id
+            screen.refresh_data()
             screen.sources.focus()
 
     def action_show_screen(self, name: str) -> None:
@@ -230,24 +230,24 @@ class Console(DeskApp, inherit_bindings=False):
 
     def action_help(self) -> None:
         """Show the keys of the current screen."""
-        from copydesk.tui.screens.help import HelpScreen, places_of  # noqa: PLC0415
+        from copydesk.tui.screens.help import HelpDialog, key_contexts  # noqa: PLC0415
 
-        self.push_screen(HelpScreen(places_of(self.screen), self.keys))
+        self.push_screen(HelpDialog(key_contexts(self.screen), self.keys))
 
     def action_log(self) -> None:
         """Show the full log of errors and notifications."""
-        from copydesk.tui.modals.reading import ReadingScreen  # noqa: PLC0415
+        from copydesk.tui.modals.reading import PageDialog  # noqa: PLC0415
         from copydesk.tui.pages.log import log_page  # noqa: PLC0415
 
-        self.push_screen(ReadingScreen("What was said", log_page(self.read_log(), self.clock())))
+        self.push_screen(PageDialog("What was said", log_page(self.read_log(), self.clock())))
 
     def action_compose(self) -> None:
         """Compose a new draft, or continue an autosaved one."""
-        from copydesk.tui.composing import compose  # noqa: PLC0415
+        from copydesk.tui.composing import open_compose  # noqa: PLC0415
 
-        compose(self)
+        open_compose(self)
 
-    def end(self, code: int) -> None:
+    def shut_down(self, code: int) -> None:
         """Exit with `code`, on a signal or because the browser page was closed.
 
         Pending writes are finished and typed text is saved first.
@@ -259,7 +259,7 @@ class Console(DeskApp, inherit_bindings=False):
             if self.editor is not None:
                 await self._stop_editor(self.editor)
             for screen in self.screen_stack:
-                if save_typed := getattr(screen, "keep_typed", None):
+                if save_typed := getattr(screen, "flush_autosave", None):
                     await save_typed()
         finally:
             self.exit(code)
@@ -269,10 +269,10 @@ class Console(DeskApp, inherit_bindings=False):
         with suppress(ProcessLookupError):
             editor.terminate()
             try:
-                await asyncio.wait_for(editor.wait(), LAST_PATIENCE)
+                await asyncio.wait_for(editor.wait(), SHUTDOWN_TIMEOUT)
             except TimeoutError:
                 editor.kill()
-        await self.finish_writing()
+        await self.finish_writes()
 
     def action_leave(self) -> None:
         """Go back on the current screen if it has somewhere to go back to; otherwise quit."""
@@ -282,14 +282,14 @@ class Console(DeskApp, inherit_bindings=False):
 
     def _quit(self) -> None:
         """Exit after pending writes are finished; a dialog blocks further decisions until then."""
-        if not self.is_writing:
+        if not self.has_pending_writes:
             self.exit(0)
             return
-        from copydesk.tui.modals.hold import LastScreen  # noqa: PLC0415 - rarely needed
+        from copydesk.tui.modals.hold import ExitDialog  # noqa: PLC0415 - rarely needed
 
-        self.push_screen(LastScreen("Finishing what you decided …"))
+        self.push_screen(ExitDialog("Finishing what you decided …"))
         self.run_worker(self._quit_after_writes(), exit_on_error=False)
 
     async def _quit_after_writes(self) -> None:
-        await self.finish_writing()
-        self.exit(0, message=self.last_words or None)
+        await self.finish_writes()
+        self.exit(0, message=self.exit_message or None)

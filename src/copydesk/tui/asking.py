@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.screen import Screen
 
-from copydesk.errors import CopydeskError, NoDraftError, NotFoundError
-from copydesk.tui.saying import SayingApp
-from copydesk.tui.type_ahead import BRIEF
+from copydesk.errors import CopydeskError, DraftNotFoundError, NotFoundError
+from copydesk.tui.saying import NotifyingApp
+from copydesk.tui.type_ahead import MAX_WRITE_HOLD
 
 if TYPE_CHECKING:
     # Imported at run time only by the function that opens the desk: SQLAlchemy costs as much as Textual itself.
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from copydesk.tui.type_ahead import TypeAhead
 
 Result = TypeVar("Result")
-Work = Callable[["Desk"], Awaitable[None]]
-ANSWERED_WITHIN = 2.0
+DeskWork = Callable[["Desk"], Awaitable[None]]
+READ_TIMEOUT = 2.0
 """Seconds that an action waits for its screen to load."""
-LAST_BULKS = 2.0
+BULK_STOP_DELAY = 2.0
 """Seconds after which, on exit, no further draft of a bulk action is started."""
-GONE = "This draft is gone: its source was deleted."
-LAST_WRITES = 60.0
+DRAFT_DELETED_MESSAGE = "This draft is gone: its source was deleted."
+WRITE_TIMEOUT = 60.0
 """Seconds that the console waits on exit for pending writes."""
 
 
-class Asked:
+class DeskTask:
     """A handle to cancel a desk task.
 
     Not the task itself: Textual awaits an awaitable returned by a timer callback or a message handler.
@@ -48,24 +48,24 @@ class Asked:
         self._task.cancel()
 
 
-class AskingApp(SayingApp, inherit_bindings=False):
+class DeskTaskApp(NotifyingApp, inherit_bindings=False):
     """An app whose screens call the desk in background tasks once it is open."""
 
     type_ahead: "TypeAhead"
 
-    def __init__(self, clock: Callable[[], datetime] | None = None, advice: Callable[[str], str] = str) -> None:
-        super().__init__(clock, advice)
+    def __init__(self, clock: Callable[[], datetime] | None = None, qualify_commands: Callable[[str], str] = str) -> None:
+        super().__init__(clock, qualify_commands)
         self.desk: Desk | None = None
-        self.trouble: CopydeskError | None = None
+        self.open_error: CopydeskError | None = None
         """The reason why the desk could not be opened; None while it is opening or open."""
         self._app_context: Context | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._last_write: asyncio.Task[None] | None = None
-        self.ends = asyncio.Event()
+        self.shutting_down = asyncio.Event()
         """Set when the console exits: prompts are no longer answered."""
-        self.hurries = False
+        self.stopping = False
         """True when, on exit, bulk actions should stop after the current draft."""
-        self.last_words = ""
+        self.exit_message = ""
         """Printed on the terminal after the console has exited."""
 
     def on_load(self) -> None:
@@ -75,17 +75,17 @@ class AskingApp(SayingApp, inherit_bindings=False):
     @property
     def is_opening(self) -> bool:
         """True until the desk is open or failed to open."""
-        return self.desk is None and self.trouble is None
+        return self.desk is None and self.open_error is None
 
-    def ask(
+    def run_desk_task(
         self,
-        work: Work,
+        work: DeskWork,
         *,
         name: str | None = None,
-        keys_wait: bool = False,
-        opens: bool = False,
-        ended: Callable[[], None] | None = None,
-    ) -> Asked:
+        hold_keys: bool = False,
+        opens_screen: bool = False,
+        on_finished: Callable[[], None] | None = None,
+    ) -> DeskTask:
         """Run `work` with the desk in a task of its own; show errors as a one-line notification.
 
         With `hold_keys`, keys typed from now on wait until the task has finished, except those that do the same in any
@@ -93,11 +93,11 @@ class AskingApp(SayingApp, inherit_bindings=False):
         `push_if_current`, and all of them wait. `on_finished` is called in every case, also if the desk was closed and
         nothing was done.
         """
-        return Asked(self._start_task(work, self.type_ahead.waiting(keys_wait, opens=opens), ended, name=name))
+        return DeskTask(self._start_task(work, self.type_ahead.start_hold(hold_keys, opens_screen=opens_screen), on_finished, name=name))
 
     def _start_task(
         self,
-        work: Work,
+        work: DeskWork,
         exit_stack: ExitStack,
         on_finished: Callable[[], None] | None,
         *,
@@ -120,75 +120,75 @@ class AskingApp(SayingApp, inherit_bindings=False):
         self._tasks.discard(task)
         exit_stack.close()
 
-    def open_over(
-        self, below: Screen[Any], opened: Screen[Result], then: Callable[[Result | None], object] | None = None
+    def push_if_current(
+        self, base: Screen[Any], screen: Screen[Result], callback: Callable[[Result | None], object] | None = None
     ) -> bool:
         """Push `screen` if `base` is still the current screen.
 
         Return False and do nothing if the user has moved elsewhere.
         """
-        if self.screen is not below:
+        if self.screen is not base:
             return False
-        self.push_screen(opened, then)
+        self.push_screen(screen, callback)
         return True
 
     @property
-    def asking(self) -> frozenset[asyncio.Task[None]]:
+    def pending_tasks(self) -> frozenset[asyncio.Task[None]]:
         """The unfinished tasks, reads and writes."""
         return frozenset(self._tasks)
 
-    async def answered(self) -> None:
+    async def wait_for_reads(self) -> None:
         """Wait until the current reads have finished, at most READ_TIMEOUT seconds.
 
         A pipeline run is not waited for.
         """
         reads = [task for task in self._tasks if task.get_name() != "run"]
         if reads:
-            await asyncio.wait(reads, timeout=ANSWERED_WITHIN)
+            await asyncio.wait(reads, timeout=READ_TIMEOUT)
 
-    def carry_out(self, work: Work, *, keys_wait: bool = False, ended: Callable[[], None] | None = None) -> None:
+    def enqueue_write(self, work: DeskWork, *, hold_keys: bool = False, on_finished: Callable[[], None] | None = None) -> None:
         """Run `work` like `run_desk_task`, but after all earlier writes, and to its end even if the user quits."""
-        exit_stack = self.type_ahead.waiting(keys_wait, BRIEF)
-        self._last_write = self._start_task(work, exit_stack, ended, previous=self._last_write)
+        exit_stack = self.type_ahead.start_hold(hold_keys, MAX_WRITE_HOLD)
+        self._last_write = self._start_task(work, exit_stack, on_finished, previous=self._last_write)
 
     @property
-    def is_writing(self) -> bool:
+    def has_pending_writes(self) -> bool:
         """True while a write is queued or running."""
         return self._last_write is not None and not self._last_write.done()
 
-    async def finish_writing(self) -> None:
+    async def finish_writes(self) -> None:
         """Wait for pending writes, even if cancelled repeatedly, because the desk is closed afterwards.
 
         Prompts are no longer answered. Writes that have not finished after WRITE_TIMEOUT are cancelled, as if the
         console were killed: the desk commits each step completely or not at all.
         """
-        self.ends.set()
+        self.shutting_down.set()
         loop = asyncio.get_running_loop()
-        loop.call_later(LAST_BULKS, self._set_stopping)
-        deadline = loop.time() + LAST_WRITES
+        loop.call_later(BULK_STOP_DELAY, self._set_stopping)
+        deadline = loop.time() + WRITE_TIMEOUT
         # Loop, because a finishing write may enqueue another one.
         while (write := self._last_write) is not None and not write.done():
             if loop.time() >= deadline:
                 write.cancel()
             with suppress(asyncio.CancelledError):
-                await asyncio.wait([write], timeout=max(deadline - loop.time(), ANSWERED_WITHIN))
+                await asyncio.wait([write], timeout=max(deadline - loop.time(), READ_TIMEOUT))
 
     def _set_stopping(self) -> None:
-        self.hurries = True
+        self.stopping = True
 
-    async def _run_work(self, work: Work, exit_stack: ExitStack, previous: asyncio.Task[None] | None) -> None:
+    async def _run_work(self, work: DeskWork, exit_stack: ExitStack, previous: asyncio.Task[None] | None) -> None:
         with exit_stack:
             if previous is not None:
                 await _wait_for_task(previous)
             if self.desk is None:
-                self.complain(self.trouble or CopydeskError("The desk is not open yet."))
+                self.notify_error(self.open_error or CopydeskError("The desk is not open yet."))
                 return
             try:
                 await work(self.desk)
             except Exception as error:
-                self.complain(known(error))
+                self.notify_error(to_copydesk_error(error))
 
-    async def stop_asking(self) -> None:
+    async def cancel_tasks(self) -> None:
         """Cancel all unfinished tasks and wait for them."""
         for task in self._tasks:
             task.cancel()
@@ -205,10 +205,10 @@ async def _wait_for_task(task: asyncio.Task[None]) -> None:
         raise
 
 
-def known(error: Exception) -> CopydeskError:
+def to_copydesk_error(error: Exception) -> CopydeskError:
     """Return `error` as a CopydeskError with a message for a user who sees no ids."""
-    if isinstance(error, NoDraftError):
-        return NotFoundError(GONE)
+    if isinstance(error, DraftNotFoundError):
+        return NotFoundError(DRAFT_DELETED_MESSAGE)
     if isinstance(error, CopydeskError):
         return error
     return CopydeskError(f"Copydesk did not expect this: {error!r}.")

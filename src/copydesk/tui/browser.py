@@ -7,13 +7,13 @@ from asyncio.subprocess import DEVNULL
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from copydesk.settings import PREFIX
+from copydesk.settings import ENVIRONMENT_PREFIX
 
 if TYPE_CHECKING:
     from textual.app import App
 
 _OPEN_SCRIPT = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
-PATIENCE = 5.0
+BROWSER_TIMEOUT = 5.0
 """Seconds after which a browser process that has not exited is assumed to have opened the link."""
 
 
@@ -33,16 +33,16 @@ async def open_link(app: "App[int]", url: str) -> bool:
     if app.is_web:
         app.open_url(url)
         return True
-    return await browse(url)
+    return await open_in_browser(url)
 
 
-async def follow(app: "App[int]", url: str) -> None:
+async def open_or_show_link(app: "App[int]", url: str) -> None:
     """Open the link; if that fails, show its address in a notification."""
     if not await open_link(app, url):
         app.notify(f"There is no browser to open {url}", severity="warning")
 
 
-async def browse(url: str) -> bool:
+async def open_in_browser(url: str) -> bool:
     """Open the link; return False if there is no browser.
 
     The browser runs in a separate process without this terminal: anything it prints would land on the screen, and a
@@ -53,11 +53,11 @@ async def browse(url: str) -> bool:
         *arguments, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True, env=_environment()
     )
     try:
-        return await asyncio.wait_for(process.wait(), PATIENCE) == 0
+        return await asyncio.wait_for(process.wait(), BROWSER_TIMEOUT) == 0
     except TimeoutError:
         return True
 
 
 def _environment() -> dict[str, str]:
     """Return the environment without Copydesk's own variables, which hold secrets."""
-    return {name: value for name, value in os.environ.items() if not name.upper().startswith(PREFIX)}
+    return {name: value for name, value in os.environ.items() if not name.upper().startswith(ENVIRONMENT_PREFIX)}

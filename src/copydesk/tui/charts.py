@@ -7,35 +7,35 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from textual.content import Content
 
-from copydesk.tui.cells import cell, fit
+from copydesk.tui.cells import safe_line, fit
 
 EIGHTHS = "▁▂▃▄▅▆▇█"
 SHADES = "░▒▓█"
 """From low to high."""
-WITHOUT = "·"
+NO_VALUE = "·"
 """Marks a column or an hour that has data but no value."""
-HEIGHT = 6
+CHART_HEIGHT = 6
 """Lines of the columns of a column chart."""
-WIDEST = 4
+MAX_COLUMN_WIDTH = 4
 """Cells of a column including the gap behind it."""
-LEAST_BAR, MOST_BAR = 6, 30
-LEAST_SCALE, MOST_SCALE = 12, 60
+MIN_BAR_WIDTH, MAX_BAR_WIDTH = 6, 30
+MIN_SCALE_WIDTH, MAX_SCALE_WIDTH = 12, 60
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _AXIS_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Format a rate with two decimals below ten per cent, where most rates are."""
     return f"{share:.1%}" if share >= 0.0995 else f"{share:.2%}"
 
 
-def scale_top(most: float) -> float:
+def axis_maximum(largest: float) -> float:
     """Return the end of an axis: the smallest round number not below `largest` whose half is round, too."""
-    if most <= 0:
+    if largest <= 0:
         return 1.0
-    unit = 10.0 ** floor(log10(most))
+    unit = 10.0 ** floor(log10(largest))
     # The tolerance absorbs rounding errors: 0.3 must not end up above a top of 0.3.
-    return next((unit * step for step in _AXIS_STEPS if unit * step >= most * (1 - 1e-9)), unit * 10)
+    return next((unit * step for step in _AXIS_STEPS if unit * step >= largest * (1 - 1e-9)), unit * 10)
 
 
 def sparkline(values: Sequence[float]) -> str:
@@ -50,26 +50,26 @@ class Point(NamedTuple):
     label: str
     value: float | None
     """None if unknown."""
-    of: int
+    sample_size: int
 
 
-class Columns(NamedTuple):
+class ColumnChart(NamedTuple):
     """A column chart with an axis, and below it a line with the number of items in each column."""
 
     points: Sequence[Point]
-    unit: Callable[[float], str] = percent
-    counted: str = "posts"
+    unit: Callable[[float], str] = format_percent
+    count_label: str = "posts"
 
     def lines(self, width: int) -> list[Content]:
         """Render the chart in `width` cells. If it does not fit, only the last columns are shown."""
-        top = scale_top(max((point.value or 0.0 for point in self.points), default=0.0))
-        axis_labels = (self.unit(top), self.unit(top / 2), self.unit(0.0), self.counted)
+        top = axis_maximum(max((point.value or 0.0 for point in self.points), default=0.0))
+        axis_labels = (self.unit(top), self.unit(top / 2), self.unit(0.0), self.count_label)
         axis_width = max(len(name) for name in axis_labels)
         points, column_width = self._fit_points(width - axis_width - 2)
-        lines = [self._line(level, top, axis_width, points, column_width) for level in range(HEIGHT, 0, -1)]
+        lines = [self._line(level, top, axis_width, points, column_width) for level in range(CHART_HEIGHT, 0, -1)]
         lines.append(Content.styled(f"{axis_labels[2]:>{axis_width}} └{'─' * (len(points) * column_width)}", "dim"))
         counts = self._count_line(axis_width, points, column_width)
-        largest = f"  most {max((point.of for point in points), default=0)}"
+        largest = f"  most {max((point.sample_size for point in points), default=0)}"
         if counts.cell_length + len(largest) <= width:
             counts += Content.styled(largest, "dim")
         return [*lines, self._labels(axis_width, points, column_width), counts]
@@ -77,10 +77,10 @@ class Columns(NamedTuple):
     def _fit_points(self, room: int) -> tuple[Sequence[Point], int]:
         """Return the points that fit into `room` cells, and the width of a column."""
         points = self.points[-max(room, 1) :]
-        return points, max(min(room // max(len(points), 1), WIDEST), 1)
+        return points, max(min(room // max(len(points), 1), MAX_COLUMN_WIDTH), 1)
 
     def _line(self, level: int, top: float, axis_width: int, points: Sequence[Point], column_width: int) -> Content:
-        label = {HEIGHT: self.unit(top), HEIGHT // 2: self.unit(top / 2)}.get(level, "")
+        label = {CHART_HEIGHT: self.unit(top), CHART_HEIGHT // 2: self.unit(top / 2)}.get(level, "")
         axis = Content.styled(f"{label:>{axis_width}} {'┤' if label else '│'}", "dim")
         return axis + Content("").join([_column(point, level, top, column_width) for point in points])
 
@@ -97,18 +97,18 @@ class Columns(NamedTuple):
         return Content.styled(f"{'':>{axis_width}}  {line}", "dim")
 
     def _count_line(self, axis_width: int, points: Sequence[Point], column_width: int) -> Content:
-        counts = sparkline([point.of for point in points])
+        counts = sparkline([point.sample_size for point in points])
         line = "".join(mark * (column_width - 1) + " " if column_width > 1 else mark for mark in counts)
-        return Content.assemble((f"{self.counted:>{axis_width}}  ", "dim"), line)
+        return Content.assemble((f"{self.count_label:>{axis_width}}  ", "dim"), line)
 
 
 def _column(point: Point, level: int, top: float, column_width: int) -> Content:
     """Render one line of one column, with its gap."""
     if point.value is None:
-        mark, role = (WITHOUT if level == 1 and point.of else " "), "dim"
+        mark, role = (NO_VALUE if level == 1 and point.sample_size else " "), "dim"
     else:
         # A small value still gets one eighth, so that it differs from a missing one; zero shows as a baseline.
-        eighths = max(round(point.value / top * HEIGHT * 8), 1 if point.value or level == 1 else 0)
+        eighths = max(round(point.value / top * CHART_HEIGHT * 8), 1 if point.value or level == 1 else 0)
         filled = min(max(eighths - (level - 1) * 8, 0), 8)
         mark, role = (EIGHTHS[filled - 1] if filled else " "), "accent"
     return Content.styled(mark * max(column_width - 1, 1), role) + " " * (column_width > 1)
@@ -119,31 +119,31 @@ class Bar(NamedTuple):
 
     name: str
     value: float | None
-    says: str
+    note: str
 
 
-class Bars(NamedTuple):
+class BarChart(NamedTuple):
     """Horizontal bars on a common scale from 0 to the largest."""
 
     bars: Sequence[Bar]
-    unit: Callable[[float], str] = percent
+    unit: Callable[[float], str] = format_percent
 
     def lines(self, width: int) -> list[Content]:
         """Render a line per bar; in a narrow space the notes are truncated first."""
         largest = max((bar.value or 0.0 for bar in self.bars), default=0.0)
-        names = [cell(bar.name) for bar in self.bars]
+        names = [safe_line(bar.name) for bar in self.bars]
         name_width = min(max((cell_len(name) for name in names), default=0), max(width // 4, 8))
         values = [self.unit(bar.value) if bar.value is not None else "–" for bar in self.bars]
         value_width = max((len(value) for value in values), default=0)
-        note_width = max((cell_len(cell(bar.says)) for bar in self.bars), default=0)
+        note_width = max((cell_len(safe_line(bar.note)) for bar in self.bars), default=0)
         # 6 blanks between the parts; notes are truncated rather than the bars below their minimum width.
-        room = min(max(width - name_width - value_width - note_width - 6, LEAST_BAR), MOST_BAR)
+        room = min(max(width - name_width - value_width - note_width - 6, MIN_BAR_WIDTH), MAX_BAR_WIDTH)
         return [
             Content.assemble(
                 f"{fit(name, name_width)}  ",
                 (_bar(bar.value, largest, room), "accent"),
                 f"  {value:>{value_width}}  ",
-                (cell(bar.says), "dim"),
+                (safe_line(bar.note), "dim"),
             ).truncate(width, ellipsis=True)
             for bar, name, value in zip(self.bars, names, values, strict=True)
         ]
@@ -159,15 +159,15 @@ class Estimate(NamedTuple):
 
     name: str
     value: float | None
-    says: str
+    note: str
     interval: tuple[float, float] | None = None
 
 
-class Estimates(NamedTuple):
+class EstimateChart(NamedTuple):
     """Estimates as marks on a common scale that starts at 0 and is printed below them."""
 
     estimates: Sequence[Estimate]
-    unit: Callable[[float], str] = percent
+    unit: Callable[[float], str] = format_percent
 
     def lines(self, width: int) -> list[Content]:
         """Render a line per estimate, and one for the scale."""
@@ -177,20 +177,20 @@ class Estimates(NamedTuple):
             for bound in (estimate.value, *(estimate.interval or ()))
             if bound is not None
         ]
-        top = scale_top(max(bounds, default=0.0))
-        names = [cell(estimate.name) for estimate in self.estimates]
+        top = axis_maximum(max(bounds, default=0.0))
+        names = [safe_line(estimate.name) for estimate in self.estimates]
         name_width = min(max((cell_len(name) for name in names), default=0), max(width // 4, 8))
         values = [self.unit(estimate.value) if estimate.value is not None else "–" for estimate in self.estimates]
         value_width = max((len(value) for value in values), default=0)
-        note_width = max((cell_len(cell(estimate.says)) for estimate in self.estimates), default=0)
-        room = min(max(width - name_width - value_width - note_width - 7, LEAST_SCALE), MOST_SCALE)
+        note_width = max((cell_len(safe_line(estimate.note)) for estimate in self.estimates), default=0)
+        room = min(max(width - name_width - value_width - note_width - 7, MIN_SCALE_WIDTH), MAX_SCALE_WIDTH)
         lines = [
             Content.assemble(
                 f"{fit(name, name_width)} ",
                 ("│", "dim"),
                 (_draw(estimate, top, room), "accent"),
                 f"  {value:>{value_width}}  ",
-                (cell(estimate.says), "dim"),
+                (safe_line(estimate.note), "dim"),
             ).truncate(width, ellipsis=True)
             for estimate, name, value in zip(self.estimates, names, values, strict=True)
         ]
@@ -219,12 +219,12 @@ def _to_cell(value: float, top: float, room: int) -> int:
     return min(max(round(value / top * (room - 1)), 0), room - 1)
 
 
-class Heat(NamedTuple):
+class HeatMap(NamedTuple):
     """A heat map of the hours of a week, Monday first, with a legend of the shades."""
 
     hours: Mapping[tuple[int, int], float | None]
     """Values by (day, hour), Monday is 0. None if an hour has data but no value."""
-    unit: Callable[[float], str] = percent
+    unit: Callable[[float], str] = format_percent
 
     def lines(self, width: int) -> list[Content]:
         """Render a line per day."""
@@ -247,11 +247,11 @@ class Heat(NamedTuple):
         if (day, hour) not in self.hours:
             return " "
         value = self.hours[day, hour]
-        return WITHOUT if value is None else SHADES[_level(value, top, len(SHADES)) - 1]
+        return NO_VALUE if value is None else SHADES[_level(value, top, len(SHADES)) - 1]
 
     def _legend(self, top: float, width: int) -> list[Content]:
         """Return the upper bound that each shade stands for."""
-        parts = [f"{WITHOUT} no rate"]
+        parts = [f"{NO_VALUE} no rate"]
         if top:
             parts += [f"{shade} ≤{self.unit(top * level / 4)}" for level, shade in enumerate(SHADES, 1)]
         return Content.styled(f"{'':5}{'  '.join(parts)}", "dim").wrap(max(width, 1))

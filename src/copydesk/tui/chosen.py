@@ -8,37 +8,37 @@ if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft
 
 
-class Those(NamedTuple):
+class ResolvedDrafts(NamedTuple):
     """The ids of several drafts."""
 
     ids: Sequence[str]
-    left: int = 0
+    skipped: int = 0
     """Number of drafts excluded because they arrived after the list was loaded: the user has not seen them."""
 
 
-class Chosen(NamedTuple):
+class Selection(NamedTuple):
     """One draft, or several whose ids are determined when the action runs."""
 
     draft: "ListedDraft | None"
     """The single draft; None for several."""
     number: int = 1
-    find: "Callable[[Desk], Awaitable[Those]] | None" = None
+    resolve: "Callable[[Desk], Awaitable[ResolvedDrafts]] | None" = None
     """Returns the ids of several drafts."""
-    begin: Callable[[], None] = lambda: None
+    on_start: Callable[[], None] = lambda: None
     """Called when the action on several drafts starts: later marks belong to the next action."""
-    keep: Callable[[Sequence[str] | None], None] = lambda _: None
+    on_finish: Callable[[Sequence[str] | None], None] = lambda _: None
     """Called at the end with the ids that nothing was done to; None if nothing was done to any of them."""
 
 
-def one(draft: "ListedDraft") -> Chosen:
+def select_draft(draft: "ListedDraft") -> Selection:
     """Select the draft under the cursor."""
-    return Chosen(draft)
+    return Selection(draft)
 
 
-def these(ids: Sequence[str]) -> Chosen:
+def select_ids(ids: Sequence[str]) -> Selection:
     """Select drafts by id."""
 
-    async def resolve(_: "Desk") -> Those:
-        return Those(ids)
+    async def resolve(_: "Desk") -> ResolvedDrafts:
+        return ResolvedDrafts(ids)
 
-    return Chosen(None, len(ids), resolve)
+    return Selection(None, len(ids), resolve)

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import msgspec
 
 from copydesk.model.draft import Format
-from copydesk.model.picture import kept_digest
+from copydesk.model.picture import stored_image_digest
 from copydesk.model.wire import Struct
 from copydesk.text import clean, clean_lines
-from copydesk.tui.source_entry import listed
+from copydesk.tui.source_entry import split_list
 
-TEXT, WRITTEN = "text", "written"
+TEXT, GENERATED = "text", "written"
 """The two modes: the user supplies the text, or has it generated."""
 FORMATS = {
     "SHORT": "SHORT",
@@ -24,9 +24,9 @@ FORMATS = {
 }
 REVIEW, APPROVE, SCHEDULE = "review", "approve", "schedule"
 """The next step for a text supplied by the user."""
-WAYS = {TEXT: "my own text", WRITTEN: "have it written"}
-THEN = {REVIEW: "to review", APPROVE: "approved", SCHEDULE: "approved, next free slot"}
-LINES = {
+MODES = {TEXT: "my own text", GENERATED: "have it written"}
+NEXT_STEPS = {REVIEW: "to review", APPROVE: "approved", SCHEDULE: "approved, next free slot"}
+PLACEHOLDERS = {
     "url": "a page to write from",
     "prompt": "what to write, and how",
     "tags": "commas between them",
@@ -35,7 +35,7 @@ LINES = {
 """Placeholders of the input lines, short enough for 40 columns."""
 
 
-class Composed(Struct, frozen=True):
+class ComposeState(Struct, frozen=True):
     """The values of the form fields. Stored as JSON in the autosave file."""
 
     way: str = TEXT
@@ -51,86 +51,86 @@ class Composed(Struct, frozen=True):
     then: str = REVIEW
 
     @property
-    def anything(self) -> bool:
+    def has_content(self) -> bool:
         """True if the user has typed anything that could be lost."""
         typed = (self.text, self.url, self.prompt, self.tags, self.platforms, self.pictures)
         return any(value.strip() for value in typed)
 
 
-class ToCompose(NamedTuple):
+class ComposeSession(NamedTuple):
     """The initial state of the compose form, and its callbacks."""
 
-    begun: Composed
-    keep: Callable[[Composed], Awaitable[None]]
+    initial: ComposeState
+    save: Callable[[ComposeState], Awaitable[None]]
     """Autosaves the form; raises OSError."""
-    make: Callable[[Composed], Awaitable[str]]
+    create: Callable[[ComposeState], Awaitable[str]]
     """Creates the draft; returns an error message, or an empty string."""
-    forget: Callable[[], Awaitable[None]]
+    discard: Callable[[], Awaitable[None]]
     """Deletes the autosaved form."""
     notice: str = ""
 
 
-class GivenPicture(NamedTuple):
+class ImageInput(NamedTuple):
     """An image as typed: a location and an alt text."""
 
-    place: str
+    location: str
     alt: str
 
     @property
-    def is_address(self) -> bool:
+    def is_url(self) -> bool:
         """True for a URL or an image stored by Copydesk; otherwise it is a file."""
-        return "://" in self.place or kept_digest(self.place) is not None
+        return "://" in self.location or stored_image_digest(self.location) is not None
 
     @property
     def path(self) -> Path:
         """The path of the image file, with `~` expanded."""
         # Path.expanduser raises RuntimeError if there is no such user.
-        return Path(os.path.expanduser(self.place))  # noqa: PTH111
+        return Path(os.path.expanduser(self.location))  # noqa: PTH111
 
 
-def kept(composed: Composed) -> str:
+def dump_state(state: ComposeState) -> str:
     """Encode the form as the JSON stored in its autosave file."""
-    return msgspec.json.encode(composed).decode()
+    return msgspec.json.encode(state).decode()
 
 
-def read(text: str) -> Composed:
+def parse_state(text: str) -> ComposeState:
     """Decode an autosave file into field values that are safe to display.
 
     A file in any other format becomes the text of a draft.
     """
     try:
-        state = msgspec.json.decode(text, type=Composed)
+        state = msgspec.json.decode(text, type=ComposeState)
     except (msgspec.MsgspecError, RecursionError):
-        state = Composed(text=text)
+        state = ComposeState(text=text)
     multiline = {name: clean_lines(getattr(state, name)) for name in ("text", "pictures")}
     single_line = {name: clean(getattr(state, name)) for name in ("url", "prompt", "tags", "platforms")}
     choices = {
-        "way": _valid_or_first(state.way, (TEXT, WRITTEN)),
+        "way": _valid_or_first(state.way, (TEXT, GENERATED)),
         "format": _valid_or_first(state.format, tuple(Format)),
         "formats": _valid_or_first(state.formats, tuple(FORMATS)),
         "then": _valid_or_first(state.then, (REVIEW, APPROVE, SCHEDULE)),
     }
-    return Composed(**multiline, **single_line, **choices)
+    return ComposeState(**multiline, **single_line, **choices)
 
 
 def _valid_or_first(value: str, choices: tuple[str, ...]) -> str:
     return value if value in choices else str(choices[0])
 
 
-def pictures_of(composed: Composed) -> list[GivenPicture]:
+def parse_images(state: ComposeState) -> list[ImageInput]:
     """Return the images of the form, in order."""
     images = []
-    for line in composed.pictures.split("\n"):
+    for line in state.pictures.split("\n"):
         location, _, alt = line.partition("|")
         if location.strip():
-            images.append(GivenPicture(location.strip(), alt.strip()))
+            images.append(ImageInput(location.strip(), alt.strip()))
     return images
 
 
-def asked(composed: Composed) -> dict[str, object]:
+def build_request(state: ComposeState) -> dict[str, object]:
     """Return the desk's create request as JSON values, without the images, which the caller adds."""
-    common: dict[str, object] = {"tags": listed(composed.tags), "targetPlatforms": listed(composed.platforms)}
-    if composed.way == TEXT:
-        return {"text": composed.text, "format": composed.format, **common}
-    source = {"url": composed.url.strip() or None, "prompt": composed.prompt.strip() or None}
-    return {**source, "formats": composed.formats.split(","), **common}
+    common: dict[str, object] = {"tags": split_list(state.tags), "targetPlatforms": split_list(state.platforms)}
+    if state.way == TEXT:
+        return {"text": state.text, "format": state.format, **common}
+    source = {"url": state.url.strip() or None, "prompt": state.prompt.strip() or None}
+    return {**source, "formats": state.formats.split(","), **common}

@@ -5,93 +5,93 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
-from copydesk.editor import Typed, TypedTexts
+from copydesk.editor import UnsavedText, Autosave
 from copydesk.errors import CopydeskError
-from copydesk.model.change import ChangeDraft, Created, Mode
+from copydesk.model.change import ChangeDraft, CreatedDrafts, CreationMode
 from copydesk.model.draft import Action, ImageSource, Status
 from copydesk.tui.compose_entry import (
     APPROVE,
     REVIEW,
-    Composed,
-    GivenPicture,
-    ToCompose,
-    asked,
-    kept,
-    pictures_of,
-    read,
+    ComposeState,
+    ImageInput,
+    ComposeSession,
+    build_request,
+    dump_state,
+    parse_images,
+    parse_state,
 )
-from copydesk.tui.kept_text import KeptText
-from copydesk.tui.modals.compose import ComposeScreen
-from copydesk.tui.naming import key
-from copydesk.tui.screens.review_showing import ShowsDraft
-from copydesk.tui.words import ago, plural
+from copydesk.tui.kept_text import AutosavedText
+from copydesk.tui.modals.compose import ComposeDialog
+from copydesk.tui.naming import key_label
+from copydesk.tui.screens.review_showing import ShowDraftMixin
+from copydesk.tui.words import format_ago, plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.desk_app import DeskApp
 
-COMPOSE = "compose"
+COMPOSE_SCREEN = "compose"
 """Name under which the one compose screen is installed."""
-FOLDER = "composed"
-NEW = "new"
+COMPOSE_FOLDER = "composed"
+NEW_DRAFT_NAME = "new"
 """Autosave name of a draft that has no id yet."""
 _IN_REVIEW = "it waits in Review, key {}"
 
 
-def compose(app: "DeskApp") -> None:
+def open_compose(app: "DeskApp") -> None:
     """Compose a new draft, or continue one that was typed but not created."""
     # The base screen, not the top one: that may be the command palette, which is about to close.
-    app.ask(partial(_open, app, app.screen_stack[0]), opens=True)
+    app.run_desk_task(partial(_open, app, app.screen_stack[0]), opens_screen=True)
 
 
 async def _open(app: "DeskApp", base: Screen[Any], desk: "Desk") -> None:
-    autosave = KeptText(TypedTexts(desk.settings.data_home / FOLDER), NEW)
-    saved = await autosave.find()
-    if not app.is_screen_installed(COMPOSE):
-        app.install_screen(ComposeScreen(), COMPOSE)
-    screen = app.get_screen(COMPOSE)
-    assert isinstance(screen, ComposeScreen)
-    if app.open_over(base, screen):
-        screen.begin(_session(app, desk, autosave, saved))
+    autosave = AutosavedText(Autosave(desk.settings.data_home / COMPOSE_FOLDER), NEW_DRAFT_NAME)
+    saved = await autosave.load()
+    if not app.is_screen_installed(COMPOSE_SCREEN):
+        app.install_screen(ComposeDialog(), COMPOSE_SCREEN)
+    screen = app.get_screen(COMPOSE_SCREEN)
+    assert isinstance(screen, ComposeDialog)
+    if app.push_if_current(base, screen):
+        screen.start(_session(app, desk, autosave, saved))
 
 
-def _session(app: "DeskApp", desk: "Desk", autosave: KeptText, saved: Typed | None) -> ToCompose:
-    async def save(composed: Composed) -> None:
-        await autosave.keep(kept(composed))
+def _session(app: "DeskApp", desk: "Desk", autosave: AutosavedText, saved: UnsavedText | None) -> ComposeSession:
+    async def save(composed: ComposeState) -> None:
+        await autosave.save(dump_state(composed))
 
-    notice = f"You typed this {ago(saved.at, app.clock())}, and no draft was made of it." if saved else ""
-    return ToCompose(
-        begun=read(saved.text) if saved else Composed(),
-        keep=save,
-        make=partial(_create, app, desk),
-        forget=autosave.forget,
+    notice = f"You typed this {format_ago(saved.saved_at, app.clock())}, and no draft was made of it." if saved else ""
+    return ComposeSession(
+        initial=parse_state(saved.text) if saved else ComposeState(),
+        save=save,
+        create=partial(_create, app, desk),
+        discard=autosave.delete,
         notice=notice,
     )
 
 
-async def _create(app: "DeskApp", desk: "Desk", composed: Composed) -> str:
+async def _create(app: "DeskApp", desk: "Desk", composed: ComposeState) -> str:
     """Create the draft; return an error message, or an empty string."""
     try:
-        images = [await _store_image(desk, image) for image in pictures_of(composed)]
-        created = await desk.drafts.create({**asked(composed), "images": images})
+        images = [await _store_image(desk, image) for image in parse_images(composed)]
+        created = await desk.drafts.create({**build_request(composed), "images": images})
     except CopydeskError as error:
         return str(error)
-    if created.mode is Mode.GENERATE:
+    if created.mode is CreationMode.GENERATE:
         app.notify(f"{plural(len(created.drafts), 'draft')} will be written.")
         # Generating takes long: the dialog closes, and keys are not held.
-        app.ask(partial(_generate, app, created))
+        app.run_desk_task(partial(_generate, app, created))
     else:
-        app.ask(partial(_apply_next_step, app, created.drafts[0].id, composed.then), keys_wait=True)
+        app.run_desk_task(partial(_apply_next_step, app, created.drafts[0].id, composed.then), hold_keys=True)
     return ""
 
 
-async def _store_image(desk: "Desk", image: GivenPicture) -> dict[str, object]:
+async def _store_image(desk: "Desk", image: ImageInput) -> dict[str, object]:
     """Return the image as the desk expects it; an image file is stored first."""
-    url = image.place if image.is_address else await desk.drafts.keep_picture(image.path)
+    url = image.location if image.is_url else await desk.drafts.save_image(image.path)
     return {"url": url, "source": ImageSource.UPLOAD, "alt": image.alt or None}
 
 
-async def _generate(app: "DeskApp", created: Created, desk: "Desk") -> None:
+async def _generate(app: "DeskApp", created: CreatedDrafts, desk: "Desk") -> None:
     """Generate the requested drafts now and report the result."""
     ids = [draft.id for draft in created.drafts]
     await desk.generation.finish(ids)
@@ -101,9 +101,9 @@ async def _generate(app: "DeskApp", created: Created, desk: "Desk") -> None:
         app.notify(f"{plural(len(failed), 'draft')} could not be written: {failed[0].last_error}", severity="warning")
     else:
         hint = (
-            f"{key('review.refresh')} shows what is new"
+            f"{key_label('review.refresh')} shows what is new"
             if _review_screen(app)
-            else _IN_REVIEW.format(key("console.review"))
+            else _IN_REVIEW.format(key_label("console.review"))
         )
         app.notify(f"{plural(len(drafts), 'draft')} written; {hint}.")
 
@@ -116,7 +116,7 @@ async def _apply_next_step(app: "DeskApp", draft_id: str, next_step: str, desk: 
         # Also if approving failed: the draft exists, and the error is shown by the caller.
         if review := _review_screen(app):
             review.show_draft(draft_id)
-    where = "the cursor is on it" if review else _IN_REVIEW.format(key("console.review"))
+    where = "the cursor is on it" if review else _IN_REVIEW.format(key_label("console.review"))
     app.notify(f"The draft is made{result}; {where}.")
 
 
@@ -127,13 +127,13 @@ async def _approve_and_schedule(desk: "Desk", draft_id: str, next_step: str) -> 
     await desk.drafts.change(draft_id, ChangeDraft(action=Action.APPROVE))
     if next_step == APPROVE:
         return " and approved"
-    draft = await desk.schedule.next_for(draft_id)
+    draft = await desk.schedule.schedule_next(draft_id)
     assert draft.scheduled_at is not None
-    (formatted,) = await desk.schedule.shown(draft.scheduled_at)
+    (formatted,) = await desk.schedule.format_times(draft.scheduled_at)
     return f", and goes out {formatted}"
 
 
-def _review_screen(app: "DeskApp") -> ShowsDraft | None:
+def _review_screen(app: "DeskApp") -> ShowDraftMixin | None:
     """Return the review screen if it is the base screen."""
     base = app.screen_stack[0]
-    return base if isinstance(base, ShowsDraft) else None
+    return base if isinstance(base, ShowDraftMixin) else None

@@ -15,86 +15,86 @@ from textual.events import Key as KeyPress
 from textual.message import Message
 from textual.worker import Worker
 
-from copydesk.tui.asking import AskingApp, known
-from copydesk.tui.failing import Failing
+from copydesk.tui.asking import DeskTaskApp, to_copydesk_error
+from copydesk.tui.failing import SourceFailures
 from copydesk.tui.keys import KEYS, Key
-from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
-from copydesk.tui.naming import first_key
-from copydesk.tui.responsive import Responsive, give_back
+from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, FirstPageLoaded, JobFinished, RunChanged
+from copydesk.tui.naming import first_key_label
+from copydesk.tui.responsive import GcTuning, trim_memory
 from copydesk.tui.type_ahead import TypeAhead
-from copydesk.turns import short_turns
+from copydesk.turns import short_switch_interval
 
 if TYPE_CHECKING:
     # Imported at run time only by the function that opens the desk: SQLAlchemy costs as much as Textual itself.
     from copydesk.desk import Desk
-    from copydesk.jobs import Said
+    from copydesk.jobs import JobMessage
     from copydesk.model.draft import ListedDraft
     from copydesk.model.run import Run
-    from copydesk.tui.gallery import Gallery
+    from copydesk.tui.gallery import ImageCache
     from copydesk.tui.run_view import RunView
-    from copydesk.tui.running import Running
+    from copydesk.tui.running import PipelineRun
 
 OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]
 """Returns the unopened desk; called in a thread after the first paint."""
-Glance = Callable[[], "Sequence[ListedDraft]"]
+LoadFirstPage = Callable[[], "Sequence[ListedDraft]"]
 """Loads the first drafts awaiting review, faster than the desk can be opened; called in a thread."""
 _DESK_GROUP = "holding"
-JOBS_AFTER = 2.0
+JOBS_START_DELAY = 2.0
 """Seconds before jobs start: due work can wait that long, the first rows cannot."""
-MISSED = "missed"
+MISSED_JOB = "missed"
 """The job whose messages always report a problem."""
-LOOK = 0.5
+POLL_INTERVAL = 0.5
 """Seconds between two checks for changes in the database."""
-REST = 2.0
+IDLE_INTERVAL = 2.0
 """Seconds between two attempts to close idle connections; longer than the second between a run's progress writes."""
-LAST_PATIENCE = 0.5
+SHUTDOWN_TIMEOUT = 0.5
 """Seconds that a running job has to finish when the user quits."""
 
 
-class DeskApp(AskingApp, inherit_bindings=False):
+class DeskApp(DeskTaskApp, inherit_bindings=False):
     """An app with a desk. Screens call it with `run_desk_task` and receive messages about changes."""
 
     def __init__(
         self,
         open_desk: OpenDesk,
         *,
-        glance: Glance | None = None,
+        load_first_page: LoadFirstPage | None = None,
         jobs: bool = False,
         name: str = "",
         clock: Callable[[], datetime] | None = None,
         keys: Sequence[Key] = KEYS,
-        advice: Callable[[str], str] = str,
+        qualify_commands: Callable[[str], str] = str,
     ) -> None:
-        super().__init__(clock, advice)
+        super().__init__(clock, qualify_commands)
         self.keys = tuple(keys)
         """The key table including the user's own keys."""
         self._runs_jobs = jobs
         self.desk_name = name
-        self.gallery: Gallery | None = None
+        self.image_cache: ImageCache | None = None
         """The rendered images; None until the first one."""
         self._open_desk = open_desk
-        self._load_first_page = glance
-        self.changes = 0
+        self._load_first_page = load_first_page
+        self.change_count = 0
         """Incremented when something was written to the desk."""
-        self._last_run: Running | None = None
+        self._last_run: PipelineRun | None = None
         self._desk_worker: Worker[None] | None = None
         self.type_ahead = TypeAhead(self)
-        self._responsive = Responsive()
+        self._gc_tuning = GcTuning()
         self._idle_closed_at = -math.inf
         self.editor: asyncio.subprocess.Process | None = None
         """The external editor's process while it owns the terminal."""
-        self.glimpsed = False
+        self.has_first_page = False
         """True if rows can be navigated before the desk is open."""
 
     def open(self) -> None:
         """Open the desk; also retries after a failure."""
         if self._desk_worker is None or self._desk_worker.is_finished:
-            self.trouble = None
+            self.open_error = None
             self._desk_worker = self.run_worker(self._keep_desk_open(), group=_DESK_GROUP, exit_on_error=False)
 
     async def _keep_desk_open(self) -> None:
         """Keep the desk open until the console exits; close it after all tasks have ended."""
-        self.ends.clear()
+        self.shutting_down.clear()
         try:
             if self._load_first_page is not None:
                 await self._show_first_page(self._load_first_page)
@@ -102,105 +102,105 @@ class DeskApp(AskingApp, inherit_bindings=False):
             opening = await asyncio.to_thread(self._open_desk)
             async with opening as desk:
                 self.desk = desk
-                self.type_ahead.came()
-                desk.ground.ask = self._prompt_passphrase
-                desk.ground.attended = True
-                self._tell(DeskOpened())
+                self.type_ahead.wake()
+                desk.ctx.ask_passphrase = self._prompt_passphrase
+                desk.ctx.is_interactive = True
+                self._post_to_screen(DeskOpened())
                 watcher = asyncio.create_task(self._poll_changes(desk))
                 try:
-                    with short_turns():
+                    with short_switch_interval():
                         await self._run_jobs(desk)
                 finally:
                     watcher.cancel()
                     # Order matters: writes need the open desk, reads must not start another call once it is None.
-                    await self.finish_writing()
+                    await self.finish_writes()
                     self.desk = None
-                    await self.stop_asking()
+                    await self.cancel_tasks()
         except Exception as error:
-            self.trouble = known(error)
-            self.type_ahead.came()
-            self.note(str(self.trouble))
-            self._tell(DeskClosed(self.trouble))
+            self.open_error = to_copydesk_error(error)
+            self.type_ahead.wake()
+            self.log_problem(str(self.open_error))
+            self._post_to_screen(DeskClosed(self.open_error))
 
     async def _prompt_passphrase(self, *, new: bool) -> str:
         """Prompt for the passphrase of the stored credentials, whatever needs them."""
-        from copydesk.tui.passphrase import passphrase  # noqa: PLC0415 - rarely needed
+        from copydesk.tui.passphrase import prompt_passphrase  # noqa: PLC0415 - rarely needed
 
-        return await passphrase(self, new=new)
+        return await prompt_passphrase(self, new=new)
 
     async def _poll_changes(self, desk: "Desk") -> None:
         """Poll for changes made by any process and post them to the screen; log sources that begin to fail."""
         previous = None
-        source_failures = Failing()
+        source_failures = SourceFailures()
         last_error = ""
         while True:
             try:
-                current = await desk.changes()
+                current = await desk.change_counter()
                 if current != previous:
-                    for message in await source_failures.since(desk):
-                        self.note(message)
+                    for message in await source_failures.load_new(desk):
+                        self.log_problem(message)
                     if previous is not None:
-                        self.changes += 1
-                        self._tell(DeskChanged())
+                        self.change_count += 1
+                        self._post_to_screen(DeskChanged())
                 previous, last_error = current, ""
                 # Only while no key is pressed: collecting garbage and closing connections take longer than a frame.
-                if self._responsive.calm:
+                if self._gc_tuning.is_idle:
                     await self._release_idle(desk)
             except Exception as error:  # a user action that fails for the same reason reports it, too
-                if str(known(error)) != last_error:
-                    last_error = str(known(error))
-                    self.note(last_error)
-            await asyncio.sleep(LOOK)
+                if str(to_copydesk_error(error)) != last_error:
+                    last_error = str(to_copydesk_error(error))
+                    self.log_problem(last_error)
+            await asyncio.sleep(POLL_INTERVAL)
 
     async def _release_idle(self, desk: "Desk") -> None:
         """Collect garbage and release idle resources while the user is not typing."""
-        self._responsive.look()
+        self._gc_tuning.collect()
         now = asyncio.get_running_loop().time()
-        if now - self._idle_closed_at >= REST:
+        if now - self._idle_closed_at >= IDLE_INTERVAL:
             self._idle_closed_at = now
-            if await desk.rest():
-                await asyncio.to_thread(give_back)
+            if await desk.release_memory():
+                await asyncio.to_thread(trim_memory)
 
     async def _run_jobs(self, desk: "Desk") -> None:
         """Run due jobs, if enabled, until the console exits."""
-        self._responsive.begin()
+        self._gc_tuning.start()
         if self._runs_jobs:
-            await asyncio.sleep(JOBS_AFTER)
+            await asyncio.sleep(JOBS_START_DELAY)
             # Freeze again afterwards: what the import created lives as long as the process.
             run_jobs = await asyncio.to_thread(_import_jobs)
-            self._responsive.begin()
-            async with run_jobs(desk, listener=self._hear, patience=LAST_PATIENCE):
+            self._gc_tuning.start()
+            async with run_jobs(desk, listener=self._handle_job_message, patience=SHUTDOWN_TIMEOUT):
                 await asyncio.Event().wait()
         await asyncio.Event().wait()
 
-    def _hear(self, message: "Said") -> None:
+    def _handle_job_message(self, message: "JobMessage") -> None:
         """Report a job's message: notify about failures, and have the screen reload."""
-        if message.failed or message.job == MISSED:
+        if message.failed or message.job == MISSED_JOB:
             self.notify(message.text[:1].upper() + message.text[1:], severity="error")
         if not message.failed:
-            self._tell(JobDone())
+            self._post_to_screen(JobFinished())
 
-    async def _show_first_page(self, load: Glance) -> None:
+    async def _show_first_page(self, load: LoadFirstPage) -> None:
         """Show the first rows and let them be painted before the imports take the CPU."""
         drafts = await asyncio.to_thread(load)
         if drafts:
-            self.glimpsed = True
+            self.has_first_page = True
             displayed = asyncio.Event()
-            self._tell(Glanced(drafts, displayed.set))
+            self._post_to_screen(FirstPageLoaded(drafts, displayed.set))
             with suppress(TimeoutError):
                 await asyncio.wait_for(displayed.wait(), 1)
 
-    def send(self, sequence: str) -> None:
+    def write_terminal(self, sequence: str) -> None:
         """Write an escape sequence to the terminal, after everything drawn so far."""
         if self._driver is not None:
             self._driver.write(sequence)
 
     async def on_unmount(self) -> None:
         """Wait until the desk is closed; an active run is first marked as cancelled."""
-        if self.gallery is not None:
-            self.gallery.close()
+        if self.image_cache is not None:
+            self.image_cache.close()
         self.type_ahead.stop()
-        self._responsive.end()
+        self._gc_tuning.stop()
         if self._desk_worker is not None:
             self._desk_worker.cancel()
             await asyncio.gather(self._desk_worker.wait(), return_exceptions=True)
@@ -208,14 +208,14 @@ class DeskApp(AskingApp, inherit_bindings=False):
     async def on_event(self, event: Event) -> None:
         """Delay typed or pasted input until the result of the previous key is available."""
         if isinstance(event, InputEvent):
-            self._responsive.pressed()
-        if isinstance(event, KeyPress | Paste) and not event.is_forwarded and self.type_ahead.holds(event):
+            self._gc_tuning.record_key()
+        if isinstance(event, KeyPress | Paste) and not event.is_forwarded and self.type_ahead.intercept(event):
             return
         await super().on_event(event)
 
-    def key(self, action_id: str) -> str:
+    def key_label(self, action_id: str) -> str:
         """Return the label of the first key of an action."""
-        return first_key(self.keys, action_id)
+        return first_key_label(self.keys, action_id)
 
     def show_draft(self, draft_id: str) -> None:
         """Show a draft on the review; implemented by the console, which knows the screens."""
@@ -228,26 +228,26 @@ class DeskApp(AskingApp, inherit_bindings=False):
 
     def start_run(self) -> None:
         """Start a pipeline run unless one is active."""
-        from copydesk.tui.running import Running  # noqa: PLC0415 - as above
+        from copydesk.tui.running import PipelineRun  # noqa: PLC0415 - as above
 
-        if self._last_run is None or self._last_run.over:
-            self._last_run = Running(lambda view: self._tell(RunChanged(view)))
-            self.ask(self._last_run.carry_out, name="run", ended=self._last_run.end)
+        if self._last_run is None or self._last_run.is_finished:
+            self._last_run = PipelineRun(lambda view: self._post_to_screen(RunChanged(view)))
+            self.run_desk_task(self._last_run.run, name="run", on_finished=self._last_run.mark_finished)
 
     def cancel_run(self) -> None:
         """Cancel the active pipeline run."""
-        if self._last_run is not None and not self._last_run.over:
-            self.ask(self._last_run.cancel)
+        if self._last_run is not None and not self._last_run.is_finished:
+            self.run_desk_task(self._last_run.cancel)
 
-    def say_ended(self, run: "Run") -> None:
+    def notify_run_finished(self, run: "Run") -> None:
         """Notify about the result of a run that no visible widget shows."""
-        from copydesk.tui.run_view import failures, summary  # noqa: PLC0415 - as above
+        from copydesk.tui.run_view import format_failures, format_summary  # noqa: PLC0415 - as above
 
-        self.notify(summary(run), severity="error" if run.error else "information")
-        if failures_text := failures(run):
+        self.notify(format_summary(run), severity="error" if run.error else "information")
+        if failures_text := format_failures(run):
             self.notify(failures_text, severity="warning")
 
-    def _tell(self, message: Message) -> None:
+    def _post_to_screen(self, message: Message) -> None:
         """Post `message` to the base screen, which may be covered by a dialog."""
         if self.screen_stack:
             self.screen_stack[0].post_message(message)
@@ -255,6 +255,6 @@ class DeskApp(AskingApp, inherit_bindings=False):
 
 def _import_jobs() -> "Callable[..., AbstractAsyncContextManager[object]]":
     """Import the job runner; called in a thread, because importing APScheduler takes a while."""
-    from copydesk.jobs import running  # noqa: PLC0415
+    from copydesk.jobs import run_jobs  # noqa: PLC0415
 
-    return running
+    return run_jobs

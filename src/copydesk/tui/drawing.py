@@ -17,16 +17,16 @@ from textual.color import Color
 from textual.content import Content
 from textual.style import Style
 
-from copydesk.tui.terminal_pictures import Way
+from copydesk.tui.terminal_pictures import ImageProtocol
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from rich.segment import Segment
     from textual_image.renderable import HalfcellImage, TGPImage
 
-MOST_ROWS, MOST_COLUMNS = 12, 60
+MAX_ROWS, MAX_COLUMNS = 12, 60
 """Cells of the largest drawing: the text next to it is what the user judges."""
-CELL = (10, 20)
+CELL_PIXELS = (10, 20)
 """Approximate pixels of a cell. The terminal scales down a larger image; none is cut off."""
 _CHUNK_SIZE = 4096
 """Maximum bytes of one chunk of an image in kitty's protocol."""
@@ -39,8 +39,8 @@ class Drawing(NamedTuple):
     """An image as lines, with the escape sequences to send before it is shown and after it is discarded."""
 
     lines: tuple[Content, ...]
-    before: str = ""
-    after: str = ""
+    setup: str = ""
+    cleanup: str = ""
 
     @property
     def width(self) -> int:
@@ -48,29 +48,29 @@ class Drawing(NamedTuple):
         return self.lines[0].cell_length
 
 
-def can_draw() -> bool:
+def can_draw_images() -> bool:
     """Return True if the extra is installed."""
     return find_spec("textual_image") is not None
 
 
-def draw(content: bytes, way: Way, room: int) -> Drawing:
+def draw_image(content: bytes, protocol: ImageProtocol, room: int) -> Drawing:
     """Render `content`, an encoded thumbnail made by Copydesk, in lines of at most `room` cells."""
     from PIL import Image  # noqa: PLC0415 - not for the first paint
 
     with Image.open(BytesIO(content)) as image:
-        columns, rows = fitted(image.size, room)
-        if way is Way.KITTY:
+        columns, rows = fit_size(image.size, room)
+        if protocol is ImageProtocol.KITTY:
             return _render_kitty(image, columns, rows)
         return Drawing(_to_lines(_import_renderables()[0](image, columns, rows)))
 
 
-def fitted(size: tuple[int, int], room: int) -> tuple[int, int]:
+def fit_size(size: tuple[int, int], room: int) -> tuple[int, int]:
     """Return (columns, rows) for an image of `size` pixels; no image is enlarged."""
     width, height = size
-    columns = min(room, MOST_COLUMNS, ceil(width / CELL[0]))
-    rows = columns * CELL[0] * height / (width * CELL[1])
-    if rows > MOST_ROWS:
-        columns, rows = round(columns * MOST_ROWS / rows), MOST_ROWS
+    columns = min(room, MAX_COLUMNS, ceil(width / CELL_PIXELS[0]))
+    rows = columns * CELL_PIXELS[0] * height / (width * CELL_PIXELS[1])
+    if rows > MAX_ROWS:
+        columns, rows = round(columns * MAX_ROWS / rows), MAX_ROWS
     return max(columns, 1), max(round(rows), 1)
 
 
@@ -84,10 +84,10 @@ def _render_kitty(image: "Image", columns: int, rows: int) -> Drawing:
     # Textual's own output thread.
     renderable.terminal_image_id = image_id = next(_image_ids)
     png = BytesIO()
-    image.resize((columns * CELL[0], rows * CELL[1])).save(png, "PNG", compress_level=6)
+    image.resize((columns * CELL_PIXELS[0], rows * CELL_PIXELS[1])).save(png, "PNG", compress_level=6)
     transmission = "".join(_chunks(image_id, b64encode(png.getvalue()).decode()))
     placement = _command(f"a=p,U=1,i={image_id},c={columns},r={rows},q=2")
-    return Drawing(_to_lines(renderable), before=transmission + placement, after=_command(f"a=d,d=I,i={image_id},q=2"))
+    return Drawing(_to_lines(renderable), setup=transmission + placement, cleanup=_command(f"a=d,d=I,i={image_id},q=2"))
 
 
 def _chunks(image_id: int, encoded: str) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _to_lines(renderable: "HalfcellImage | TGPImage") -> tuple[Content, ...]:
     from rich.console import Console  # noqa: PLC0415 - as above
     from rich.segment import Segment  # noqa: PLC0415
 
-    console = Console(file=io.StringIO(), width=MOST_COLUMNS)
+    console = Console(file=io.StringIO(), width=MAX_COLUMNS)
     segments = (
         segment for segment in renderable.__rich_console__(console, console.options) if isinstance(segment, Segment)
     )

@@ -6,15 +6,15 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
-class Failing:
+class SourceFailures:
     """Detects new failures. Sources that already failed at the first check are not reported."""
 
     def __init__(self) -> None:
         self._failing_ids: frozenset[str] | None = None
 
-    async def since(self, desk: "Desk") -> list[str]:
+    async def load_new(self, desk: "Desk") -> list[str]:
         """Return a sentence for each source that started to fail since the last call."""
-        failing = await desk.pipeline.failing()
+        failing = await desk.pipeline.list_failing_sources()
         previous, self._failing_ids = self._failing_ids, frozenset(source.id for source in failing)
         if previous is None:
             return []

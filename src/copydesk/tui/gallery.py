@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from copydesk.model.picture import Look
-from copydesk.tui.terminal_pictures import Way, way_to_draw
+from copydesk.model.picture import Thumbnail
+from copydesk.tui.terminal_pictures import ImageProtocol, choose_image_protocol
 
 if TYPE_CHECKING:
     from textual.content import Content
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from copydesk.tui.desk_app import DeskApp
     from copydesk.tui.drawing import Drawing
 
-KEPT = 16
+MAX_DRAWINGS = 16
 """Maximum number of cached drawings; a page shows a few at most."""
 
 
-class Gallery:
+class ImageCache:
     """Drawings by content and width. `send` writes to the terminal, in order with Textual's output."""
 
-    def __init__(self, protocol: Way, send: Callable[[str], object]) -> None:
+    def __init__(self, protocol: ImageProtocol, send: Callable[[str], object]) -> None:
         self._protocol = protocol
         self._send = send
         self._lock = asyncio.Lock()
@@ -38,35 +38,35 @@ class Gallery:
             drawing = self._drawings.pop((content, room), None) or await self._render(content, room)
             # Least recently used order: the newest entry is at the end.
             self._drawings[content, room] = drawing
-        while len(self._drawings) > KEPT:
-            self._send(self._drawings.pop(next(iter(self._drawings))).after)
+        while len(self._drawings) > MAX_DRAWINGS:
+            self._send(self._drawings.pop(next(iter(self._drawings))).cleanup)
         return drawing.lines
 
     async def _render(self, content: bytes, room: int) -> "Drawing":
-        from copydesk.tui.drawing import draw  # noqa: PLC0415 - not for the first paint
+        from copydesk.tui.drawing import draw_image  # noqa: PLC0415 - not for the first paint
 
-        drawing = await asyncio.to_thread(partial(draw, content, self._protocol, room))
-        self._send(drawing.before)
+        drawing = await asyncio.to_thread(partial(draw_image, content, self._protocol, room))
+        self._send(drawing.setup)
         return drawing
 
     def close(self) -> None:
         """Remove all images from the terminal."""
         while self._drawings:
-            self._send(self._drawings.popitem()[1].after)
+            self._send(self._drawings.popitem()[1].cleanup)
 
 
-async def lines_of(app: "DeskApp", desk: "Desk", look: Look, room: int) -> "tuple[Content, ...]":
+async def render_thumbnail(app: "DeskApp", desk: "Desk", thumbnail: Thumbnail, room: int) -> "tuple[Content, ...]":
     """Return the image in lines of at most `room` cells.
 
     Return an empty tuple if images are not shown in this terminal, or the thumbnail has no content.
     """
-    if not look.content:
+    if not thumbnail.content:
         return ()
-    if app.gallery is None:
-        from copydesk.tui.drawing import can_draw  # noqa: PLC0415 - not for the first paint
+    if app.image_cache is None:
+        from copydesk.tui.drawing import can_draw_images  # noqa: PLC0415 - not for the first paint
 
-        protocol = way_to_draw(desk.settings.console.images, os.environ)
-        if protocol is None or not can_draw():
+        protocol = choose_image_protocol(desk.settings.console.images, os.environ)
+        if protocol is None or not can_draw_images():
             return ()
-        app.gallery = Gallery(protocol, app.send)
-    return await app.gallery.draw(look.content, room)
+        app.image_cache = ImageCache(protocol, app.write_terminal)
+    return await app.image_cache.draw(thumbnail.content, room)

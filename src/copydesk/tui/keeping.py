@@ -6,9 +6,9 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-def keep(kept: dict[Key, Value], key: Key, value: Value, most: int) -> None:
+def lru_put(cache: dict[Key, Value], key: Key, value: Value, max_size: int) -> None:
     """Store a value as the newest of at most `max_size` entries; the oldest is dropped."""
-    kept.pop(key, None)
-    kept[key] = value
-    if len(kept) > most:
-        del kept[next(iter(kept))]
+    cache.pop(key, None)
+    cache[key] = value
+    if len(cache) > max_size:
+        del cache[next(iter(cache))]

@@ -8,30 +8,30 @@ from pathlib import Path
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 
 from copydesk.errors import SettingsError
-from copydesk.tui.keys import KEYS, Key, Where
+from copydesk.tui.keys import KEYS, Key, KeyContext
 
-BESIDE = {Where.LIST, Where.PAGE, Where.SCHEDULE}
+EXCLUSIVE_CONTEXTS = {KeyContext.LIST, KeyContext.PAGE, KeyContext.SCHEDULE}
 """Contexts of which only one can have the focus at a time."""
-SCREENS = (Where.REVIEW, Where.SCHEDULE, Where.SOURCES, Where.EXPERIMENTS, Where.ENGAGEMENT, Where.SETUP)
+SCREEN_CONTEXTS = (KeyContext.REVIEW, KeyContext.SCHEDULE, KeyContext.SOURCES, KeyContext.EXPERIMENTS, KeyContext.ENGAGEMENT, KeyContext.SETUP)
 """The contexts that are screens."""
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}
 
 
-def with_own_keys(own: Mapping[str, str], file: Path, keys: Iterable[Key] = KEYS) -> tuple[Key, ...]:
+def apply_custom_keys(custom: Mapping[str, str], file: Path, keys: Iterable[Key] = KEYS) -> tuple[Key, ...]:
     """Return the key table with the user's keys in place of the defaults.
 
     `custom` maps an action's id to its keys, separated by commas. Raise SettingsError with a one-line message for an
     unknown id, a key that no keyboard has, and one key for two actions that can be active at the same time.
     """
     before = tuple(keys)
-    if not own:
+    if not custom:
         return before
-    for action_id, text in own.items():
+    for action_id, text in custom.items():
         _validate(action_id, text, file, before)
-    after = tuple(key._replace(keys=_normalize(own[key.id])) if key.id in own else key for key in before)
+    after = tuple(key._replace(keys=_normalize(custom[key.id])) if key.id in custom else key for key in before)
     new = {key_name for old, key in zip(before, after, strict=True) for key_name in _added_keys(old, key)}
-    for key_name, left, right in clashes(after, new):
+    for key_name, left, right in find_conflicts(after, new):
         raise SettingsError(
             f"{file}: [keys] {key_name} is both {left.id} ({left.description}) and {right.id} ({right.description}).",
             hint="Give one of them another key.",
@@ -39,7 +39,7 @@ def with_own_keys(own: Mapping[str, str], file: Path, keys: Iterable[Key] = KEYS
     return after
 
 
-def own_keys(keys: Iterable[Key]) -> dict[str, str]:
+def custom_keys(keys: Iterable[Key]) -> dict[str, str]:
     """Return id -> keys of the actions whose keys differ from the defaults."""
     usual = {key.id: key.keys for key in KEYS}
     return {key.id: key.keys for key in keys if usual.get(key.id) != key.keys}
@@ -66,7 +66,7 @@ def _suggestion(action_id: str, keys: tuple[Key, ...]) -> str:
 def _is_key(name: str) -> bool:
     # A single `+` is a key, not a separator.
     *modifiers, key = name.split("+") if len(name) > 1 else [name]
-    return bool(key) and set(modifiers) <= _MODIFIERS and (textual_name(key) in _KEY_NAMES or _is_character(key))
+    return bool(key) and set(modifiers) <= _MODIFIERS and (textual_key_name(key) in _KEY_NAMES or _is_character(key))
 
 
 def _is_character(key: str) -> bool:
@@ -79,7 +79,7 @@ def _is_character(key: str) -> bool:
         return False
 
 
-def textual_name(key: str) -> str:
+def textual_key_name(key: str) -> str:
     """Return Textual's name of a key: `?` is `question_mark`."""
     if len(key) != 1 or key.isalnum():
         return key
@@ -93,10 +93,10 @@ def _normalize(text: str) -> str:
 
 def _added_keys(old: Key, key: Key) -> Iterable[tuple[str, str]]:
     """Return (id, key) of the keys that `old` does not have."""
-    return ((key.id, textual_name(name)) for name in set(key.keys.split(",")) - set(old.keys.split(",")))
+    return ((key.id, textual_key_name(name)) for name in set(key.keys.split(",")) - set(old.keys.split(",")))
 
 
-def clashes(keys: Iterable[Key], new: Collection[tuple[str, str]] = ()) -> Iterable[tuple[str, Key, Key]]:
+def find_conflicts(keys: Iterable[Key], new: Collection[tuple[str, str]] = ()) -> Iterable[tuple[str, Key, Key]]:
     """Yield (key, action, other action) for each key with two actions in one context.
 
     Keys in `new`, given as (id, key), were set by the user; for these, two contexts on the same screen conflict, too.
@@ -104,17 +104,17 @@ def clashes(keys: Iterable[Key], new: Collection[tuple[str, str]] = ()) -> Itera
     """
     by_name: dict[str, list[Key]] = {}
     for key in keys:
-        for name in dict.fromkeys(map(textual_name, key.keys.split(","))):
+        for name in dict.fromkeys(map(textual_key_name, key.keys.split(","))):
             by_name.setdefault(name, []).append(key)
     for name, actions in by_name.items():
         for first, second in combinations(actions, 2):
             is_custom = (first.id, name) in new or (second.id, name) in new
-            if first.where is second.where or (is_custom and _can_coincide(first.where, second.where)):
+            if first.context is second.context or (is_custom and _can_coincide(first.context, second.context)):
                 yield name, first, second
 
 
-def _can_coincide(first: Where, second: Where) -> bool:
+def _can_coincide(first: KeyContext, second: KeyContext) -> bool:
     """Return True if a key press could be meant for both contexts, which are different ones."""
-    on_screens = {*SCREENS, Where.LIST, Where.PAGE, Where.CONSOLE}
-    two_screens = first in SCREENS and second in SCREENS
-    return {first, second} <= on_screens and not two_screens and not {first, second} <= BESIDE
+    on_screens = {*SCREEN_CONTEXTS, KeyContext.LIST, KeyContext.PAGE, KeyContext.CONSOLE}
+    two_screens = first in SCREEN_CONTEXTS and second in SCREEN_CONTEXTS
+    return {first, second} <= on_screens and not two_screens and not {first, second} <= EXCLUSIVE_CONTEXTS

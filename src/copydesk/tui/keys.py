@@ -7,7 +7,7 @@ from typing import NamedTuple
 from textual.binding import Binding, BindingType
 
 
-class Where(StrEnum):
+class KeyContext(StrEnum):
     """The part of the console that must be on screen, or focused, for a key to work.
 
     The value is the title in the help. Names of members that are screens must match SCREEN_NAMES.
@@ -21,11 +21,11 @@ class Where(StrEnum):
     SOURCES = "Sources"
     SOURCE_FORM = "In a source's form"
     CHOICE = "In a choice"
-    TRIAL = "While a source's entries are shown"
-    FEEDS = "While a list of feeds is added"
+    SOURCE_TEST = "While a source's entries are shown"
+    FEED_IMPORT = "While a list of feeds is added"
     SCHEDULE = "Schedule"
     PLAN = "Before an automatic schedule"
-    PICK = "While a draft is chosen"
+    DRAFT_PICKER = "While a draft is chosen"
     EXPERIMENTS = "Experiments"
     ENGAGEMENT = "Engagement"
     SETUP = "Setup"
@@ -35,10 +35,10 @@ class Where(StrEnum):
     FIELDS = "In a form"
     CONSOLE = "Everywhere"
     HELP = "In this help"
-    LINE = "While a line is asked for"
-    YES = "While a yes is asked for"
+    PROMPT = "While a line is asked for"
+    CONFIRM = "While a yes is asked for"
     EDIT = "While a text is edited"
-    HOLD = "While your editor is about to open"
+    WAIT = "While your editor is about to open"
 
 
 class Key(NamedTuple):
@@ -46,7 +46,7 @@ class Key(NamedTuple):
 
     id: str
     """The id under which a user can configure other keys."""
-    where: Where
+    context: KeyContext
     keys: str
     """Separated by commas; the first one is displayed."""
     action: str
@@ -60,178 +60,178 @@ SCREEN_NAMES = ("review", "schedule", "sources", "experiments", "engagement", "s
 """The screens in the order of their number keys."""
 
 KEYS = (
-    Key("list.down", Where.LIST, "j,down", "move(1)", "the next draft", "move"),
-    Key("list.up", Where.LIST, "k,up", "move(-1)", "the draft before", "move"),
-    Key("list.first", Where.LIST, "g,home", "first", "the first"),
-    Key("list.last", Where.LIST, "G,end", "last", "the last"),
-    Key("list.page_down", Where.LIST, "ctrl+d,pagedown", "half_page(1)", "half a page down"),
-    Key("list.page_up", Where.LIST, "ctrl+u,pageup", "half_page(-1)", "half a page up"),
-    Key("list.open", Where.LIST, "enter", "open", "read it"),
-    Key("page.down", Where.PAGE, "j,down", "move(1)", "a line down", "scroll"),
-    Key("page.up", Where.PAGE, "k,up", "move(-1)", "a line up", "scroll"),
-    Key("page.top", Where.PAGE, "g,home", "first", "the beginning"),
-    Key("page.bottom", Where.PAGE, "G,end", "last", "the end"),
-    Key("page.half_down", Where.PAGE, "ctrl+d,pagedown", "half_page(1)", "half a page down"),
-    Key("page.half_up", Where.PAGE, "ctrl+u,pageup", "half_page(-1)", "half a page up"),
-    Key("review.approve", Where.REVIEW, "a", "approve", "approve", "approve"),
-    Key("review.reject", Where.REVIEW, "r", "reject", "reject; asks why, Enter alone is no reason", "reject"),
-    Key("review.regenerate", Where.REVIEW, "R", "regenerate", "have it written anew; asks what to change"),
-    Key("review.edit", Where.REVIEW, "e", "edit", "edit it here", "edit"),
-    Key("review.edit_outside", Where.REVIEW, "E", "edit_outside", "edit it in your $EDITOR"),
-    Key("review.schedule", Where.REVIEW, "s", "schedule", "schedule it to the next free slot", "schedule"),
-    Key("review.schedule_at", Where.REVIEW, "S", "schedule_at", "schedule it at a time: tomorrow 9, fri 14:30"),
-    Key("review.post", Where.REVIEW, "p", "post", "post it now; names the accounts and asks"),
-    Key("review.archive", Where.REVIEW, "x", "archive", "archive it"),
-    Key("review.undo", Where.REVIEW, "u", "undo", "undo your last change, again and again", "undo"),
-    Key("review.redo", Where.REVIEW, "ctrl+r", "redo", "redo what was undone"),
-    Key("review.copy_text", Where.REVIEW, "y", "copy_text", "copy the text"),
-    Key("review.copy_link", Where.REVIEW, "Y", "copy_link", "copy the source's link"),
-    Key("review.difference", Where.REVIEW, "d", "difference", "what changed since the last version"),
-    Key("review.history", Where.REVIEW, "H", "history", "what happened to it"),
-    Key("review.mark", Where.REVIEW, "space", "mark", "mark the draft, and go on"),
-    Key("review.mark_range", Where.REVIEW, "v", "mark_range", "mark a range: begin it, move, v again"),
-    Key("review.mark_all", Where.REVIEW, "*", "mark_all", "mark all that is shown"),
-    Key("review.previous_tab", Where.REVIEW, "[", "tab(-1)", "the tab before"),
-    Key("review.next_tab", Where.REVIEW, "]", "tab(1)", "the next tab"),
-    Key("review.search", Where.REVIEW, "/", "search", "look for words in this tab"),
-    Key("review.filter", Where.REVIEW, "f", "filter", "show only a source, a tag, a format"),
-    Key("review.next_pane", Where.REVIEW, "tab", "pane(1)", "the next pane"),
-    Key("review.previous_pane", Where.REVIEW, "shift+tab", "pane(-1)", "the pane before"),
-    Key("review.next", Where.REVIEW, "J,n", "step(1)", "the next draft, from any pane"),
-    Key("review.previous", Where.REVIEW, "K,N", "step(-1)", "the draft before, from any pane"),
-    Key("review.open_link", Where.REVIEW, "o", "open_link", "open the source's link"),
-    Key("review.run", Where.REVIEW, "P", "run_pipeline", "run the pipeline"),
-    Key("review.cancel_run", Where.REVIEW, "X", "cancel_run", "cancel the run"),
-    Key("review.refresh", Where.REVIEW, ".", "refresh", "show what is new"),
-    Key("review.back", Where.REVIEW, "escape", "back", "clear marks, search, filter; back to the queue"),
-    Key("search.leave", Where.SEARCH, "escape", "leave", "look for nothing"),
-    Key("filter.take", Where.FILTER, "space", "take", "take it, or leave it out", "take"),
-    Key("filter.show", Where.FILTER, "enter", "show", "show what is chosen", "show"),
-    Key("filter.clear", Where.FILTER, "x", "clear", "choose nothing", "none"),
-    Key("filter.leave", Where.FILTER, "escape,q", "leave", "leave it as it was", "leave"),
-    Key("sources.new", Where.SOURCES, "n", "new_source", "a new source", "new"),
-    Key("sources.edit", Where.SOURCES, "e", "edit_source", "edit the source", "edit"),
-    Key("sources.test", Where.SOURCES, "t", "test_source", "read what it holds now, and store nothing", "test"),
-    Key("sources.switch", Where.SOURCES, "space", "switch_source", "switch the source off, or on again"),
-    Key("sources.delete", Where.SOURCES, "D", "delete_source", "delete the source, its items and its drafts"),
-    Key("sources.import", Where.SOURCES, "i", "import_feeds", "add the feeds of an OPML file"),
-    Key("sources.export", Where.SOURCES, "x", "export_feeds", "write the sources to an OPML file"),
-    Key("sources.run", Where.SOURCES, "P", "run_pipeline", "run the pipeline", "run"),
-    Key("sources.cancel_run", Where.SOURCES, "X", "cancel_run", "cancel the run"),
-    Key("sources.next_pane", Where.SOURCES, "tab,shift+tab", "pane", "the sources, or the runs", "pane"),
-    Key("sources.refresh", Where.SOURCES, ".", "refresh", "read the desk again"),
-    Key("sources.back", Where.SOURCES, "escape", "back", "close the run, go back to the list"),
+    Key("list.down", KeyContext.LIST, "j,down", "move(1)", "the next draft", "move"),
+    Key("list.up", KeyContext.LIST, "k,up", "move(-1)", "the draft before", "move"),
+    Key("list.first", KeyContext.LIST, "g,home", "first", "the first"),
+    Key("list.last", KeyContext.LIST, "G,end", "last", "the last"),
+    Key("list.page_down", KeyContext.LIST, "ctrl+d,pagedown", "half_page(1)", "half a page down"),
+    Key("list.page_up", KeyContext.LIST, "ctrl+u,pageup", "half_page(-1)", "half a page up"),
+    Key("list.open", KeyContext.LIST, "enter", "open", "read it"),
+    Key("page.down", KeyContext.PAGE, "j,down", "move(1)", "a line down", "scroll"),
+    Key("page.up", KeyContext.PAGE, "k,up", "move(-1)", "a line up", "scroll"),
+    Key("page.top", KeyContext.PAGE, "g,home", "first", "the beginning"),
+    Key("page.bottom", KeyContext.PAGE, "G,end", "last", "the end"),
+    Key("page.half_down", KeyContext.PAGE, "ctrl+d,pagedown", "half_page(1)", "half a page down"),
+    Key("page.half_up", KeyContext.PAGE, "ctrl+u,pageup", "half_page(-1)", "half a page up"),
+    Key("review.approve", KeyContext.REVIEW, "a", "approve", "approve", "approve"),
+    Key("review.reject", KeyContext.REVIEW, "r", "reject", "reject; asks why, Enter alone is no reason", "reject"),
+    Key("review.regenerate", KeyContext.REVIEW, "R", "regenerate", "have it written anew; asks what to change"),
+    Key("review.edit", KeyContext.REVIEW, "e", "edit", "edit it here", "edit"),
+    Key("review.edit_outside", KeyContext.REVIEW, "E", "edit_outside", "edit it in your $EDITOR"),
+    Key("review.schedule", KeyContext.REVIEW, "s", "schedule", "schedule it to the next free slot", "schedule"),
+    Key("review.schedule_at", KeyContext.REVIEW, "S", "schedule_at", "schedule it at a time: tomorrow 9, fri 14:30"),
+    Key("review.post", KeyContext.REVIEW, "p", "post", "post it now; names the accounts and asks"),
+    Key("review.archive", KeyContext.REVIEW, "x", "archive", "archive it"),
+    Key("review.undo", KeyContext.REVIEW, "u", "undo", "undo your last change, again and again", "undo"),
+    Key("review.redo", KeyContext.REVIEW, "ctrl+r", "redo", "redo what was undone"),
+    Key("review.copy_text", KeyContext.REVIEW, "y", "copy_text", "copy the text"),
+    Key("review.copy_link", KeyContext.REVIEW, "Y", "copy_link", "copy the source's link"),
+    Key("review.difference", KeyContext.REVIEW, "d", "difference", "what changed since the last version"),
+    Key("review.history", KeyContext.REVIEW, "H", "history", "what happened to it"),
+    Key("review.mark", KeyContext.REVIEW, "space", "mark", "mark the draft, and go on"),
+    Key("review.mark_range", KeyContext.REVIEW, "v", "mark_range", "mark a range: begin it, move, v again"),
+    Key("review.mark_all", KeyContext.REVIEW, "*", "mark_all", "mark all that is shown"),
+    Key("review.previous_tab", KeyContext.REVIEW, "[", "tab(-1)", "the tab before"),
+    Key("review.next_tab", KeyContext.REVIEW, "]", "tab(1)", "the next tab"),
+    Key("review.search", KeyContext.REVIEW, "/", "search", "look for words in this tab"),
+    Key("review.filter", KeyContext.REVIEW, "f", "filter", "show only a source, a tag, a format"),
+    Key("review.next_pane", KeyContext.REVIEW, "tab", "pane(1)", "the next pane"),
+    Key("review.previous_pane", KeyContext.REVIEW, "shift+tab", "pane(-1)", "the pane before"),
+    Key("review.next", KeyContext.REVIEW, "J,n", "step(1)", "the next draft, from any pane"),
+    Key("review.previous", KeyContext.REVIEW, "K,N", "step(-1)", "the draft before, from any pane"),
+    Key("review.open_link", KeyContext.REVIEW, "o", "open_link", "open the source's link"),
+    Key("review.run", KeyContext.REVIEW, "P", "run_pipeline", "run the pipeline"),
+    Key("review.cancel_run", KeyContext.REVIEW, "X", "cancel_run", "cancel the run"),
+    Key("review.refresh", KeyContext.REVIEW, ".", "refresh", "show what is new"),
+    Key("review.back", KeyContext.REVIEW, "escape", "back", "clear marks, search, filter; back to the queue"),
+    Key("search.leave", KeyContext.SEARCH, "escape", "leave", "look for nothing"),
+    Key("filter.take", KeyContext.FILTER, "space", "take", "take it, or leave it out", "take"),
+    Key("filter.show", KeyContext.FILTER, "enter", "show", "show what is chosen", "show"),
+    Key("filter.clear", KeyContext.FILTER, "x", "clear", "choose nothing", "none"),
+    Key("filter.leave", KeyContext.FILTER, "escape,q", "leave", "leave it as it was", "leave"),
+    Key("sources.new", KeyContext.SOURCES, "n", "new_source", "a new source", "new"),
+    Key("sources.edit", KeyContext.SOURCES, "e", "edit_source", "edit the source", "edit"),
+    Key("sources.test", KeyContext.SOURCES, "t", "test_source", "read what it holds now, and store nothing", "test"),
+    Key("sources.switch", KeyContext.SOURCES, "space", "switch_source", "switch the source off, or on again"),
+    Key("sources.delete", KeyContext.SOURCES, "D", "delete_source", "delete the source, its items and its drafts"),
+    Key("sources.import", KeyContext.SOURCES, "i", "import_feeds", "add the feeds of an OPML file"),
+    Key("sources.export", KeyContext.SOURCES, "x", "export_feeds", "write the sources to an OPML file"),
+    Key("sources.run", KeyContext.SOURCES, "P", "run_pipeline", "run the pipeline", "run"),
+    Key("sources.cancel_run", KeyContext.SOURCES, "X", "cancel_run", "cancel the run"),
+    Key("sources.next_pane", KeyContext.SOURCES, "tab,shift+tab", "pane", "the sources, or the runs", "pane"),
+    Key("sources.refresh", KeyContext.SOURCES, ".", "refresh", "read the desk again"),
+    Key("sources.back", KeyContext.SOURCES, "escape", "back", "close the run, go back to the list"),
     *(
-        Key(f"sources.example_{key}", Where.SOURCES, key, f"take_example({at})", "take an example, on a new desk")
+        Key(f"sources.example_{key}", KeyContext.SOURCES, key, f"take_example({at})", "take an example, on a new desk")
         for at, key in enumerate("abc")
     ),
-    Key("source_form.go_on", Where.SOURCE_FORM, "enter", "go_on", "test it; when it was tested, save it", "go on"),
-    Key("source_form.save", Where.SOURCE_FORM, "ctrl+s", "save", "save it without a test", "save untested"),
-    Key("source_form.next", Where.SOURCE_FORM, "tab,down", "next_field", "the next field", "next"),
-    Key("source_form.previous", Where.SOURCE_FORM, "shift+tab,up", "previous_field", "the field before"),
+    Key("source_form.go_on", KeyContext.SOURCE_FORM, "enter", "go_on", "test it; when it was tested, save it", "go on"),
+    Key("source_form.save", KeyContext.SOURCE_FORM, "ctrl+s", "save", "save it without a test", "save untested"),
+    Key("source_form.next", KeyContext.SOURCE_FORM, "tab,down", "next_field", "the next field", "next"),
+    Key("source_form.previous", KeyContext.SOURCE_FORM, "shift+tab,up", "previous_field", "the field before"),
     Key(
         "source_form.leave",
-        Where.SOURCE_FORM,
+        KeyContext.SOURCE_FORM,
         "escape",
         "leave",
         "leave it; asks again where something was typed",
         "leave",
     ),
-    Key("choice.next", Where.CHOICE, "right,l,space", "turn(1)", "the next"),
-    Key("choice.previous", Where.CHOICE, "left,h", "turn(-1)", "the one before"),
-    Key("trial.close", Where.TRIAL, "escape,q,enter", "close", "close it", "close"),
-    Key("feeds.close", Where.FEEDS, "escape,q", "close", "stop adding, close it", "close"),
-    Key("feeds.add_failed", Where.FEEDS, "a", "add_failed", "add those that failed all the same"),
-    Key("schedule.left", Where.SCHEDULE, "h,left", "move(-1,0)", "the day before"),
-    Key("schedule.down", Where.SCHEDULE, "j,down", "move(0,1)", "the next hour"),
-    Key("schedule.up", Where.SCHEDULE, "k,up", "move(0,-1)", "the hour before"),
-    Key("schedule.right", Where.SCHEDULE, "l,right", "move(1,0)", "the next day"),
-    Key("schedule.first", Where.SCHEDULE, "g,home", "hour(0)", "the first hour"),
-    Key("schedule.last", Where.SCHEDULE, "G,end", "hour(-1)", "the last hour"),
-    Key("schedule.next_thing", Where.SCHEDULE, "tab", "next_thing", "the next of several in one hour"),
-    Key("schedule.shift_left", Where.SCHEDULE, "H,shift+left", "shift(-1,0)", "move it a day back", "move draft"),
-    Key("schedule.shift_down", Where.SCHEDULE, "J,shift+down", "shift(0,1)", "move the draft an hour on", "move draft"),
-    Key("schedule.shift_up", Where.SCHEDULE, "K,shift+up", "shift(0,-1)", "move it an hour back", "move draft"),
-    Key("schedule.shift_right", Where.SCHEDULE, "L,shift+right", "shift(1,0)", "move it a day on", "move draft"),
-    Key("schedule.new_slot", Where.SCHEDULE, "n", "new_slot", "make a weekly slot", "slot"),
-    Key("schedule.delete_slot", Where.SCHEDULE, "d", "delete_slot", "delete the slot"),
-    Key("schedule.fill", Where.SCHEDULE, "s", "fill", "give this time to an approved draft", "fill"),
-    Key("schedule.auto", Where.SCHEDULE, "A", "auto", "schedule all approved, showing the plan first", "auto"),
-    Key("schedule.cancel", Where.SCHEDULE, "x", "cancel", "take the draft's time away"),
-    Key("schedule.open", Where.SCHEDULE, "enter", "open", "show the draft on the review"),
-    Key("schedule.week_before", Where.SCHEDULE, "[", "week(-1)", "the week before", "week"),
-    Key("schedule.week_after", Where.SCHEDULE, "]", "week(1)", "the next week", "week"),
-    Key("schedule.today", Where.SCHEDULE, "t", "today", "this hour of today"),
-    Key("schedule.undo", Where.SCHEDULE, "u", "undo", "take back what was done last", "undo"),
-    Key("schedule.redo", Where.SCHEDULE, "ctrl+r", "redo", "do it again"),
-    Key("schedule.zone", Where.SCHEDULE, "z", "zone", "the time zone"),
-    Key("schedule.accept_clock", Where.SCHEDULE, "C", "accept_clock", "say that a clock in doubt is right"),
-    Key("plan.do", Where.PLAN, "enter", "answer(True)", "do it", "do it"),
-    Key("plan.leave", Where.PLAN, "escape,q,n", "answer(False)", "leave it", "leave"),
-    Key("pick.take", Where.PICK, "enter", "take", "choose it", "take"),
-    Key("pick.leave", Where.PICK, "escape,q", "leave", "choose none", "leave"),
-    Key("experiments.new", Where.EXPERIMENTS, "n", "new", "a new experiment", "new"),
-    Key("experiments.conclude", Where.EXPERIMENTS, "c", "conclude", "end it, with or without a winner", "conclude"),
-    Key("experiments.archive", Where.EXPERIMENTS, "x", "archive", "put a concluded one away", "archive"),
-    Key("experiments.next_pane", Where.EXPERIMENTS, "tab,shift+tab", "pane", "the list, or the variants", "pane"),
-    Key("experiments.refresh", Where.EXPERIMENTS, ".", "refresh", "read the desk again"),
-    Key("experiments.back", Where.EXPERIMENTS, "escape", "back", "back to the list"),
-    Key("engagement.longer", Where.ENGAGEMENT, "+,=", "period(1)", "a longer period", "period"),
-    Key("engagement.shorter", Where.ENGAGEMENT, "-", "period(-1)", "a shorter period", "period"),
-    Key("engagement.record", Where.ENGAGEMENT, "m", "record", "record the post's figures by hand", "record"),
-    Key("engagement.fetch", Where.ENGAGEMENT, "r", "fetch", "fetch the figures of these posts now", "fetch"),
-    Key("engagement.open_link", Where.ENGAGEMENT, "o", "open_link", "open the post"),
-    Key("engagement.next_pane", Where.ENGAGEMENT, "tab", "pane(1)", "the figures, the posts, the post", "pane"),
-    Key("engagement.previous_pane", Where.ENGAGEMENT, "shift+tab", "pane(-1)", "the pane before"),
-    Key("engagement.refresh", Where.ENGAGEMENT, ".", "refresh", "read the desk again"),
-    Key("engagement.back", Where.ENGAGEMENT, "escape", "back", "back to the figures"),
-    Key("setup.edit", Where.SETUP, "e", "edit", "edit the voice, or the time zone", "edit"),
-    Key("setup.connect", Where.SETUP, "n", "connect", "connect an account", "connect"),
-    Key("setup.check", Where.SETUP, "t", "check", "ask the account's server whether it works", "check"),
-    Key("setup.remove", Where.SETUP, "D", "remove", "forget the account and its keys; asks", "remove"),
-    Key("setup.next_pane", Where.SETUP, "tab", "pane(1)", "the next pane", "pane"),
-    Key("setup.previous_pane", Where.SETUP, "shift+tab", "pane(-1)", "the pane before"),
-    Key("setup.refresh", Where.SETUP, ".", "refresh", "read the desk again, look again where things are"),
-    Key("setup.back", Where.SETUP, "escape", "back", "back to the sections"),
-    Key("voice.save", Where.VOICE, "ctrl+s", "save", "keep it", "save"),
-    Key("voice.try", Where.VOICE, "ctrl+t,f9", "try_now", "try it now, without waiting", "try"),
-    Key("voice.next", Where.VOICE, "tab", "next_field(1)", "the next field", "next"),
-    Key("voice.previous", Where.VOICE, "shift+tab", "next_field(-1)", "the field before"),
-    Key("voice.leave", Where.VOICE, "escape", "leave", "leave it; asks where something would be lost", "leave"),
-    Key("sign_in.leave", Where.SIGN_IN, "escape", "leave", "wait no longer", "leave"),
-    Key("compose.save", Where.COMPOSE, "ctrl+s", "save", "make the draft", "make it"),
-    Key("compose.next", Where.COMPOSE, "tab", "next_field(1)", "the next field", "next"),
-    Key("compose.previous", Where.COMPOSE, "shift+tab", "next_field(-1)", "the field before"),
-    Key("compose.clear", Where.COMPOSE, "ctrl+n,f8", "clear", "throw away what stands there; asks", "empty it"),
-    Key("compose.leave", Where.COMPOSE, "escape", "leave", "leave it; asks where something was typed", "leave"),
-    Key("fields.save", Where.FIELDS, "enter", "save", "save it", "save"),
-    Key("fields.next", Where.FIELDS, "tab,down", "next_field(1)", "the next line", "next"),
-    Key("fields.previous", Where.FIELDS, "shift+tab,up", "next_field(-1)", "the line before"),
-    Key("fields.leave", Where.FIELDS, "escape", "leave", "leave the form", "leave"),
-    Key("hold.leave", Where.HOLD, "escape", "leave", "do not open it", "leave"),
-    Key("help.close", Where.HELP, "q,escape,?,enter", "close", "close it", "close"),
+    Key("choice.next", KeyContext.CHOICE, "right,l,space", "turn(1)", "the next"),
+    Key("choice.previous", KeyContext.CHOICE, "left,h", "turn(-1)", "the one before"),
+    Key("trial.close", KeyContext.SOURCE_TEST, "escape,q,enter", "close", "close it", "close"),
+    Key("feeds.close", KeyContext.FEED_IMPORT, "escape,q", "close", "stop adding, close it", "close"),
+    Key("feeds.add_failed", KeyContext.FEED_IMPORT, "a", "add_failed", "add those that failed all the same"),
+    Key("schedule.left", KeyContext.SCHEDULE, "h,left", "move(-1,0)", "the day before"),
+    Key("schedule.down", KeyContext.SCHEDULE, "j,down", "move(0,1)", "the next hour"),
+    Key("schedule.up", KeyContext.SCHEDULE, "k,up", "move(0,-1)", "the hour before"),
+    Key("schedule.right", KeyContext.SCHEDULE, "l,right", "move(1,0)", "the next day"),
+    Key("schedule.first", KeyContext.SCHEDULE, "g,home", "hour(0)", "the first hour"),
+    Key("schedule.last", KeyContext.SCHEDULE, "G,end", "hour(-1)", "the last hour"),
+    Key("schedule.next_thing", KeyContext.SCHEDULE, "tab", "next_thing", "the next of several in one hour"),
+    Key("schedule.shift_left", KeyContext.SCHEDULE, "H,shift+left", "shift(-1,0)", "move it a day back", "move draft"),
+    Key("schedule.shift_down", KeyContext.SCHEDULE, "J,shift+down", "shift(0,1)", "move the draft an hour on", "move draft"),
+    Key("schedule.shift_up", KeyContext.SCHEDULE, "K,shift+up", "shift(0,-1)", "move it an hour back", "move draft"),
+    Key("schedule.shift_right", KeyContext.SCHEDULE, "L,shift+right", "shift(1,0)", "move it a day on", "move draft"),
+    Key("schedule.new_slot", KeyContext.SCHEDULE, "n", "new_slot", "make a weekly slot", "slot"),
+    Key("schedule.delete_slot", KeyContext.SCHEDULE, "d", "delete_slot", "delete the slot"),
+    Key("schedule.fill", KeyContext.SCHEDULE, "s", "fill", "give this time to an approved draft", "fill"),
+    Key("schedule.auto", KeyContext.SCHEDULE, "A", "auto", "schedule all approved, showing the plan first", "auto"),
+    Key("schedule.cancel", KeyContext.SCHEDULE, "x", "cancel", "take the draft's time away"),
+    Key("schedule.open", KeyContext.SCHEDULE, "enter", "open", "show the draft on the review"),
+    Key("schedule.week_before", KeyContext.SCHEDULE, "[", "week(-1)", "the week before", "week"),
+    Key("schedule.week_after", KeyContext.SCHEDULE, "]", "week(1)", "the next week", "week"),
+    Key("schedule.today", KeyContext.SCHEDULE, "t", "today", "this hour of today"),
+    Key("schedule.undo", KeyContext.SCHEDULE, "u", "undo", "take back what was done last", "undo"),
+    Key("schedule.redo", KeyContext.SCHEDULE, "ctrl+r", "redo", "do it again"),
+    Key("schedule.zone", KeyContext.SCHEDULE, "z", "zone", "the time zone"),
+    Key("schedule.accept_clock", KeyContext.SCHEDULE, "C", "accept_clock", "say that a clock in doubt is right"),
+    Key("plan.do", KeyContext.PLAN, "enter", "answer(True)", "do it", "do it"),
+    Key("plan.leave", KeyContext.PLAN, "escape,q,n", "answer(False)", "leave it", "leave"),
+    Key("pick.take", KeyContext.DRAFT_PICKER, "enter", "take", "choose it", "take"),
+    Key("pick.leave", KeyContext.DRAFT_PICKER, "escape,q", "leave", "choose none", "leave"),
+    Key("experiments.new", KeyContext.EXPERIMENTS, "n", "new", "a new experiment", "new"),
+    Key("experiments.conclude", KeyContext.EXPERIMENTS, "c", "conclude", "end it, with or without a winner", "conclude"),
+    Key("experiments.archive", KeyContext.EXPERIMENTS, "x", "archive", "put a concluded one away", "archive"),
+    Key("experiments.next_pane", KeyContext.EXPERIMENTS, "tab,shift+tab", "pane", "the list, or the variants", "pane"),
+    Key("experiments.refresh", KeyContext.EXPERIMENTS, ".", "refresh", "read the desk again"),
+    Key("experiments.back", KeyContext.EXPERIMENTS, "escape", "back", "back to the list"),
+    Key("engagement.longer", KeyContext.ENGAGEMENT, "+,=", "period(1)", "a longer period", "period"),
+    Key("engagement.shorter", KeyContext.ENGAGEMENT, "-", "period(-1)", "a shorter period", "period"),
+    Key("engagement.record", KeyContext.ENGAGEMENT, "m", "record", "record the post's figures by hand", "record"),
+    Key("engagement.fetch", KeyContext.ENGAGEMENT, "r", "fetch", "fetch the figures of these posts now", "fetch"),
+    Key("engagement.open_link", KeyContext.ENGAGEMENT, "o", "open_link", "open the post"),
+    Key("engagement.next_pane", KeyContext.ENGAGEMENT, "tab", "pane(1)", "the figures, the posts, the post", "pane"),
+    Key("engagement.previous_pane", KeyContext.ENGAGEMENT, "shift+tab", "pane(-1)", "the pane before"),
+    Key("engagement.refresh", KeyContext.ENGAGEMENT, ".", "refresh", "read the desk again"),
+    Key("engagement.back", KeyContext.ENGAGEMENT, "escape", "back", "back to the figures"),
+    Key("setup.edit", KeyContext.SETUP, "e", "edit", "edit the voice, or the time zone", "edit"),
+    Key("setup.connect", KeyContext.SETUP, "n", "connect", "connect an account", "connect"),
+    Key("setup.check", KeyContext.SETUP, "t", "check", "ask the account's server whether it works", "check"),
+    Key("setup.remove", KeyContext.SETUP, "D", "remove", "forget the account and its keys; asks", "remove"),
+    Key("setup.next_pane", KeyContext.SETUP, "tab", "pane(1)", "the next pane", "pane"),
+    Key("setup.previous_pane", KeyContext.SETUP, "shift+tab", "pane(-1)", "the pane before"),
+    Key("setup.refresh", KeyContext.SETUP, ".", "refresh", "read the desk again, look again where things are"),
+    Key("setup.back", KeyContext.SETUP, "escape", "back", "back to the sections"),
+    Key("voice.save", KeyContext.VOICE, "ctrl+s", "save", "keep it", "save"),
+    Key("voice.try", KeyContext.VOICE, "ctrl+t,f9", "try_now", "try it now, without waiting", "try"),
+    Key("voice.next", KeyContext.VOICE, "tab", "next_field(1)", "the next field", "next"),
+    Key("voice.previous", KeyContext.VOICE, "shift+tab", "next_field(-1)", "the field before"),
+    Key("voice.leave", KeyContext.VOICE, "escape", "leave", "leave it; asks where something would be lost", "leave"),
+    Key("sign_in.leave", KeyContext.SIGN_IN, "escape", "leave", "wait no longer", "leave"),
+    Key("compose.save", KeyContext.COMPOSE, "ctrl+s", "save", "make the draft", "make it"),
+    Key("compose.next", KeyContext.COMPOSE, "tab", "next_field(1)", "the next field", "next"),
+    Key("compose.previous", KeyContext.COMPOSE, "shift+tab", "next_field(-1)", "the field before"),
+    Key("compose.clear", KeyContext.COMPOSE, "ctrl+n,f8", "clear", "throw away what stands there; asks", "empty it"),
+    Key("compose.leave", KeyContext.COMPOSE, "escape", "leave", "leave it; asks where something was typed", "leave"),
+    Key("fields.save", KeyContext.FIELDS, "enter", "save", "save it", "save"),
+    Key("fields.next", KeyContext.FIELDS, "tab,down", "next_field(1)", "the next line", "next"),
+    Key("fields.previous", KeyContext.FIELDS, "shift+tab,up", "next_field(-1)", "the line before"),
+    Key("fields.leave", KeyContext.FIELDS, "escape", "leave", "leave the form", "leave"),
+    Key("hold.leave", KeyContext.WAIT, "escape", "leave", "do not open it", "leave"),
+    Key("help.close", KeyContext.HELP, "q,escape,?,enter", "close", "close it", "close"),
     *(
-        Key(f"console.{name}", Where.CONSOLE, str(number), f"show_screen('{name}')", f"the screen {name.capitalize()}")
+        Key(f"console.{name}", KeyContext.CONSOLE, str(number), f"show_screen('{name}')", f"the screen {name.capitalize()}")
         for number, name in enumerate(SCREEN_NAMES, 1)
     ),
-    Key("line.take", Where.LINE, "enter", "take", "answer with what stands there", "take"),
-    Key("line.leave", Where.LINE, "escape", "leave", "answer nothing", "leave"),
+    Key("line.take", KeyContext.PROMPT, "enter", "take", "answer with what stands there", "take"),
+    Key("line.leave", KeyContext.PROMPT, "escape", "leave", "answer nothing", "leave"),
     *(
         # With Alt, because plain digits are typed into the line.
-        Key(f"line.offer_{number}", Where.LINE, f"alt+{number}", f"offer({number})", "what was answered before")
+        Key(f"line.offer_{number}", KeyContext.PROMPT, f"alt+{number}", f"offer({number})", "what was answered before")
         for number in range(1, 10)
     ),
-    Key("yes.yes", Where.YES, "y", "answer(True)", "yes", "yes"),
+    Key("yes.yes", KeyContext.CONFIRM, "y", "answer(True)", "yes", "yes"),
     # Enter declines, so that a key typed by accident confirms nothing.
-    Key("yes.no", Where.YES, "n,enter,escape,q", "answer(False)", "no", "no"),
-    Key("edit.save", Where.EDIT, "ctrl+s", "save", "save it", "save"),
-    Key("edit.leave", Where.EDIT, "escape", "leave", "leave it; asks where something would be lost", "leave"),
-    Key("console.compose", Where.CONSOLE, "c,ctrl+n", "compose", "compose a draft of your own"),
-    Key("console.help", Where.CONSOLE, "?", "help", "these keys", "help"),
-    Key("console.palette", Where.CONSOLE, ":,ctrl+p", "command_palette", "every command, drafts and sources by name"),
-    Key("console.log", Where.CONSOLE, "ctrl+l", "log", "what went wrong, in full"),
-    Key("console.suspend", Where.CONSOLE, "ctrl+z", "suspend_process", "to the shell for a while; fg leads back"),
-    Key("console.quit", Where.CONSOLE, "q,ctrl+c", "leave", "quit", "quit"),
+    Key("yes.no", KeyContext.CONFIRM, "n,enter,escape,q", "answer(False)", "no", "no"),
+    Key("edit.save", KeyContext.EDIT, "ctrl+s", "save", "save it", "save"),
+    Key("edit.leave", KeyContext.EDIT, "escape", "leave", "leave it; asks where something would be lost", "leave"),
+    Key("console.compose", KeyContext.CONSOLE, "c,ctrl+n", "compose", "compose a draft of your own"),
+    Key("console.help", KeyContext.CONSOLE, "?", "help", "these keys", "help"),
+    Key("console.palette", KeyContext.CONSOLE, ":,ctrl+p", "command_palette", "every command, drafts and sources by name"),
+    Key("console.log", KeyContext.CONSOLE, "ctrl+l", "log", "what went wrong, in full"),
+    Key("console.suspend", KeyContext.CONSOLE, "ctrl+z", "suspend_process", "to the shell for a while; fg leads back"),
+    Key("console.quit", KeyContext.CONSOLE, "q,ctrl+c", "leave", "quit", "quit"),
 )
 """A key in two contexts acts on the focused one, which is the first that Textual asks."""
 
@@ -251,21 +251,21 @@ _LABELS = {
 }
 
 
-def bindings(where: Where, keys: Iterable[Key] = KEYS) -> list[BindingType]:
+def bindings(context: KeyContext, keys: Iterable[Key] = KEYS) -> list[BindingType]:
     """Return Textual's bindings for one context."""
-    return [Binding(key.keys, key.action, key.description, id=key.id, show=False) for key in keys if key.where is where]
+    return [Binding(key.keys, key.action, key.description, id=key.id, show=False) for key in keys if key.context is context]
 
 
-def footer(where: Iterable[Where], keys: Iterable[Key] = KEYS) -> list[tuple[str, str]]:
+def footer_entries(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[tuple[str, str]]:
     """Return (keys, word) for the actions of these contexts, in the order of the table."""
-    active = frozenset(where)
+    active = frozenset(contexts)
     labels_by_word: dict[str, list[str]] = {}
     for key in keys:
-        if key.footer and key.where in active:
-            labels_by_word.setdefault(key.footer, []).append(shown(key)[0])
+        if key.footer and key.context in active:
+            labels_by_word.setdefault(key.footer, []).append(format_keys(key)[0])
     return [(" ".join(labels), word) for word, labels in labels_by_word.items()]
 
 
-def shown(key: Key) -> list[str]:
+def format_keys(key: Key) -> list[str]:
     """Return the labels of the action's keys."""
     return [_LABELS.get(name) or name.replace("ctrl+", "Ctrl+").replace("alt+", "Alt+") for name in key.keys.split(",")]

@@ -4,37 +4,37 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
-Wish = TypeVar("Wish")
+Request = TypeVar("Wish")
 
 
-class Latest(Generic[Wish]):
+class Coalescer(Generic[Request]):
     """Runs `work` for the newest request, one at a time.
 
     Requests that arrive while one is running replace each other. Running work is never cancelled, because it may be in
     the middle of a query.
     """
 
-    def __init__(self, work: Callable[[Wish], Awaitable[None]]) -> None:
+    def __init__(self, work: Callable[[Request], Awaitable[None]]) -> None:
         self._work = work
-        self._pending: list[Wish] = []
+        self._pending: list[Request] = []
         self._running = False
         self._idle = asyncio.Event()
         self._last_error: Exception | None = None
         """The error of the last finished work; None if it succeeded."""
 
-    async def settle(self, wish: Wish) -> None:
+    async def submit_and_wait(self, request: Request) -> None:
         """Submit `request` and wait until it, or a newer one, has finished; raise the error of the last work."""
-        await self.wish(wish)
+        await self.submit(request)
         await self._idle.wait()
         if self._last_error is not None:
             raise self._last_error
 
-    async def wish(self, wish: Wish) -> None:
+    async def submit(self, request: Request) -> None:
         """Submit `request`; return when it, or a newer one, has finished or is running.
 
         The first caller processes the queue, and raises the last error, if any, when nothing is left to do.
         """
-        self._pending = [wish]
+        self._pending = [request]
         if self._running:
             return
         self._running = True

@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 
 from textual.content import Content
 
-GAP = 2
+COLUMN_GAP = 2
 """Cells between two columns."""
-NARROWEST = 12
+MIN_LAST_COLUMN = 12
 """Minimum cells of a table's last column; the other columns are truncated to provide them."""
 
 
@@ -40,7 +40,7 @@ class Table(NamedTuple):
     """Aligned columns; the cells of the last one are wrapped."""
 
     rows: Sequence[tuple[Content, ...]]
-    right: frozenset[int] = frozenset()
+    right_aligned: frozenset[int] = frozenset()
     """Indexes of right-aligned columns: numbers."""
 
     def lines(self, width: int) -> list[Content]:
@@ -48,7 +48,7 @@ class Table(NamedTuple):
         if not self.rows:
             return []
         widths = self._widths(width)
-        indent = sum(widths) + GAP * len(widths)
+        indent = sum(widths) + COLUMN_GAP * len(widths)
         lines = []
         for *cells, last in self.rows:
             leading = Content("").join([self._cell(column, cell, widths[column]) for column, cell in enumerate(cells)])
@@ -60,22 +60,22 @@ class Table(NamedTuple):
         """Return the width of each column but the last: its widest cell, reduced until the last column fits."""
         count = len(self.rows[0]) - 1
         widths = [max(row[column].cell_length for row in self.rows) for column in range(count)]
-        while widths and sum(widths) + GAP * count + NARROWEST > width and max(widths) > 3:
+        while widths and sum(widths) + COLUMN_GAP * count + MIN_LAST_COLUMN > width and max(widths) > 3:
             widths[widths.index(max(widths))] -= 1
         return widths
 
     def _cell(self, column: int, cell: Content, width: int) -> Content:
         cell = cell.truncate(width, ellipsis=True)
         missing = width - cell.cell_length
-        aligned = cell.pad_left(missing) if column in self.right else cell.pad_right(missing)
-        return aligned.pad_right(GAP)
+        aligned = cell.pad_left(missing) if column in self.right_aligned else cell.pad_right(missing)
+        return aligned.pad_right(COLUMN_GAP)
 
 
-def plain(text: str = "", role: str = "") -> Paragraph:
+def paragraph(text: str = "", role: str = "") -> Paragraph:
     """Return a paragraph in one role; without text, a blank line."""
     return Paragraph(Content.styled(text, role) if role else Content(text))
 
 
-def lay_out(blocks: Iterable[Block], width: int) -> list[Content]:
+def lay_out_blocks(blocks: Iterable[Block], width: int) -> list[Content]:
     """Render the blocks below each other, in lines of at most `width` cells."""
     return [line for block in blocks for line in block.lines(width)]

@@ -18,13 +18,13 @@ class DeskOpened(Message, bubble=False):
     """The desk is open and can be called."""
 
 
-class Glanced(Message, bubble=False):
+class FirstPageLoaded(Message, bubble=False):
     """The first drafts awaiting review, before the desk is open. Call `on_displayed` once they are on screen."""
 
-    def __init__(self, drafts: "Sequence[ListedDraft]", shown: Callable[[], None]) -> None:
+    def __init__(self, drafts: "Sequence[ListedDraft]", on_displayed: Callable[[], None]) -> None:
         super().__init__()
         self.drafts = drafts
-        self.shown = shown
+        self.on_displayed = on_displayed
 
 
 class DeskClosed(Message, bubble=False):
@@ -43,7 +43,7 @@ class DeskChanged(Message, bubble=False):
         return isinstance(message, DeskChanged)
 
 
-class JobDone(Message, bubble=False):
+class JobFinished(Message, bubble=False):
     """A background job finished; there may be new or changed drafts."""
 
 
@@ -56,10 +56,10 @@ class RunChanged(Message, bubble=False):
 
     def can_replace(self, message: Message) -> bool:
         """Replace only older progress of the same run; its end is always delivered."""
-        return isinstance(message, RunChanged) and message.view.under_way and message.view.run_id == self.view.run_id
+        return isinstance(message, RunChanged) and message.view.is_active and message.view.run_id == self.view.run_id
 
 
-class ItemRead(Message, bubble=False):
+class ItemLoaded(Message, bubble=False):
     """A draft's source item was loaded."""
 
     def __init__(self, item: "Item") -> None:
@@ -67,15 +67,15 @@ class ItemRead(Message, bubble=False):
         self.item = item
 
 
-class Worked(Message, bubble=False):
+class WorkStatusChanged(Message, bubble=False):
     """Progress of a longer operation; an empty text when it is over."""
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
-        self.words = words
+        self.text = text
 
 
-class Decided(Message, bubble=False):
+class ActionFinished(Message, bubble=False):
     """An action on drafts, or its undo, has finished."""
 
     def __init__(
@@ -83,19 +83,19 @@ class Decided(Message, bubble=False):
         outcome: "Outcome",
         statuses: "Mapping[str, Status] | None" = None,
         *,
-        many: bool = False,
-        shown: "Status | None" = None,
-        then: Callable[[Sequence[str]], object] | None = None,
-        keep: Callable[[Sequence[str] | None], None] | None = None,
+        is_bulk: bool = False,
+        displayed_status: "Status | None" = None,
+        on_success: Callable[[Sequence[str]], object] | None = None,
+        on_unchanged: Callable[[Sequence[str] | None], None] | None = None,
     ) -> None:
         super().__init__()
         self.outcome = outcome
         self.statuses = statuses or {}
         """The new statuses by draft id, as far as known."""
-        self.shown = shown
+        self.displayed_status = displayed_status
         """The status that the row of a single draft already displays."""
-        self.many = many
-        self.then = then
+        self.is_bulk = is_bulk
+        self.on_success = on_success
         """Called with the ids of the drafts that were changed."""
-        self.keep = keep
+        self.on_unchanged = on_unchanged
         """Called with the ids of the selected drafts that were not changed."""

@@ -11,7 +11,7 @@ from textual.fuzzy import Matcher
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
-from copydesk.tui.keys import SCREEN_NAMES, Key, Where, shown
+from copydesk.tui.keys import SCREEN_NAMES, Key, KeyContext, format_keys
 from copydesk.tui.words import STATUS
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft
     from copydesk.tui.app import Console
 
-MOST_DRAFTS = 10
-LONGEST = 60
+MAX_DRAFTS = 10
+MAX_NAME_LENGTH = 60
 """Characters of a draft's text that identify it."""
 _BEST_SCORE = 1.0
 
@@ -30,30 +30,30 @@ class Command(NamedTuple):
 
     title: str
     keys: str
-    do: Callable[[], object]
+    run: Callable[[], object]
 
 
-def commands(app: "Console") -> Iterable[Command]:
+def list_commands(app: "Console") -> Iterable[Command]:
     """Yield the actions of the current screen, then global ones, then those of other screens; no cursor movement."""
     current = app.current_mode.upper()
-    order = [current, Where.CONSOLE.name, *(name.upper() for name in SCREEN_NAMES if name.upper() != current)]
+    order = [current, KeyContext.CONSOLE.name, *(name.upper() for name in SCREEN_NAMES if name.upper() != current)]
     used_titles: set[str] = set()
     for key in sorted(
-        (key for key in app.keys if key.where.name in order), key=lambda key: order.index(key.where.name)
+        (key for key in app.keys if key.context.name in order), key=lambda key: order.index(key.context.name)
     ):
         title = _title(key, current)
         if title not in used_titles:
             used_titles.add(title)
-            yield Command(title, shown(key)[0], partial(app.do, key))
+            yield Command(title, format_keys(key)[0], partial(app.run_key_action, key))
     yield Command("Change the colours: the theme", "", app.action_change_theme)
 
 
 def _title(key: Key, current: str) -> str:
     description = key.description[:1].upper() + key.description[1:]
-    return description if key.where.name in (current, Where.CONSOLE.name) else f"{key.where.value}: {description}"
+    return description if key.context.name in (current, KeyContext.CONSOLE.name) else f"{key.context.value}: {description}"
 
 
-class Commands(Provider):
+class CommandProvider(Provider):
     """Textual's source of palette entries."""
 
     @property
@@ -65,16 +65,16 @@ class Commands(Provider):
 
     async def discover(self) -> Hits:
         """Yield every action, before anything is typed."""
-        for command in commands(self._console):
-            yield DiscoveryHit(_line(Content(command.title), command.keys), command.do, text=command.title)
+        for command in list_commands(self._console):
+            yield DiscoveryHit(_line(Content(command.title), command.keys), command.run, text=command.title)
 
     async def search(self, query: str) -> Hits:
         """Yield the actions, sources and drafts that match the query."""
         matcher = self.matcher(query)
-        for command in commands(self._console):
+        for command in list_commands(self._console):
             if score := matcher.match(command.title):
                 line = _line(_highlighted(command.title, matcher), command.keys)
-                yield Hit(score, line, command.do, text=command.title)
+                yield Hit(score, line, command.run, text=command.title)
         if (desk := self._console.desk) is not None:
             async for hit in self._sources(desk, matcher):
                 yield hit
@@ -91,10 +91,10 @@ class Commands(Provider):
     async def _drafts(self, desk: "Desk", query: str) -> Hits:
         drafts: Iterable[ListedDraft] = ()
         with suppress(CopydeskError):  # a half-typed query need not be valid
-            drafts = (await desk.drafts.search(query, half_typed=True, limit=MOST_DRAFTS)).items
+            drafts = (await desk.drafts.search(query, half_typed=True, limit=MAX_DRAFTS)).items
         for draft in drafts:
-            name = clean(draft.text)[:LONGEST]
-            line = _line(Content(name), f"draft, {STATUS[draft.status].words}")
+            name = clean(draft.text)[:MAX_NAME_LENGTH]
+            line = _line(Content(name), f"draft, {STATUS[draft.status].text}")
             # The desk's search matched all words, which is as good as a match gets.
             yield Hit(_BEST_SCORE, line, partial(self._console.show_draft, draft.id), text=name)
 

@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING
 from textual.widgets import Input, TextArea
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.tui.modals.fields import Field, FieldsScreen
+from copydesk.tui.modals.fields import Field, FieldsDialog
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.desk_app import DeskApp
 
-ONCE, TWICE = "passphrase", "once more"
-NEW = "A new passphrase for the keys to your accounts"
-KNOWN = "The passphrase of the keys to your accounts"
-WAITS = "The keys to your accounts are locked. The passphrase is asked for when this is closed."
-LOOK = 0.1
+FIRST_FIELD, REPEAT_FIELD = "passphrase", "once more"
+NEW_TITLE = "A new passphrase for the keys to your accounts"
+EXISTING_TITLE = "The passphrase of the keys to your accounts"
+LOCKED_NOTICE = "The keys to your accounts are locked. The passphrase is asked for when this is closed."
+CHECK_INTERVAL = 0.1
 """Seconds between two checks whether the user is still typing elsewhere."""
-HINT = "It is kept nowhere: without it the accounts have to be connected again."
+NEW_HINT = "It is kept nowhere: without it the accounts have to be connected again."
 
 
-async def passphrase(app: "DeskApp", *, new: bool) -> str:
+async def prompt_passphrase(app: "DeskApp", *, new: bool) -> str:
     """Return the passphrase that the user enters; a new one must be entered twice.
 
     Return an empty string if the user cancels, or the console exits.
     """
     # Keys held for the operation that needs the passphrase are for this dialog.
-    with app.type_ahead.meanwhile():
+    with app.type_ahead.suspend_holds():
         prompt = asyncio.create_task(_prompt(app, new=new))
-        exiting = asyncio.create_task(app.ends.wait())
+        exiting = asyncio.create_task(app.shutting_down.wait())
         try:
             await asyncio.wait((prompt, exiting), return_when=asyncio.FIRST_COMPLETED)
             return prompt.result() if prompt.done() else ""
@@ -44,18 +44,18 @@ async def _prompt(app: "DeskApp", *, new: bool) -> str:
     accepted: list[str] = []
 
     async def submit(_: "Desk", values: Mapping[str, str]) -> str:
-        if new and values[ONCE] != values[TWICE]:
-            raise InvalidError(FieldError(TWICE, "is another one"))
-        accepted[:] = [values[ONCE]]
+        if new and values[FIRST_FIELD] != values[REPEAT_FIELD]:
+            raise InvalidError(FieldError(REPEAT_FIELD, "is another one"))
+        accepted[:] = [values[FIRST_FIELD]]
         return ""
 
     def finish(result: str | None) -> None:
         if not answer.done():
             answer.set_result(accepted[0] if result is not None and accepted else "")
 
-    names = (ONCE, TWICE) if new else (ONCE,)
-    fields = [Field(name, name, secret=True, longest=1000) for name in names]
-    screen = FieldsScreen(NEW if new else KNOWN, fields, submit, hint=HINT if new else "")
+    names = (FIRST_FIELD, REPEAT_FIELD) if new else (FIRST_FIELD,)
+    fields = [Field(name, name, secret=True, max_length=1000) for name in names]
+    screen = FieldsDialog(NEW_TITLE if new else EXISTING_TITLE, fields, submit, hint=NEW_HINT if new else "")
     await _wait_until_idle(app)
     # Through the app, which receives the result: the screen that needs the passphrase may close.
     app.call_later(app.push_screen, screen, finish)
@@ -73,13 +73,13 @@ async def _wait_until_idle(app: "DeskApp") -> None:
     notified = False
     while _is_typing(app):
         if not notified:
-            app.notify(WAITS, severity="warning")
+            app.notify(LOCKED_NOTICE, severity="warning")
         notified = True
-        await asyncio.sleep(LOOK)
+        await asyncio.sleep(CHECK_INTERVAL)
 
 
 def _is_typing(app: "DeskApp") -> bool:
     stack = app.screen_stack
     if len(stack) > 1:
-        return not getattr(stack[-1], "idle", False)
+        return not getattr(stack[-1], "is_waiting", False)
     return bool(stack) and isinstance(stack[0].focused, Input | TextArea)

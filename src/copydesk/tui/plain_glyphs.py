@@ -32,7 +32,7 @@ _REPLACEMENTS = {
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
-def encoding_of(environ: Mapping[str, str]) -> str:
+def terminal_encoding(environ: Mapping[str, str]) -> str:
     """Return the terminal's encoding according to the locale variables; UTF-8 if they do not tell."""
     coerced = environ.get("LC_CTYPE") if environ.get("LC_CTYPE") not in _COERCED else None
     locale = environ.get("LC_ALL") or coerced or environ.get("LANG") or environ.get("LC_CTYPE") or "C.UTF-8"
@@ -45,9 +45,9 @@ def encoding_of(environ: Mapping[str, str]) -> str:
         return "utf-8"
 
 
-def in_encoding(written: str, encoding: str) -> str:
+def replace_unencodable(text: str, encoding: str) -> str:
     """Replace characters that `encoding` lacks, so that every column keeps its position."""
-    return _NON_ASCII.sub(lambda match: _replacement(match[0], encoding), written)
+    return _NON_ASCII.sub(lambda match: _replacement(match[0], encoding), text)
 
 
 @lru_cache(4096)

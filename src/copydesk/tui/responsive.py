@@ -12,48 +12,48 @@ import gc
 import time
 from contextlib import suppress
 
-YOUNG, MIDDLE, OLD = 10_000, 10, 100
+YOUNG_THRESHOLD, MIDDLE_THRESHOLD, OLD_THRESHOLD = 10_000, 10, 100
 """The thresholds of gc.set_threshold: new objects minus freed ones, young collections, middle collections."""
-CALM = 1.0
+IDLE_AFTER = 1.0
 """Seconds without a key press after which slow housekeeping may run."""
 
 
-class Responsive:
+class GcTuning:
     """Garbage collection for an interactive process."""
 
     def __init__(self) -> None:
         self._threshold = gc.get_threshold()
         self._last_key_at = 0.0
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Exclude all current objects from collections, and set the thresholds.
 
         They were created by imports and live to the end.
         """
         gc.freeze()
-        gc.set_threshold(YOUNG, MIDDLE, OLD)
+        gc.set_threshold(YOUNG_THRESHOLD, MIDDLE_THRESHOLD, OLD_THRESHOLD)
 
-    def pressed(self) -> None:
+    def record_key(self) -> None:
         """Record a key press."""
         self._last_key_at = time.monotonic()
 
     @property
-    def calm(self) -> bool:
+    def is_idle(self) -> bool:
         """True if the user is not typing."""
-        return time.monotonic() - self._last_key_at > CALM
+        return time.monotonic() - self._last_key_at > IDLE_AFTER
 
-    def look(self) -> None:
+    def collect(self) -> None:
         """Run a full collection if middle collections happened since the last one."""
         if gc.get_count()[2]:
             gc.collect()
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Restore Python's defaults."""
         gc.set_threshold(*self._threshold)
         gc.unfreeze()
 
 
-def give_back() -> None:
+def trim_memory() -> None:
     """Return freed memory to the operating system, if the C library can; glibc would keep it."""
     import ctypes  # noqa: PLC0415 - slow to import, and only needed while idle
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from copydesk.model.run import Progress, Run, RunStatus, Stage
-from copydesk.tui.naming import key
+from copydesk.tui.naming import key_label
 from copydesk.tui.words import plural
 
 
@@ -14,22 +14,22 @@ class RunView(NamedTuple):
     """None until it is queued."""
     stages: tuple[Progress, ...] = ()
     """The latest progress of each started stage, in order."""
-    ended: Run | None = None
+    finished_run: Run | None = None
     failed: bool = False
     """True if it ended with an error and no run result."""
     cancelling: bool = False
 
     @property
-    def under_way(self) -> bool:
+    def is_active(self) -> bool:
         """True while the run is in progress."""
-        return self.ended is None and not self.failed
+        return self.finished_run is None and not self.failed
 
-    def after(self, progress: Progress) -> "RunView":
+    def with_progress(self, progress: Progress) -> "RunView":
         """Return the view updated with `progress`."""
         earlier = tuple(stage_progress for stage_progress in self.stages if stage_progress.stage is not progress.stage)
         return self._replace(stages=(*earlier, progress))
 
-    def of(self, stage: Stage) -> Progress | None:
+    def stage_progress(self, stage: Stage) -> Progress | None:
         """Return the latest progress of a stage; None if it has not started."""
         return next((stage_progress for stage_progress in self.stages if stage_progress.stage is stage), None)
 
@@ -39,19 +39,19 @@ class RunView(NamedTuple):
         return self.stages[-1] if self.stages else None
 
 
-def share(progress: Progress | None) -> float:
+def progress_ratio(progress: Progress | None) -> float:
     """Return a stage's progress from 0 to 1. A stage with nothing to do is complete."""
     if progress is None or progress.total is None:
         return 0.0
     return progress.done / progress.total if progress.total else 1.0
 
 
-def figures(progress: Progress) -> str:
+def format_progress(progress: Progress) -> str:
     """Return `4/10`, or only the number done while the total is unknown."""
     return f"{progress.done}" if progress.total is None else f"{progress.done}/{progress.total}"
 
 
-def summary(run: Run) -> str:
+def format_summary(run: Run) -> str:
     """Return the result of a run in one sentence."""
     if run.status is RunStatus.CANCELLED:
         return "The run was cancelled; what it stored is kept."
@@ -61,7 +61,7 @@ def summary(run: Run) -> str:
     return f"{drafts} from {items} in {run.duration or 0:.1f} s."
 
 
-def funnel(run: Run) -> str:
+def format_funnel(run: Run) -> str:
     """Return what was left after each stage, in one line."""
     stats = run.stats
     stories = "story" if stats.items_filtered == 1 else "stories"
@@ -75,10 +75,10 @@ def funnel(run: Run) -> str:
     return " · ".join(parts)
 
 
-def failures(run: Run) -> str:
+def format_failures(run: Run) -> str:
     """Return the number of failed sources in one line; an empty string if there are none."""
     failed = run.stats.sources_failed
     if not failed:
         return ""
     attempted = plural(failed + run.stats.sources_fetched, "source")
-    return f"{failed} of {attempted} could not be read: screen {key('console.sources')}, Sources, says why."
+    return f"{failed} of {attempted} could not be read: screen {key_label('console.sources')}, Sources, says why."

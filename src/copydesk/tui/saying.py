@@ -11,17 +11,17 @@ from textual.reactive import var
 from textual.widget import AwaitMount
 
 from copydesk.errors import ConflictError, CopydeskError, InvalidError, NotFoundError
-from copydesk.tui.naming import in_keys
+from copydesk.tui.naming import replace_commands_with_keys
 
-LOGGED = 200
+MAX_LOG_ENTRIES = 200
 """Entries kept in the log."""
 
 
-SMALL, BRIEFLY = (100, 30), 4.0
+SMALL_SCREEN, SHORT_TIMEOUT = (100, 30), 4.0
 """Columns and rows below which a toast covers what the user reads, and seconds after which it then disappears."""
 
 
-class Told(NamedTuple):
+class LogEntry(NamedTuple):
     """A message shown as a toast, or written only to the log."""
 
     at: datetime
@@ -29,36 +29,36 @@ class Told(NamedTuple):
     text: str
 
 
-class SayingApp(App[int], inherit_bindings=False):
+class NotifyingApp(App[int], inherit_bindings=False):
     """An app that logs its notifications."""
 
     problems = var(0)
     """Errors since the log was last opened."""
 
-    def __init__(self, clock: Callable[[], datetime] | None = None, advice: Callable[[str], str] = str) -> None:
+    def __init__(self, clock: Callable[[], datetime] | None = None, qualify_commands: Callable[[str], str] = str) -> None:
         super().__init__()
-        self.advice = advice
+        self.qualify_commands = qualify_commands
         """Rewrites commands mentioned in a text so that they address this desk when pasted into a shell."""
         self.clock = clock or _utc_now
-        self.log_of_toasts: deque[Told] = deque(maxlen=LOGGED)
+        self.notification_log: deque[LogEntry] = deque(maxlen=MAX_LOG_ENTRIES)
         self._last_toast: Notification | None = None
         self._pending_toasts: set[tuple[str, SeverityLevel]] = set()
 
-    def read_log(self) -> tuple[Told, ...]:
+    def read_log(self) -> tuple[LogEntry, ...]:
         """Return all log entries, mark them as seen and dismiss the toasts that would cover the log."""
         self.problems = 0
         self.clear_notifications()
-        return tuple(self.log_of_toasts)
+        return tuple(self.notification_log)
 
-    def note(self, problem: str) -> None:
+    def log_problem(self, message: str) -> None:
         """Log a problem without a toast: the screen shows it already, or it can wait."""
-        self._append_to_log("error", self.advice(problem))
+        self._append_to_log("error", self.qualify_commands(message))
 
-    def complain(self, error: CopydeskError) -> None:
+    def notify_error(self, error: CopydeskError) -> None:
         """Notify about an error in one line, with its hint."""
         self.notify(str(error), severity="warning" if is_refusal(error) else "error")
 
-    def make_way(self) -> None:
+    def dismiss_toasts(self) -> None:
         """Dismiss all toasts, because another screen is shown. Their text is in the log."""
         if self._notifications:
             self.clear_notifications()
@@ -78,7 +78,7 @@ class SayingApp(App[int], inherit_bindings=False):
         """
         from copydesk.text import clean  # noqa: PLC0415 - not needed for the first paint
 
-        message = self.advice(in_keys(message))
+        message = self.qualify_commands(replace_commands_with_keys(message))
         text = clean(message)
         if timeout is None and severity == "information":
             timeout = self._info_timeout
@@ -91,12 +91,12 @@ class SayingApp(App[int], inherit_bindings=False):
 
     def switch_mode(self, mode: str) -> AwaitMount:
         """Switch to another screen, without toasts of the previous one."""
-        self.make_way()
+        self.dismiss_toasts()
         return super().switch_mode(mode)
 
     def push_screen(self, *args: Any, **kwargs: Any) -> Any:
         """Push a screen, without toasts over it."""
-        self.make_way()
+        self.dismiss_toasts()
         return super().push_screen(*args, **kwargs)
 
     def _on_toast_displayed(self, toast: tuple[str, SeverityLevel]) -> None:
@@ -106,7 +106,7 @@ class SayingApp(App[int], inherit_bindings=False):
         displayed = {(toast.message, toast.severity) for toast in self._notifications}
         return (text, severity) in self._pending_toasts | displayed
 
-    def say(self, message: str) -> None:
+    def notify_latest(self, message: str) -> None:
         """Show a toast that replaces the previous one of this kind: of many in a row only the last matters."""
         from copydesk.text import clean  # noqa: PLC0415 - as above
 
@@ -118,15 +118,15 @@ class SayingApp(App[int], inherit_bindings=False):
     @property
     def _info_timeout(self) -> float:
         """Seconds that an informational toast stays."""
-        small = self.size.width < SMALL[0] or self.size.height < SMALL[1]
-        return BRIEFLY if small else self.NOTIFICATION_TIMEOUT
+        small = self.size.width < SMALL_SCREEN[0] or self.size.height < SMALL_SCREEN[1]
+        return SHORT_TIMEOUT if small else self.NOTIFICATION_TIMEOUT
 
     def _append_to_log(self, severity: SeverityLevel, text: str) -> None:
         """Append to the log; a repetition of the last entry is not logged again."""
         # Only while unread: after the log was opened, the same error is news again.
-        if self.problems and self.log_of_toasts[-1][1:] == (severity, text):
+        if self.problems and self.notification_log[-1][1:] == (severity, text):
             return
-        self.log_of_toasts.append(Told(self.clock(), severity, text))
+        self.notification_log.append(LogEntry(self.clock(), severity, text))
         self.problems += severity == "error"
 
 

@@ -2,41 +2,41 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from copydesk.tui.chosen import Those
+from copydesk.tui.chosen import ResolvedDrafts
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.window import View
+    from copydesk.model.window import DraftView
     from copydesk.tui.marks import Span
 
 
-class Selected(NamedTuple):
+class MarkedDrafts(NamedTuple):
     """Marked drafts of a view."""
 
-    view: "View"
-    moment: int
+    view: "DraftView"
+    event_count: int
     """The number of draft events when the list in which they were marked was loaded."""
-    every: bool = False
+    all_marked: bool = False
     """True for all drafts of the view."""
     spans: "tuple[Span, ...]" = ()
     """Ranges in the order of the view."""
-    but: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
     """Ids excluded from the view or the ranges."""
     ids: tuple[str, ...] = ()
     """Additional single drafts."""
 
-    async def find(self, desk: "Desk") -> Those:
+    async def resolve(self, desk: "Desk") -> ResolvedDrafts:
         """Load the ids without duplicates: the ranges in the view's order, then single drafts.
 
         Drafts that arrived in the ranges since the list was loaded are excluded and counted.
         """
         found: list[str] = []
-        if self.every:
+        if self.all_marked:
             found += await desk.drafts.between(self.view)
         for span in self.spans:
             found += await desk.drafts.between(self.view, span.first, span.last)
-        handled_separately = self.but.union(self.ids)
+        handled_separately = self.excluded.union(self.ids)
         in_ranges = [draft_id for draft_id in dict.fromkeys(found) if draft_id not in handled_separately]
-        arrived = await desk.drafts.came_since(self.moment, self.view.tab, in_ranges)
+        arrived = await desk.drafts.entered_since(self.event_count, self.view.tab, in_ranges)
         visible_ids = (draft_id for draft_id in in_ranges if draft_id not in arrived)
-        return Those((*visible_ids, *self.ids), len(arrived))
+        return ResolvedDrafts((*visible_ids, *self.ids), len(arrived))

@@ -24,7 +24,7 @@ _MINUTE = re.compile(r"(?:(\d{1,2})[:.])?(\d{1,2})", re.ASCII)
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?", re.ASCII)
 
 
-def slots_read(text: str, here: Slot) -> tuple[Slot, ...]:
+def parse_slots(text: str, default: Slot) -> tuple[Slot, ...]:
     """Return the slots that `text` describes, Monday first; an empty tuple if it is invalid.
 
     An empty text means `default` itself; `30` and `4:30` are another minute or time of its day. After days a number is
@@ -33,7 +33,7 @@ def slots_read(text: str, here: Slot) -> tuple[Slot, ...]:
     # Remove blanks around hyphens, so that a range of days is one token.
     tokens = re.sub(r"\s*([-–])\s*", r"\1", text.lower()).replace(",", " ").split()
     if not tokens:
-        return (here,)
+        return (default,)
     times, days = (
         [token for token in tokens if token[0].isdigit()],
         [token for token in tokens if not token[0].isdigit()],
@@ -41,10 +41,10 @@ def slots_read(text: str, here: Slot) -> tuple[Slot, ...]:
     if len(times) > 1:
         return ()
     day_numbers = _parse_days(days)
-    clock = _parse_time(times, here, with_days=bool(days))
+    clock = _parse_time(times, default, with_days=bool(days))
     if clock is None or (days and not day_numbers):
         return ()
-    return tuple(Slot(day_of_week=day, hour=clock[0], minute=clock[1]) for day in day_numbers or (here.day_of_week,))
+    return tuple(Slot(day_of_week=day, hour=clock[0], minute=clock[1]) for day in day_numbers or (default.day_of_week,))
 
 
 def _parse_time(times: Sequence[str], default: Slot, *, with_days: bool) -> tuple[int, int] | None:

@@ -11,7 +11,7 @@ from copydesk.errors import FieldError, InvalidError
 from copydesk.model.source import Source, SourceConfig, SourceType
 from copydesk.text import clean
 
-SEARCHED = frozenset({SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS})
+SEARCH_TYPES = frozenset({SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS})
 """Source types that can be a search query instead of a URL."""
 _HOSTS = {
     "reddit.com": SourceType.REDDIT,
@@ -26,7 +26,7 @@ _REGEX = re.compile(r"/(?:[^/\\]|\\.)+/")
 _PIECE = re.compile(r'\s*(?:"((?:[^"]|"")*)"|(/(?:[^/\\]|\\.)+/)|([^,]*))\s*(?:,|\Z)')
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """The fields that determine which entries a source returns."""
 
     type: SourceType
@@ -39,13 +39,13 @@ class Place(NamedTuple):
         return {"query": self.query} if self.query else None
 
 
-def place_of(source: Source) -> Place:
+def location_of(source: Source) -> SourceLocation:
     """Return the location of a source."""
     query = source.config.query if source.config else None
-    return Place(source.type, clean(source.url or ""), clean(query or "") if source.type in SEARCHED else "")
+    return SourceLocation(source.type, clean(source.url or ""), clean(query or "") if source.type in SEARCH_TYPES else "")
 
 
-def type_of(url: str) -> SourceType:
+def guess_type(url: str) -> SourceType:
     """Return the source type that a URL suggests."""
     try:
         # Without `//` urlsplit takes a bare host for a path.
@@ -58,7 +58,7 @@ def type_of(url: str) -> SourceType:
     return SourceType.RSS
 
 
-def listed(line: str) -> list[str]:
+def split_list(line: str) -> list[str]:
     """Split at commas, except inside quotes or in a regular expression between slashes."""
     pieces = (
         match[1].replace('""', '"') if match[1] is not None else match[2] or match[3] for match in _PIECE.finditer(line)
@@ -66,7 +66,7 @@ def listed(line: str) -> list[str]:
     return [piece for piece in map(str.strip, pieces) if piece]
 
 
-def as_line(pieces: Iterable[str]) -> str:
+def join_list(pieces: Iterable[str]) -> str:
     """Join the pieces so that `split_list` returns them."""
     return ", ".join(f'"{piece.replace(chr(34), chr(34) * 2)}"' if _needs_quotes(piece) else piece for piece in pieces)
 
@@ -75,10 +75,10 @@ def _needs_quotes(piece: str) -> bool:
     return _REGEX.fullmatch(piece) is None and (piece[:1] in {'"', "/"} or "," in piece)
 
 
-class Entered(NamedTuple):
+class SourceFields(NamedTuple):
     """The values of the form fields."""
 
-    place: Place
+    location: SourceLocation
     name: str
     weight: str = ""
     interval: str = ""
@@ -87,43 +87,43 @@ class Entered(NamedTuple):
     tags: str = ""
 
 
-def entered_of(source: Source) -> Entered:
+def fields_of(source: Source) -> SourceFields:
     """Return the form values of an existing source, safe to display in a field.
 
     Values that are not edited produce no change.
     """
     config = source.config or SourceConfig()
-    return Entered(
-        place=place_of(source),
+    return SourceFields(
+        location=location_of(source),
         name=clean(source.name),
         weight=f"{config.weight:g}" if config.weight != 1 else "",
         interval=str(config.interval) if config.interval else "",
-        include=clean(as_line(config.include)),
-        exclude=clean(as_line(config.exclude)),
-        tags=clean(as_line(config.tags)),
+        include=clean(join_list(config.include)),
+        exclude=clean(join_list(config.exclude)),
+        tags=clean(join_list(config.tags)),
     )
 
 
-def changes(source: Source, entered: Entered, url: str) -> dict[str, object]:
+def build_update(source: Source, fields: SourceFields, url: str) -> dict[str, object]:
     """Return the update request for `source`; `url` is where it was actually found.
 
     Raise InvalidError if a number is not valid.
     """
-    before = entered_of(source)
+    before = fields_of(source)
     request: dict[str, object] = {}
-    if entered.name.strip() != before.name:
-        request["name"] = entered.name
-    if entered.place.url != before.place.url:
+    if fields.name.strip() != before.name:
+        request["name"] = fields.name
+    if fields.location.url != before.location.url:
         request["url"] = url
     # Every field except name and URL is part of the settings.
-    if entered._replace(name="", place=entered.place._replace(url="")) != before._replace(
-        name="", place=before.place._replace(url="")
+    if fields._replace(name="", place=fields.location._replace(url="")) != before._replace(
+        name="", place=before.location._replace(url="")
     ):
-        request["config"] = _merge_config(source.config, before, entered)
+        request["config"] = _merge_config(source.config, before, fields)
     return request
 
 
-def _merge_config(stored: SourceConfig | None, before: Entered, entered: Entered) -> dict[str, object]:
+def _merge_config(stored: SourceConfig | None, before: SourceFields, entered: SourceFields) -> dict[str, object]:
     """Merge the settings edited in the form into the stored ones."""
     config: dict[str, object] = msgspec.to_builtins(stored) if stored else {}
     previous = _settings(before)
@@ -132,14 +132,14 @@ def _merge_config(stored: SourceConfig | None, before: Entered, entered: Entered
     return {name: value for name, value in config.items() if value not in (None, [], "")}
 
 
-def _settings(entered: Entered) -> Mapping[str, object]:
+def _settings(entered: SourceFields) -> Mapping[str, object]:
     return {
         "weight": _number("weight", entered.weight, float),
         "interval": _number("interval", entered.interval, int),
-        "include": listed(entered.include),
-        "exclude": listed(entered.exclude),
-        "tags": listed(entered.tags),
-        "query": entered.place.query,
+        "include": split_list(entered.include),
+        "exclude": split_list(entered.exclude),
+        "tags": split_list(entered.tags),
+        "query": entered.location.query,
     }
 
 

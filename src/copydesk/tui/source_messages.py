@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from copydesk.desk.feed_import import TriedFeed
+    from copydesk.desk.feed_import import FeedImportResult
     from copydesk.desk.opml import Outline
     from copydesk.desk.overviews import RecentItem, SourceOverview
-    from copydesk.desk.sources import FetchTest, Tried
+    from copydesk.desk.sources import FetchTest, CandidateTest
     from copydesk.model.run import Run, RunStatistics
     from copydesk.model.source import Source
-    from copydesk.tui.source_entry import Place
+    from copydesk.tui.source_entry import SourceLocation
 
 
-class SourcesRead(Message, bubble=False):
+class SourcesLoaded(Message, bubble=False):
     """The current sources and runs."""
 
     def __init__(self, sources: "Sequence[SourceOverview]", runs: "Sequence[Run]", statistics: "RunStatistics") -> None:
@@ -25,7 +25,7 @@ class SourcesRead(Message, bubble=False):
         self.statistics = statistics
 
 
-class Brought(Message, bubble=False):
+class RecentItemsLoaded(Message, bubble=False):
     """The most recent items of a source."""
 
     def __init__(self, source_id: str, items: "Sequence[RecentItem]") -> None:
@@ -42,21 +42,21 @@ class SourceTested(Message, bubble=False):
         self.result = result
 
 
-class PlaceTried(Message, bubble=False):
+class LocationTested(Message, bubble=False):
     """The result of a test fetch of a location that may become a source."""
 
-    def __init__(self, place: "Place", result: "Tried") -> None:
+    def __init__(self, location: "SourceLocation", result: "CandidateTest") -> None:
         super().__init__()
-        self.place = place
+        self.location = location
         self.result = result
 
 
 class SourceRefused(Message, bubble=False):
     """The source was not saved, or cannot be one; `reason` is for the user."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__()
-        self.why = why
+        self.reason = reason
 
 
 class SourceSaved(Message, bubble=False):
@@ -65,7 +65,7 @@ class SourceSaved(Message, bubble=False):
         self.source = source
 
 
-class FeedsRead(Message, bubble=False):
+class FeedsLoaded(Message, bubble=False):
     """The feeds of an OPML file, before any of them is tested."""
 
     def __init__(self, feeds: "Sequence[Outline]") -> None:
@@ -73,19 +73,19 @@ class FeedsRead(Message, bubble=False):
         self.feeds = feeds
 
 
-class FeedSettled(Message, bubble=False):
+class FeedImported(Message, bubble=False):
     """One feed of an import was added or failed."""
 
-    def __init__(self, tried: "TriedFeed") -> None:
+    def __init__(self, result: "FeedImportResult") -> None:
         super().__init__()
-        self.tried = tried
+        self.result = result
 
 
-class FeedsEnded(Message, bubble=False):
+class FeedImportFinished(Message, bubble=False):
     """The import has finished or was cancelled."""
 
 
-class FileThere(Message, bubble=False):
+class ExportFileExists(Message, bubble=False):
     """The file to which the sources are to be exported exists already."""
 
     def __init__(self, path: str) -> None:

@@ -31,16 +31,16 @@ def _is_ambiguous(text: str) -> bool:
     return not _COMMON_TEXT.fullmatch(text) and _ambiguous_pattern().search(text) is not None
 
 
-def steady(written: str) -> str:
+def correct_widths(data: str) -> str:
     """Return `data` with the cursor repositioned after every word of uncertain width.
 
     The word's cells are erased first: if it is drawn narrower, no old content remains in the gap.
     """
-    if not _is_ambiguous(written):
-        return written
+    if not _is_ambiguous(data):
+        return data
     output = []
     column: int | None = None
-    for token in _OUTPUT_TOKEN.finditer(written):
+    for token in _OUTPUT_TOKEN.finditer(data):
         text = token[0]
         if token["column"]:
             column = int(token["column"]) - 1

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 
-def sheet(name: str) -> Path:
+def stylesheet_path(name: str) -> Path:
     """Return the path of the style sheet `name`.
 
     It is in the package if installed from a wheel, else at the top of the checkout.

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual.drivers.linux_driver import LinuxDriver
 
-from copydesk.tui.plain_glyphs import encoding_of, in_encoding
-from copydesk.tui.steady import steady
-from copydesk.tui.widths import agree
+from copydesk.tui.plain_glyphs import terminal_encoding, replace_unencodable
+from copydesk.tui.steady import correct_widths
+from copydesk.tui.widths import patch_rich_width_table
 
 if TYPE_CHECKING:
     from io import TextIOWrapper
 
     from copydesk.tui.app import Console
 
-ENDS = (signal.SIGTERM, signal.SIGHUP)
+TERMINATION_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 """Sent when the console is stopped from outside, or its terminal is closed."""
 UTF_8 = "utf-8"
 _STDOUT = 1
@@ -28,22 +28,22 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        agree()
-        self._encoding = encoding_of(os.environ)
+        patch_rich_width_table()
+        self._encoding = terminal_encoding(os.environ)
         # stdout instead of Textual's stderr, which may be redirected to a file.
-        self._file = cast("TextIOWrapper", Lasting(_STDOUT, self._encoding))
+        self._file = cast("TextIOWrapper", TerminalFile(_STDOUT, self._encoding))
 
     def write(self, data: str) -> None:
         """Queue `data` for the terminal."""
-        output = steady(data)
-        super().write(output if self._encoding == UTF_8 else in_encoding(output, self._encoding))
+        output = correct_widths(data)
+        super().write(output if self._encoding == UTF_8 else replace_unencodable(output, self._encoding))
 
     def start_application_mode(self) -> None:
         """Take over the terminal and handle termination signals."""
         super().start_application_mode()  # type: ignore[no-untyped-call]  # untyped in Textual
         loop = asyncio.get_running_loop()
-        for signal_number in ENDS:
-            loop.add_signal_handler(signal_number, cast("Console", self._app).end, 128 + signal_number)
+        for signal_number in TERMINATION_SIGNALS:
+            loop.add_signal_handler(signal_number, cast("Console", self._app).shut_down, 128 + signal_number)
 
     def _sigcont_application(self, *_: object) -> None:
         """Take over again only after a suspend: closing the terminal also sends SIGCONT to a running process."""
@@ -51,7 +51,7 @@ class TerminalDriver(LinuxDriver):
             super()._sigcont_application()
 
 
-class Lasting:
+class TerminalFile:
     """The terminal as a file that accepts any text, even after the terminal was closed."""
 
     def __init__(self, descriptor: int, encoding: str) -> None:

@@ -6,14 +6,14 @@ Pure: the environment variables tell, the terminal is not queried.
 from collections.abc import Mapping
 from enum import StrEnum
 
-from copydesk.tui.plain_glyphs import encoding_of
+from copydesk.tui.plain_glyphs import terminal_encoding
 
 _KITTY_TERMS = ("xterm-kitty", "xterm-ghostty")
 _MULTIPLEXED = ("screen", "tmux")
 """Prefixes of TERM inside a multiplexer, which does not pass images on."""
 
 
-class Way(StrEnum):
+class ImageProtocol(StrEnum):
     """The method by which an image is drawn."""
 
     KITTY = "kitty"
@@ -22,17 +22,17 @@ class Way(StrEnum):
     """Two coloured half blocks per cell."""
 
 
-def way_to_draw(wish: str, environ: Mapping[str, str]) -> Way | None:
+def choose_image_protocol(setting: str, environ: Mapping[str, str]) -> ImageProtocol | None:
     """Return the protocol for the setting `console.images`; None if images are described in text instead.
 
     Images consist of colours and non-ASCII characters, so there are none without these, and none in a browser.
     """
     in_browser = "web_driver" in environ.get("TEXTUAL_DRIVER", "")
-    if wish == "never" or in_browser or environ.get("NO_COLOR") or encoding_of(environ) != "utf-8":
+    if setting == "never" or in_browser or environ.get("NO_COLOR") or terminal_encoding(environ) != "utf-8":
         return None
     if _is_kitty(environ):
-        return Way.KITTY
-    return Way.CELLS if wish == "always" else None
+        return ImageProtocol.KITTY
+    return ImageProtocol.CELLS if setting == "always" else None
 
 
 def _is_kitty(environ: Mapping[str, str]) -> bool:

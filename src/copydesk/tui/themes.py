@@ -55,7 +55,7 @@ LIGHT = Theme(
 _LIGHT_BACKGROUNDS = frozenset({"7", "15"})
 
 
-def preferred(environ: Mapping[str, str]) -> str | None:
+def initial_theme(environ: Mapping[str, str]) -> str | None:
     """Return the name of the initial theme; None if the user set one of Textual's in TEXTUAL_THEME.
 
     Some terminals describe their colours in COLORFGBG as `foreground;background`, numbers of the 16 ANSI colours.

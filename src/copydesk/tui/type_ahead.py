@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from textual.events import Key, Paste
 from textual.message_pump import MessagePump
 
-from copydesk.tui.keymap import textual_name
-from copydesk.tui.keys import Where
+from copydesk.tui.keymap import textual_key_name
+from copydesk.tui.keys import KeyContext
 
 if TYPE_CHECKING:
     from copydesk.tui.desk_app import DeskApp
 
-PATIENCE = 2.0
+MAX_HOLD = 2.0
 """Maximum seconds that keys are held for one operation, and for all pending operations together."""
-BRIEF = 0.5
+MAX_WRITE_HOLD = 0.5
 """The same for writes: a bulk write can take long, and must not block a user who moves on."""
-ASKS = "console.compose"
+COMPOSE_KEY_ID = "console.compose"
 """The only global key that needs the desk: it is held until that is open."""
 _PUMP_TIMEOUT = 0.5
 """Seconds within which a widget must process its messages; one that is being removed may never do it."""
@@ -31,7 +31,7 @@ _QUIET_ROUNDS = 2
 """Consecutive rounds without a change: effects of a key's first round are processed in the second."""
 
 
-Typed = Key | Paste
+KeyInput = Key | Paste
 """A paste counts as one key."""
 
 
@@ -40,12 +40,12 @@ class TypeAhead:
 
     def __init__(self, app: "DeskApp") -> None:
         self._app = app
-        self._held: deque[Typed] = deque()
-        self._released: Typed | None = None
+        self._held: deque[KeyInput] = deque()
+        self._released: KeyInput | None = None
         self._deliver_task: asyncio.Task[None] | None = None
         self._operations: set[object] = set()
         """Unfinished operations for which keys may be held."""
-        self._awaited: set[object] = set()
+        self._active_holds: set[object] = set()
         """Those for which keys are still held."""
         self._opening_screens: set[object] = set()
         """Those that open a screen: all keys are held, because they are meant for that screen."""
@@ -55,20 +55,20 @@ class TypeAhead:
     # Operations.
 
     @property
-    def awaited(self) -> bool:
+    def is_waiting(self) -> bool:
         """True if the next keys are meant for something that is still loading."""
-        return bool(self._awaited) or self._app.is_opening
+        return bool(self._active_holds) or self._app.is_opening
 
     @contextmanager
-    def awaits(self, patience: float | None = None, *, opens: bool = False) -> Iterator[None]:
+    def hold_keys(self, timeout: float | None = None, *, opens_screen: bool = False) -> Iterator[None]:
         """Hold keys until the block has finished, at most `timeout` seconds."""
         operation = object()
         self._operations.add(operation)
-        self._awaited.add(operation)
-        if opens:
+        self._active_holds.add(operation)
+        if opens_screen:
             self._opening_screens.add(operation)
-        seconds = PATIENCE if patience is None else patience
-        timer = asyncio.get_running_loop().call_later(seconds, self._give_up, operation)
+        seconds = MAX_HOLD if timeout is None else timeout
+        timer = asyncio.get_running_loop().call_later(seconds, self._expire_hold, operation)
         try:
             yield
         finally:
@@ -76,32 +76,32 @@ class TypeAhead:
             self._operations.discard(operation)
             self._release_hold(operation)
 
-    def _give_up(self, operation: object) -> None:
+    def _expire_hold(self, operation: object) -> None:
         if operation in self._opening_screens:
             # They were meant for a screen that did not open: a `q` among them would quit the console.
             self._held.clear()
         self._release_hold(operation)
 
     def _release_hold(self, operation: object) -> None:
-        self._awaited.discard(operation)
+        self._active_holds.discard(operation)
         self._opening_screens.discard(operation)
-        self.came()
+        self.wake()
 
-    def waiting(
+    def start_hold(
         self,
-        wait: bool = True,  # noqa: FBT001, FBT002 - passed on from the caller's keyword
-        patience: float | None = None,
+        hold_keys: bool = True,  # noqa: FBT001, FBT002 - passed on from the caller's keyword
+        timeout: float | None = None,
         *,
-        opens: bool = False,
+        opens_screen: bool = False,
     ) -> ExitStack:
         """Start holding keys if requested, and return the exit stack that stops it."""
         exit_stack = ExitStack()
-        if wait or opens or self._hold_all:
-            exit_stack.enter_context(self.awaits(patience, opens=opens))
+        if hold_keys or opens_screen or self._hold_all:
+            exit_stack.enter_context(self.hold_keys(timeout, opens=opens_screen))
         return exit_stack
 
     @contextmanager
-    def for_keys(self) -> Iterator[None]:
+    def hold_by_default(self) -> Iterator[None]:
         """Hold keys for every operation started in this block."""
         self._hold_all = True
         try:
@@ -110,16 +110,16 @@ class TypeAhead:
             self._hold_all = False
 
     @contextmanager
-    def meanwhile(self) -> Iterator[None]:
+    def suspend_holds(self) -> Iterator[None]:
         """Release held keys while an operation shows a prompt itself: they are meant for the prompt."""
-        suspended, self._awaited = self._awaited, set()
-        self.came()
+        suspended, self._active_holds = self._active_holds, set()
+        self.wake()
         try:
             yield
         finally:
-            self._awaited |= suspended & self._operations
+            self._active_holds |= suspended & self._operations
 
-    def came(self) -> None:
+    def wake(self) -> None:
         """Wake up the waiting task: a condition may have changed."""
         self._changed.set()
 
@@ -131,16 +131,16 @@ class TypeAhead:
     # Keys.
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """True while a key is held, or the effects of the last one are not known to be complete."""
         return self._deliver_task is not None
 
-    def holds(self, key: Typed) -> bool:
+    def intercept(self, key: KeyInput) -> bool:
         """Return True if this key must wait; it is posted again later, and the keys after it wait behind it."""
         must_wait = key is not self._released and not self._may_pass(key)
         if must_wait:
             self._held.append(key)
-            self.came()
+            self.wake()
         self._released = None if key is self._released else self._released
         if self._deliver_task is None:
             self._deliver_task = asyncio.create_task(self._deliver())
@@ -152,16 +152,16 @@ class TypeAhead:
         if self._deliver_task is not None:
             self._deliver_task.cancel()
 
-    def _may_pass(self, key: Typed) -> bool:
+    def _may_pass(self, key: KeyInput) -> bool:
         if self._held or self._released is not None:
             return False
-        if not self._opening_screens.isdisjoint(self._awaited):
+        if not self._opening_screens.isdisjoint(self._active_holds):
             return False
-        if self.awaited:
+        if self.is_waiting:
             return self._is_search_input(key) or self._is_global(key)
         return self._deliver_task is None
 
-    def _is_search_input(self, key: Typed) -> bool:
+    def _is_search_input(self, key: KeyInput) -> bool:
         """Return True for text typed into the search field: loading results must not delay typing."""
         name, letter = (key.key, key.character) if isinstance(key, Key) else ("a", "a")
         stack = self._app.screen_stack
@@ -169,22 +169,22 @@ class TypeAhead:
         return focused is not None and focused.check_consume_key(name, letter)
 
     def _is_ready(self) -> bool:
-        return not self.awaited or bool(self._held and self._is_search_input(self._held[0]))
+        return not self.is_waiting or bool(self._held and self._is_search_input(self._held[0]))
 
-    def _is_global(self, key: Typed) -> bool:
+    def _is_global(self, key: KeyInput) -> bool:
         """Return True for a key that does the same in any state: switch screens, show help, quit."""
         if len(self._app.screen_stack) > 1 or isinstance(key, Paste):
             return False
-        contexts = {*getattr(self._app.screen, "WHERE", ()), Where.CONSOLE}
+        contexts = {*getattr(self._app.screen, "WHERE", ()), KeyContext.CONSOLE}
         actions = [
             action
             for action in self._app.keys
-            if action.where in contexts and key.key in map(textual_name, action.keys.split(","))
+            if action.context in contexts and key.key in map(textual_key_name, action.keys.split(","))
         ]
-        if self._app.is_opening and any(action.id == ASKS for action in actions):
+        if self._app.is_opening and any(action.id == COMPOSE_KEY_ID for action in actions):
             return False
-        moves = {Where.LIST, Where.PAGE} if self._app.glimpsed and self._app.is_opening else set()
-        return bool(actions) and {action.where for action in actions} <= {Where.CONSOLE, *moves}
+        moves = {KeyContext.LIST, KeyContext.PAGE} if self._app.has_first_page and self._app.is_opening else set()
+        return bool(actions) and {action.context for action in actions} <= {KeyContext.CONSOLE, *moves}
 
     async def _deliver(self) -> None:
         try:
@@ -204,7 +204,7 @@ class TypeAhead:
         # No time limit while the desk opens; for anything else, MAX_HOLD.
         await self._until(lambda: not self._app.is_opening)
         with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(MAX_HOLD):
                 quiet, previous = 0, self._focus_state()
                 while quiet < _QUIET_ROUNDS:
                     await self._until(self._is_ready)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from textual import events
 from textual.drivers.web_driver import WebDriver
 
-from copydesk.tui.terminal_driver import ENDS
+from copydesk.tui.terminal_driver import TERMINATION_SIGNALS
 
 if TYPE_CHECKING:
     from copydesk.tui.app import Console
@@ -31,20 +31,20 @@ class ConsoleDriver(WebDriver):
         """
         self._loop = asyncio.get_running_loop()
         super().start_application_mode()
-        for signal_number in ENDS:
-            self._loop.add_signal_handler(signal_number, self._console.end, 128 + signal_number)
+        for signal_number in TERMINATION_SIGNALS:
+            self._loop.add_signal_handler(signal_number, self._console.shut_down, 128 + signal_number)
         self._app.call_later(self._app.post_message, events.AppFocus())
 
     def run_input_thread(self) -> None:
         """Read input until the console exits or the server does, which Textual's own driver would not notice."""
         super().run_input_thread()
         if not self.exit_event.is_set():
-            self._loop.call_soon_threadsafe(self._console.end, 0)
+            self._loop.call_soon_threadsafe(self._console.shut_down, 0)
 
     def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
         """Handle a control packet from the server, in the input thread."""
         if packet_type == "quit":
-            self._loop.call_soon_threadsafe(self._console.end, 0)
+            self._loop.call_soon_threadsafe(self._console.shut_down, 0)
         else:
             super().on_meta(packet_type, payload)
 

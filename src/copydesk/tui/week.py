@@ -11,26 +11,26 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from copydesk.model.draft import Status
-from copydesk.model.schedule import CLOSE, Week, WeekDraft, WeekSlot
-from copydesk.tui.week_clock import Change, Hour, Place, Span, changes, place, span
+from copydesk.model.schedule import CONFLICT_WINDOW, Week, WeekDraft, WeekSlot
+from copydesk.tui.week_clock import ClockChange, Hour, GridPosition, ClockSpan, clock_changes, grid_position, clock_span
 
 FIRST_HOUR = 6
 """Earlier hours are shown only if they have entries, or if there is room for all."""
-LABEL = 7
+LABEL_WIDTH = 7
 """Cells of the hour labels at the left."""
-NARROWEST = 8
+MIN_DAY_WIDTH = 8
 """Minimum cells of a day for showing all seven."""
 _PUBLISHING = frozenset({Status.SCHEDULED, Status.POSTING})
 
 
-class Thing(NamedTuple):
+class CalendarEntry(NamedTuple):
     """A draft, a free slot, or a draft in its slot."""
 
     at: datetime
     minute: int
     slot: WeekSlot | None = None
     draft: WeekDraft | None = None
-    close: int | None = None
+    conflict_minutes: int | None = None
     """Minutes to the nearest other draft if they conflict; negative if that is earlier."""
 
     @property
@@ -39,44 +39,44 @@ class Thing(NamedTuple):
         return self.draft.id if self.draft else f"slot {self.at.isoformat()}"
 
 
-class Cell(NamedTuple):
+class HourCell(NamedTuple):
     """One hour of one day."""
 
-    where: Place
-    span: Span | None
+    position: GridPosition
+    span: ClockSpan | None
     """None if the clocks do not show the hour."""
-    things: tuple[Thing, ...]
+    entries: tuple[CalendarEntry, ...]
     """In chronological order."""
-    twice: str
+    repeated_offset: str
     """The UTC offset, as `+02:00`, if the hour occurs twice on that day; else empty."""
-    past: bool
-    now: bool
+    is_past: bool
+    is_now: bool
 
     @property
-    def skipped(self) -> bool:
+    def is_skipped(self) -> bool:
         """True if a clock change skips the hour."""
-        return self.span is None and not self.where.hour.again
+        return self.span is None and not self.position.hour.is_repeat
 
 
-class Grid(NamedTuple):
+class WeekLayout(NamedTuple):
     """Days from left to right, hours from top to bottom."""
 
     days: tuple[date, ...]
     hours: tuple[Hour, ...]
-    cells: Mapping[Place, Cell]
+    cells: Mapping[GridPosition, HourCell]
     """All seven days and all hours, including those that are not shown."""
-    changes: tuple[Change, ...]
+    changes: tuple[ClockChange, ...]
 
-    def nearest(self, where: Place) -> Place:
+    def nearest_visible(self, position: GridPosition) -> GridPosition:
         """Return the position of the nearest shown hour of the day.
 
         That is the same hour or, if it is not shown, the last one before it, else the first of all.
         """
-        earlier = [hour for hour in self.hours if hour <= where.hour]
-        return where if where.hour in self.hours else Place(where.day, earlier[-1] if earlier else self.hours[0])
+        earlier = [hour for hour in self.hours if hour <= position.hour]
+        return position if position.hour in self.hours else GridPosition(position.day, earlier[-1] if earlier else self.hours[0])
 
 
-def lay_out(week: Week, now: datetime, *, only: date | None = None, rows: int = 0) -> Grid:
+def lay_out_week(week: Week, now: datetime, *, only: date | None = None, rows: int = 0) -> WeekLayout:
     """Return the week's cells.
 
     With `only` one day is shown, else all seven. Early hours without entries are left out unless there are `rows` for
@@ -88,21 +88,21 @@ def lay_out(week: Week, now: datetime, *, only: date | None = None, rows: int = 
     entries = _entries_by_position(week, zone)
     hours = [Hour(hour, again) for hour in range(24) for again in (False, True)]
     # Repeated hours get a row only in a week in which clocks go back.
-    hours = [hour for hour in hours if not hour.again or any(_occurs_twice(hour, change) for change in zone_changes)]
+    hours = [hour for hour in hours if not hour.is_repeat or any(_occurs_twice(hour, change) for change in zone_changes)]
     cells = {
         position: _cell(position, entries.get(position, ()), zone_changes, zone, now)
-        for position in (Place(day, hour) for day in days for hour in hours)
+        for position in (GridPosition(day, hour) for day in days for hour in hours)
     }
     visible = hours if rows >= len(hours) else list(_visible_hours(hours, days, cells))
-    return Grid(days=(only,) if only else days, hours=tuple(visible), cells=cells, changes=zone_changes)
+    return WeekLayout(days=(only,) if only else days, hours=tuple(visible), cells=cells, changes=zone_changes)
 
 
-def days_at_once(width: int) -> int:
+def visible_days(width: int) -> int:
     """Return the number of days that fit into `width` cells: seven or one."""
-    return 7 if (width - LABEL) // 7 >= NARROWEST else 1
+    return 7 if (width - LABEL_WIDTH) // 7 >= MIN_DAY_WIDTH else 1
 
 
-def with_time(week: Week, draft_id: str, at: datetime) -> Week:
+def reschedule_draft(week: Week, draft_id: str, at: datetime) -> Week:
     """Return the week with a draft scheduled at another time."""
     drafts = [
         replace(draft, at=at, wall=None, zone=None, status=Status.SCHEDULED) if draft.id == draft_id else draft
@@ -111,14 +111,14 @@ def with_time(week: Week, draft_id: str, at: datetime) -> Week:
     return replace(week, drafts=tuple(sorted(drafts, key=lambda draft: (draft.at, draft.id))))
 
 
-def near(drafts: Iterable[WeekDraft]) -> dict[str, int]:
+def find_conflicts(drafts: Iterable[WeekDraft]) -> dict[str, int]:
     """Return the drafts that conflict with another one: id -> minutes to the nearest."""
     distances: dict[str, int] = {}
     drafts_in_order = sorted(
         (draft for draft in drafts if draft.status in _PUBLISHING), key=lambda draft: (draft.at, draft.id)
     )
     for earlier, later in pairwise(drafts_in_order):
-        if later.at - earlier.at <= CLOSE:
+        if later.at - earlier.at <= CONFLICT_WINDOW:
             minutes = round((later.at - earlier.at).total_seconds() / 60)
             # Drafts are sorted: only the neighbours can be nearest, and the earlier one was stored in the previous
             # round.
@@ -128,19 +128,19 @@ def near(drafts: Iterable[WeekDraft]) -> dict[str, int]:
     return distances
 
 
-def _entries_by_position(week: Week, zone: ZoneInfo) -> dict[Place, tuple[Thing, ...]]:
+def _entries_by_position(week: Week, zone: ZoneInfo) -> dict[GridPosition, tuple[CalendarEntry, ...]]:
     """Return the entries by position; a slot with a draft in the same minute is part of the draft's entry."""
-    close = near(week.drafts)
+    close = find_conflicts(week.drafts)
     draft_minutes = {_truncate_to_minute(draft.at) for draft in week.drafts}
     slots_by_minute = {_truncate_to_minute(slot.at): slot for slot in week.slots}
-    entries: defaultdict[Place, list[Thing]] = defaultdict(list)
+    entries: defaultdict[GridPosition, list[CalendarEntry]] = defaultdict(list)
     for slot in week.slots:
         if _truncate_to_minute(slot.at) not in draft_minutes:
-            entries[place(slot.at, zone)].append(Thing(slot.at, slot.at.astimezone(zone).minute, slot=slot))
+            entries[grid_position(slot.at, zone)].append(CalendarEntry(slot.at, slot.at.astimezone(zone).minute, slot=slot))
     for draft in week.drafts:
         minute = draft.at.astimezone(zone).minute
         its_slot = slots_by_minute.get(_truncate_to_minute(draft.at))
-        entries[place(draft.at, zone)].append(Thing(draft.at, minute, its_slot, draft, close.get(draft.id)))
+        entries[grid_position(draft.at, zone)].append(CalendarEntry(draft.at, minute, its_slot, draft, close.get(draft.id)))
     return {
         position: tuple(sorted(cell_entries, key=lambda entry: (entry.at, entry.key)))
         for position, cell_entries in entries.items()
@@ -148,13 +148,13 @@ def _entries_by_position(week: Week, zone: ZoneInfo) -> dict[Place, tuple[Thing,
 
 
 @lru_cache(maxsize=16)
-def _cached_changes(monday: date, zone: ZoneInfo) -> tuple[Change, ...]:
-    return tuple(changes(monday, zone))
+def _cached_changes(monday: date, zone: ZoneInfo) -> tuple[ClockChange, ...]:
+    return tuple(clock_changes(monday, zone))
 
 
 @lru_cache(maxsize=4096)
-def _cached_span(position: Place, zone: ZoneInfo) -> Span | None:
-    return span(position, zone)
+def _cached_span(position: GridPosition, zone: ZoneInfo) -> ClockSpan | None:
+    return clock_span(position, zone)
 
 
 def _truncate_to_minute(at: datetime) -> datetime:
@@ -162,32 +162,32 @@ def _truncate_to_minute(at: datetime) -> datetime:
 
 
 def _cell(
-    position: Place, entries: Sequence[Thing], zone_changes: Sequence[Change], zone: ZoneInfo, now: datetime
-) -> Cell:
+    position: GridPosition, entries: Sequence[CalendarEntry], zone_changes: Sequence[ClockChange], zone: ZoneInfo, now: datetime
+) -> HourCell:
     hour_span = _cached_span(position, zone)
     is_repeated = any(change.day == position.day and _occurs_twice(position.hour, change) for change in zone_changes)
-    return Cell(
-        where=position,
+    return HourCell(
+        position=position,
         span=hour_span,
-        things=tuple(entries),
-        twice=hour_span.start.astimezone(zone).isoformat(timespec="minutes")[16:] if hour_span and is_repeated else "",
-        past=hour_span is not None and hour_span.start + timedelta(minutes=hour_span.end - hour_span.first) <= now,
-        now=place(now, zone) == position,
+        entries=tuple(entries),
+        repeated_offset=hour_span.start.astimezone(zone).isoformat(timespec="minutes")[16:] if hour_span and is_repeated else "",
+        is_past=hour_span is not None and hour_span.start + timedelta(minutes=hour_span.end - hour_span.first) <= now,
+        is_now=grid_position(now, zone) == position,
     )
 
 
-def _occurs_twice(hour: Hour, change: Change) -> bool:
+def _occurs_twice(hour: Hour, change: ClockChange) -> bool:
     """Return True if the hour, or a part of it, occurs twice."""
     last = change.last if change.last > change.first else time.max  # to midnight
     return not change.forward and time(hour.hour) < last and change.first <= time(hour.hour, 59)
 
 
-def _visible_hours(hours: Sequence[Hour], days: Sequence[date], cells: Mapping[Place, Cell]) -> Iterator[Hour]:
+def _visible_hours(hours: Sequence[Hour], days: Sequence[date], cells: Mapping[GridPosition, HourCell]) -> Iterator[Hour]:
     for hour in hours:
-        row = [cells[Place(day, hour)] for day in days]
-        if hour.hour >= FIRST_HOUR or any(cell.things or cell.now or cell.twice or _is_irregular(cell) for cell in row):
+        row = [cells[GridPosition(day, hour)] for day in days]
+        if hour.hour >= FIRST_HOUR or any(cell.entries or cell.is_now or cell.repeated_offset or _is_irregular(cell) for cell in row):
             yield hour
 
 
-def _is_irregular(cell: Cell) -> bool:
-    return cell.skipped or (cell.span is not None and not cell.span.whole)
+def _is_irregular(cell: HourCell) -> bool:
+    return cell.is_skipped or (cell.span is not None and not cell.span.is_complete)

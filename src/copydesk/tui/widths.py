@@ -18,7 +18,7 @@ _LAST_VISIBLE = 0x1FFFF
 
 
 @cache
-def agree() -> None:
+def patch_rich_width_table() -> None:
     """Patch Rich's width table, which Textual uses as well. Only the first call has an effect."""
     table = load("auto").widths
     assert isinstance(table, list)

@@ -7,17 +7,17 @@ import re
 from itertools import chain, pairwise
 
 from copydesk.drafting.extract import choose, credit, frames
-from copydesk.drafting.extract.frames import Composed
-from copydesk.drafting.extract.hashtags import with_hashtags
-from copydesk.drafting.extract.material import Material, checked, nothing_left, nothing_new, room, template
-from copydesk.drafting.extract.passages import Passage, count_words, readable
-from copydesk.drafting.extract.short import standing
-from copydesk.drafting.writer import Field, Trace, Written
+from copydesk.drafting.extract.frames import ComposedText
+from copydesk.drafting.extract.hashtags import add_hashtags
+from copydesk.drafting.extract.material import Material, is_acceptable, no_draft_error, no_new_version_error, create_limit_check, template_value
+from copydesk.drafting.extract.passages import Passage, count_words, make_readable
+from copydesk.drafting.extract.short import standalone_passages
+from copydesk.drafting.writer import Field, Trace, WriterResult
 from copydesk.errors import WriterError
 
-WORDS = 250
+DEFAULT_WORDS = 250
 """Total words quoted if the voice has no setting."""
-SHARE = 3
+SENTENCES_PER_QUOTE = 3
 """Quote at most one in this many sentences of a text, but up to four of a short one."""
 
 _MARKDOWN_SYNTAX = re.compile(r"[\\`*_\[\]<>|~]|&(?=#?\w{1,31};)|^[#+>-]|^\d+(?=[.)] )")
@@ -47,30 +47,30 @@ _CLOSINGS = (
 )
 
 
-def write_blog(material: Material) -> Written:
+def write_blog(material: Material) -> WriterResult:
     """Return a post quoting the best sentences, up to the voice's number of words.
 
     Raise WriterError if there is no sentence to quote.
     """
     passages = _select_sentences(material)
-    if not passages and material.avoided:
-        raise nothing_left(material)
+    if not passages and material.avoided_word:
+        raise no_draft_error(material)
     if not passages:
         raise WriterError(
             "The item has nothing to quote but its title: too little for a blog post.", hint="Ask for a SHORT."
         )
-    fits, repeats_version = room(material.brief), False
+    fits, repeats_version = create_limit_check(material.brief), False
     # Drop the least interesting sentence until the post fits the limits and differs from all versions.
     for count in range(len(passages), 0, -1):
-        post = with_hashtags(_compose_post(material, passages[:count]), material, fits)
-        if checked(post, fits, material.brief.voice.avoid):
-            if post.text not in material.brief.before:
-                return Written(text=post.text, sentences=post.traces)
+        post = add_hashtags(_compose_post(material, passages[:count]), material, fits)
+        if is_acceptable(post, fits, material.brief.voice.avoid):
+            if post.text not in material.brief.previous_versions:
+                return WriterResult(text=post.text, sentences=post.traces)
             repeats_version = True
-    raise nothing_new() if repeats_version else nothing_left(material)
+    raise no_new_version_error() if repeats_version else no_draft_error(material)
 
 
-def markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return `text` with Markdown syntax escaped."""
     return _MARKDOWN_SYNTAX.sub(lambda match: "\\" + match[0] if not match[0].isdigit() else match[0] + "\\", text)
 
@@ -78,13 +78,13 @@ def markdown(text: str) -> str:
 def _select_sentences(material: Material) -> list[Passage]:
     """Return the sentences to quote, best first, within the requested words and the share that may be quoted."""
     title = material.headline.text
-    choices = standing(material)
-    fresh = [choice for choice in choices if not choose.repeats(choice.passage.text, title)]
+    choices = standalone_passages(material)
+    fresh = [choice for choice in choices if not choose.repeats_title(choice.passage.text, title)]
     # Quoting more would amount to republishing the text.
-    max_sentences = max(4, len(material.found) // SHARE)
-    words_left, selected = material.brief.settings.target_words or WORDS, list[Passage]()
-    candidates = choose.best(fresh or choices, min(max_sentences * 2 if material.brief.before else max_sentences, 80))
-    for choice in sorted(candidates, key=lambda choice: material.quoted_before(choice.passage)):
+    max_sentences = max(4, len(material.passages) // SENTENCES_PER_QUOTE)
+    words_left, selected = material.brief.settings.target_words or DEFAULT_WORDS, list[Passage]()
+    candidates = choose.select_best(fresh or choices, min(max_sentences * 2 if material.brief.previous_versions else max_sentences, 80))
+    for choice in sorted(candidates, key=lambda choice: material.was_quoted_before(choice.passage)):
         words = count_words(choice.passage.text)
         if len(selected) < max_sentences and words_left > 0 and words < words_left + 20:
             selected.append(choice.passage)
@@ -92,7 +92,7 @@ def _select_sentences(material: Material) -> list[Passage]:
     return selected
 
 
-def _compose_post(material: Material, passages: list[Passage]) -> Composed:
+def _compose_post(material: Material, passages: list[Passage]) -> ComposedText:
     lead, *later = _group_by_field(sorted(passages, key=lambda passage: (passage.field is Field.TEXT, passage.start)))
     blocks = [
         _title(material),
@@ -101,11 +101,11 @@ def _compose_post(material: Material, passages: list[Passage]) -> Composed:
     ]
     for number, group in enumerate(later, 1):
         blocks += [_template_line(material, _CONTINUATIONS, "{name}:", number), _block_quotations(group, material)]
-    if material.brief.also and material.english:
-        blocks.append(frames.compose("The story is also at {also}.", {"also": template(_other_sources(material))}))
+    if material.brief.other_sources and material.english:
+        blocks.append(frames.compose("The story is also at {also}.", {"also": template_value(_other_sources(material))}))
     blocks.append(_template_line(material, _CLOSINGS, "{where}", 0))
     text = "\n\n".join(block.text for block in blocks if block.text)
-    return Composed(text, tuple(chain.from_iterable(block.traces for block in blocks)))
+    return ComposedText(text, tuple(chain.from_iterable(block.traces for block in blocks)))
 
 
 def _group_by_field(passages: list[Passage]) -> list[list[Passage]]:
@@ -116,35 +116,35 @@ def _group_by_field(passages: list[Passage]) -> list[list[Passage]]:
     return [group for group in (summary, text[:half], text[half:]) if group]
 
 
-def _title(material: Material) -> Composed:
-    if material.headline.broken and material.name:
+def _title(material: Material) -> ComposedText:
+    if material.headline.is_incomplete and material.name:
         heading = "# From {name}" if material.english else "# {name}"
-        return frames.compose(heading, {"name": template(markdown(material.name))})
-    piece = material.title_piece()
-    return frames.compose("# {title}", {"title": piece._replace(shown=markdown(piece.shown))})
+        return frames.compose(heading, {"name": template_value(escape_markdown(material.name))})
+    piece = material.title_value()
+    return frames.compose("# {title}", {"title": piece._replace(shown=escape_markdown(piece.text))})
 
 
-def _template_line(material: Material, english_templates: tuple[str, ...], fallback: str, number: int) -> Composed:
+def _template_line(material: Material, english_templates: tuple[str, ...], fallback: str, number: int) -> ComposedText:
     """Return a template line that introduces a quotation; empty without a source name.
 
     `number` selects a different template for each quotation; the post's seed selects the first.
     """
     if not material.name:
-        return Composed("", ())
+        return ComposedText("", ())
     options = (
-        frames.in_turn(english_templates, material.seed + english_templates[0]) if material.english else [fallback]
+        frames.rotate_templates(english_templates, material.seed + english_templates[0]) if material.english else [fallback]
     )
     return frames.compose(
         options[number % len(options)],
         {
-            "name": template(markdown(material.name)),
-            "where": template(_linked_name(material)),
-            "credit": template(_credit(material)),
+            "name": template_value(escape_markdown(material.name)),
+            "where": template_value(_linked_name(material)),
+            "credit": template_value(_credit(material)),
         },
     )
 
 
-def _block_quotations(group: list[Passage], material: Material) -> Composed:
+def _block_quotations(group: list[Passage], material: Material) -> ComposedText:
     """Return block quotations. Adjacent sentences of the source share one, so that omissions remain visible.
 
     Without a source name they are plain paragraphs: the words are the user's own.
@@ -152,13 +152,13 @@ def _block_quotations(group: list[Passage], material: Material) -> Composed:
     mark = "> " if material.name else ""
     paragraphs = [[group[0]]]
     for previous, passage in pairwise(group):
-        if passage.place == previous.place + 1 and passage.field is previous.field:
+        if passage.position == previous.position + 1 and passage.field is previous.field:
             paragraphs[-1].append(passage)
         else:
             paragraphs.append([passage])
-    lines = (mark + " ".join(markdown(passage.text) for passage in paragraph) for paragraph in paragraphs)
+    lines = (mark + " ".join(escape_markdown(passage.text) for passage in paragraph) for paragraph in paragraphs)
     traces = (Trace(text=passage.text, field=passage.field, start=passage.start, end=passage.end) for passage in group)
-    return Composed("\n\n".join(lines), tuple(traces))
+    return ComposedText("\n\n".join(lines), tuple(traces))
 
 
 def _credit(material: Material) -> str:
@@ -166,19 +166,19 @@ def _credit(material: Material) -> str:
     author = _author(material)
     by = f"by {author}" if author and material.english else author
     published = material.brief.published
-    day = credit.day(published, english=material.english) if published else ""
-    return ", ".join(filter(None, (_linked_name(material), markdown(by), day)))
+    day = credit.format_day(published, english=material.english) if published else ""
+    return ", ".join(filter(None, (_linked_name(material), escape_markdown(by), day)))
 
 
 def _author(material: Material) -> str:
     """Return the author if the field holds a person's name: no address, no remark, not the source again."""
-    author = readable(material.brief.author or "")
+    author = make_readable(material.brief.author or "")
     not_a_name = re.search(r"[@()/:\d<>]", author) or author.islower() or len(author) > 60
     return "" if not_a_name or author.casefold() == material.name.casefold() else author
 
 
 def _linked_name(material: Material) -> str:
-    name, link = markdown(material.name), material.link
+    name, link = escape_markdown(material.name), material.link
     if not link:
         return name
     # Parentheses in an address would end a plain Markdown link early.
@@ -186,5 +186,5 @@ def _linked_name(material: Material) -> str:
 
 
 def _other_sources(material: Material) -> str:
-    names = [markdown(readable(name)) for name in material.brief.also]
+    names = [escape_markdown(make_readable(name)) for name in material.brief.other_sources]
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -58,24 +58,24 @@ _DATELINE = re.compile(
 _BULLET = re.compile(r"(?:[-*•–·▪]\s+|\(?\d{1,2}[.)]\s+)?(?:\*{0,2}TL;?DR[:*]{0,4}\s+)?")
 
 
-def is_paragraph(text: str) -> bool:
+def is_boilerplate_paragraph(text: str) -> bool:
     """Return True if a paragraph starting with `text` is boilerplate."""
     return _PARAGRAPH.search(text[:500]) is not None
 
 
-def is_sentence(text: str) -> bool:
+def is_boilerplate_sentence(text: str) -> bool:
     """Return True if a sentence is boilerplate, code, or a speaker's label."""
     if _SENTENCE_START.match(text) or _SPEAKER_LABEL.match(text):
         return True
     return any(pattern.search(text) for pattern in (_WORDS, _CREDIT_SIGNS, _CODE))
 
 
-def points_at_the_page(text: str) -> bool:
+def refers_to_page(text: str) -> bool:
     """Return True if a sentence refers to the page it is on ("as outlined above")."""
     return _PAGE_REFERENCE.search(text) is not None
 
 
-def lead_in(text: str) -> int:
+def lead_in_length(text: str) -> int:
     """Return the number of leading characters that are a bullet, a news agency's name or a dateline."""
     bullet = _BULLET.match(text)
     start = bullet.end() if bullet else 0

@@ -24,7 +24,7 @@ _COMMON_WORDS = (
     " through to too under until up very was we were what when where which while who whom why will with would you your"
     " one new"
 )
-COMMON = frozenset(_COMMON_WORDS.split())
+STOP_WORDS = frozenset(_COMMON_WORDS.split())
 """English stop words."""
 _SUFFIXES = ("'s", "’s", "ing", "edly", "ed", "ies", "es", "s", "ly")
 # Beginnings of sentences that depend on the previous one.
@@ -37,34 +37,34 @@ _DEPENDS_ON_PREVIOUS = re.compile(
     r"|As a result|As such|On the other hand|That said|Of course|Indeed|Either way|Here|There|Yes|No|Sure|Well|Now)\b"
     r"|[^,]{1,30}, (?:he|she|it|they|this|that|these|those)\b"
 )
-REDUNDANT = 0.3
+REDUNDANCY_WEIGHT = 0.3
 """Weight of redundancy against score in the selection (1 minus the lambda of maximal marginal relevance)."""
 
 
-class Choice(NamedTuple):
+class ScoredPassage(NamedTuple):
     """A passage with its score, comparable within one item only, and its fitness to stand alone (0 to 1)."""
 
     passage: Passage
     score: float
-    alone: float
+    standalone: float
     words: frozenset[str]
 
 
-def weigh(found: list[Passage], title: str) -> list[Choice]:
+def score_passages(passages: list[Passage], title: str) -> list[ScoredPassage]:
     """Return every passage with its score, in the order given."""
-    tokens = [_tokens(passage.text) for passage in found]
+    tokens = [_tokens(passage.text) for passage in passages]
     weights = _word_weights(tokens, set(_tokens(title)))
-    return [_score(passage, words, weights) for passage, words in zip(found, tokens, strict=True)]
+    return [_score(passage, words, weights) for passage, words in zip(passages, tokens, strict=True)]
 
 
-def best(choices: list[Choice], count: int) -> list[Choice]:
+def select_best(choices: list[ScoredPassage], count: int) -> list[ScoredPassage]:
     """Return up to `count` passages that together say most, best first."""
     remaining = sorted(choices, key=lambda choice: -choice.score)[: max(40, 2 * count)]
     top = remaining[0].score if remaining else 0.0
-    chosen: list[Choice] = []
+    chosen: list[ScoredPassage] = []
     while remaining and len(chosen) < count:
         gains = [
-            (1 - REDUNDANT) * choice.score - REDUNDANT * top * _similarity(choice.words, chosen) for choice in remaining
+            (1 - REDUNDANCY_WEIGHT) * choice.score - REDUNDANCY_WEIGHT * top * _similarity(choice.words, chosen) for choice in remaining
         ]
         chosen.append(remaining.pop(max(range(len(remaining)), key=gains.__getitem__)))
         # Never select two sentences that say nearly the same, however high their scores.
@@ -72,7 +72,7 @@ def best(choices: list[Choice], count: int) -> list[Choice]:
     return chosen
 
 
-def repeats(text: str, title: str) -> bool:
+def repeats_title(text: str, title: str) -> bool:
     """Return True if `text` adds little to `title`."""
     title_words, words = set(_tokens(title)), set(_tokens(text))
     if not words or not title_words:
@@ -81,11 +81,11 @@ def repeats(text: str, title: str) -> bool:
     return shared / len(title_words) > 0.55 and (len(words) - shared) / len(words) < 0.5
 
 
-def distinct(found: list[Passage]) -> list[Passage]:
+def drop_duplicates(passages: list[Passage]) -> list[Passage]:
     """Return the passages without those that an earlier one repeats or contains."""
     unique: list[Passage] = []
     unique_words: list[frozenset[str]] = []
-    for passage in found:
+    for passage in passages:
         words = frozenset(_tokens(passage.text))
         # Repeated are summaries and first sentences, so 40 suffice; comparing all pairs would take quadratic time.
         if any(words <= earlier or len(words & earlier) > 0.85 * len(words | earlier) for earlier in unique_words[:40]):
@@ -104,7 +104,7 @@ def _tokens(text: str) -> tuple[str, ...]:
     pairs = [run[n : n + 2] for run in _UNSPACED.findall(text) for n in range(max(1, len(run) - 1))]
     spaced = _UNSPACED.sub(" ", text) if pairs else text
     words = _WORD.findall(spaced.lower())
-    return (*pairs, *(_stem(word) for word in words if word not in COMMON and len(word) > 1))
+    return (*pairs, *(_stem(word) for word in words if word not in STOP_WORDS and len(word) > 1))
 
 
 @lru_cache(maxsize=20_000)
@@ -129,16 +129,16 @@ def _word_weights(tokens: list[tuple[str, ...]], title: set[str]) -> dict[str, f
     }
 
 
-def _score(passage: Passage, words: tuple[str, ...], weights: dict[str, float]) -> Choice:
+def _score(passage: Passage, words: tuple[str, ...], weights: dict[str, float]) -> ScoredPassage:
     distinct_words = frozenset(words)
     centrality = sum(weights[word] for word in distinct_words) / (len(words) + 4) ** 0.6
     # Early sentences score up to 2.2 times as high; the bonus fades within a few sentences.
-    position = 1 + 1.2 * math.exp(-passage.place / 2.5)
+    position = 1 + 1.2 * math.exp(-passage.position / 2.5)
     alone = _stands_alone(passage)
     size = 1.0 if 50 <= len(passage.text) <= 240 else 0.75
     number_bonus = 1.08 if re.search(r"\d", passage.text) else 1.0
     summary_bonus = 1.25 if passage.field is Field.SUMMARY else 1.0
-    return Choice(passage, centrality * position * alone * size * number_bonus * summary_bonus, alone, distinct_words)
+    return ScoredPassage(passage, centrality * position * alone * size * number_bonus * summary_bonus, alone, distinct_words)
 
 
 def _stands_alone(passage: Passage) -> float:
@@ -146,10 +146,10 @@ def _stands_alone(passage: Passage) -> float:
     text = passage.text
     fitness = 1.0
     if _DEPENDS_ON_PREVIOUS.match(text.lstrip("\"'“‘«(")):
-        fitness *= 0.75 if passage.place == 0 else 0.45
-    if boilerplate.points_at_the_page(text):
+        fitness *= 0.75 if passage.position == 0 else 0.45
+    if boilerplate.refers_to_page(text):
         fitness *= 0.4
-    if passage.first_person:
+    if passage.is_first_person:
         fitness *= 0.75
     if text.rstrip("\"'”’»)")[-1:] in "?？":
         fitness *= 0.6
@@ -158,7 +158,7 @@ def _stands_alone(passage: Passage) -> float:
     return fitness
 
 
-def _similarity(words: frozenset[str], chosen: list[Choice]) -> float:
+def _similarity(words: frozenset[str], chosen: list[ScoredPassage]) -> float:
     return max(
         (len(words & choice.words) / max(1, min(len(words), len(choice.words))) for choice in chosen), default=0.0
     )

@@ -4,12 +4,12 @@ import re
 import unicodedata
 from datetime import datetime
 
-from copydesk.drafting.extract.passages import readable
+from copydesk.drafting.extract.passages import make_readable
 from copydesk.drafting.writer import Brief
 from copydesk.model.source import SourceType
 from copydesk.text import links
 
-LONGEST = 40
+MAX_NAME_LENGTH = 40
 """Characters of a string that still reads as a name."""
 
 _TITLE_SEPARATOR = re.compile(r"\s+[|»>•·–—-]+(?:\s+|$)|\s*[|»•·]\s*|:\s+|\s*\[[^\]]*\]\s*")
@@ -37,18 +37,18 @@ _MONTHS = ["January", "February", "March", "April", "May", "June"]
 _MONTHS += ["July", "August", "September", "October", "November", "December"]
 
 
-def name_of(brief: Brief) -> str:
+def get_source_name(brief: Brief) -> str:
     """Return the source's name: the publisher, otherwise the source's title without clutter, otherwise the host."""
-    host = links.host(brief.url) if links.postable(brief.url) else ""
+    host = links.host(brief.url) if links.postable_url(brief.url) else ""
     if brief.publisher:
-        return _strip_clutter(readable(brief.publisher), host)
+        return _strip_clutter(make_readable(brief.publisher), host)
     aggregator_host = _AGGREGATORS.get(brief.source_type) if brief.source_type else None
     # A link aggregator is not the author: name the site that it links to.
     if aggregator_host and host and host != aggregator_host and not host.endswith(f".{aggregator_host}"):
         return host
     if brief.source_type is SourceType.TWITTER and brief.author:
-        return _strip_clutter(readable(brief.author), "")
-    return _strip_clutter(readable(brief.source_name), host)
+        return _strip_clutter(make_readable(brief.author), "")
+    return _strip_clutter(make_readable(brief.source_name), host)
 
 
 def is_english(brief: Brief) -> bool:
@@ -59,7 +59,7 @@ def is_english(brief: Brief) -> bool:
     return sum(word in _ENGLISH for word in words) >= max(1, len(words) // 12)
 
 
-def quoted(text: str, language: str | None) -> str:
+def quote(text: str, language: str | None) -> str:
     """Return `text` in the quotation marks of its language; double marks inside become the inner kind."""
     opening, closing, inner, inner_end = tuple(_QUOTATION_MARKS.get((language or "en").lower()[:2], _ENGLISH_MARKS))
     text = _OPENING.sub(inner, text).replace('"', inner_end)
@@ -67,22 +67,22 @@ def quoted(text: str, language: str | None) -> str:
     return f"{opening}{text.translate(inner_marks)}{closing}"
 
 
-def day(moment: datetime, *, english: bool) -> str:
+def format_day(time: datetime, *, english: bool) -> str:
     """Return the date as `17 February 2026`, or `2026-02-17` if the text is not English."""
-    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}" if english else moment.date().isoformat()
+    return f"{time.day} {_MONTHS[time.month - 1]} {time.year}" if english else time.date().isoformat()
 
 
 def _strip_clutter(name: str, host: str) -> str:
     """Return the name inside a feed's title: `Al Jazeera` for `Al Jazeera – Breaking News, World News and Video`."""
     parts = [part for piece in _TITLE_SEPARATOR.split(name) if (part := piece.strip(" -–—|:>»•·"))]
     label = _host_label(host)
-    if len(parts) == 1 and len(parts[0]) <= LONGEST and parts[0].lower() not in _GENERIC:
+    if len(parts) == 1 and len(parts[0]) <= MAX_NAME_LENGTH and parts[0].lower() not in _GENERIC:
         return _leading_name(parts[0], label) if parts[0].count(" ") > 2 else parts[0]
     for part in parts:
         if label and _matches_label(part, label):
             return _leading_name(part, label)
-    specific = [part for part in parts if part.lower() not in _GENERIC and len(part) <= LONGEST]
-    return specific[0] if specific and not host else host or name[:LONGEST].strip()
+    specific = [part for part in parts if part.lower() not in _GENERIC and len(part) <= MAX_NAME_LENGTH]
+    return specific[0] if specific and not host else host or name[:MAX_NAME_LENGTH].strip()
 
 
 def _host_label(host: str) -> str:
@@ -110,4 +110,4 @@ def _leading_name(name: str, label: str) -> str:
     for count in range(1, len(words)):
         if _squash("".join(words[:count])) == label:
             return " ".join(words[:count])
-    return name if len(name) <= LONGEST else label
+    return name if len(name) <= MAX_NAME_LENGTH else label

@@ -16,14 +16,14 @@ from copydesk.model.voice import Emoji, FormatVoice, Link
 from copydesk.text.length import graphemes
 from copydesk.text.thread import split_parts
 
-MOST_FOREIGN = 3
+MAX_UNKNOWN_CLAUSES = 3
 """Clauses reported as not understood; more would not help the reviewer."""
 _MAX_CLAUSE_LENGTH = 80
 _MIN_LENGTH, _MIN_PARTS, _MIN_WORDS = 40, 2, 20
 _MAX_PARTS = 25
 
 
-class Wish(StrEnum):
+class FeedbackRequest(StrEnum):
     """A requested change from the previous version."""
 
     SHORTER = "shorter"
@@ -37,54 +37,54 @@ class Wish(StrEnum):
 _CLAUSE = re.compile(r"[.,;!\n]+|\band\b|\bbut\b", re.IGNORECASE)
 _POLITE_WORDS = re.compile(r"^(?:please |make (?:it|this) |a (?:bit|little) |much )+| please$")
 _PATTERNS = {
-    Wish.SHORTER: re.compile(r"shorter|shorten(?: it| this)?|(?:it is |it's |this is )?too long|more concise"),
-    Wish.LONGER: re.compile(r"longer|lengthen(?: it| this)?|(?:it is |it's |this is )?too short|more detail"),
-    Wish.NO_HASHTAGS: re.compile(r"(?:no|without|drop the|remove the|remove) (?:hash)?tags?"),
-    Wish.NO_EMOJI: re.compile(r"(?:no|without|drop the|remove the|remove) emojis?"),
-    Wish.NO_LINK: re.compile(r"(?:no|without(?: the| a)?|drop the|remove the) (?:link|url)s?"),
-    Wish.LINK: re.compile(r"(?:with|add|include) (?:the|a) (?:link|url)"),
+    FeedbackRequest.SHORTER: re.compile(r"shorter|shorten(?: it| this)?|(?:it is |it's |this is )?too long|more concise"),
+    FeedbackRequest.LONGER: re.compile(r"longer|lengthen(?: it| this)?|(?:it is |it's |this is )?too short|more detail"),
+    FeedbackRequest.NO_HASHTAGS: re.compile(r"(?:no|without|drop the|remove the|remove) (?:hash)?tags?"),
+    FeedbackRequest.NO_EMOJI: re.compile(r"(?:no|without|drop the|remove the|remove) emojis?"),
+    FeedbackRequest.NO_LINK: re.compile(r"(?:no|without(?: the| a)?|drop the|remove the) (?:link|url)s?"),
+    FeedbackRequest.LINK: re.compile(r"(?:with|add|include) (?:the|a) (?:link|url)"),
 }
 
 
-def understood(feedback: str) -> tuple[frozenset[Wish], tuple[str, ...]]:
+def parse_feedback(feedback: str) -> tuple[frozenset[FeedbackRequest], tuple[str, ...]]:
     """Return the requests in `feedback`, and its clauses that were not understood."""
-    requests, unknown = set[Wish](), list[str]()
+    requests, unknown = set[FeedbackRequest](), list[str]()
     for clause in filter(None, map(str.strip, _CLAUSE.split(feedback))):
         words = _POLITE_WORDS.sub("", " ".join(clause.lower().split()))
         matching = [request for request, pattern in _PATTERNS.items() if pattern.fullmatch(words)]
         requests.update(matching)
         if not matching:
             unknown.append(clause if len(clause) <= _MAX_CLAUSE_LENGTH else clause[: _MAX_CLAUSE_LENGTH - 1] + "…")
-    return frozenset(requests), tuple(unknown[:MOST_FOREIGN])
+    return frozenset(requests), tuple(unknown[:MAX_UNKNOWN_CLAUSES])
 
 
-def wished(brief: Brief, wishes: frozenset[Wish]) -> Brief:
+def apply_requests(brief: Brief, requests: frozenset[FeedbackRequest]) -> Brief:
     """Return `brief` with the requests applied to its voice, as far as they affect its format."""
     settings = brief.settings
-    if Wish.NO_HASHTAGS in wishes:
+    if FeedbackRequest.NO_HASHTAGS in requests:
         settings = replace(settings, hashtags=0)
-    if Wish.NO_EMOJI in wishes:
+    if FeedbackRequest.NO_EMOJI in requests:
         settings = replace(settings, emoji=Emoji.NEVER)
     # With contradictory requests, omitting the link wins.
-    if Wish.LINK in wishes or Wish.NO_LINK in wishes:
-        settings = replace(settings, link=Link.NEVER if Wish.NO_LINK in wishes else Link.ALWAYS)
+    if FeedbackRequest.LINK in requests or FeedbackRequest.NO_LINK in requests:
+        settings = replace(settings, link=Link.NEVER if FeedbackRequest.NO_LINK in requests else Link.ALWAYS)
     # Relative requests need a previous version to be relative to.
-    if brief.previous and Wish.SHORTER in wishes:
+    if brief.previous and FeedbackRequest.SHORTER in requests:
         settings = _shorten(settings, brief.format, brief.previous)
-    elif brief.previous and Wish.LONGER in wishes:
+    elif brief.previous and FeedbackRequest.LONGER in requests:
         settings = _lengthen(settings, brief.format, brief.previous)
     # Only this draft's copy of the voice changes, not the saved profile.
     voice = replace(brief.voice, formats=brief.voice.formats | {brief.format: settings})
     return replace(brief, voice=voice)
 
 
-def missed(wishes: frozenset[Wish], brief: Brief, text: str) -> tuple[str, ...]:
+def unfulfilled_notes(requests: frozenset[FeedbackRequest], brief: Brief, text: str) -> tuple[str, ...]:
     """Return notes for the reviewer about requested changes of length that `text` does not fulfil."""
     if not brief.previous:
         return ()
     growth = len(text) - len(brief.previous)
     unfulfilled = [
-        request for request, sign in ((Wish.SHORTER, -1), (Wish.LONGER, 1)) if request in wishes and growth * sign <= 0
+        request for request, sign in ((FeedbackRequest.SHORTER, -1), (FeedbackRequest.LONGER, 1)) if request in requests and growth * sign <= 0
     ]
     return tuple(f"The offline writer could not make it {request}." for request in unfulfilled)
 

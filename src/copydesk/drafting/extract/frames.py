@@ -60,51 +60,51 @@ CLOSING_ENGLISH = (
 )
 
 
-class Piece(NamedTuple):
+class TemplateValue(NamedTuple):
     """Text for a placeholder, and the origin of its words."""
 
-    shown: str
+    text: str
     traces: tuple[Trace, ...]
 
 
-class Composed(NamedTuple):
+class ComposedText(NamedTuple):
     """A text, and the origin of its words."""
 
     text: str
     traces: tuple[Trace, ...]
 
 
-def in_turn(frames: Sequence[str], seed: str) -> list[str]:
+def rotate_templates(options: Sequence[str], seed: str) -> list[str]:
     """Return `options` rotated to start at the one that `seed` selects, identically on every machine."""
     # Not hash(), which differs between processes.
-    start = int.from_bytes(blake2b(seed.encode("utf-8", "surrogatepass"), digest_size=8).digest()) % len(frames)
-    return [*frames[start:], *frames[:start]]
+    start = int.from_bytes(blake2b(seed.encode("utf-8", "surrogatepass"), digest_size=8).digest()) % len(options)
+    return [*options[start:], *options[:start]]
 
 
-def compose(frame: str, pieces: dict[str, Piece | None]) -> Composed:
+def compose(template: str, values: dict[str, TemplateValue | None]) -> ComposedText:
     """Return `template` with its placeholders filled. If it has no `{url}`, the link is appended."""
-    if pieces.get("url") and "{url}" not in frame:
-        frame += "\n\n{url}"
+    if values.get("url") and "{url}" not in template:
+        template += "\n\n{url}"
     text: list[str] = []
     traces: list[Trace] = []
-    for line in frame.split("\n"):
-        rendered, line_traces = _fill_line(line, pieces)
+    for line in template.split("\n"):
+        rendered, line_traces = _fill_line(line, values)
         text.append(rendered)
         traces += line_traces
-    return Composed("\n".join(text), tuple(traces))
+    return ComposedText("\n".join(text), tuple(traces))
 
 
-def _fill_line(line: str, pieces: dict[str, Piece | None]) -> tuple[str, list[Trace]]:
+def _fill_line(line: str, pieces: dict[str, TemplateValue | None]) -> tuple[str, list[Trace]]:
     rendered, traces, template_text = "", [], ""
     for literal, placeholder in _parse_placeholders(line):
         rendered, template_text = rendered + literal, template_text + literal
         piece = pieces.get(placeholder) if placeholder else None
         if piece is None:
             continue
-        rendered += piece.shown
+        rendered += piece.text
         # Adjacent template text is one trace.
         if all(trace.field is Field.TEMPLATE for trace in piece.traces):
-            template_text += piece.shown
+            template_text += piece.text
         else:
             traces += [*_template_trace(template_text), *piece.traces]
             template_text = ""

@@ -4,16 +4,16 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from copydesk.drafting.avoid import first_avoided
+from copydesk.drafting.avoid import find_avoided
 from copydesk.drafting.extract import choose, credit
-from copydesk.drafting.extract.frames import Composed, Piece
-from copydesk.drafting.extract.passages import Passage, passages, readable, speaks_as_author
+from copydesk.drafting.extract.frames import ComposedText, TemplateValue
+from copydesk.drafting.extract.passages import Passage, extract_passages, make_readable, has_first_person
 from copydesk.drafting.writer import DEFAULT_PLATFORMS, Brief, Field, Trace
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, Link
 from copydesk.text import links
-from copydesk.text.length import LIMITS, fits, graphemes, with_short_links
+from copydesk.text.length import LIMITS, fits, graphemes, shorten_links
 
 _MAX_TITLE = 2000
 _LINKS_TAIL = re.compile(r"(?:\s+(?:https?://\S+|[#＃]\w+))+\s*$")
@@ -31,14 +31,14 @@ class Headline(NamedTuple):
     end: int
 
     @property
-    def wordless(self) -> bool:
+    def is_wordless(self) -> bool:
         """True if it contains no word."""
         return not any(map(str.isalnum, self.text))
 
     @property
-    def broken(self) -> bool:
+    def is_incomplete(self) -> bool:
         """True if it is not a complete title: without a word, or truncated by the feed."""
-        return self.wordless or self.text.endswith(_ELLIPSIS)
+        return self.is_wordless or self.text.endswith(_ELLIPSIS)
 
 
 class Material(NamedTuple):
@@ -49,35 +49,35 @@ class Material(NamedTuple):
     name: str
     link: str | None
     english: bool
-    found: list[Passage]
+    passages: list[Passage]
     """All quotable sentences in order, without duplicates and avoided words."""
-    avoided: str | None
+    avoided_word: str | None
     """The first avoided word that excluded the title or a sentence."""
-    said: tuple[str, ...] = ()
+    previous_texts: tuple[str, ...] = ()
     """Words of every previous version, without punctuation."""
 
-    def title_piece(self, text: str | None = None) -> Piece:
+    def title_value(self, text: str | None = None) -> TemplateValue:
         """Return the headline, or the given part of it, as a template piece.
 
         It is put in quotation marks if it says "I", which the user does not.
         """
         text = self.headline.text if text is None else text
-        display_text = credit.quoted(text, self.language) if self.name and speaks_as_author(text) else text
+        display_text = credit.quote(text, self.language) if self.name and has_first_person(text) else text
         trace = Trace(text=text, field=Field.TITLE, start=self.headline.start, end=self.headline.end)
-        return Piece(display_text, (trace,))
+        return TemplateValue(display_text, (trace,))
 
-    def quote_piece(self, passage: Passage) -> Piece:
+    def quote_value(self, passage: Passage) -> TemplateValue:
         """Return a sentence in quotation marks.
 
         Without a source name there are no marks, because the words are the user's own.
         """
         trace = Trace(text=passage.text, field=passage.field, start=passage.start, end=passage.end)
-        return Piece(credit.quoted(passage.text, self.language) if self.name else passage.text, (trace,))
+        return TemplateValue(credit.quote(passage.text, self.language) if self.name else passage.text, (trace,))
 
-    def quoted_before(self, passage: Passage) -> bool:
+    def was_quoted_before(self, passage: Passage) -> bool:
         """Return True if a previous version contains this sentence, ignoring punctuation."""
         words = _words_only(passage.text)
-        return any(words in version for version in self.said)
+        return any(words in version for version in self.previous_texts)
 
     @property
     def seed(self) -> str:
@@ -90,31 +90,31 @@ class Material(NamedTuple):
         return self.brief.language or ("en" if self.english else None)
 
 
-def read(brief: Brief) -> Material:
+def read_material(brief: Brief) -> Material:
     """Prepare the item of `brief` for drafting."""
     keep_emoji = brief.settings.emoji is not Emoji.NEVER
-    name = readable(credit.name_of(brief), emoji=keep_emoji)
+    name = make_readable(credit.get_source_name(brief), emoji=keep_emoji)
     headline = _read_headline(brief, name, emoji=keep_emoji)
-    sentences = passages(brief.summary, Field.SUMMARY, emoji=keep_emoji)
+    sentences = extract_passages(brief.summary, Field.SUMMARY, emoji=keep_emoji)
     # A caption would be quoted as if it were part of the story.
     if not _is_caption(brief):
-        sentences += passages(brief.text, Field.TEXT, emoji=keep_emoji)
-    allowed = [passage for passage in choose.distinct(sentences) if not first_avoided(passage.text, brief.voice.avoid)]
-    avoided = first_avoided(" ".join([headline.text, *(passage.text for passage in sentences)]), brief.voice.avoid)
-    link = None if brief.settings.link is Link.NEVER else links.postable(links.untracked(brief.url or ""))
+        sentences += extract_passages(brief.text, Field.TEXT, emoji=keep_emoji)
+    allowed = [passage for passage in choose.drop_duplicates(sentences) if not find_avoided(passage.text, brief.voice.avoid)]
+    avoided = find_avoided(" ".join([headline.text, *(passage.text for passage in sentences)]), brief.voice.avoid)
+    link = None if brief.settings.link is Link.NEVER else links.postable_url(links.strip_tracking(brief.url or ""))
     # An avoided word costs the headline, not the draft: it can be written from quotations alone.
-    if first_avoided(headline.text, brief.voice.avoid):
+    if find_avoided(headline.text, brief.voice.avoid):
         headline = Headline("", 0, 0)
-    previous_words = tuple(_words_only(text) for text in brief.before)
+    previous_words = tuple(_words_only(text) for text in brief.previous_versions)
     return Material(brief, headline, name, link, credit.is_english(brief), allowed, avoided, previous_words)
 
 
-def template(shown: str) -> Piece:
+def template_value(text: str) -> TemplateValue:
     """Return a piece of the writer's own text."""
-    return Piece(shown, (Trace(text=shown, field=Field.TEMPLATE),))
+    return TemplateValue(text, (Trace(text=text, field=Field.TEMPLATE),))
 
 
-def room(brief: Brief, *, short_links: bool = False) -> Fits:
+def create_limit_check(brief: Brief, *, short_links: bool = False) -> Fits:
     """Return a predicate: does a text fit into one post, by the voice's limit in graphemes and the platforms' own?
 
     With `short_links`, links on Bluesky count as its app displays them.
@@ -131,30 +131,30 @@ def room(brief: Brief, *, short_links: bool = False) -> Fits:
     def within(text: str) -> bool:
         if max_length is not None and len(graphemes(text)) > max_length:
             return False
-        shortened = with_short_links(text) if short_links else text
+        shortened = shorten_links(text) if short_links else text
         return all(fits(shortened if platform == "bluesky" else text, platform) for platform in platforms)
 
     return within
 
 
-def checked(composed: Composed, fits_in: Fits, avoid: tuple[str, ...]) -> bool:
+def is_acceptable(composed: ComposedText, fits_limits: Fits, avoid: tuple[str, ...]) -> bool:
     """Return True if a text is within its limits and contains no avoided word."""
-    return fits_in(composed.text) and first_avoided(composed.text, avoid) is None
+    return fits_limits(composed.text) and find_avoided(composed.text, avoid) is None
 
 
-def nothing_left(material: Material) -> WriterError:
+def no_draft_error(material: Material) -> WriterError:
     """Return the error that explains why there is no draft."""
-    if material.avoided:
+    if material.avoided_word:
         return WriterError(
-            f"Nothing of the item is left without words on the avoid list (such as {material.avoided!r}).",
+            f"Nothing of the item is left without words on the avoid list (such as {material.avoided_word!r}).",
             hint="Take a word off the list, or write this one by hand.",
         )
-    if material.headline.wordless and not material.found:
+    if material.headline.is_wordless and not material.passages:
         return WriterError("The item has no words to make a draft of.", hint="Write this one by hand.")
     return WriterError("Nothing of the item fits into the length that is set.", hint="Allow more, or write it by hand.")
 
 
-def nothing_new() -> WriterError:
+def no_new_version_error() -> WriterError:
     """Return the error for a draft without another possible version."""
     return WriterError(
         "The offline writer can make no other version of this: it has used what the item says.",
@@ -180,9 +180,9 @@ def _read_headline(brief: Brief, name: str, *, emoji: bool) -> Headline:
         end = tail.start()
     if (tail := _SOURCE_TAIL.search(title, 0, end)) and tail.start() > 10 and _names_source(tail[1], brief, name):
         end = tail.start()
-    text = readable(title[:end], emoji=emoji)
+    text = make_readable(title[:end], emoji=emoji)
     # Links and hashtags in a title would be the source's, not chosen by the user.
-    text = readable(links.replaced(text, links.spans(text), ""))
+    text = make_readable(links.replace_spans(text, links.spans(text), ""))
     return Headline(links.HASHTAG.sub(lambda match: match[0][1:], text), 0, end)
 
 

@@ -8,15 +8,15 @@ from typing import NamedTuple
 import regex
 
 from copydesk.drafting.extract import boilerplate
-from copydesk.drafting.rules.injection import source_findings
+from copydesk.drafting.rules.injection import find_injections
 from copydesk.drafting.writer import Field
 from copydesk.text import clean, links
-from copydesk.text.length import without_emoji
+from copydesk.text.length import remove_emoji
 from copydesk.text.sentences import spans
 
-READ_AT_MOST = 30_000
+MAX_TEXT_LENGTH = 30_000
 """Characters of a text that are read; the rest of a longer one would hardly change the selection."""
-WORDS = (6, 45)
+WORD_RANGE = (6, 45)
 """Minimum and maximum words of a quotable sentence: fewer say too little, more quote too much of one text."""
 
 _TAG = re.compile(
@@ -61,16 +61,16 @@ class Passage(NamedTuple):
     field: Field
     start: int
     end: int
-    place: int
+    position: int
     """Index of the sentence in its field."""
 
     @property
-    def first_person(self) -> bool:
+    def is_first_person(self) -> bool:
         """True if it says "I" or "we" outside quotation marks, which only its author can say."""
-        return speaks_as_author(self.text)
+        return has_first_person(self.text)
 
 
-def readable(text: str, *, emoji: bool = True) -> str:
+def make_readable(text: str, *, emoji: bool = True) -> str:
     """Return `text` on one line without invisible characters, markup and bracketed links, optionally without emoji."""
     text = clean(text).replace("''", '"')
     # Most texts contain none of these, and testing for one character is cheaper than the pattern.
@@ -78,21 +78,21 @@ def readable(text: str, *, emoji: bool = True) -> str:
         if indicator in text:
             text = pattern.sub(replacement, text)
     text = _SPACE_BEFORE_STOP.sub("", _SPACES.sub(" ", text)).strip()
-    return text if emoji else without_emoji(text)
+    return text if emoji else remove_emoji(text)
 
 
-def passages(text: str, field: Field, *, emoji: bool = True) -> list[Passage]:
+def extract_passages(text: str, field: Field, *, emoji: bool = True) -> list[Passage]:
     """Return the sentences of `text` that can be quoted on their own, in order."""
     quotable: list[Passage] = []
-    for index, (first, end, ends_paragraph) in enumerate(_candidates(text[:READ_AT_MOST])):
-        start = first + boilerplate.lead_in(text[first:end])
-        sentence = readable(text[start:end], emoji=emoji)
+    for index, (first, end, ends_paragraph) in enumerate(_candidates(text[:MAX_TEXT_LENGTH])):
+        start = first + boilerplate.lead_in_length(text[first:end])
+        sentence = make_readable(text[start:end], emoji=emoji)
         if _is_quotable(sentence, raw=text[start:end], may_lack_stop=ends_paragraph and field is not Field.TEXT):
             quotable.append(Passage(sentence, field, start, end, index))
     return quotable
 
 
-def speaks_as_author(text: str) -> bool:
+def has_first_person(text: str) -> bool:
     """Return True if `text` says "I" or "we" outside quotation marks."""
     return _FIRST_PERSON.search(_QUOTED.sub("", text)) is not None
 
@@ -103,7 +103,7 @@ def count_words(text: str) -> int:
     return len(text.split()) if not dense else (dense + 1) // 2 + len(_UNSPACED.sub(" ", text).split())
 
 
-def cut_short(text: str) -> bool:
+def is_truncated(text: str) -> bool:
     """Return True if `text` is truncated: it ends with an ellipsis, or with a word that needs another."""
     stripped = text.rstrip(_CLOSERS + " ")
     return stripped.endswith(("…", "...", "..")) or _INCOMPLETE_END.search(stripped) is not None
@@ -112,7 +112,7 @@ def cut_short(text: str) -> bool:
 def _candidates(text: str) -> Iterator[tuple[int, int, bool]]:
     """Yield start and end of each sentence outside boilerplate, and True if it is the last of its paragraph."""
     for paragraph in re.finditer(r"[^\n]+(?:\n[^\n]+)*", text):
-        if boilerplate.is_paragraph(paragraph[0].lstrip()):
+        if boilerplate.is_boilerplate_paragraph(paragraph[0].lstrip()):
             continue
         sentence_spans = spans(paragraph[0])
         for number, (start, end) in enumerate(sentence_spans, 1):
@@ -120,19 +120,19 @@ def _candidates(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _is_quotable(sentence: str, *, raw: str, may_lack_stop: bool) -> bool:
-    if not WORDS[0] <= count_words(sentence) <= WORDS[1] or len(sentence) > 400:
+    if not WORD_RANGE[0] <= count_words(sentence) <= WORD_RANGE[1] or len(sentence) > 400:
         return False
     initial = sentence.lstrip("\"'“‘«([「『¿¡")[:1]
     if initial.islower() or not (initial.isalnum()) or _joins_lines(raw):
         return False
     has_full_stop = sentence.rstrip(_CLOSERS)[-1:] in _SENTENCE_ENDS
     # Titles and summaries often end without a full stop; a sentence of the text that does is probably incomplete.
-    if cut_short(sentence) or not (has_full_stop or may_lack_stop) or not _is_balanced(sentence):
+    if is_truncated(sentence) or not (has_full_stop or may_lack_stop) or not _is_balanced(sentence):
         return False
-    if _is_heading(sentence) or _has_link_or_mention(sentence) or boilerplate.is_sentence(sentence):
+    if _is_heading(sentence) or _has_link_or_mention(sentence) or boilerplate.is_boilerplate_sentence(sentence):
         return False
     # Never repeat a prompt injection in a draft.
-    return not source_findings(sentence)
+    return not find_injections(sentence)
 
 
 def _is_balanced(sentence: str) -> bool:

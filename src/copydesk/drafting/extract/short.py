@@ -5,29 +5,29 @@ from collections.abc import Iterator
 from itertools import chain
 
 from copydesk.drafting.extract import choose, frames
-from copydesk.drafting.extract.choose import Choice
-from copydesk.drafting.extract.frames import Composed, Piece
-from copydesk.drafting.extract.hashtags import with_hashtags
-from copydesk.drafting.extract.material import Material, checked, nothing_left, nothing_new, room, template
+from copydesk.drafting.extract.choose import ScoredPassage
+from copydesk.drafting.extract.frames import ComposedText, TemplateValue
+from copydesk.drafting.extract.hashtags import add_hashtags
+from copydesk.drafting.extract.material import Material, is_acceptable, no_draft_error, no_new_version_error, create_limit_check, template_value
 from copydesk.drafting.extract.passages import Passage
-from copydesk.drafting.writer import Written
+from copydesk.drafting.writer import WriterResult
 from copydesk.model.voice import Link
 from copydesk.text import links
 from copydesk.text.length import graphemes
 
-QUOTES = 5
+MAX_QUOTES = 5
 """Sentences tried until one fits."""
-ALONE = 0.5
+MIN_STANDALONE = 0.5
 """Minimum fitness of a sentence to be quoted on its own."""
 
 
-def write_short(material: Material) -> Written:
+def write_short(material: Material) -> WriterResult:
     """Return the first candidate text, best first, that is within the limits. Raise WriterError if none is.
 
     If the link takes too much room, it is counted as Bluesky displays it, then omitted unless the voice requires it.
     """
     with_full_links, with_links_shortened = (
-        room(material.brief, short_links=short_links) for short_links in (False, True)
+        create_limit_check(material.brief, short_links=short_links) for short_links in (False, True)
     )
     # In order of preference; each attempt is worse for the reader than the one before.
     attempts = [(material, with_full_links), (material, with_links_shortened)]
@@ -40,44 +40,44 @@ def write_short(material: Material) -> Written:
             _candidate_texts(variant),
             _truncated_headlines(variant) if attempt and not repeats_version else (),
         ):
-            finished = with_hashtags(composed, variant, fits)
-            if checked(finished, fits, material.brief.voice.avoid):
-                if finished.text not in material.brief.before:
-                    return Written(text=finished.text, sentences=finished.traces)
+            finished = add_hashtags(composed, variant, fits)
+            if is_acceptable(finished, fits, material.brief.voice.avoid):
+                if finished.text not in material.brief.previous_versions:
+                    return WriterResult(text=finished.text, sentences=finished.traces)
                 repeats_version = True
-    raise nothing_new() if repeats_version else nothing_left(material)
+    raise no_new_version_error() if repeats_version else no_draft_error(material)
 
 
-def standing(material: Material) -> list[Choice]:
+def standalone_passages(material: Material) -> list[ScoredPassage]:
     """Return the scored sentences that can stand alone, or all of them if none can."""
-    choices = choose.weigh(material.found, material.headline.text)
-    return [choice for choice in choices if choice.alone >= ALONE] or choices
+    choices = choose.score_passages(material.passages, material.headline.text)
+    return [choice for choice in choices if choice.standalone >= MIN_STANDALONE] or choices
 
 
-def quotable(material: Material, beside: str) -> list[Passage]:
+def rank_quotes(material: Material, headline: str) -> list[Passage]:
     """Return up to MAX_QUOTES sentences to quote below `headline`, best first; those quoted before come last."""
-    choices = choose.weigh(material.found, material.headline.text)
-    fresh = [choice for choice in choices if choice.alone >= ALONE and not choose.repeats(choice.passage.text, beside)]
-    ranked = [choice.passage for choice in sorted(fresh, key=lambda choice: -choice.score)[:QUOTES]]
-    return sorted(ranked, key=material.quoted_before)
+    choices = choose.score_passages(material.passages, material.headline.text)
+    fresh = [choice for choice in choices if choice.standalone >= MIN_STANDALONE and not choose.repeats_title(choice.passage.text, headline)]
+    ranked = [choice.passage for choice in sorted(fresh, key=lambda choice: -choice.score)[:MAX_QUOTES]]
+    return sorted(ranked, key=material.was_quoted_before)
 
 
-def pieces_of(material: Material, quote: Passage | None = None) -> dict[str, Piece | None]:
+def template_values(material: Material, quote: Passage | None = None) -> dict[str, TemplateValue | None]:
     """Return the values of a template's placeholders."""
     return {
-        "title": material.title_piece(),
-        "name": template(material.name) if material.name else None,
-        "quote": material.quote_piece(quote) if quote else None,
-        "url": template(material.link) if material.link else None,
+        "title": material.title_value(),
+        "name": template_value(material.name) if material.name else None,
+        "quote": material.quote_value(quote) if quote else None,
+        "url": template_value(material.link) if material.link else None,
     }
 
 
-def usable_frames(options: tuple[str, ...], english: tuple[str, ...], material: Material) -> list[str]:
+def usable_templates(options: tuple[str, ...], english: tuple[str, ...], material: Material) -> list[str]:
     """Return the templates for the item's language, in the item's own order; none with a link if there is no link."""
     if not material.name:
         options = english = (options[0].replace(" — {name}", "").replace(" ({name})", ""),)
     selected = english if material.english else options
-    ordered = frames.in_turn(selected, material.seed)
+    ordered = frames.rotate_templates(selected, material.seed)
     title = material.headline.text
     usable = [candidate for candidate in ordered if material.link or "{url}" not in candidate]
     return [candidate for candidate in usable if not _clashes(candidate, title)] or usable
@@ -92,35 +92,35 @@ def _clashes(frame: str, title: str) -> bool:
     )
 
 
-def _candidate_texts(material: Material) -> Iterator[Composed]:
+def _candidate_texts(material: Material) -> Iterator[ComposedText]:
     title = material.headline.text
-    if not material.headline.broken:
-        with_quote = usable_frames(frames.TITLE_AND_QUOTE, frames.TITLE_AND_QUOTE_ENGLISH, material)
-        for passage in quotable(material, title):
-            pieces = pieces_of(material, passage)
+    if not material.headline.is_incomplete:
+        with_quote = usable_templates(frames.TITLE_AND_QUOTE, frames.TITLE_AND_QUOTE_ENGLISH, material)
+        for passage in rank_quotes(material, title):
+            pieces = template_values(material, passage)
             yield from (frames.compose(text_template, pieces) for text_template in with_quote)
-        title_only = usable_frames(frames.TITLE, frames.TITLE_ENGLISH, material)
-        yield from (frames.compose(text_template, pieces_of(material)) for text_template in title_only)
-    for passage in quotable(material, ""):
-        pieces = pieces_of(material, passage)
-        quote_only = usable_frames(frames.QUOTE, frames.QUOTE_ENGLISH, material)
+        title_only = usable_templates(frames.TITLE, frames.TITLE_ENGLISH, material)
+        yield from (frames.compose(text_template, template_values(material)) for text_template in title_only)
+    for passage in rank_quotes(material, ""):
+        pieces = template_values(material, passage)
+        quote_only = usable_templates(frames.QUOTE, frames.QUOTE_ENGLISH, material)
         yield from (frames.compose(text_template, pieces) for text_template in quote_only)
 
 
-def _truncated_headlines(material: Material) -> Iterator[Composed]:
+def _truncated_headlines(material: Material) -> Iterator[ComposedText]:
     """Yield the headline alone, first complete and then ever shorter and marked as cut, as a last resort."""
-    text_template = usable_frames(frames.TITLE[:1], frames.TITLE[:1], material)[0]
-    pieces = pieces_of(material)
+    text_template = usable_templates(frames.TITLE[:1], frames.TITLE[:1], material)[0]
+    pieces = template_values(material)
     title = material.headline.text
-    if material.headline.wordless:
+    if material.headline.is_wordless:
         return
     words = title.split(" ") if title.count(" ") > 2 else graphemes(title)
     separator = " " if title.count(" ") > 2 else ""
-    unbreakable = set(links.unbreakable(title))
+    unbreakable = set(links.unbreakable_spans(title))
     for count in range(len(words), 0, -1):
         beginning = separator.join(words[:count])
         headline = beginning if count == len(words) else beginning.rstrip(",;:–—- ") + "…"
-        if not unbreakable.issuperset(links.unbreakable(headline)):
+        if not unbreakable.issuperset(links.unbreakable_spans(headline)):
             continue  # the cut went through a handle or address, or produced one
-        pieces["title"] = material.title_piece(headline)
+        pieces["title"] = material.title_value(headline)
         yield frames.compose(text_template, pieces)

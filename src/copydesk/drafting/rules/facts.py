@@ -3,16 +3,16 @@
 import re
 from collections.abc import Iterator
 
-from copydesk.drafting.rules.numbers import in_words, numbers
-from copydesk.drafting.rules.reading import Known, Reading, known, runs, stretches, words_of
-from copydesk.drafting.rules.rule import ERROR, WARNING, Found, Rule, has_source
-from copydesk.drafting.subject import Subject
+from copydesk.drafting.rules.numbers import spellings, find_numbers
+from copydesk.drafting.rules.reading import SourceText, AnalyzedText, analyze_source, ngrams, own_sections, split_words
+from copydesk.drafting.rules.rule import ERROR, WARNING, RuleMatch, Rule, has_source
+from copydesk.drafting.subject import CheckContext
 from copydesk.model.voice import Link
 from copydesk.text import links
 
-COPIED_WORDS = 9
+COPIED_LENGTH = 9
 """This many consecutive words of the source outside quotation marks count as copied."""
-QUOTE_LENGTH = 12
+MIN_QUOTE_LENGTH = 12
 """Characters from which a quotation must be verbatim; shorter ones are single words or terms."""
 
 _NAME = re.compile(r"\b[A-Z][a-z]\w*(?:[ \u00a0](?:[A-Z]\w+|(?:of|the|de|van|von)(?=[ \u00a0][A-Z])))*")
@@ -21,21 +21,21 @@ _ELLIPSIS = re.compile(r"\[?(?:…|\.\.\.)\]?")
 _CAPITALISED_NOUNS = ("de", "lb")
 
 
-def _source_missing(_: Reading, __: Subject) -> Iterator[Found]:
-    yield Found(WARNING, "There is no source to check this against: it was made of the prompt alone.")
+def _source_missing(_: AnalyzedText, __: CheckContext) -> Iterator[RuleMatch]:
+    yield RuleMatch(WARNING, "There is no source to check this against: it was made of the prompt alone.")
 
 
-def _foreign_link(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    item_keys = {links.key(context.url)} if context.url else set()
+def _foreign_link(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    item_keys = {links.comparison_key(context.url)} if context.url else set()
     item_host = links.host(context.url)
-    source = known(context.source)
+    source = analyze_source(context.source)
     for start, end in links.all_spans(analyzed.text):
         link = analyzed.text[start:end]
         has_no_scheme = "://" not in link
-        if links.key(link) in item_keys or links.key(link) in source.links:
+        if links.comparison_key(link) in item_keys or links.comparison_key(link) in source.links:
             continue
         if not (has_no_scheme and (link.lower() in source.lower or _is_item_host(link.lower(), item_host))):
-            yield Found(ERROR, f"Links to {link[:80]}, which is not in the item.", start, end)
+            yield RuleMatch(ERROR, f"Links to {link[:80]}, which is not in the item.", start, end)
 
 
 def _is_item_host(link: str, item_host: str) -> bool:
@@ -43,61 +43,61 @@ def _is_item_host(link: str, item_host: str) -> bool:
     return bool(item_host) and (host == item_host or item_host.endswith(f".{host}"))
 
 
-def _link_missing(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    item_key = links.key(context.url or "")
-    if not any(links.key(analyzed.text[start:end]) == item_key for start, end in links.spans(analyzed.text)):
-        yield Found(WARNING, "The item's link is not in it.")
+def _link_missing(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    item_key = links.comparison_key(context.url or "")
+    if not any(links.comparison_key(analyzed.text[start:end]) == item_key for start, end in links.spans(analyzed.text)):
+        yield RuleMatch(WARNING, "The item's link is not in it.")
 
 
-def _link_unwanted(analyzed: Reading, _: Subject) -> Iterator[Found]:
+def _link_unwanted(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     for start, end in links.spans(analyzed.text):
-        yield Found(WARNING, "The voice says that this format has no link.", start, end)
+        yield RuleMatch(WARNING, "The voice says that this format has no link.", start, end)
 
 
-def _mention(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    source = known(context.source)
+def _mention(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    source = analyze_source(context.source)
     for match in links.MENTION.finditer(analyzed.masked) if "@" in analyzed.masked else ():
         if match[0].lower() not in source.handles:
-            yield Found(ERROR, f"Would notify {match[0]}, who is not in the item.", *match.span())
+            yield RuleMatch(ERROR, f"Would notify {match[0]}, who is not in the item.", *match.span())
 
 
-def _number(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    source = known(context.source)
-    for amount in numbers(analyzed.masked):
+def _number(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    source = analyze_source(context.source)
+    for amount in find_numbers(analyzed.masked):
         # Small numbers are used in phrases ("3 reasons") that no source has to contain.
-        small = isinstance(amount.value, float) and amount.value <= 10 and amount.shown.isdigit()
-        if not (small or source.amounts.have(amount) or any(source.says([word]) for word in in_words(amount))):
-            yield Found(ERROR, f"“{amount.shown}” is not in the item.", amount.start, amount.end)
+        small = isinstance(amount.value, float) and amount.value <= 10 and amount.text.isdigit()
+        if not (small or source.amounts.contains(amount) or any(source.contains([word]) for word in spellings(amount))):
+            yield RuleMatch(ERROR, f"“{amount.text}” is not in the item.", amount.start, amount.end)
 
 
-def _quote(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    source = known(context.source)
+def _quote(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    source = analyze_source(context.source)
     for start, end, quotation in analyzed.quotations:
-        if len(quotation) >= QUOTE_LENGTH and not _is_in_source(quotation, source):
-            yield Found(ERROR, "This quotation is not word for word in the item.", start, end)
+        if len(quotation) >= MIN_QUOTE_LENGTH and not _is_in_source(quotation, source):
+            yield RuleMatch(ERROR, "This quotation is not word for word in the item.", start, end)
 
 
-def _is_in_source(quotation: str, source: Known) -> bool:
+def _is_in_source(quotation: str, source: SourceText) -> bool:
     """Return True if the source contains the quotation, or each of its lines and of its parts around an ellipsis."""
     if _contains(quotation, source):
         return True
-    fragments = [line for fragment in _ELLIPSIS.split(quotation) for line in fragment.split("\n") if words_of(line)]
+    fragments = [line for fragment in _ELLIPSIS.split(quotation) for line in fragment.split("\n") if split_words(line)]
     return bool(fragments) and all(_contains(fragment, source) for fragment in fragments)
 
 
-def _contains(text: str, source: Known) -> bool:
-    return source.says(words_of(text)) or source.says_but_for_quotes(text)
+def _contains(text: str, source: SourceText) -> bool:
+    return source.contains(split_words(text)) or source.contains_ignoring_quotes(text)
 
 
-def _name(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    source = known(context.source)
-    for match in _NAME.finditer(analyzed.own):
+def _name(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    source = analyze_source(context.source)
+    for match in _NAME.finditer(analyzed.own_text):
         name = match[0]
-        if _starts_sentence(analyzed.own, match.start()):
+        if _starts_sentence(analyzed.own_text, match.start()):
             # The first word of a sentence is capitalised anyway.
             _, _, name = name.partition(" ")
         if name[:1].isupper() and name.lower().replace("’", "'") not in source.lower:
-            yield Found(WARNING, f"{name} is not in the item.", *match.span())
+            yield RuleMatch(WARNING, f"{name} is not in the item.", *match.span())
 
 
 def _starts_sentence(text: str, position: int) -> bool:
@@ -105,35 +105,35 @@ def _starts_sentence(text: str, position: int) -> bool:
     return not preceding or preceding[-1] in ".!?…:\n\x1f—–-"
 
 
-def _copied(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    source = known(context.source)
-    title = f" {' '.join(words_of(context.title))} "
-    for words in stretches(analyzed.own, context.title):
-        for ngram in runs(words, COPIED_WORDS):
-            if source.says([ngram]) and f" {ngram} " not in title:
-                yield Found(
-                    WARNING, f"{COPIED_WORDS} words and more are the item's own, without quotation marks: “{ngram}”."
+def _copied(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    source = analyze_source(context.source)
+    title = f" {' '.join(split_words(context.title))} "
+    for words in own_sections(analyzed.own_text, context.title):
+        for ngram in ngrams(words, COPIED_LENGTH):
+            if source.contains([ngram]) and f" {ngram} " not in title:
+                yield RuleMatch(
+                    WARNING, f"{COPIED_LENGTH} words and more are the item's own, without quotation marks: “{ngram}”."
                 )
                 return
 
 
-def _injection(_: Reading, context: Subject) -> Iterator[Found]:
-    if instruction := known(context.source).instruction:
-        yield Found(WARNING, f"The item has text that reads like an instruction: “{instruction}”.")
+def _injection(_: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    if instruction := analyze_source(context.source).instruction:
+        yield RuleMatch(WARNING, f"The item has text that reads like an instruction: “{instruction}”.")
 
 
-def _has_names(context: Subject) -> bool:
+def _has_names(context: CheckContext) -> bool:
     language = (context.language or "en").lower()
     return has_source(context) and not language.startswith(_CAPITALISED_NOUNS)
 
 
-def _is_foreign_text(context: Subject) -> bool:
+def _is_foreign_text(context: CheckContext) -> bool:
     """Return True if the source is somebody else's text. The user's own prompt may be copied and followed."""
-    return has_source(context) and not context.unsourced
+    return has_source(context) and not context.is_prompt_only
 
 
-def _wants_link(context: Subject) -> bool:
-    return links.postable(context.url) is not None and context.settings.link is not Link.NEVER
+def _wants_link(context: CheckContext) -> bool:
+    return links.postable_url(context.url) is not None and context.settings.link is not Link.NEVER
 
 
 RULES = (

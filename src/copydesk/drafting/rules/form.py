@@ -6,13 +6,13 @@ from urllib.parse import unquote, urlsplit
 
 import regex
 
-from copydesk.drafting.rules.reading import Reading, known
-from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, Found, Rule, always
-from copydesk.drafting.subject import Subject
+from copydesk.drafting.rules.reading import AnalyzedText, analyze_source
+from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, RuleMatch, Rule, always
+from copydesk.drafting.subject import CheckContext
 from copydesk.drafting.writer import DEFAULT_PLATFORMS
 from copydesk.model.draft import DraftImage, Format
-from copydesk.text import HIDDEN
-from copydesk.text.length import BYTE_LIMITS, LIMITS, byte_length, length, with_short_links
+from copydesk.text import HIDDEN_CHARACTERS
+from copydesk.text.length import BYTE_LIMITS, LIMITS, byte_length, length, shorten_links
 
 _PLATFORM_NAMES = {"x": "X", "bluesky": "Bluesky", "mastodon": "Mastodon", "threads": "Threads", "linkedin": "LinkedIn"}
 _LEFTOVER = re.compile(
@@ -30,47 +30,47 @@ _ALT_LIMIT = 1000
 _REDUNDANT_OPENINGS = ("image of", "picture of", "photo of", "a picture of", "an image of", "a photo of")
 
 
-def _empty(analyzed: Reading, _: Subject) -> Iterator[Found]:
+def _empty(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     if not analyzed.text.strip():
-        yield Found(ERROR, "There is no text.")
+        yield RuleMatch(ERROR, "There is no text.")
 
 
-def _length(analyzed: Reading, context: Subject) -> Iterator[Found]:
+def _length(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     max_length = context.settings.max_length
     for number, (start, part) in enumerate(analyzed.parts, 1):
         which = f"Part {number} is" if context.format is Format.THREAD else "It is"
         span = (start, start + len(part))
         if max_length is not None and (count := length(part, "bluesky")) > max_length:
-            yield Found(ERROR, f"{which} {count:,} characters long; the voice allows {max_length:,}.", *span)
+            yield RuleMatch(ERROR, f"{which} {count:,} characters long; the voice allows {max_length:,}.", *span)
         for platform in _platforms(context):
             if match := _too_long(part, platform, which):
                 yield match._replace(start=span[0], end=span[1])
 
 
-def _too_long(part: str, platform: str, which: str) -> Found | None:
+def _too_long(part: str, platform: str, which: str) -> RuleMatch | None:
     count, limit = length(part, platform), LIMITS.get(platform)
     if limit is None or count <= limit:
         return None
     message = f"{which} {count:,} long on {_PLATFORM_NAMES[platform]}, which takes {limit:,}."
     # Bluesky's app shortens links when it posts, so the limit may still be kept.
-    if platform == "bluesky" and length(with_short_links(part), platform) <= limit:
-        return Found(
+    if platform == "bluesky" and length(shorten_links(part), platform) <= limit:
+        return RuleMatch(
             WARNING,
             f"{which} within {_PLATFORM_NAMES[platform]}'s {limit:,} only with its link shown short ({count:,}).",
         )
-    return Found(ERROR, message)
+    return RuleMatch(ERROR, message)
 
 
-def _bytes(analyzed: Reading, context: Subject) -> Iterator[Found]:
+def _bytes(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     for platform in _platforms(context):
         max_bytes = BYTE_LIMITS.get(platform)
         for start, part in analyzed.parts if max_bytes else ():
             if max_bytes and (count := byte_length(part)) > max_bytes:
                 message = f"{count:,} bytes on {_PLATFORM_NAMES[platform]}, which takes {max_bytes:,}."
-                yield Found(ERROR, message, start, start + len(part))
+                yield RuleMatch(ERROR, message, start, start + len(part))
 
 
-def _platforms(context: Subject) -> tuple[str, ...]:
+def _platforms(context: CheckContext) -> tuple[str, ...]:
     """Return the platforms whose limits apply: none for a BLOG, otherwise the draft's or the default ones.
 
     The default does not apply if the voice allows posts longer than Bluesky does: the user has other platforms in mind.
@@ -81,34 +81,34 @@ def _platforms(context: Subject) -> tuple[str, ...]:
     return context.platforms or (DEFAULT_PLATFORMS if max_length is None or max_length <= LIMITS["bluesky"] else ())
 
 
-def _leak(analyzed: Reading, context: Subject) -> Iterator[Found]:
+def _leak(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     for match in _LEFTOVER.finditer(analyzed.text):
-        if not context.source or match[0].strip() not in known(context.source).text:
-            yield Found(ERROR, f"Left over from writing: “{match[0].strip()}”.", *match.span())
+        if not context.source or match[0].strip() not in analyze_source(context.source).text:
+            yield RuleMatch(ERROR, f"Left over from writing: “{match[0].strip()}”.", *match.span())
 
 
-def _invisible(analyzed: Reading, _: Subject) -> Iterator[Found]:
+def _invisible(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     if analyzed.text.isascii() and analyzed.text.isprintable():
         return
     # Same length, so that offsets stay valid.
     text = _TAGGED_FLAG.sub(lambda match: "x" * len(match[0]), analyzed.text)
-    for pattern in (HIDDEN, _JOINER):
+    for pattern in (HIDDEN_CHARACTERS, _JOINER):
         for match in pattern.finditer(text):
-            yield Found(ERROR, f"A character that cannot be seen: U+{ord(match[0]):04X}.", *match.span())
+            yield RuleMatch(ERROR, f"A character that cannot be seen: U+{ord(match[0]):04X}.", *match.span())
 
 
-def _markdown(analyzed: Reading, _: Subject) -> Iterator[Found]:
+def _markdown(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     for match in _MARKDOWN.finditer(analyzed.text):
-        yield Found(WARNING, "Markdown is shown as it is typed here.", *match.span())
+        yield RuleMatch(WARNING, "Markdown is shown as it is typed here.", *match.span())
 
 
-def _alt(analyzed: Reading, context: Subject) -> Iterator[Found]:
+def _alt(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     for number, image in enumerate(context.images, 1):
         if not (image.alt or "").strip():
             # Only an info: a missing description says nothing about the text.
-            yield Found(INFO, f"Picture {number}: no description yet for people who cannot see it.")
+            yield RuleMatch(INFO, f"Picture {number}: no description yet for people who cannot see it.")
         elif problem := _alt_problem(image, analyzed.text):
-            yield Found(WARNING, f"Picture {number}: {problem}.")
+            yield RuleMatch(WARNING, f"Picture {number}: {problem}.")
 
 
 def _alt_problem(image: DraftImage, text: str) -> str:

@@ -26,7 +26,7 @@ _HINTS = (
 )
 
 
-def source_findings(text: str) -> tuple[Finding, ...]:
+def find_injections(text: str) -> tuple[Finding, ...]:
     """Return a warning for each passage that reads like an instruction to a writer; spans refer to `text`."""
     lower = re.sub(r"\s", " ", text.lower())
     if not any(hint in lower for hint in _HINTS.split("|")):

@@ -23,9 +23,9 @@ _THOUSANDS = re.compile(r",(?=\d{3}(?:\D|$))")
 class Amount(NamedTuple):
     """A number as written, its value including the scale, and `%` or `x` for a share or a multiple."""
 
-    shown: str
+    text: str
     value: float | str
-    kind: str
+    unit: str
     start: int
     end: int
 
@@ -34,16 +34,16 @@ class Amounts(NamedTuple):
     """The numbers of a source: with unit and scale, and without."""
 
     exact: frozenset[tuple[str, float | str]]
-    figures: frozenset[float | str]
+    bare: frozenset[float | str]
 
-    def have(self, amount: Amount) -> bool:
+    def contains(self, amount: Amount) -> bool:
         """Return True if the source contains it. A number without a unit also matches one with a unit in the source."""
-        return (amount.kind, amount.value) in self.exact or (
-            not amount.kind and amount.shown[-1:].isdigit() and amount.value in self.figures
+        return (amount.unit, amount.value) in self.exact or (
+            not amount.unit and amount.text[-1:].isdigit() and amount.value in self.bare
         )
 
 
-def numbers(text: str) -> Iterator[Amount]:
+def find_numbers(text: str) -> Iterator[Amount]:
     """Yield the numbers of `text`, except for the counters of thread posts and list items."""
     # The 2 of "2/5" and of "2. Second item" are the draft's own numbering.
     counter_positions = {position for match in _POST_COUNTER.finditer(text) for position in range(*match.span())}
@@ -58,7 +58,7 @@ def numbers(text: str) -> Iterator[Amount]:
         yield Amount(match[0].strip(), value, _UNITS.get(unit, ""), *match.span())
 
 
-def amounts_in(text: str) -> Amounts:
+def collect_amounts(text: str) -> Amounts:
     """Return all numbers of `text` that are written in digits."""
     exact: set[tuple[str, float | str]] = set()
     bare: set[float | str] = set()
@@ -71,9 +71,9 @@ def amounts_in(text: str) -> Amounts:
     return Amounts(frozenset(exact), frozenset(bare))
 
 
-def in_words(amount: Amount) -> Iterator[str]:
+def spellings(amount: Amount) -> Iterator[str]:
     """Yield spellings of a whole number without unit, up to a thousand: `twelve` and `dozen`, `twenty one`."""
-    if amount.kind or not isinstance(amount.value, float) or not amount.value.is_integer():
+    if amount.unit or not isinstance(amount.value, float) or not amount.value.is_integer():
         return
     value = int(amount.value)
     if value in _ROUND_NUMBERS:

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 
-from copydesk.drafting.extract.passages import readable
-from copydesk.drafting.rules.injection import source_findings
-from copydesk.drafting.rules.numbers import Amounts, amounts_in
+from copydesk.drafting.extract.passages import make_readable
+from copydesk.drafting.rules.injection import find_injections
+from copydesk.drafting.rules.numbers import Amounts, collect_amounts
 from copydesk.model.draft import Format
 from copydesk.text import links
 from copydesk.text.thread import SEPARATOR_LINE
 
-SOURCE_READ = 100_000
+MAX_SOURCE_LENGTH = 100_000
 """Characters of a source that drafts are compared with."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -22,7 +22,7 @@ _ESCAPE = re.compile(r"\\(?=[^\w\s])")
 _QUOTATION_MARKER = "\x1f"
 
 
-class Reading:
+class AnalyzedText:
     """A draft's text in the forms that rules need."""
 
     def __init__(self, text: str, format: Format) -> None:
@@ -32,12 +32,12 @@ class Reading:
     @cached_property
     def masked(self) -> str:
         """The text with links replaced by spaces; offsets are those of the text."""
-        return links.masked(self.text)
+        return links.mask_links(self.text)
 
     @cached_property
     def words(self) -> list[str]:
         """All words outside links, in lower case."""
-        return words_of(self.masked)
+        return split_words(self.masked)
 
     @cached_property
     def quotations(self) -> list[tuple[int, int, str]]:
@@ -55,7 +55,7 @@ class Reading:
         return sorted(found)
 
     @cached_property
-    def own(self) -> str:
+    def own_text(self) -> str:
         """The masked text with quotations replaced by a marker and spaces: the own words, at unchanged offsets."""
         pieces: list[str] = []
         last = 0
@@ -76,19 +76,19 @@ class Reading:
 _QUOTATION_MARKS = re.compile("[\"'“”‘’«»„]")
 
 
-class Known:
+class SourceText:
     """A source's text in the forms that drafts are compared with."""
 
     def __init__(self, source: str) -> None:
-        self.text = readable(source[:SOURCE_READ])
+        self.text = make_readable(source[:MAX_SOURCE_LENGTH])
         self.lower = self.text.lower().replace("’", "'")
-        self.masked = links.masked(self.text)
-        self.joined = f" {' '.join(words_of(self.masked))} "
+        self.masked = links.mask_links(self.text)
+        self.joined = f" {' '.join(split_words(self.masked))} "
 
     @cached_property
     def amounts(self) -> Amounts:
         """All numbers."""
-        return amounts_in(self.masked)
+        return collect_amounts(self.masked)
 
     @cached_property
     def handles(self) -> frozenset[str]:
@@ -98,55 +98,55 @@ class Known:
     @cached_property
     def links(self) -> frozenset[str]:
         """All links, normalised by `links.comparison_key`."""
-        return frozenset(links.key(self.text[start:end]) for start, end in links.all_spans(self.text))
+        return frozenset(links.comparison_key(self.text[start:end]) for start, end in links.all_spans(self.text))
 
     @cached_property
     def instruction(self) -> str:
         """The first text that reads like an instruction to a writer; "" if there is none."""
-        finding = next(iter(source_findings(self.text)), None)
+        finding = next(iter(find_injections(self.text)), None)
         return " ".join(self.text[finding.start : finding.end].split()) if finding else ""
 
-    def says(self, words: Iterable[str]) -> bool:
+    def contains(self, words: Iterable[str]) -> bool:
         """Return True if these words occur consecutively."""
         return f" {' '.join(words)} " in self.joined
 
-    def says_but_for_quotes(self, text: str) -> bool:
+    def contains_ignoring_quotes(self, text: str) -> bool:
         """Return True if the text occurs, ignoring quotation marks: a quotation turns double ones into single ones."""
-        return unquoted(text) in self.unquoted
+        return strip_quotes(text) in self.unquoted
 
     @cached_property
     def unquoted(self) -> str:
         """The text without quotation marks and apostrophes."""
-        return unquoted(self.text)
+        return strip_quotes(self.text)
 
 
-def unquoted(text: str) -> str:
+def strip_quotes(text: str) -> str:
     """Return `text` in lower case without quotation marks and apostrophes, with white space collapsed."""
     return " ".join(_QUOTATION_MARKS.sub("", text.lower()).split())
 
 
 @lru_cache(maxsize=32)
-def known(source: str) -> Known:
+def analyze_source(source: str) -> SourceText:
     """Return the analysed source. Cached, because an item's drafts and their versions are checked in sequence."""
-    return Known(source)
+    return SourceText(source)
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of `text` in lower case, with typographic apostrophes replaced."""
     return _WORD.findall(text.lower().replace("’", "'"))
 
 
-def runs(words: list[str], length: int) -> list[str]:
+def ngrams(words: list[str], length: int) -> list[str]:
     """Return all sequences of `length` words, in order."""
     return [" ".join(words[start : start + length]) for start in range(len(words) - length + 1)]
 
 
-def stretches(own: str, title: str) -> Iterator[list[str]]:
+def own_sections(own_text: str, title: str) -> Iterator[list[str]]:
     """Yield the word lists between quotations and occurrences of the title in a draft's own text."""
-    spaced_title = f" {' '.join(words_of(title))} "
-    for section in own.split(_QUOTATION_MARKER):
+    spaced_title = f" {' '.join(split_words(title))} "
+    for section in own_text.split(_QUOTATION_MARKER):
         # Spaces around the words keep the title from matching inside a longer word.
-        spaced_words = f" {' '.join(words_of(section))} "
+        spaced_words = f" {' '.join(split_words(section))} "
         yield from (
             piece.split()
             for piece in spaced_words.replace(spaced_title, f" {_QUOTATION_MARKER} ").split(_QUOTATION_MARKER)

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from copydesk.drafting.extract.passages import count_words, cut_short
-from copydesk.drafting.rules.reading import Reading, words_of
-from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, Found, Rule
-from copydesk.drafting.subject import Subject
+from copydesk.drafting.extract.passages import count_words, is_truncated
+from copydesk.drafting.rules.reading import AnalyzedText, split_words
+from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, RuleMatch, Rule
+from copydesk.drafting.subject import CheckContext
 from copydesk.model.draft import Format
 
 TITLE_LENGTH = 70
@@ -21,64 +21,64 @@ _FENCE = re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^(#{1,6})[ \t]+([^\n]*)", re.MULTILINE)
 
 
-def _thread_parts(analyzed: Reading, context: Subject) -> Iterator[Found]:
+def _thread_parts(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     count, max_parts = len(analyzed.parts), context.settings.max_parts
     if count < 2:
-        yield Found(WARNING, "A thread of one part; part them with a line of three hyphens.")
+        yield RuleMatch(WARNING, "A thread of one part; part them with a line of three hyphens.")
     if max_parts is not None and count > max_parts:
-        yield Found(ERROR, f"{count} parts; the voice allows {max_parts}.")
+        yield RuleMatch(ERROR, f"{count} parts; the voice allows {max_parts}.")
 
 
-def _thread_endings(analyzed: Reading, _: Subject) -> Iterator[Found]:
+def _thread_endings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     """Report parts that end in mid-sentence."""
     for number, (start, part) in enumerate(analyzed.parts, 1):
         following = analyzed.parts[number][1] if number < len(analyzed.parts) else ""
         # Ignore a counter such as 2/5 at the end.
         last_line = _COUNTER.sub("", part).rsplit("\n", 1)[-1].rstrip()
         continues = last_line[-1:].isalnum() and following[:1].islower() and "://" not in last_line
-        if cut_short(last_line) or continues:
+        if is_truncated(last_line) or continues:
             end = start + len(part)
-            yield Found(WARNING, f"Part {number} stops in the middle of a sentence.", end - len(last_line), end)
+            yield RuleMatch(WARNING, f"Part {number} stops in the middle of a sentence.", end - len(last_line), end)
 
 
-def _thread_openings(analyzed: Reading, _: Subject) -> Iterator[Found]:
-    openings = Counter(" ".join(words_of(part[:200])[:3]) for _, part in analyzed.parts)
+def _thread_openings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
+    openings = Counter(" ".join(split_words(part[:200])[:3]) for _, part in analyzed.parts)
     for opening, count in openings.items():
         if count > 1 and opening:
-            yield Found(WARNING, f"{count} parts open with “{opening}”.")
+            yield RuleMatch(WARNING, f"{count} parts open with “{opening}”.")
 
 
-def _blog_words(analyzed: Reading, context: Subject) -> Iterator[Found]:
+def _blog_words(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     target, count = context.settings.target_words or 0, count_words(analyzed.masked)
     if abs(count - target) > TOLERANCE * target:
-        yield Found(WARNING, f"{count:,} words; about {target:,} wanted.")
+        yield RuleMatch(WARNING, f"{count:,} words; about {target:,} wanted.")
 
 
-def _blog_headings(analyzed: Reading, _: Subject) -> Iterator[Found]:
+def _blog_headings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     # A # in a fenced code block is a comment, not a heading.
     headings = list(_HEADING.finditer(_FENCE.sub(lambda match: " " * len(match[0]), analyzed.text)))
     levels = [len(match[1]) for match in headings]
     if levels.count(1) != 1:
-        yield Found(
+        yield RuleMatch(
             WARNING, f"{levels.count(1) or 'No'} title heading{'s' if levels.count(1) > 1 else ''} (#); one wanted."
         )
     for (previous, level), match in zip(pairwise(levels), headings[1:], strict=False):
         if level > previous + 1:
-            yield Found(WARNING, "This heading skips a level.", *match.span())
+            yield RuleMatch(WARNING, "This heading skips a level.", *match.span())
 
 
-def _blog_title(analyzed: Reading, _: Subject) -> Iterator[Found]:
+def _blog_title(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     title = next((match for match in _HEADING.finditer(analyzed.text) if len(match[1]) == 1), None)
     if title and len(title[2]) > TITLE_LENGTH:
         message = f"The title has {len(title[2])} characters; search results show about {TITLE_LENGTH}."
-        yield Found(INFO, message, *title.span())
+        yield RuleMatch(INFO, message, *title.span())
 
 
-def _is_thread(context: Subject) -> bool:
+def _is_thread(context: CheckContext) -> bool:
     return context.format is Format.THREAD
 
 
-def _is_blog(context: Subject) -> bool:
+def _is_blog(context: CheckContext) -> bool:
     return context.format is Format.BLOG
 
 

@@ -7,10 +7,10 @@ that is the source's or quoted is not reported.
 import re
 from collections.abc import Iterator
 
-from copydesk.drafting.rules.reading import Reading, known
-from copydesk.drafting.rules.rule import INFO, WARNING, Found, Rule, always
-from copydesk.drafting.rules.voice import ENOUGH
-from copydesk.drafting.subject import Subject
+from copydesk.drafting.rules.reading import AnalyzedText, analyze_source
+from copydesk.drafting.rules.rule import INFO, WARNING, RuleMatch, Rule, always
+from copydesk.drafting.rules.voice import MIN_EXAMPLES
+from copydesk.drafting.subject import CheckContext
 
 _STOCK_PHRASE = re.compile(
     r"\b(?:game[- ]chang\w+|in today['’]?s (?:fast[- ]paced|digital)|let['’]?s (?:dive|jump) (?:in|into)|dive deep"
@@ -29,33 +29,33 @@ _NOT_JUST_BUT = re.compile(
 _LIST_OF_THREE = re.compile(r"\b\w+(?: \w+)?, \w+(?: \w+)?,? and \w+")
 
 
-def _stock(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    for match in _STOCK_PHRASE.finditer(analyzed.own):
+def _stock(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    for match in _STOCK_PHRASE.finditer(analyzed.own_text):
         if not _is_in_source(match[0], context):
-            yield Found(WARNING, f"A stock phrase: “{match[0]}”.", *match.span())
+            yield RuleMatch(WARNING, f"A stock phrase: “{match[0]}”.", *match.span())
 
 
-def _not_just(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    for match in _NOT_JUST_BUT.finditer(analyzed.own):
+def _not_just(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    for match in _NOT_JUST_BUT.finditer(analyzed.own_text):
         if not _is_in_source(match[0], context):
-            yield Found(WARNING, "“Not just this but that”.", *match.span())
+            yield RuleMatch(WARNING, "“Not just this but that”.", *match.span())
 
 
-def _lists_of_three(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    matches = [match for match in _LIST_OF_THREE.finditer(analyzed.own) if not _is_in_source(match[0], context)]
+def _lists_of_three(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    matches = [match for match in _LIST_OF_THREE.finditer(analyzed.own_text) if not _is_in_source(match[0], context)]
     # A single list of three is normal; repeating them is the habit.
     if len(matches) >= 2:
-        yield Found(INFO, f"{len(matches)} lists of three.", *matches[1].span())
+        yield RuleMatch(INFO, f"{len(matches)} lists of three.", *matches[1].span())
 
 
-def _em_dash(analyzed: Reading, _: Subject) -> Iterator[Found]:
-    count = analyzed.own.count("—")
+def _em_dash(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
+    count = analyzed.own_text.count("—")
     if count > max(1, len(analyzed.words) / 60):
-        yield Found(INFO, f"{count} em dashes in {len(analyzed.words)} words.")
+        yield RuleMatch(INFO, f"{count} em dashes in {len(analyzed.words)} words.")
 
 
-def _is_in_source(words: str, context: Subject) -> bool:
-    return bool(context.source) and words.lower().replace("’", "'") in known(context.source).lower
+def _is_in_source(words: str, context: CheckContext) -> bool:
+    return bool(context.source) and words.lower().replace("’", "'") in analyze_source(context.source).lower
 
 
 RULES = (
@@ -63,5 +63,5 @@ RULES = (
     Rule("not-just", _not_just, always),
     Rule("triples", _lists_of_three, always),
     # With enough examples, `style` compares dashes with the user's own posts.
-    Rule("em-dash", _em_dash, lambda context: len(context.voice.examples) < ENOUGH),
+    Rule("em-dash", _em_dash, lambda context: len(context.voice.examples) < MIN_EXAMPLES),
 )

@@ -5,25 +5,25 @@ import statistics
 from collections.abc import Iterator
 from functools import lru_cache
 
-from copydesk.drafting.avoid import pattern_of
-from copydesk.drafting.rules.reading import Reading, known, runs, words_of
-from copydesk.drafting.rules.rule import ERROR, WARNING, Found, Rule
-from copydesk.drafting.subject import Subject
+from copydesk.drafting.avoid import avoid_pattern
+from copydesk.drafting.rules.reading import AnalyzedText, analyze_source, ngrams, split_words
+from copydesk.drafting.rules.rule import ERROR, WARNING, RuleMatch, Rule
+from copydesk.drafting.subject import CheckContext
 from copydesk.model.voice import Emoji
 from copydesk.text import links
 from copydesk.text.length import count_emoji
 
-HASHTAGS = 2
+DEFAULT_MAX_HASHTAGS = 2
 """Hashtags allowed if the voice has no setting."""
-SPARING = 2
+MAX_SPARING_EMOJI = 2
 """Emoji allowed with the setting `sparing`."""
-ALIKE = 0.35
+REPEAT_SIMILARITY = 0.35
 """Jaccard similarity of word trigrams above which two posts count as repetitions."""
-LEAKED_WORDS = 7
+LEAKED_LENGTH = 7
 """This many consecutive words of an example count as copied from it."""
-ENOUGH = 3
+MIN_EXAMPLES = 3
 """Minimum number of examples for a meaningful standard deviation."""
-FAR, FAR_OVERALL = 2.5, 1.6
+MAX_DEVIATION, MAX_MEAN_DEVIATION = 2.5, 1.6
 """Standard deviations from the examples: of one feature, and of all on average."""
 
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++\s|\n++")
@@ -37,62 +37,62 @@ _FIRST_COUNT = 3
 """Index in _FEATURES from which on the features are counts per 100 words."""
 
 
-def _avoid(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    pattern = pattern_of(context.voice.avoid)
+def _avoid(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    pattern = avoid_pattern(context.voice.avoid)
     for match in pattern.finditer(analyzed.masked) if pattern else ():
-        yield Found(ERROR, f"“{match[0]}” is on the avoid list.", *match.span())
+        yield RuleMatch(ERROR, f"“{match[0]}” is on the avoid list.", *match.span())
 
 
-def _hashtags(analyzed: Reading, context: Subject) -> Iterator[Found]:
+def _hashtags(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     hashtags = list(links.HASHTAG.finditer(analyzed.masked))
     allowed = context.settings.hashtags
-    max_hashtags = HASHTAGS if allowed is None else allowed
+    max_hashtags = DEFAULT_MAX_HASHTAGS if allowed is None else allowed
     if len(hashtags) > max_hashtags:
         message = f"{len(hashtags)} hashtags; {'at most ' if max_hashtags else ''}{max_hashtags or 'none'} wanted."
-        yield Found(WARNING if allowed is None else ERROR, message, *hashtags[max_hashtags].span())
+        yield RuleMatch(WARNING if allowed is None else ERROR, message, *hashtags[max_hashtags].span())
 
 
-def _emoji(analyzed: Reading, context: Subject) -> Iterator[Found]:
+def _emoji(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     count = count_emoji(analyzed.text)
     if context.settings.emoji is Emoji.NEVER and count:
-        yield Found(ERROR, "The voice has no emoji.")
-    elif context.settings.emoji is Emoji.SPARING and count > SPARING:
-        yield Found(WARNING, f"{count} emoji; the voice is sparing with them.")
+        yield RuleMatch(ERROR, "The voice has no emoji.")
+    elif context.settings.emoji is Emoji.SPARING and count > MAX_SPARING_EMOJI:
+        yield RuleMatch(WARNING, f"{count} emoji; the voice is sparing with them.")
 
 
-def _example_leak(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    ngrams = runs(analyzed.words, LEAKED_WORDS)
+def _example_leak(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    ngrams = ngrams(analyzed.words, LEAKED_LENGTH)
     for number, example in enumerate(context.voice.examples, 1):
         example_ngrams = _example_ngrams(example)
         leaked = next((ngram for ngram in ngrams if ngram in example_ngrams), None)
         # Phrases that the source contains are not a leak: the example may be about the same subject.
-        if leaked and not (context.source and known(context.source).says([leaked])):
-            yield Found(ERROR, f"“{leaked}” is word for word from example {number}.")
+        if leaked and not (context.source and analyze_source(context.source).contains([leaked])):
+            yield RuleMatch(ERROR, f"“{leaked}” is word for word from example {number}.")
 
 
-def _repeat(analyzed: Reading, context: Subject) -> Iterator[Found]:
-    similarity = context.recent.likeness(analyzed.text) if context.recent else 0.0
-    if similarity > ALIKE:
-        yield Found(WARNING, f"Much like a recent draft: {similarity:.0%} of it is the same.")
+def _repeat(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    similarity = context.recent.similarity(analyzed.text) if context.recent else 0.0
+    if similarity > REPEAT_SIMILARITY:
+        yield RuleMatch(WARNING, f"Much like a recent draft: {similarity:.0%} of it is the same.")
 
 
-def _style(analyzed: Reading, context: Subject) -> Iterator[Found]:
+def _style(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     for name, score in zip(_FEATURES, _feature_scores(analyzed.text, context.voice.examples), strict=True):
-        if abs(score) > FAR:
-            yield Found(WARNING, f"{'More' if score > 0 else 'Fewer'} {name} than in your own posts ({score:+.1f} sd).")
+        if abs(score) > MAX_DEVIATION:
+            yield RuleMatch(WARNING, f"{'More' if score > 0 else 'Fewer'} {name} than in your own posts ({score:+.1f} sd).")
 
 
-def _style_distance(analyzed: Reading, context: Subject) -> Iterator[Found]:
+def _style_distance(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     scores = _feature_scores(analyzed.text, context.voice.examples)
     # Capped, so that a single extreme feature does not decide alone.
     distance = statistics.fmean(min(abs(score), 4.0) for score in scores)
-    if distance > FAR_OVERALL:
-        yield Found(WARNING, f"It does not read like your own posts ({distance:.1f} sd on average).")
+    if distance > MAX_MEAN_DEVIATION:
+        yield RuleMatch(WARNING, f"It does not read like your own posts ({distance:.1f} sd on average).")
 
 
 @lru_cache(maxsize=256)
 def _example_ngrams(example: str) -> frozenset[str]:
-    return frozenset(runs(words_of(links.masked(example)), LEAKED_WORDS))
+    return frozenset(ngrams(split_words(links.mask_links(example)), LEAKED_LENGTH))
 
 
 @lru_cache(maxsize=8)
@@ -114,7 +114,7 @@ def _feature_scores(text: str, examples: tuple[str, ...]) -> tuple[float, ...]:
 
     One comma more or less is a large share of a short text, so the deviation of a count is at least one occurrence.
     """
-    one_occurrence = 100 / max(1, len(words_of(links.masked(text))))
+    one_occurrence = 100 / max(1, len(split_words(links.mask_links(text))))
     return tuple(
         (value - mean) / (max(spread, one_occurrence) if index >= _FIRST_COUNT else spread)
         for index, (value, (mean, spread)) in enumerate(
@@ -126,8 +126,8 @@ def _feature_scores(text: str, examples: tuple[str, ...]) -> tuple[float, ...]:
 def _features(text: str) -> tuple[float, ...]:
     """Return the features of a text in the order of _FEATURES; counts are per 100 words."""
     hashtags = len(links.HASHTAG.findall(text))
-    text = links.masked(text)
-    words = words_of(text) or [""]
+    text = links.mask_links(text)
+    words = split_words(text) or [""]
     sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()] or [text]
     per_100_words = 100 / len(words)
     return (
@@ -147,8 +147,8 @@ def _features(text: str) -> tuple[float, ...]:
     )
 
 
-def _has_enough_examples(context: Subject) -> bool:
-    return len(context.voice.examples) >= ENOUGH
+def _has_enough_examples(context: CheckContext) -> bool:
+    return len(context.voice.examples) >= MIN_EXAMPLES
 
 
 RULES = (

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from copydesk.model.wire import Struct
 from copydesk.posting.bluesky import records
-from copydesk.posting.bluesky.session import Session, server_of
-from copydesk.posting.platform import Account, Figures, Made, Step
+from copydesk.posting.bluesky.session import Session, pds_url
+from copydesk.posting.platform import Account, PostMetrics, StepResult, DeliveryStep
 from copydesk.text.length import BYTE_LIMITS, LIMITS, byte_length, length
 
 _HANDLE = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)
@@ -17,33 +17,33 @@ _NO_HANDLE = "handle.invalid"
 _INVISIBLE = re.compile(r"[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
-class Place(Struct, frozen=True):
+class CreatedRecord(Struct, frozen=True):
     """A created record."""
 
     uri: str
     cid: str
 
 
-class Done(Struct, frozen=True):
+class ApplyWritesResponse(Struct, frozen=True):
     """The response of applyWrites."""
 
-    results: list[Place]
+    results: list[CreatedRecord]
 
 
-class Uploaded(Struct, frozen=True):
+class UploadBlobResponse(Struct, frozen=True):
     """The response of uploadBlob."""
 
     blob: records.Blob
 
 
-class Found(Struct, frozen=True):
+class GetRecordResponse(Struct, frozen=True):
     """The response of getRecord."""
 
     cid: str
     value: dict[str, object]
 
 
-class Counts(Struct, frozen=True):
+class PostCounts(Struct, frozen=True):
     """The counters of one post."""
 
     uri: str
@@ -52,27 +52,27 @@ class Counts(Struct, frozen=True):
     repost_count: int | None = None
 
 
-class Counted(Struct, frozen=True):
+class GetPostsResponse(Struct, frozen=True):
     """The response of getPosts."""
 
-    posts: list[Counts]
+    posts: list[PostCounts]
 
 
-def known(account: Account, session: Session) -> Account:
+def account_from_session(account: Account, session: Session) -> Account:
     """Return the account with the handle and server of the session. An invalid handle is replaced by the DID."""
     handle = session.handle
     name = handle if _HANDLE.fullmatch(handle) and handle != _NO_HANDLE else session.did
-    return replace(account, name=name, server=server_of(session, account.server))
+    return replace(account, name=name, server=pds_url(session, account.server))
 
 
-def made(account: Account, step: Step) -> Made:
+def step_result(account: Account, step: DeliveryStep) -> StepResult:
     """Return the step's posts with their URLs on bsky.app."""
     # bsky.app accepts a DID in place of a handle.
     profile = account.name if _HANDLE.fullmatch(account.name) else account.id
-    return Made(ids=step.expects, urls=tuple(f"https://bsky.app/profile/{profile}/post/{key}" for key in step.keys))
+    return StepResult(ids=step.expects, urls=tuple(f"https://bsky.app/profile/{profile}/post/{key}" for key in step.keys))
 
 
-def expected(step: Step, first: Found) -> list[str]:
+def expected_cids(step: DeliveryStep, first: GetRecordResponse) -> list[str]:
     """Return the CIDs that the posts of a step must have if `first` is the post that we sent.
 
     The images are taken from `first`, because their blobs are not known before the upload. Empty if they cannot be
@@ -88,20 +88,20 @@ def expected(step: Step, first: Found) -> list[str]:
     if len(actual) != len(planned):
         return []
     images = [replace(image, alt=image_plan.alt) for image, image_plan in zip(actual, planned, strict=True)]
-    return records.completed(writes, images)[1]
+    return records.with_images_and_cids(writes, images)[1]
 
 
-def figures(counts: Counts) -> Figures:
+def to_metrics(counts: PostCounts) -> PostMetrics:
     """Return the metrics; Bluesky counts no views and no clicks."""
-    return Figures(likes=counts.like_count, replies=counts.reply_count, reposts=counts.repost_count)
+    return PostMetrics(likes=counts.like_count, replies=counts.reply_count, reposts=counts.repost_count)
 
 
-def typed(text: str) -> str:
+def normalize_handle(text: str) -> str:
     """Return a handle that was typed or pasted, without `@` and invisible characters."""
     return _INVISIBLE.sub("", text).removeprefix("@")
 
 
-def wrong_with(text: str, *, may_be_empty: bool) -> str:
+def text_problem(text: str, *, may_be_empty: bool) -> str:
     """Return why the server would reject `text` as a post; empty if it would accept it."""
     count, limit = length(text, "bluesky"), LIMITS["bluesky"]
     if count > limit:

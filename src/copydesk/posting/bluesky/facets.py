@@ -10,8 +10,8 @@ from copydesk.model.wire import Struct
 from copydesk.text import links
 from copydesk.text.length import byte_length, graphemes
 
-LINK, TAG = "app.bsky.richtext.facet#link", "app.bsky.richtext.facet#tag"
-LONGEST_TAG, LONGEST_TAG_BYTES = 64, 640
+LINK_TYPE, TAG_TYPE = "app.bsky.richtext.facet#link", "app.bsky.richtext.facet#tag"
+MAX_TAG_GRAPHEMES, MAX_TAG_BYTES = 64, 640
 
 
 class ByteSlice(Struct, frozen=True):
@@ -37,15 +37,15 @@ class Facet(Struct, frozen=True):
     features: list[Feature]
 
 
-def facets(text: str) -> list[Facet] | None:
+def find_facets(text: str) -> list[Facet] | None:
     """Return the links and hashtags of `text` in order (app.bsky.richtext.facet); None if there are none.
 
     Links without a scheme lead to https.
     """
-    linked = [(span, Feature(type=LINK, uri=_link_url(text[span[0] : span[1]]))) for span in links.all_spans(text)]
+    linked = [(span, Feature(type=LINK_TYPE, uri=_link_url(text[span[0] : span[1]]))) for span in links.all_spans(text)]
     tagged = [
-        (match.span(), Feature(type=TAG, tag=match[0][1:]))
-        for match in links.HASHTAG.finditer(links.masked(text))
+        (match.span(), Feature(type=TAG_TYPE, tag=match[0][1:]))
+        for match in links.HASHTAG.finditer(links.mask_links(text))
         if _is_tag(match[0][1:])
     ]
     found = sorted(linked + tagged, key=lambda facet: facet[0])
@@ -57,7 +57,7 @@ def _link_url(link: str) -> str:
 
 
 def _is_tag(name: str) -> bool:
-    return len(graphemes(name)) <= LONGEST_TAG and byte_length(name) <= LONGEST_TAG_BYTES
+    return len(graphemes(name)) <= MAX_TAG_GRAPHEMES and byte_length(name) <= MAX_TAG_BYTES
 
 
 def _byte_slice(text: str, span: links.Span) -> ByteSlice:

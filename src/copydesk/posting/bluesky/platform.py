@@ -14,39 +14,39 @@ from typing import ClassVar
 import msgspec
 
 from copydesk.model.draft import Format
-from copydesk.model.wire import to_wire
+from copydesk.model.wire import to_json_value
 from copydesk.posting.bluesky import records
-from copydesk.posting.bluesky.answers import Counted, Done, Found, Uploaded, expected, known, typed, wrong_with
-from copydesk.posting.bluesky.answers import figures as figures_of
-from copydesk.posting.bluesky.answers import made as made_of
+from copydesk.posting.bluesky.answers import GetPostsResponse, ApplyWritesResponse, GetRecordResponse, UploadBlobResponse, expected_cids, account_from_session, normalize_handle, text_problem
+from copydesk.posting.bluesky.answers import to_metrics as figures_of
+from copydesk.posting.bluesky.answers import step_result as made_of
 from copydesk.posting.bluesky.records import COLLECTION, Writes
-from copydesk.posting.bluesky.session import PASSWORD, REFRESH, Session, Sessions, fault_of
-from copydesk.posting.http import Caller
+from copydesk.posting.bluesky.session import PASSWORD, REFRESH, Session, SessionClient, decode_error
+from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import (
     Account,
-    Connected,
+    ConnectResult,
     Evidence,
-    Figures,
+    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    Made,
+    StepResult,
     NotSentError,
-    Picture,
+    PostImage,
     Post,
     Problem,
     RefusedPostError,
-    Secrets,
-    Step,
-    Trust,
+    CredentialStore,
+    DeliveryStep,
+    DeliveryGuarantees,
     UnknownOutcomeError,
-    Wanted,
+    CredentialField,
 )
-from copydesk.posting.site import own_server
+from copydesk.posting.site import parse_server_url
 
-MOST_PARTS = 100
+MAX_PARTS = 100
 """Limited by `tid_key`; the server would accept 200 posts at once."""
-MOST_ASKED = 25
+MAX_IDS_PER_REQUEST = 25
 """Posts per request for metrics (app.bsky.feed.getPosts)."""
 
 
@@ -56,39 +56,39 @@ class Bluesky:
     name: ClassVar[str] = "bluesky"
     limits: ClassVar[Limits] = Limits(
         formats=frozenset({Format.SHORT, Format.THREAD}),
-        pictures=4,
-        picture_bytes=2_000_000,
-        alt_characters=2000,  # the server has no limit; this is the one of Bluesky's own app
+        max_images=4,
+        max_image_bytes=2_000_000,
+        max_alt_length=2000,  # the server has no limit; this is the one of Bluesky's own app
     )
-    home: ClassVar[str] = "https://bsky.social"
-    wants: ClassVar[tuple[Wanted, ...]] = (
-        Wanted(name="handle", question="Handle, like me.bsky.social"),
-        Wanted(
+    default_server: ClassVar[str] = "https://bsky.social"
+    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
+        CredentialField(name="handle", question="Handle, like me.bsky.social"),
+        CredentialField(
             name=PASSWORD,
             question="App password (Settings, Privacy and security, App passwords)",
             secret=True,
         ),
     )
 
-    def __init__(self, caller: Caller, secrets: Secrets, *, clock: Callable[[], datetime]) -> None:
-        self._client = caller
-        self._sessions = Sessions(caller, secrets, clock)
+    def __init__(self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]) -> None:
+        self._client = client
+        self._sessions = SessionClient(client, credential_store, clock)
 
-    def trust(self, account: Account) -> Trust:
+    def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return guarantees with idempotent keys: a record key can be created once."""
-        return Trust(keyed=True)
+        return DeliveryGuarantees(idempotent=True)
 
-    def problems(self, post: Post, account: Account) -> Sequence[Problem]:
+    def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: posts too long or empty, threads too long, too many images."""
         if post.format not in self.limits.formats:
             return [Problem(message="Bluesky takes no articles.")]
         problems = [] if post.parts else [Problem(message="It has no text.")]
-        if len(post.parts) > MOST_PARTS:
-            problems.append(Problem(message=f"It has {len(post.parts)} posts; {MOST_PARTS} go into one thread."))
-        if len(post.alts) > self.limits.pictures:
-            problems.append(Problem(message=f"It has {len(post.alts)} pictures; Bluesky takes {self.limits.pictures}."))
+        if len(post.parts) > MAX_PARTS:
+            problems.append(Problem(message=f"It has {len(post.parts)} posts; {MAX_PARTS} go into one thread."))
+        if len(post.alts) > self.limits.max_images:
+            problems.append(Problem(message=f"It has {len(post.alts)} pictures; Bluesky takes {self.limits.max_images}."))
         for index, text in enumerate(post.parts):
-            if problem := wrong_with(text, may_be_empty=bool(post.alts) and index == 0):
+            if problem := text_problem(text, may_be_empty=bool(post.alts) and index == 0):
                 problems.append(Problem(message=problem, part=index))
         return problems
 
@@ -97,55 +97,55 @@ class Bluesky:
         writes = records.writes_for(post, account.id, seed)
         keys = tuple(create.rkey for create in writes.writes)
         expects = tuple(records.uri_of(account.id, key) for key in keys)
-        body = to_wire(writes)
+        body = to_json_value(writes)
         assert isinstance(body, dict)
-        return Intent(steps=(Step(keys=keys, body=body, expects=expects),), at=post.at)
+        return Intent(steps=(DeliveryStep(keys=keys, body=body, expects=expects),), at=post.at)
 
-    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
+    async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Sign in with handle and app password."""
-        server_url = own_server(server)
-        session = await self._sessions.sign_in(server_url, typed(given["handle"]), given[PASSWORD].strip())
-        account = known(Account(platform=self.name, server=server_url, id=session.did, name=""), session)
-        return Connected(account=account, secrets={PASSWORD: given[PASSWORD].strip(), REFRESH: session.refresh_jwt})
+        server_url = parse_server_url(server)
+        session = await self._sessions.sign_in(server_url, normalize_handle(credentials["handle"]), credentials[PASSWORD].strip())
+        account = account_from_session(Account(platform=self.name, server=server_url, id=session.did, name=""), session)
+        return ConnectResult(account=account, credentials={PASSWORD: credentials[PASSWORD].strip(), REFRESH: session.refresh_jwt})
 
     async def check(self, account: Account) -> Account:
         """Return the account with its current handle and server."""
-        session = await self._sessions.read(account, "com.atproto.server.getSession", Session)
+        session = await self._sessions.get(account, "com.atproto.server.getSession", Session)
         if session.did != account.id:
             raise LoginError(f"{account.name} is another account now.", hint="Connect it again.")
-        return known(account, session)
+        return account_from_session(account, session)
 
     async def send(
-        self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
-    ) -> Made:
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], images: Sequence[PostImage] = ()
+    ) -> StepResult:
         """Upload the images and create all posts at once."""
-        step = intent.steps[len(made)]
+        step = intent.steps[len(completed)]
         writes = msgspec.convert(step.body, Writes)
         planned = records.images_of(writes)
         # The alt texts were fixed together with the post, so each one needs its file.
-        if len(planned) != len(pictures):
-            raise RefusedPostError(f"The post is about {len(planned)} pictures, and {len(pictures)} are at hand.")
-        pairs = zip(pictures, planned, strict=True)
+        if len(planned) != len(images):
+            raise RefusedPostError(f"The post is about {len(planned)} pictures, and {len(images)} are at hand.")
+        pairs = zip(images, planned, strict=True)
         record_images = [records.image_of(image, planned_image.alt) for image, planned_image in pairs]
-        for image in pictures:
+        for image in images:
             await self._upload_image(account, image)
-        complete_writes, cids = records.completed(writes, record_images)
-        answer = await self._sessions.ask(
-            account, "POST", "com.atproto.repo.applyWrites", json=to_wire(complete_writes)
+        complete_writes, cids = records.with_images_and_cids(writes, record_images)
+        answer = await self._sessions.request(
+            account, "POST", "com.atproto.repo.applyWrites", json=to_json_value(complete_writes)
         )
-        if not answer.good:
-            raise self._sessions.wrong(account.server, answer)
-        results = answer.read(Done).results
+        if not answer.is_success:
+            raise self._sessions.error_for_write(account.server, answer)
+        results = answer.decode(ApplyWritesResponse).results
         if [(result.uri, result.cid) for result in results] != list(zip(step.expects, cids, strict=True)):
             raise UnknownOutcomeError("Bluesky says that it made something else than it was asked for.")
         return made_of(account, step)
 
-    async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
+    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
         """Return the posts if all are there with the content that was sent, None if none of them is there.
 
         Raise `UnknownOutcomeError` for anything in between.
         """
-        step = intent.steps[len(made)]
+        step = intent.steps[len(completed)]
         lookups = [await self._get_record(account, key) for key in step.keys]
         existing = [record for record in lookups if record is not None]
         if not existing:
@@ -156,64 +156,64 @@ class Bluesky:
                 f"{len(existing)} of {len(lookups)} posts of the thread are there: somebody has deleted the rest.",
                 hint="Look at the thread, and mark it as posted or send it again.",
             )
-        if [record.cid for record in existing] != expected(step, existing[0]):
+        if [record.cid for record in existing] != expected_cids(step, existing[0]):
             raise UnknownOutcomeError(
                 "There is a post under the key of this one, and it says something else.",
                 hint="Look at your profile, and mark it as posted or send it again.",
             )
         return msgspec.structs.replace(made_of(account, step), evidence=Evidence.READ_BACK)
 
-    async def delete(self, account: Account, made: Made) -> None:
+    async def delete(self, account: Account, result: StepResult) -> None:
         """Delete the posts, the last one first."""
         own_prefix = records.uri_of(account.id, "")
-        for uri in reversed(made.ids):
+        for uri in reversed(result.ids):
             if not uri.startswith(own_prefix):
                 raise RefusedPostError(f"{uri} is no post of {account.name}.")
             params = {"repo": account.id, "collection": COLLECTION, "rkey": uri.removeprefix(own_prefix)}
-            answer = await self._sessions.ask(account, "POST", "com.atproto.repo.deleteRecord", json=params)
-            if not answer.good:
-                raise self._sessions.wrong(account.server, answer)
+            answer = await self._sessions.request(account, "POST", "com.atproto.repo.deleteRecord", json=params)
+            if not answer.is_success:
+                raise self._sessions.error_for_write(account.server, answer)
 
-    async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
+    async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return the counters of Bluesky's index, which has no views and no clicks.
 
         The index lags behind and does not cover all servers. A post is None only if its own server says that it is
         deleted; a post that only the index lacks has empty metrics.
         """
-        metrics: dict[str, Figures | None] = dict.fromkeys(ids)
-        for start in range(0, len(ids), MOST_ASKED):
-            query = [("uris", uri) for uri in ids[start : start + MOST_ASKED]]
-            response = await self._sessions.read(account, "app.bsky.feed.getPosts", Counted, query)
+        metrics: dict[str, PostMetrics | None] = dict.fromkeys(ids)
+        for start in range(0, len(ids), MAX_IDS_PER_REQUEST):
+            query = [("uris", uri) for uri in ids[start : start + MAX_IDS_PER_REQUEST]]
+            response = await self._sessions.get(account, "app.bsky.feed.getPosts", GetPostsResponse, query)
             metrics.update((counts.uri, figures_of(counts)) for counts in response.posts if counts.uri in metrics)
         for uri in [uri for uri, value in metrics.items() if value is None]:
             if await self._get_record(account, uri.rpartition("/")[2]):
-                metrics[uri] = Figures()
+                metrics[uri] = PostMetrics()
         return metrics
 
-    async def _upload_image(self, account: Account, image: Picture) -> None:
+    async def _upload_image(self, account: Account, image: PostImage) -> None:
         """Upload an image. Any failure means that no post was created."""
         name = "com.atproto.repo.uploadBlob"
         try:
-            answer = await self._sessions.ask(account, "POST", name, content=image.content, media_type=image.media_type)
-            if answer.good and answer.read(Uploaded).blob == records.blob_of(image):
+            answer = await self._sessions.request(account, "POST", name, content=image.content, media_type=image.media_type)
+            if answer.is_success and answer.decode(UploadBlobResponse).blob == records.blob_of(image):
                 return
         except UnknownOutcomeError as error:
             raise NotSentError(f"A picture was not uploaded: {error.message}") from None
-        if answer.good:
+        if answer.is_success:
             raise NotSentError("A picture was not uploaded: what the server has of it is something else.")
-        upload_error = self._sessions.wrong(account.server, answer)
+        upload_error = self._sessions.error_for_write(account.server, answer)
         raise NotSentError(upload_error.message) if isinstance(upload_error, UnknownOutcomeError) else upload_error
 
-    async def _get_record(self, account: Account, key: str) -> Found | None:
+    async def _get_record(self, account: Account, key: str) -> GetRecordResponse | None:
         """Return the record with this key; None if the server says that there is none."""
         params = {"repo": account.id, "collection": COLLECTION, "rkey": key}
         url = f"{account.server}/xrpc/com.atproto.repo.getRecord"
         try:
-            answer = await self._client.ask("GET", url, params=params)
-            if answer.good:
-                return answer.read(Found)
+            answer = await self._client.request("GET", url, params=params)
+            if answer.is_success:
+                return answer.decode(GetRecordResponse)
         except UnknownOutcomeError as error:
             raise NotSentError(f"Nobody could look: {error.message}") from None
-        if answer.status in (400, 404) and fault_of(answer).error == "RecordNotFound":
+        if answer.status in (400, 404) and decode_error(answer).error == "RecordNotFound":
             return None
-        raise self._sessions.unread(account.server, answer)
+        raise self._sessions.error_for_read(account.server, answer)

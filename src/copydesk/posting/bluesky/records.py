@@ -14,19 +14,19 @@ from typing import Annotated
 import msgspec
 from msgspec.structs import replace
 
-from copydesk.model.wire import Struct, iso
-from copydesk.posting.bluesky.facets import Facet, facets
+from copydesk.model.wire import Struct, format_iso
+from copydesk.posting.bluesky.facets import Facet, find_facets
 from copydesk.posting.keys import tid_key
-from copydesk.posting.platform import Picture, Post
+from copydesk.posting.platform import PostImage, Post
 
 COLLECTION = "app.bsky.feed.post"
-IMAGES = "app.bsky.embed.images"
-CREATE = "com.atproto.repo.applyWrites#create"
+IMAGES_TYPE = "app.bsky.embed.images"
+CREATE_TYPE = "com.atproto.repo.applyWrites#create"
 _CID_VERSION, _SHA256 = b"\x01", b"\x12\x20"
 _DAG_CBOR, _RAW = b"\x71", b"\x55"
 
 
-class Ref(Struct, frozen=True, omit_defaults=True):
+class StrongRef(Struct, frozen=True, omit_defaults=True):
     """A strong reference to a post: its URI and content hash."""
 
     uri: str
@@ -36,11 +36,11 @@ class Ref(Struct, frozen=True, omit_defaults=True):
 class Reply(Struct, frozen=True):
     """The position of a post in its thread."""
 
-    root: Ref
-    parent: Ref
+    root: StrongRef
+    parent: StrongRef
 
 
-class Link(Struct, frozen=True):
+class CidLink(Struct, frozen=True):
     """A CID in JSON form."""
 
     cid: Annotated[str, msgspec.Meta(pattern="^b[a-z2-7]{58}$")] = msgspec.field(name="$link")
@@ -49,7 +49,7 @@ class Link(Struct, frozen=True):
 class Blob(Struct, frozen=True):
     """A file attached to a record."""
 
-    ref: Link
+    ref: CidLink
     mime_type: str
     size: int
     type: str = msgspec.field(name="$type", default="blob")
@@ -74,7 +74,7 @@ class Embed(Struct, frozen=True):
     """The images of a post."""
 
     images: list[Image]
-    type: str = msgspec.field(name="$type", default=IMAGES)
+    type: str = msgspec.field(name="$type", default=IMAGES_TYPE)
 
 
 class Record(Struct, frozen=True, omit_defaults=True):
@@ -95,7 +95,7 @@ class Create(Struct, frozen=True):
     rkey: str
     value: Record
     collection: str = COLLECTION
-    type: str = msgspec.field(name="$type", default=CREATE)
+    type: str = msgspec.field(name="$type", default=CREATE_TYPE)
 
 
 class Writes(Struct, frozen=True):
@@ -112,17 +112,17 @@ def uri_of(did: str, key: str) -> str:
 
 def writes_for(post: Post, did: str, seed: str) -> Writes:
     """Return the request for a post or thread, still without hashes. Images belong to the first post."""
-    created_at = iso(post.at)
+    created_at = format_iso(post.at)
     creates = [
         Create(
             rkey=tid_key(seed, index),
-            value=Record(type=COLLECTION, text=text, created_at=created_at, facets=facets(text)),
+            value=Record(type=COLLECTION, text=text, created_at=created_at, facets=find_facets(text)),
         )
         for index, text in enumerate(post.parts)
     ]
     if post.alts and creates:
         creates[0] = _with_value(creates[0], embed=Embed(images=[Image(alt=alt) for alt in post.alts]))
-    refs = [Ref(uri=uri_of(did, create.rkey)) for create in creates]
+    refs = [StrongRef(uri=uri_of(did, create.rkey)) for create in creates]
     for index in range(1, len(creates)):
         creates[index] = _with_value(creates[index], reply=Reply(root=refs[0], parent=refs[index - 1]))
     return Writes(repo=did, writes=creates)
@@ -134,18 +134,18 @@ def images_of(writes: Writes) -> list[Image]:
     return embed.images if embed else []
 
 
-def image_of(picture: Picture, alt: str) -> Image:
+def image_of(post_image: PostImage, alt: str) -> Image:
     """Return an image as a record refers to it, with the approved alt text."""
-    return Image(alt=alt, image=blob_of(picture), aspect_ratio=AspectRatio(width=picture.width, height=picture.height))
+    return Image(alt=alt, image=blob_of(post_image), aspect_ratio=AspectRatio(width=post_image.width, height=post_image.height))
 
 
-def blob_of(picture: Picture) -> Blob:
+def blob_of(post_image: PostImage) -> Blob:
     """Return the blob reference that the server will assign to an image."""
-    cid = _cid(_RAW, picture.content)
-    return Blob(ref=Link(cid=cid), mime_type=picture.media_type, size=len(picture.content))
+    cid = _cid(_RAW, post_image.content)
+    return Blob(ref=CidLink(cid=cid), mime_type=post_image.media_type, size=len(post_image.content))
 
 
-def completed(writes: Writes, images: Sequence[Image]) -> tuple[Writes, list[str]]:
+def with_images_and_cids(writes: Writes, images: Sequence[Image]) -> tuple[Writes, list[str]]:
     """Return `writes` with its images and hashes, and the CID of each of its posts."""
     creates = list(writes.writes)
     if images:

@@ -12,18 +12,18 @@ from urllib.parse import urlencode, urlsplit
 
 from copydesk.errors import CopydeskError
 from copydesk.model.wire import Struct
-from copydesk.posting.http import Answer, Caller, sentence, unread, wrong
+from copydesk.posting.http import Response, PlatformClient, as_sentence, error_for_read, error_for_write
 from copydesk.posting.platform import (
-    CONNECT_AGAIN,
+    RECONNECT_HINT,
     Account,
     LoginError,
     NotSentError,
     PostingError,
     RefusedPostError,
-    Secrets,
+    CredentialStore,
     UnknownOutcomeError,
 )
-from copydesk.posting.site import own_server
+from copydesk.posting.site import parse_server_url
 
 T = TypeVar("T")
 
@@ -56,24 +56,24 @@ class Session(Struct, frozen=True):
     active: bool = True
 
 
-class Fault(Struct, frozen=True):
+class XrpcErrorBody(Struct, frozen=True):
     """The error format of a PDS."""
 
     error: str = ""
     message: str = ""
 
 
-class Sessions:
+class SessionClient:
     """Sessions of accounts. Access tokens are kept in memory only."""
 
-    def __init__(self, caller: Caller, secrets: Secrets, clock: Callable[[], datetime]) -> None:
-        self._client = caller
-        self._secrets = secrets
+    def __init__(self, client: PlatformClient, credential_store: CredentialStore, clock: Callable[[], datetime]) -> None:
+        self._client = client
+        self._secrets = credential_store
         self._clock = clock
-        self._access: dict[tuple[str, str], str] = {}
+        self._access_tokens: dict[tuple[str, str], str] = {}
         self._refresh_locks: dict[tuple[str, str], asyncio.Lock] = {}
 
-    async def ask(
+    async def request(
         self,
         account: Account,
         method: str,
@@ -83,7 +83,7 @@ class Sessions:
         content: bytes | None = None,
         media_type: str = "",
         query: Sequence[tuple[str, str]] = (),
-    ) -> Answer:
+    ) -> Response:
         """Send a request for the account.
 
         If the access token has expired, refresh it and send the request once more: the first one did nothing.
@@ -91,58 +91,58 @@ class Sessions:
         url = f"{account.server}/xrpc/{name}" + (f"?{urlencode(query)}" if query else "")
         extra_headers = {"content-type": media_type} if media_type else {}
         token = await self._access_token(account, "")
-        answer = await self._client.ask(
+        answer = await self._client.request(
             method, url, json=json, content=content, headers={**_bearer(token), **extra_headers}
         )
         if not _is_token_expired(answer):
             return answer
         token = await self._access_token(account, token)
-        return await self._client.ask(
+        return await self._client.request(
             method, url, json=json, content=content, headers={**_bearer(token), **extra_headers}
         )
 
-    async def read(self, account: Account, name: str, kind: type[T], query: Sequence[tuple[str, str]] = ()) -> T:
+    async def get(self, account: Account, name: str, response_type: type[T], query: Sequence[tuple[str, str]] = ()) -> T:
         """Send a GET request and return the decoded response. Raise `LoginError` or `NotSentError`."""
         try:
-            answer = await self.ask(account, "GET", name, query=query)
-            if answer.good:
-                return answer.read(kind)
+            answer = await self.request(account, "GET", name, query=query)
+            if answer.is_success:
+                return answer.decode(response_type)
         except UnknownOutcomeError as error:
             raise NotSentError(error.message) from None
-        raise self.unread(account.server, answer)
+        raise self.error_for_read(account.server, answer)
 
     async def sign_in(self, server: str, identifier: str, password: str) -> Session:
         """Create a session with a password. Raise `LoginError` or `NotSentError`."""
         credentials = {"identifier": identifier, "password": password}
         answer = await self._request_session(server, "createSession", {}, credentials)
-        if not answer.good:
-            fault = fault_of(answer)
+        if not answer.is_success:
+            fault = decode_error(answer)
             if answer.status in (400, 401, 403) and fault.error:
                 host = urlsplit(server).netloc
-                raise LoginError(f"{host} says: {sentence(fault.message or fault.error)}", hint=_RECONNECT_HINT)
-            raise self.unread(server, answer)
+                raise LoginError(f"{host} says: {as_sentence(fault.message or fault.error)}", hint=_RECONNECT_HINT)
+            raise self.error_for_read(server, answer)
         return _decode_session(answer)
 
-    def wrong(self, server: str, answer: Answer) -> PostingError:
+    def error_for_write(self, server: str, response: Response) -> PostingError:
         """Return the error that an unsuccessful response to a write request means."""
-        return login_fault(server, answer) or wrong(
-            answer, urlsplit(server).netloc, self._clock(), says=_error_text(answer)
+        return login_error(server, response) or error_for_write(
+            response, urlsplit(server).netloc, self._clock(), explanation=_error_text(response)
         )
 
-    def unread(self, server: str, answer: Answer) -> CopydeskError:
+    def error_for_read(self, server: str, response: Response) -> CopydeskError:
         """Return the error that an unsuccessful response to a request means that creates no post."""
-        return login_fault(server, answer) or unread(
-            answer, urlsplit(server).netloc, self._clock(), says=_error_text(answer)
+        return login_error(server, response) or error_for_read(
+            response, urlsplit(server).netloc, self._clock(), explanation=_error_text(response)
         )
 
     async def _access_token(self, account: Account, stale: str) -> str:
         """Return an access token that is not `stale`. Of several concurrent callers, one refreshes it."""
         key = (account.server, account.id)
         async with self._refresh_locks.setdefault(key, asyncio.Lock()):
-            token = self._access.get(key, "")
+            token = self._access_tokens.get(key, "")
             if token in ("", stale):
                 token = await self._refresh(account)
-                self._access[key] = token
+                self._access_tokens[key] = token
             return token
 
     async def _refresh(self, account: Account) -> str:
@@ -166,7 +166,7 @@ class Sessions:
         A read-only store, such as a server's environment, is no error as long as it has the password.
         """
         try:
-            await self._secrets.keep(account, secrets)
+            await self._secrets.save(account, secrets)
         except NotSentError:
             if not secrets.get(PASSWORD):
                 raise
@@ -176,23 +176,23 @@ class Sessions:
         if not credentials.get(REFRESH):
             return None
         answer = await self._request_session(account.server, "refreshSession", _bearer(credentials[REFRESH]))
-        if answer.good:
+        if answer.is_success:
             return _decode_session(answer)
-        error = self.unread(account.server, answer)
+        error = self.error_for_read(account.server, answer)
         if isinstance(error, LoginError):
             return None
         raise error
 
-    async def _request_session(self, server: str, name: str, headers: Mapping[str, str], json: object = None) -> Answer:
+    async def _request_session(self, server: str, name: str, headers: Mapping[str, str], json: object = None) -> Response:
         try:
-            return await self._client.ask(
+            return await self._client.request(
                 "POST", f"{server}/xrpc/com.atproto.server.{name}", headers=headers, json=json
             )
         except UnknownOutcomeError as error:  # at most a session was created, and no post
             raise NotSentError(error.message) from None
 
 
-def server_of(session: Session, given: str) -> str:
+def pds_url(session: Session, fallback: str) -> str:
     """Return the PDS of the account: bsky.social also signs in accounts on other machines.
 
     That is the service endpoint of the account's DID document if it is a valid https URL, else the server that was
@@ -209,41 +209,41 @@ def server_of(session: Session, given: str) -> str:
         ):
             try:
                 # The DID document is written by the account's owner: validate its URL like user input.
-                return own_server(endpoint)
+                return parse_server_url(endpoint)
             except RefusedPostError:
-                return given
-    return given
+                return fallback
+    return fallback
 
 
-def fault_of(answer: Answer) -> Fault:
+def decode_error(response: Response) -> XrpcErrorBody:
     """Return the server's error; empty if the response is not in the format of a PDS."""
     try:
-        return answer.read(Fault)
+        return response.decode(XrpcErrorBody)
     except UnknownOutcomeError:
-        return Fault()
+        return XrpcErrorBody()
 
 
-def login_fault(server: str, answer: Answer) -> LoginError | None:
+def login_error(server: str, response: Response) -> LoginError | None:
     """Return a `LoginError` if the response is an error about the account, else None."""
-    fault = fault_of(answer)
-    if answer.status not in (400, 401, 403) or fault.error not in _ACCOUNT_ERRORS:
+    fault = decode_error(response)
+    if response.status not in (400, 401, 403) or fault.error not in _ACCOUNT_ERRORS:
         return None
-    return LoginError(f"{urlsplit(server).netloc} says: {sentence(_error_text(answer))}", hint=CONNECT_AGAIN)
+    return LoginError(f"{urlsplit(server).netloc} says: {as_sentence(_error_text(response))}", hint=RECONNECT_HINT)
 
 
-def _error_text(answer: Answer) -> str:
-    fault = fault_of(answer)
+def _error_text(answer: Response) -> str:
+    fault = decode_error(answer)
     return fault.message or fault.error
 
 
-def _is_token_expired(answer: Answer) -> bool:
-    return answer.status in (400, 401) and fault_of(answer).error in _EXPIRED_TOKEN_ERRORS
+def _is_token_expired(answer: Response) -> bool:
+    return answer.status in (400, 401) and decode_error(answer).error in _EXPIRED_TOKEN_ERRORS
 
 
-def _decode_session(answer: Answer) -> Session:
+def _decode_session(answer: Response) -> Session:
     """Decode a new session. Raise `NotSentError` if there is none in the response: no post was created by it."""
     try:
-        session = answer.read(Session)
+        session = answer.decode(Session)
     except UnknownOutcomeError as error:
         raise NotSentError(error.message) from None
     if not session.access_jwt:

@@ -6,9 +6,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from copydesk.model.delivery import Evidence, Made
-from copydesk.posting.http import Answer
-from copydesk.text.links import postable
+from copydesk.model.delivery import Evidence, StepResult
+from copydesk.posting.http import Response
+from copydesk.text.links import postable_url
 
 Id = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z_-]{1,64}\Z")]
 """Numbers on Mastodon, ULIDs on GoToSocial. Restricted because ids become part of URLs."""
@@ -16,18 +16,18 @@ Count = Annotated[int, Meta(ge=0)]
 Secret = Annotated[str, Meta(min_length=1, max_length=4096)]
 
 
-class Answered(msgspec.Struct, frozen=True):
+class ApiModel(msgspec.Struct, frozen=True):
     """Base of all response types; unknown fields are ignored."""
 
 
-class Posted(Answered, frozen=True):
+class CreatedStatus(ApiModel, frozen=True):
     """A status that was just created."""
 
     id: Id
     url: str | None = None
 
 
-class Status(Answered, frozen=True):
+class Status(ApiModel, frozen=True):
     """A status in an account's list."""
 
     id: Id
@@ -41,13 +41,13 @@ class Status(Answered, frozen=True):
     reblog: object = None
 
 
-class Source(Answered, frozen=True):
+class StatusSource(ApiModel, frozen=True):
     """The source text of a status."""
 
     text: str
 
 
-class Counted(Answered, frozen=True):
+class StatusCounts(ApiModel, frozen=True):
     """The counters of a status."""
 
     id: Id
@@ -56,51 +56,51 @@ class Counted(Answered, frozen=True):
     reblogs_count: Count | None = None
 
 
-class Media(Answered, frozen=True):
+class MediaAttachment(ApiModel, frozen=True):
     """An uploaded image."""
 
     id: Id
 
 
-class Owner(Answered, frozen=True):
+class CredentialAccount(ApiModel, frozen=True):
     """The account that the token belongs to."""
 
     id: Id
     username: Annotated[str, Meta(pattern=r"\A[\w.-]{1,200}\Z")]
 
 
-class App(Answered, frozen=True):
+class ClientApplication(ApiModel, frozen=True):
     """Copydesk's registration as a client of the server."""
 
     client_id: Secret
     client_secret: Secret
 
 
-class Token(Answered, frozen=True):
+class Token(ApiModel, frozen=True):
     """The response to a code."""
 
     access_token: Secret
 
 
-class SignInMeans(Answered, frozen=True):
+class OAuthMetadata(ApiModel, frozen=True):
     """The server's OAuth metadata (RFC 8414); Mastodon has it since 4.3."""
 
     code_challenge_methods_supported: tuple[str, ...] = ()
 
 
-class StatusLimits(Answered, frozen=True):
+class StatusLimits(ApiModel, frozen=True):
     """Limits of a status."""
 
     max_characters: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
 
 
-class Configuration(Answered, frozen=True):
+class Configuration(ApiModel, frozen=True):
     """The server's configuration."""
 
     statuses: StatusLimits = StatusLimits()
 
 
-class Instance(Answered, frozen=True):
+class Instance(ApiModel, frozen=True):
     """The server's description in version 1 or 2 of the API."""
 
     domain: str = ""
@@ -110,47 +110,47 @@ class Instance(Answered, frozen=True):
     """Pleroma's field in version 1."""
 
 
-class NodeInfoLink(Answered, frozen=True):
+class NodeInfoLink(ApiModel, frozen=True):
     """The location of one version of NodeInfo."""
 
     rel: str
     href: str
 
 
-class NodeInfoLinks(Answered, frozen=True):
+class NodeInfoLinks(ApiModel, frozen=True):
     """The locations of NodeInfo."""
 
     links: tuple[NodeInfoLink, ...] = ()
 
 
-class Software(Answered, frozen=True):
+class Software(ApiModel, frozen=True):
     """The server's software."""
 
     name: str
     version: str = ""
 
 
-class NodeInfo(Answered, frozen=True):
+class NodeInfo(ApiModel, frozen=True):
     """The server's description of itself (nodeinfo.diaspora.software)."""
 
     software: Software
 
 
-class _ErrorBody(Answered, frozen=True):
+class _ErrorBody(ApiModel, frozen=True):
     error: str = ""
     error_description: str = ""
 
 
-def saying(answer: Answer) -> str:
+def error_text(response: Response) -> str:
     """Return the server's error message; empty if there is none."""
     try:
-        body = msgspec.json.decode(answer.body, type=_ErrorBody)
+        body = msgspec.json.decode(response.body, type=_ErrorBody)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
     return body.error_description or body.error
 
 
-def made_of(status: Posted | Status, evidence: Evidence) -> Made:
+def step_result(status: CreatedStatus | Status, evidence: Evidence) -> StepResult:
     """Return the step result of a status; its URL is left out if it is no usable link."""
-    url = postable(status.url)
-    return Made(ids=(status.id,), urls=(url,) if url else (), evidence=evidence)
+    url = postable_url(status.url)
+    return StepResult(ids=(status.id,), urls=(url,) if url else (), evidence=evidence)

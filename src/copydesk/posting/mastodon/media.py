@@ -2,20 +2,20 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from copydesk.posting.mastodon.answers import Media
+from copydesk.posting.mastodon.answers import MediaAttachment
 from copydesk.posting.mastodon.server import Server
-from copydesk.posting.multipart import file_name, form_with_file
-from copydesk.posting.platform import LoginError, NotSentError, Picture, RefusedPostError, UnknownOutcomeError
+from copydesk.posting.multipart import image_file_name, encode_form_with_image
+from copydesk.posting.platform import LoginError, NotSentError, PostImage, RefusedPostError, UnknownOutcomeError
 
-Pause = Callable[[float], Awaitable[None]]
+Sleep = Callable[[float], Awaitable[None]]
 """Wait for a number of seconds."""
 
-PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
+CHECK_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """Seconds before each check of images that the server is still processing."""
 _PARTIAL_CONTENT = 206
 
 
-async def attached(server: Server, pictures: Sequence[Picture], pause: Pause) -> list[str]:
+async def upload_images(server: Server, images: Sequence[PostImage], sleep: Sleep) -> list[str]:
     """Upload the images and return their media ids in order, when all are ready.
 
     Raise `LoginError`, `RefusedPostError` or `NotSentError`: whatever fails here, no post was created. Unused uploads
@@ -23,25 +23,25 @@ async def attached(server: Server, pictures: Sequence[Picture], pause: Pause) ->
     """
     ids: list[str] = []
     processing: list[str] = []
-    for image in pictures:
+    for image in images:
         media, ready = await _upload(server, image)
         ids.append(media)
         if not ready:
             # Upload everything first and wait once: the server processes images in the background.
             processing.append(media)
-    await _wait_until_ready(server, processing, pause)
+    await _wait_until_ready(server, processing, sleep)
     return ids
 
 
-async def _upload(server: Server, image: Picture) -> tuple[str, bool]:
+async def _upload(server: Server, image: PostImage) -> tuple[str, bool]:
     """Return the media id of an image and True if the server has finished processing it."""
-    content_type, content = form_with_file({"description": image.alt}, image, file_name(image, "picture"))
+    content_type, content = encode_form_with_image({"description": image.alt}, image, image_file_name(image, "picture"))
     try:
-        answer = await server.ask("POST", "/api/v2/media", headers={"content-type": content_type}, content=content)
-        if not answer.good:
-            raise server.wrong(answer)
+        answer = await server.request("POST", "/api/v2/media", headers={"content-type": content_type}, content=content)
+        if not answer.is_success:
+            raise server.error_for_write(answer)
         # 202: the upload is accepted and processed in the background.
-        return answer.read(Media).id, answer.status != 202
+        return answer.decode(MediaAttachment).id, answer.status != 202
     except UnknownOutcomeError as error:
         not_sent = NotSentError(f"A picture could not be uploaded, so nothing was posted. {error.message}")
     except RefusedPostError as error:
@@ -49,9 +49,9 @@ async def _upload(server: Server, image: Picture) -> tuple[str, bool]:
     raise not_sent
 
 
-async def _wait_until_ready(server: Server, processing: list[str], pause: Pause) -> None:
+async def _wait_until_ready(server: Server, processing: list[str], pause: Sleep) -> None:
     """Wait until the server has processed the images."""
-    for seconds in PAUSES:
+    for seconds in CHECK_DELAYS:
         if not processing:
             return
         await pause(seconds)
@@ -61,12 +61,12 @@ async def _wait_until_ready(server: Server, processing: list[str], pause: Pause)
 
 
 async def _is_processing(server: Server, media: str) -> bool:
-    answer = await server.look(f"/api/v1/media/{media}")
+    answer = await server.get(f"/api/v1/media/{media}")
     if answer.status == 422:
         raise RefusedPostError(f"{server.host} cannot make anything of a picture, so nothing was posted.")
-    if answer.good:
+    if answer.is_success:
         return answer.status == _PARTIAL_CONTENT
-    error = server.wrong(answer)
+    error = server.error_for_write(answer)
     if isinstance(error, LoginError | NotSentError):
         raise error
     raise NotSentError(f"A picture is not ready, so nothing was posted. {error.message}")

@@ -8,42 +8,42 @@ from typing import ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from copydesk.model.draft import Format
-from copydesk.posting.http import Caller, unread
+from copydesk.posting.http import PlatformClient, error_for_read
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.mastodon import oauth, search
-from copydesk.posting.mastodon.answers import Counted, Owner, Posted, made_of, saying
-from copydesk.posting.mastodon.media import Pause, attached
-from copydesk.posting.mastodon.server import Server, about, address_of
+from copydesk.posting.mastodon.answers import StatusCounts, CredentialAccount, CreatedStatus, step_result, error_text
+from copydesk.posting.mastodon.media import Sleep, upload_images
+from copydesk.posting.mastodon.server import Server, load_server_info, parse_server_address
 from copydesk.posting.platform import (
-    CONNECT_AGAIN,
+    RECONNECT_HINT,
     Account,
-    Connected,
+    ConnectResult,
     Evidence,
-    Figures,
+    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    Made,
-    Picture,
+    StepResult,
+    PostImage,
     Post,
     PostingError,
     Problem,
     RefusedPostError,
-    Secrets,
+    CredentialStore,
     SignIn,
-    Step,
-    Trust,
-    Wanted,
+    DeliveryStep,
+    DeliveryGuarantees,
+    CredentialField,
 )
 from copydesk.text.length import LIMITS, length
 
-SLACK = timedelta(minutes=2)
+CLOCK_TOLERANCE = timedelta(minutes=2)
 """Tolerance for a server clock that is behind ours."""
-BATCH = 20
+MAX_IDS_PER_REQUEST = 20
 """Statuses per request by id; Mastodon's maximum."""
-_WITH_KEYS = Trust(repeat_within=timedelta(minutes=50))
+_WITH_KEYS = DeliveryGuarantees(idempotency_window=timedelta(minutes=50))
 """Mastodon keeps idempotency keys for an hour."""
-_READ_BACK = Trust()
+_READ_BACK = DeliveryGuarantees()
 # Pre-releases (`4.6.0-rc.1`) do not match and count as servers without reliable keys.
 _MASTODON_VERSION = re.compile(r"mastodon (\d{1,4})\.(\d{1,4})\.\d{1,4}(?:\+.*)?")
 _CONCURRENT_KEYS_SINCE = (4, 6)
@@ -54,22 +54,22 @@ class Mastodon:
 
     name: ClassVar[str] = "mastodon"
     limits: ClassVar[Limits] = Limits(
-        formats=frozenset({Format.SHORT, Format.THREAD}), pictures=4, picture_bytes=10_000_000, alt_characters=1500
+        formats=frozenset({Format.SHORT, Format.THREAD}), max_images=4, max_image_bytes=10_000_000, max_alt_length=1500
     )
-    home: ClassVar[str] = ""
-    wants: ClassVar[tuple[Wanted, ...]] = (Wanted(name="token", question="Access token", secret=True, optional=True),)
+    default_server: ClassVar[str] = ""
+    credential_fields: ClassVar[tuple[CredentialField, ...]] = (CredentialField(name="token", question="Access token", secret=True, optional=True),)
     fixed_port: ClassVar[int | None] = None
-    by_hand: ClassVar[str] = oauth.BY_HAND
+    manual_redirect_uri: ClassVar[str] = oauth.MANUAL_REDIRECT_URI
 
     def __init__(
-        self, caller: Caller, secrets: Secrets, *, clock: Callable[[], datetime], pause: Pause = asyncio.sleep
+        self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime], sleep: Sleep = asyncio.sleep
     ) -> None:
-        self._client = caller
-        self._secrets = secrets
+        self._client = client
+        self._secrets = credential_store
         self._clock = clock
-        self._pause = pause
+        self._pause = sleep
 
-    def trust(self, account: Account) -> Trust:
+    def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return guarantees that depend on the server's version.
 
         Mastodon recognizes repeated posts by key since 2017, but only since 4.6 also while the first request is still
@@ -81,17 +81,17 @@ class Mastodon:
             return _READ_BACK
         return _WITH_KEYS
 
-    def problems(self, post: Post, account: Account) -> Sequence[Problem]:
+    def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: text too long or empty, articles, too many images, alt texts too long."""
         problems = [
             problem for index, text in enumerate(post.parts) for problem in _text_problems(text, index, account)
         ]
         if post.format not in self.limits.formats:
             problems.append(Problem(message="Mastodon has no articles; make it a short post or a thread."))
-        if len(post.alts) > self.limits.pictures:
-            problems.append(Problem(message=f"It has {len(post.alts)} pictures; at most {self.limits.pictures} go."))
-        if any(len(alt) > self.limits.alt_characters for alt in post.alts):
-            limit = self.limits.alt_characters
+        if len(post.alts) > self.limits.max_images:
+            problems.append(Problem(message=f"It has {len(post.alts)} pictures; at most {self.limits.max_images} go."))
+        if any(len(alt) > self.limits.max_alt_length for alt in post.alts):
+            limit = self.limits.max_alt_length
             problems.append(Problem(message=f"The description of a picture is longer than {limit} characters."))
         return problems
 
@@ -99,21 +99,21 @@ class Mastodon:
         """Return one step per post, as public plain text whatever the server's defaults are."""
         return Intent(steps=tuple(_step(seed, index, text) for index, text in enumerate(post.parts)), at=post.at)
 
-    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
+    async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Sign in with an access token that the user created in the server's settings."""
-        token = given.get("token", "").strip()
+        token = credentials.get("token", "").strip()
         if not token:
             raise LoginError("There is no access token.", hint="Connect in the browser, or give one.")
-        return await self._connect_with(address_of(server), {"token": token})
+        return await self._connect_with(parse_server_address(server), {"token": token})
 
-    async def begin(self, server: str, given: Mapping[str, str], redirect: str) -> SignIn:
+    async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
         """Register with the server and return the sign-in with its authorization page."""
-        return await oauth.begin(Server(self._client, address_of(server), self._clock), redirect)
+        return await oauth.start_sign_in(Server(self._client, parse_server_address(server), self._clock), redirect_uri)
 
-    async def finish(self, server: str, sign_in: SignIn, code: str) -> Connected:
+    async def finish_sign_in(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         """Exchange the returned code for credentials."""
-        server_url = address_of(server)
-        secrets = await oauth.exchange(Server(self._client, server_url, self._clock), sign_in, code)
+        server_url = parse_server_address(server)
+        secrets = await oauth.exchange_code(Server(self._client, server_url, self._clock), sign_in, code)
         return await self._connect_with(server_url, secrets)
 
     async def disconnect(self, account: Account) -> None:
@@ -128,51 +128,51 @@ class Mastodon:
         server = await self._open_server(account)
         current = await self._load_account(server)
         if current.id != account.id:
-            raise LoginError(f"The access token is not that of {account.name}.", hint=CONNECT_AGAIN)
+            raise LoginError(f"The access token is not that of {account.name}.", hint=RECONNECT_HINT)
         return current
 
     async def send(
-        self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
-    ) -> Made:
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], images: Sequence[PostImage] = ()
+    ) -> StepResult:
         """Create the next status; images belong to the first one."""
-        step = intent.steps[len(made)]
+        step = intent.steps[len(completed)]
         body = dict(step.body)
-        if made:
-            body["in_reply_to_id"] = _parent_id(made)
+        if completed:
+            body["in_reply_to_id"] = _parent_id(completed)
         server = await self._open_server(account)
-        if pictures and not made:
+        if images and not completed:
             # Upload before the status: a status cannot be created with images that are still processed.
-            body["media_ids"] = await attached(server, pictures, self._pause)
-        answer = await server.ask("POST", "/api/v1/statuses", headers={"idempotency-key": step.keys[0]}, json=body)
-        if not answer.good:
-            raise _with_hint(server.wrong(answer), answer.status, made)
-        return made_of(answer.read(Posted), Evidence.ANSWERED)
+            body["media_ids"] = await upload_images(server, images, self._pause)
+        answer = await server.request("POST", "/api/v1/statuses", headers={"idempotency-key": step.keys[0]}, json=body)
+        if not answer.is_success:
+            raise _with_hint(server.error_for_write(answer), answer.status, completed)
+        return step_result(answer.decode(CreatedStatus), Evidence.ANSWERED)
 
-    async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
+    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
         """Return the status with the same text and parent; servers do not tell which key a status was created with."""
-        text = str(intent.steps[len(made)].body["status"])
-        parent = _parent_id(made) if made else None
-        status = await search.found(await self._open_server(account), account.id, text, parent, since - SLACK)
-        return made_of(status, Evidence.READ_BACK) if status else None
+        text = str(intent.steps[len(completed)].body["status"])
+        parent = _parent_id(completed) if completed else None
+        status = await search.find_status(await self._open_server(account), account.id, text, parent, since - CLOCK_TOLERANCE)
+        return step_result(status, Evidence.READ_BACK) if status else None
 
-    async def delete(self, account: Account, made: Made) -> None:
+    async def delete(self, account: Account, result: StepResult) -> None:
         """Delete statuses; one that does not exist any more is no error."""
         server = await self._open_server(account)
-        for status_id in made.ids:
-            answer = await server.ask("DELETE", _status_path(status_id))
-            if not answer.good and answer.status not in (404, 410):
-                raise unread(answer, server.host, self._clock(), says=saying(answer))
+        for status_id in result.ids:
+            answer = await server.request("DELETE", _status_path(status_id))
+            if not answer.is_success and answer.status not in (404, 410):
+                raise error_for_read(answer, server.host, self._clock(), explanation=error_text(answer))
 
-    async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
+    async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return favourites, replies and boosts.
 
         A status missing from a request by ids is requested by itself before it counts as deleted.
         """
         server = await self._open_server(account)
-        metrics: dict[str, Figures | None] = {}
-        for start in range(0, len(ids), BATCH):
-            query = urlencode([("id[]", status_id) for status_id in ids[start : start + BATCH]])
-            statuses = await server.read_if_there(f"/api/v1/statuses?{query}", list[Counted])
+        metrics: dict[str, PostMetrics | None] = {}
+        for start in range(0, len(ids), MAX_IDS_PER_REQUEST):
+            query = urlencode([("id[]", status_id) for status_id in ids[start : start + MAX_IDS_PER_REQUEST]])
+            statuses = await server.get_json_or_none(f"/api/v1/statuses?{query}", list[StatusCounts])
             if statuses is None:  # before Mastodon 4.3, and elsewhere
                 break
             metrics |= {status.id: _to_metrics(status) for status in statuses}
@@ -181,41 +181,41 @@ class Mastodon:
                 metrics[status_id] = await self._load_metrics(server, status_id)
         return {status_id: metrics[status_id] for status_id in ids}
 
-    async def _load_metrics(self, server: Server, status_id: str) -> Figures | None:
-        answer = await server.look(_status_path(status_id))
+    async def _load_metrics(self, server: Server, status_id: str) -> PostMetrics | None:
+        answer = await server.get(_status_path(status_id))
         if answer.status in (404, 410):
             return None
-        return _to_metrics(server.understood(answer, Counted))
+        return _to_metrics(server.decode(answer, StatusCounts))
 
     async def _open_server(self, account: Account) -> Server:
         secrets = await self._secrets.read(account)
         return Server(self._client, account.server, self._clock, secrets.get("token", ""))
 
-    async def _connect_with(self, server_url: str, secrets: dict[str, str]) -> Connected:
+    async def _connect_with(self, server_url: str, secrets: dict[str, str]) -> ConnectResult:
         account = await self._load_account(Server(self._client, server_url, self._clock, secrets["token"]))
-        return Connected(account=account, secrets=secrets)
+        return ConnectResult(account=account, credentials=secrets)
 
     async def _load_account(self, server: Server) -> Account:
         """Return the account that the token belongs to."""
-        owner = await server.read("/api/v1/accounts/verify_credentials", Owner)
-        info = await about(server)
+        owner = await server.get_json("/api/v1/accounts/verify_credentials", CredentialAccount)
+        info = await load_server_info(server)
         return Account(
             platform=self.name,
-            server=server.address,
+            server=server.url,
             id=owner.id,
             name=f"{owner.username}@{info.domain}",
             software=info.software,
-            longest=info.longest,
+            longest=info.max_characters,
         )
 
 
-def _step(seed: str, index: int, text: str) -> Step:
+def _step(seed: str, index: int, text: str) -> DeliveryStep:
     # Explicit, because defaults of the account or server could make the post private or parse it as Markdown.
     body: dict[str, object] = {"status": text, "visibility": "public", "content_type": "text/plain"}
-    return Step(keys=(uuid_key(seed, index),), body=body)
+    return DeliveryStep(keys=(uuid_key(seed, index),), body=body)
 
 
-def _parent_id(completed: Sequence[Made]) -> str:
+def _parent_id(completed: Sequence[StepResult]) -> str:
     """Return the id of the status that the next one replies to."""
     # A step that the user marked as posted has no id.
     if completed[-1].ids:
@@ -223,7 +223,7 @@ def _parent_id(completed: Sequence[Made]) -> str:
     raise RefusedPostError("It is not known which post this one follows.", hint="Post the rest of the thread by hand.")
 
 
-def _with_hint(error: PostingError, status: int, completed: Sequence[Made]) -> PostingError:
+def _with_hint(error: PostingError, status: int, completed: Sequence[StepResult]) -> PostingError:
     """Return the error with a hint for a 404, about which the server says no more than "not found"."""
     if status != 404 or not isinstance(error, RefusedPostError):
         return error
@@ -250,5 +250,5 @@ def _status_path(status_id: str) -> str:
     return f"/api/v1/statuses/{quote(status_id, safe='')}"
 
 
-def _to_metrics(counted: Counted) -> Figures:
-    return Figures(likes=counted.favourites_count, replies=counted.replies_count, reposts=counted.reblogs_count)
+def _to_metrics(counted: StatusCounts) -> PostMetrics:
+    return PostMetrics(likes=counted.favourites_count, replies=counted.replies_count, reposts=counted.reblogs_count)

@@ -11,72 +11,72 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from copydesk.errors import ConflictError, CopydeskError
-from copydesk.model.change import TAKES_TIME, ChangeDraft
+from copydesk.model.change import TIME_ACTIONS, ChangeDraft
 from copydesk.model.draft import Draft, ListedDraft, Status
-from copydesk.model.history import EventKind, named
-from copydesk.model.transitions import after, after_edit
-from copydesk.tui.chosen import Chosen
+from copydesk.model.history import EventKind, change_name
+from copydesk.model.transitions import next_status, status_after_edit
+from copydesk.tui.chosen import Selection
 from copydesk.tui.deciding import outcomes
-from copydesk.tui.deciding.begun import Begun
-from copydesk.tui.deciding.outcomes import Outcome, name_of, words_of
-from copydesk.tui.deciding.standing import Mine, Standing
-from copydesk.tui.going_back import GoingBack
-from copydesk.tui.keeping import keep
-from copydesk.tui.messages import Decided, Worked
+from copydesk.tui.deciding.begun import PendingChanges
+from copydesk.tui.deciding.outcomes import Outcome, draft_name, error_message
+from copydesk.tui.deciding.standing import LocalChange, DraftState
+from copydesk.tui.going_back import UndoSkipList
+from copydesk.tui.keeping import lru_put
+from copydesk.tui.messages import ActionFinished, WorkStatusChanged
 from copydesk.tui.saying import is_refusal
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.tui.screens.deciding import Decides, Rows
+    from copydesk.tui.screens.deciding import DraftActionsScreen, DraftRows
 
-Then = Callable[[Sequence[str]], object]
+OnSuccess = Callable[[Sequence[str]], object]
 """Called after an action with the ids of the drafts that were changed."""
-IN_A_ROW = 0.5
+TOAST_INTERVAL = 0.5
 """Seconds within which single actions share one toast."""
-KEPT = 5_000
+MAX_REMEMBERED = 5_000
 """Maximum number of drafts whose local changes are remembered."""
-FEW = 100
+MAX_RELOADED = 100
 """Up to this many drafts are reloaded after an undo."""
 
 
-class Acts:
+class ActionRunner:
     """Actions on the drafts of a screen."""
 
-    def __init__(self, screen: "Decides") -> None:
+    def __init__(self, screen: "DraftActionsScreen") -> None:
         self.screen = screen
         self.app = screen.app
-        self._changes: dict[str, Mine] = {}
-        self.begun = Begun()
-        self._undo_skip_list = GoingBack()
-        self._row: Counter[str] = Counter()
+        self._changes: dict[str, LocalChange] = {}
+        self.pending = PendingChanges()
+        self._undo_skip_list = UndoSkipList()
+        self._recent_actions: Counter[str] = Counter()
         """Actions by past participle since the last pause, for the toast."""
         self._has_unreported = False
         self._toast_timer: Timer | None = None
 
     @property
-    def rows(self) -> "Rows":
+    def rows(self) -> "DraftRows":
         """The displayed drafts."""
         return self.screen.rows
 
-    def standing(self, draft: ListedDraft) -> Standing:
+    def current_state(self, draft: ListedDraft) -> DraftState:
         """Return the current state of a draft, including changes made here that its row does not have yet."""
         change = self._changes.get(draft.id)
         if change is not None and change.version > draft.version:
-            return change.now
-        return Standing.of(draft)
+            return change.current
+        return DraftState.of(draft)
 
-    def is_older(self, draft: ListedDraft) -> bool:
+    def is_outdated(self, draft: ListedDraft) -> bool:
         """Return True if the draft was loaded before it was changed here, even if that change is not written yet."""
         change = self._changes.get(draft.id)
-        return self.begun.leads_to(draft.id) is not None or (change is not None and change.version > draft.version)
+        return self.pending.final_status(draft.id) is not None or (change is not None and change.version > draft.version)
 
     # Applying.
 
-    def act(
+    def apply(
         self,
         *steps: ChangeDraft,
-        on: Chosen | None = None,
-        then: Then | None = None,
+        target: Selection | None = None,
+        on_success: OnSuccess | None = None,
     ) -> None:
         """Apply the steps in order to `target`, by default the selection.
 
@@ -85,14 +85,14 @@ class Acts:
         A single draft's row fades to its new status at once. If it seems not to allow the steps, the row stays as it
         is, and the desk reports the reason.
         """
-        selection = on or self.screen.chosen()
+        selection = target or self.screen.draft_selection()
         if selection is None:
             return
         if selection.draft is None:
             if self.app.desk is not None:
                 # Without a desk the write fails at once, and the marks must stay.
-                selection.begin()
-            self.app.carry_out(lambda desk: self._change_many(desk, steps[-1], selection, then), keys_wait=True)
+                selection.on_start()
+            self.app.enqueue_write(lambda desk: self._change_many(desk, steps[-1], selection, on_success), hold_keys=True)
             return
         draft = selection.draft
         status = self._status_after(draft, steps)
@@ -100,10 +100,10 @@ class Acts:
         if status is not None:
             # Before the write, so that the effect is visible at once.
             self.rows.fade([draft.id], status)
-            self.begun.begin(draft.id, status)
-            on_finished = partial(self.begun.end, draft.id)
+            self.pending.add(draft.id, status)
+            on_finished = partial(self.pending.remove_first, draft.id)
             self._move_on(draft)
-        self.app.carry_out(lambda desk: self._change_one(desk, draft, steps, status, then), ended=on_finished)
+        self.app.enqueue_write(lambda desk: self._change_one(desk, draft, steps, status, on_success), on_finished=on_finished)
 
     def _move_on(self, draft: ListedDraft) -> None:
         current = self.rows.current
@@ -113,13 +113,13 @@ class Acts:
 
     def _status_after(self, draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Status | None:
         """Return the status after the steps; None if the draft's status does not seem to allow them."""
-        status, archived = self.standing(draft)
+        status, archived = self.current_state(draft)
         try:
             for step in steps:
                 if step.text is not None:
-                    status = after_edit(status, archived=archived)
+                    status = status_after_edit(status, archived=archived)
                 if step.action is not None:
-                    status = after(step.action, status, archived=archived, feedback=step.feedback)
+                    status = next_status(step.action, status, archived=archived, feedback=step.feedback)
         except ConflictError:
             return None
         return status
@@ -130,20 +130,20 @@ class Acts:
         draft: ListedDraft,
         steps: Sequence[ChangeDraft],
         displayed_status: Status | None,
-        then: Then | None,
+        then: OnSuccess | None,
     ) -> None:
-        request, names = steps[-1], {draft.id: name_of(draft.text)}
+        request, names = steps[-1], {draft.id: draft_name(draft.text)}
         try:
             changed = await self._apply_steps(desk, draft, steps)
             time_text = await self._time_text(desk, changed, request)
         except Exception as error:
-            failed = {draft.id: words_of(error)}
+            failed = {draft.id: error_message(error)}
             refused = is_refusal(error)
-            self.screen.post_message(Decided(Outcome(named(request.action), (), failed, names=names, refused=refused)))
+            self.screen.post_message(ActionFinished(Outcome(change_name(request.action), (), failed, names=names, refused=refused)))
             return
-        self.remember(draft, changed)
-        outcome = Outcome(named(request.action), (draft.id,), how=time_text, names=names)
-        self.screen.post_message(Decided(outcome, {draft.id: changed.status}, shown=displayed_status, then=then))
+        self.record_change(draft, changed)
+        outcome = Outcome(change_name(request.action), (draft.id,), detail=time_text, names=names)
+        self.screen.post_message(ActionFinished(outcome, {draft.id: changed.status}, displayed_status=displayed_status, on_success=then))
 
     async def _apply_steps(self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Draft:
         """Apply the steps; if a later one fails, undo the earlier ones and re-raise."""
@@ -167,100 +167,100 @@ class Acts:
             return await desk.drafts.change(draft.id, step, expected_version=max(base_version, draft.version))
         except ConflictError:
             current = await desk.drafts.get(draft.id)
-            if current.text != draft.text or Standing.of(current) != self.standing(draft):
+            if current.text != draft.text or DraftState.of(current) != self.current_state(draft):
                 raise
             return await desk.drafts.change(draft.id, step, expected_version=current.version)
 
     async def _time_text(self, desk: "Desk", changed: Draft, request: ChangeDraft) -> str:
-        if request.action not in TAKES_TIME or changed.scheduled_at is None:
+        if request.action not in TIME_ACTIONS or changed.scheduled_at is None:
             return ""
-        (formatted,) = await desk.schedule.shown(changed.scheduled_at)
+        (formatted,) = await desk.schedule.format_times(changed.scheduled_at)
         return f"for {formatted}"
 
-    async def _change_many(self, desk: "Desk", request: ChangeDraft, selection: Chosen, then: Then | None) -> None:
+    async def _change_many(self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None) -> None:
         try:
             await self._change_resolved(desk, request, selection, then)
         except BaseException:
             # Nothing is known about any of the drafts: keep all of their marks.
-            self.screen.call_later(selection.keep, None)
+            self.screen.call_later(selection.on_finish, None)
             raise
 
-    async def _change_resolved(self, desk: "Desk", request: ChangeDraft, selection: Chosen, then: Then | None) -> None:
+    async def _change_resolved(self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None) -> None:
         assert request.action is not None
-        assert selection.find is not None
-        ids, skipped = await selection.find(desk)
+        assert selection.resolve is not None
+        ids, skipped = await selection.resolve(desk)
         action = request.action.value
 
         def on_progress(count: int) -> None:
-            self.screen.post_message(Worked(f"{action} {count:,}/{len(ids):,}"))
+            self.screen.post_message(WorkStatusChanged(f"{action} {count:,}/{len(ids):,}"))
 
         try:
-            result = await desk.drafts.act(
-                request.action, ids, request, on_progress=on_progress, stopped=lambda: self.app.hurries
+            result = await desk.drafts.bulk_all(
+                request.action, ids, request, on_progress=on_progress, is_cancelled=lambda: self.app.stopping
             )
         finally:
-            self.screen.post_message(Worked(""))
+            self.screen.post_message(WorkStatusChanged(""))
         failed = {failure.id: failure.error for failure in result.results.failed}
         if (attempted := len(result.results.succeeded) + len(failed)) < len(ids):
-            message = outcomes.stopped(action, len(result.results.succeeded), len(ids) - attempted)
-            self.app.last_words = self.app.advice(message)
-        failed_drafts = await desk.drafts.these(tuple(outcomes.named_failures(failed)))
-        names = {draft.id: name_of(draft.text) for draft in failed_drafts}
-        outcome = Outcome(action, result.results.succeeded, failed, names=names, left=skipped)
-        self.screen.post_message(Decided(outcome, many=True, then=then, keep=selection.keep))
+            message = outcomes.describe_interrupted_bulk(action, len(result.results.succeeded), len(ids) - attempted)
+            self.app.exit_message = self.app.qualify_commands(message)
+        failed_drafts = await desk.drafts.by_ids(tuple(outcomes.listed_failure_ids(failed)))
+        names = {draft.id: draft_name(draft.text) for draft in failed_drafts}
+        outcome = Outcome(action, result.results.succeeded, failed, names=names, skipped=skipped)
+        self.screen.post_message(ActionFinished(outcome, is_bulk=True, on_success=then, on_unchanged=selection.on_finish))
 
-    def remember(self, draft: ListedDraft, changed: Draft) -> None:
+    def record_change(self, draft: ListedDraft, changed: Draft) -> None:
         """Record that a draft was changed here."""
         previous = self._changes.get(draft.id)
-        first = previous.first if previous and previous.version > draft.version else Standing.of(draft)
-        keep(self._changes, draft.id, Mine(first, Standing.of(changed), changed.version), KEPT)
+        first = previous.original if previous and previous.version > draft.version else DraftState.of(draft)
+        lru_put(self._changes, draft.id, LocalChange(first, DraftState.of(changed), changed.version), MAX_REMEMBERED)
 
     # Undo and redo.
 
-    def step_back(self, kind: EventKind) -> None:
+    def undo_or_redo(self, kind: EventKind) -> None:
         """Undo or redo the user's last change."""
-        self.app.carry_out(lambda desk: self._undo_or_redo(desk, kind), keys_wait=True)
+        self.app.enqueue_write(lambda desk: self._undo_or_redo(desk, kind), hold_keys=True)
 
     async def _undo_or_redo(self, desk: "Desk", kind: EventKind) -> None:
-        undo, should_stop = kind is EventKind.UNDO, lambda: self.app.hurries
-        result = await (self._undo_skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(stopped=should_stop))
+        undo, should_stop = kind is EventKind.UNDO, lambda: self.app.stopping
+        result = await (self._undo_skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(is_cancelled=should_stop))
         if result.left:
-            self.app.last_words = self.app.advice(outcomes.stopped_back(result, undo=undo))
+            self.app.exit_message = self.app.qualify_commands(outcomes.describe_interrupted_undo(result, undo=undo))
         failed = {failure.id: failure.error for failure in result.failed}
-        reloaded_ids = result.succeeded if len(result.succeeded) <= FEW else ()
-        drafts = await desk.drafts.these((*reloaded_ids, *outcomes.named_failures(failed)))
-        names = {draft.id: name_of(draft.text) for draft in drafts}
+        reloaded_ids = result.succeeded if len(result.succeeded) <= MAX_RELOADED else ()
+        drafts = await desk.drafts.by_ids((*reloaded_ids, *outcomes.listed_failure_ids(failed)))
+        names = {draft.id: draft_name(draft.text) for draft in drafts}
         outcome = Outcome(result.action, result.succeeded, failed, kind=kind, names=names)
         for draft in drafts:
             if change := self._changes.get(draft.id):
-                self._changes[draft.id] = Mine(change.first, Standing.of(draft), draft.version)
+                self._changes[draft.id] = LocalChange(change.original, DraftState.of(draft), draft.version)
         self.screen.post_message(
-            Decided(outcome, {draft.id: draft.status for draft in drafts}, many=result.bulk_id is not None)
+            ActionFinished(outcome, {draft.id: draft.status for draft in drafts}, is_bulk=result.bulk_id is not None)
         )
 
     # Results.
 
-    def show(self, message: Decided) -> None:
+    def show_result(self, message: ActionFinished) -> None:
         """Show the result of an action in the rows, and notify."""
         outcome = message.outcome
         if outcome.kind is not EventKind.CHANGE:
             self._show_undone(message)
             return
         # Usually the row displays the new status already.
-        if message.shown is None or set(message.statuses.values()) != {message.shown}:
+        if message.displayed_status is None or set(message.statuses.values()) != {message.displayed_status}:
             self._show_rows(outcome.succeeded, message.statuses, outcome.status)
         for draft_id in outcome.failed:
-            self._bring_back(draft_id)
-        if message.many:
-            if message.keep is not None:
-                message.keep(tuple(outcome.failed))
-            self.app.notify(outcomes.bulk(outcome), severity="warning" if outcome.failed else "information")
+            self._restore_row(draft_id)
+        if message.is_bulk:
+            if message.on_unchanged is not None:
+                message.on_unchanged(tuple(outcome.failed))
+            self.app.notify(outcomes.describe_bulk(outcome), severity="warning" if outcome.failed else "information")
         elif outcome.failed:
-            self.app.notify(outcomes.failures(outcome), severity="warning" if outcome.refused else "error")
+            self.app.notify(outcomes.format_failures(outcome), severity="warning" if outcome.refused else "error")
         else:
-            self._notify_action(outcomes.word_of(outcome))
-        if message.then is not None and outcome.succeeded:
-            message.then(outcome.succeeded)
+            self._notify_action(outcomes.describe_action(outcome))
+        if message.on_success is not None and outcome.succeeded:
+            message.on_success(outcome.succeeded)
 
     def _show_rows(self, ids: Sequence[str], statuses: Mapping[str, Status], default: Status | None) -> None:
         by_status: dict[Status, list[str]] = {}
@@ -270,7 +270,7 @@ class Acts:
         for status, draft_ids in by_status.items():
             self.rows.fade(draft_ids, status)
 
-    def _show_undone(self, message: Decided) -> None:
+    def _show_undone(self, message: ActionFinished) -> None:
         outcome = message.outcome
         unchanged = [draft_id for draft_id in outcome.succeeded if self._is_unchanged(draft_id)]
         undone = outcome.kind is EventKind.UNDO and not message.statuses
@@ -279,42 +279,42 @@ class Acts:
             changed = [draft_id for draft_id in outcome.succeeded if draft_id not in set(unchanged)]
             self._show_rows(changed, message.statuses, outcome.status)
         if outcome.kind is EventKind.UNDO and len(outcome.succeeded) == 1:
-            self.screen.go_to(outcome.succeeded[0])
-        self._row.clear()
-        self.app.say(outcomes.back(outcome))
+            self.screen.move_cursor_to(outcome.succeeded[0])
+        self._recent_actions.clear()
+        self.app.notify_latest(outcomes.describe_undo(outcome))
 
     def _is_unchanged(self, draft_id: str) -> bool:
         change = self._changes.get(draft_id)
-        return change is not None and change.now == change.first
+        return change is not None and change.current == change.original
 
-    def _bring_back(self, draft_id: str) -> None:
+    def _restore_row(self, draft_id: str) -> None:
         """Restore the row of a draft that was not changed."""
         change = self._changes.get(draft_id)
         # A later change of the same draft may still be pending.
-        if pending := self.begun.leads_to(draft_id):
+        if pending := self.pending.final_status(draft_id):
             self.rows.fade([draft_id], pending)
-        elif change is None or change.now == change.first:
+        elif change is None or change.current == change.original:
             self.rows.unfade([draft_id])
         else:
-            self.rows.fade([draft_id], change.now.status)
+            self.rows.fade([draft_id], change.current.status)
 
     def _notify_action(self, word: str) -> None:
         """Notify about a single action; further ones within TOAST_INTERVAL share one toast.
 
         A toast costs as much as an action.
         """
-        self._row[word] += 1
+        self._recent_actions[word] += 1
         if self._toast_timer is not None:
             self._has_unreported = True
             return
-        self.app.say(outcomes.done(self._row))
-        self._toast_timer = self.screen.set_timer(IN_A_ROW, self._say_rest)
+        self.app.notify_latest(outcomes.describe_actions(self._recent_actions))
+        self._toast_timer = self.screen.set_timer(TOAST_INTERVAL, self._notify_rest)
 
-    def _say_rest(self) -> None:
+    def _notify_rest(self) -> None:
         self._toast_timer = None
-        if self._has_unreported and self._row:
+        if self._has_unreported and self._recent_actions:
             self._has_unreported = False
-            self.app.say(outcomes.done(self._row))
-            self._toast_timer = self.screen.set_timer(IN_A_ROW, self._say_rest)
+            self.app.notify_latest(outcomes.describe_actions(self._recent_actions))
+            self._toast_timer = self.screen.set_timer(TOAST_INTERVAL, self._notify_rest)
         else:
-            self._row.clear()
+            self._recent_actions.clear()

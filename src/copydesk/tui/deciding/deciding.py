@@ -6,51 +6,51 @@ from typing import TYPE_CHECKING
 from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action, Status
 from copydesk.model.history import EventKind
-from copydesk.tui.deciding.acting import Then
-from copydesk.tui.deciding.editing import Edits
-from copydesk.tui.deciding.looking import Looks
-from copydesk.tui.deciding.outcomes import name_of
-from copydesk.tui.deciding.sending import APPROVE, Sends
-from copydesk.tui.deciding.typed_lines import TypedLines
-from copydesk.tui.naming import key
+from copydesk.tui.deciding.acting import OnSuccess
+from copydesk.tui.deciding.editing import EditActions
+from copydesk.tui.deciding.looking import InspectActions
+from copydesk.tui.deciding.outcomes import draft_name
+from copydesk.tui.deciding.sending import APPROVE, PublishActions
+from copydesk.tui.deciding.typed_lines import PromptAutosave
+from copydesk.tui.naming import key_label
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.tui.chosen import Chosen
-    from copydesk.tui.screens.deciding import Decides
+    from copydesk.tui.chosen import Selection
+    from copydesk.tui.screens.deciding import DraftActionsScreen
 
 
-class Deciding(Sends, Edits, Looks):
+class ReviewActions(PublishActions, EditActions, InspectActions):
     """All actions of the review screen."""
 
     reasons: tuple[str, ...] = ()
     """Recently used reasons for rejecting a draft."""
 
-    def __init__(self, screen: "Decides") -> None:
+    def __init__(self, screen: "DraftActionsScreen") -> None:
         super().__init__(screen)
-        self.typed_lines = TypedLines()
+        self.prompt_autosave = PromptAutosave()
 
-    def begin(self) -> None:
+    def load(self) -> None:
         """Load what the first keys need, and offer texts that were typed and not saved."""
-        self.app.ask(self._load_reasons)
-        self.app.ask(self._load_autosaved_answers)
-        self.offer_typed()
+        self.app.run_desk_task(self._load_reasons)
+        self.app.run_desk_task(self._load_autosaved_answers)
+        self.offer_autosaved()
 
     async def _load_autosaved_answers(self, desk: "Desk") -> None:
-        for name in await self.typed_lines.begin(desk):
+        for name in await self.prompt_autosave.load(desk):
             self.app.notify(f"What you typed for {name!r} was not used: it is offered there.", severity="warning")
 
     async def _load_reasons(self, desk: "Desk") -> None:
-        self.reasons = await desk.drafts.reasons()
+        self.reasons = await desk.drafts.rejection_reasons()
 
     def approve(self) -> None:
         """Approve the selection; then warn about anything that would block posting it."""
-        self.act(APPROVE, then=self.look_for_stops)
+        self.apply(APPROVE, on_success=self.check_blockers)
 
     def archive(self) -> None:
         """Archive the selection."""
-        self.act(ChangeDraft(action=Action.ARCHIVE))
+        self.apply(ChangeDraft(action=Action.ARCHIVE))
 
     def reject(self) -> None:
         """Prompt for a reason and reject the selection."""
@@ -59,7 +59,7 @@ class Deciding(Sends, Edits, Looks):
             Action.REJECT,
             hint="Enter alone: no reason",
             suggestions=self.reasons,
-            then=lambda _: self.app.ask(self._load_reasons),
+            then=lambda _: self.app.run_desk_task(self._load_reasons),
         )
 
     def regenerate(self) -> None:
@@ -78,30 +78,30 @@ class Deciding(Sends, Edits, Looks):
         *,
         hint: str,
         suggestions: Sequence[str] = (),
-        then: Then | None = None,
+        then: OnSuccess | None = None,
     ) -> None:
-        from copydesk.tui.modals.ask import LineScreen  # noqa: PLC0415 - imported when first used
+        from copydesk.tui.modals.ask import PromptDialog  # noqa: PLC0415 - imported when first used
 
-        selection = self.screen.chosen()
+        selection = self.screen.draft_selection()
         if selection is None:
             return
 
         def on_answer(text: str | None) -> None:
             # Answered or cancelled: there is nothing to restore.
-            self.app.ask(lambda _: self.typed_lines.forget(action))
+            self.app.run_desk_task(lambda _: self.prompt_autosave.delete(action))
             if text is not None:
-                self.act(ChangeDraft(action=action, feedback=text.strip() or None), on=selection, then=then)
+                self.apply(ChangeDraft(action=action, feedback=text.strip() or None), target=selection, on_success=then)
 
         if self.app.desk is not None:
-            self.typed_lines.open(self.app.desk)
+            self.prompt_autosave.attach(self.app.desk)
         # Unsaved text first, then recent answers, without duplicates.
-        options = tuple(dict.fromkeys((*self.typed_lines.offered(action), *suggestions)))
-        autosave = self.typed_lines.keep(action)
+        options = tuple(dict.fromkeys((*self.prompt_autosave.suggestions(action), *suggestions)))
+        autosave = self.prompt_autosave.autosave_for(action)
         prompt = question.format(be="is" if selection.number == 1 else "are", what=_name_selection(selection))
-        self.app.push_screen(LineScreen(prompt, hint=hint, offered=options, keep=autosave), on_answer)
+        self.app.push_screen(PromptDialog(prompt, hint=hint, suggestions=options, autosave=autosave), on_answer)
 
     def _generate_versions(self, ids: Sequence[str]) -> None:
-        self.app.ask(lambda desk: self._wait_for_versions(desk, ids), name="regenerate")
+        self.app.run_desk_task(lambda desk: self._wait_for_versions(desk, ids), name="regenerate")
 
     async def _wait_for_versions(self, desk: "Desk", ids: Sequence[str]) -> None:
         """Generate the new versions and notify when they are available."""
@@ -110,27 +110,27 @@ class Deciding(Sends, Edits, Looks):
         for draft_id in ids:
             draft = await desk.drafts.get(draft_id)
             if draft.status is Status.GENERATION_FAILED:
-                self.app.notify(f"{name_of(draft.text)} was not written anew: {draft.last_error}", severity="error")
+                self.app.notify(f"{draft_name(draft.text)} was not written anew: {draft.last_error}", severity="error")
                 continue
-            versions = await desk.drafts.versions(draft_id)
+            versions = await desk.drafts.list_versions(draft_id)
             new_versions += [version for version in versions if version.regenerated_from_id == draft_id][-1:]
         if new_versions:
             of_drafts = (
-                f"of {name_of(new_versions[-1].text)} is"
+                f"of {draft_name(new_versions[-1].text)} is"
                 if len(new_versions) == 1
                 else f"of {plural(len(new_versions), 'draft')} are"
             )
             noun = "version" if len(new_versions) == 1 else "versions"
-            self.app.notify(f"The new {noun} {of_drafts} there: {key('review.difference')} on it shows what changed.")
+            self.app.notify(f"The new {noun} {of_drafts} there: {key_label('review.difference')} on it shows what changed.")
 
     def undo(self) -> None:
         """Undo the last change."""
-        self.step_back(EventKind.UNDO)
+        self.undo_or_redo(EventKind.UNDO)
 
     def redo(self) -> None:
         """Redo the last undone change."""
-        self.step_back(EventKind.REDO)
+        self.undo_or_redo(EventKind.REDO)
 
 
-def _name_selection(selection: "Chosen") -> str:
-    return name_of(selection.draft.text) if selection.draft else plural(selection.number, "draft")
+def _name_selection(selection: "Selection") -> str:
+    return draft_name(selection.draft.text) if selection.draft else plural(selection.number, "draft")

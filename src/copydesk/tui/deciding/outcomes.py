@@ -4,20 +4,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from copydesk.desk.story import DONE
+from copydesk.desk.story import RESULT_PHRASES
 from copydesk.model.draft import Action, Status
-from copydesk.model.history import EDIT, EventKind, Undone
+from copydesk.model.history import EDIT, EventKind, UndoResult
 from copydesk.model.transitions import ACTIONS
 from copydesk.text import clean
-from copydesk.tui.asking import GONE, known
-from copydesk.tui.naming import key
+from copydesk.tui.asking import DRAFT_DELETED_MESSAGE, to_copydesk_error
+from copydesk.tui.naming import key_label
 from copydesk.tui.words import plural
 
-LISTED = 3
+MAX_LISTED = 3
 """Failures listed in a toast."""
-LONGEST = 40
+MAX_NAME_LENGTH = 40
 """Characters of a draft's first line that identify it."""
-TAKEN = {
+UNDO_NAMES = {
     EDIT: "the edit",
     Action.APPROVE: "the approval",
     Action.REJECT: "the rejection",
@@ -38,12 +38,12 @@ class Outcome(NamedTuple):
     succeeded: tuple[str, ...]
     failed: Mapping[str, str] = {}
     """Errors by draft id."""
-    how: str = ""
+    detail: str = ""
     """Appended to the action: `for Thu 12 Feb, 09:00`."""
     kind: EventKind = EventKind.CHANGE
     names: Mapping[str, str] = {}
     """Names of some of the drafts by id."""
-    left: int = 0
+    skipped: int = 0
     """Number of drafts left unchanged because they arrived after the list was loaded."""
     refused: bool = False
     """True if it failed only because the draft's status does not allow the action."""
@@ -51,65 +51,65 @@ class Outcome(NamedTuple):
     @property
     def status(self) -> Status | None:
         """The status that the action leads to; None if it does not change the status."""
-        return ACTIONS[Action(self.action)].to if self.action != EDIT else None
+        return ACTIONS[Action(self.action)].to_status if self.action != EDIT else None
 
 
-def name_of(text: str) -> str:
+def draft_name(text: str) -> str:
     """Return the name of a draft in a sentence: the start of its first line, in quotes."""
     # Cut first: the text may be long, and only its first line is needed.
     line = next((line for line in text[:1000].splitlines() if line.strip()), "")
     line = " ".join(clean(line).split())
-    return f"“{line[: LONGEST - 1]}…”" if len(line) > LONGEST else f"“{line}”" if line else "A draft without text"
+    return f"“{line[: MAX_NAME_LENGTH - 1]}…”" if len(line) > MAX_NAME_LENGTH else f"“{line}”" if line else "A draft without text"
 
 
-def undo_key() -> str:
+def undo_hint() -> str:
     """Return the hint appended to what can be undone."""
-    return f"{key('review.undo')} undo"
+    return f"{key_label('review.undo')} undo"
 
 
-def redo_key() -> str:
+def redo_hint() -> str:
     """Return the hint appended to an undo."""
-    return f"{key('review.redo')} redo"
+    return f"{key_label('review.redo')} redo"
 
 
-def done(words: Counter[str]) -> str:
+def describe_actions(counts: Counter[str]) -> str:
     """Describe single actions in a row: `Approved · u undo`, `12 approved, 3 rejected · u undo`."""
-    if words.total() == 1:
-        (word,) = words
-        return f"{word[:1].upper()}{word[1:]} · {undo_key()}"
-    return f"{', '.join(f'{number} {participle}' for participle, number in words.items())} · {undo_key()}"
+    if counts.total() == 1:
+        (word,) = counts
+        return f"{word[:1].upper()}{word[1:]} · {undo_hint()}"
+    return f"{', '.join(f'{number} {participle}' for participle, number in counts.items())} · {undo_hint()}"
 
 
-def word_of(outcome: Outcome) -> str:
+def describe_action(outcome: Outcome) -> str:
     """Return the past participle of the action and its details: `approved`, `scheduled for Thu 12 Feb, 09:00`."""
-    return f"{DONE[outcome.action]} {outcome.how}".strip()
+    return f"{RESULT_PHRASES[outcome.action]} {outcome.detail}".strip()
 
 
-def bulk(outcome: Outcome) -> str:
+def describe_bulk(outcome: Outcome) -> str:
     """Describe a bulk action: `48 approved, 2 not: “A missing index…”: This draft is posted … · u undo`."""
-    sentence = f"{len(outcome.succeeded)} {word_of(outcome)}"
-    if outcome.left:
-        sentence += f", {outcome.left} that came since {'was' if outcome.left == 1 else 'were'} left"
+    sentence = f"{len(outcome.succeeded)} {describe_action(outcome)}"
+    if outcome.skipped:
+        sentence += f", {outcome.skipped} that came since {'was' if outcome.skipped == 1 else 'were'} left"
     if outcome.failed:
-        sentence += f", {len(outcome.failed)} not: {failures(outcome)}"
+        sentence += f", {len(outcome.failed)} not: {format_failures(outcome)}"
     # If every draft failed there is nothing to undo.
-    return f"{sentence} · {undo_key()}" if outcome.succeeded else sentence
+    return f"{sentence} · {undo_hint()}" if outcome.succeeded else sentence
 
 
-def stopped(action: str, done: int, left: int) -> str:
+def describe_interrupted_bulk(action: str, count: int, left: int) -> str:
     """Describe a bulk action that was interrupted because the console exited."""
     rest = "draft was left as it was" if left == 1 else "drafts were left as they were"
-    return f"{done:,} {DONE[action]}; {left:,} more {rest}. `copydesk draft undo` takes back what was done."
+    return f"{count:,} {RESULT_PHRASES[action]}; {left:,} more {rest}. `copydesk draft undo` takes back what was done."
 
 
-def stopped_back(done: Undone, *, undo: bool) -> str:
+def describe_interrupted_undo(undone: UndoResult, *, undo: bool) -> str:
     """Describe an undo or redo that was interrupted because the console exited."""
-    what = f"{'Took back' if undo else 'Did again'} {TAKEN.get(done.action, clean(done.action))}"
-    rest = f"`copydesk draft {'undo' if undo else 'redo'}` goes on with the other {done.left:,}."
-    return f"{what} of {plural(len(done.succeeded), 'draft')}, then you quit. {rest}"
+    what = f"{'Took back' if undo else 'Did again'} {UNDO_NAMES.get(undone.action, clean(undone.action))}"
+    rest = f"`copydesk draft {'undo' if undo else 'redo'}` goes on with the other {undone.left:,}."
+    return f"{what} of {plural(len(undone.succeeded), 'draft')}, then you quit. {rest}"
 
 
-def failures(outcome: Outcome) -> str:
+def format_failures(outcome: Outcome) -> str:
     """Return the first failures by name, each with its reason."""
     listed = [_failure(outcome, draft_id, reason) for draft_id, reason in _first(outcome.failed)]
     remaining = len(outcome.failed) - len(listed)
@@ -119,30 +119,30 @@ def failures(outcome: Outcome) -> str:
 def _failure(outcome: Outcome, draft_id: str, reason: str) -> str:
     """Return one failure; a draft without a name was deleted."""
     name = outcome.names.get(draft_id)
-    return f"{name}: {reason}" if name and reason != GONE else GONE
+    return f"{name}: {reason}" if name and reason != DRAFT_DELETED_MESSAGE else DRAFT_DELETED_MESSAGE
 
 
-def named_failures(failed: Mapping[str, str]) -> list[str]:
+def listed_failure_ids(failed: Mapping[str, str]) -> list[str]:
     """Return the ids of the drafts that `format_failures` lists."""
     return [draft_id for draft_id, _ in _first(failed)]
 
 
-def back(outcome: Outcome) -> str:
+def describe_undo(outcome: Outcome) -> str:
     """Describe an undo or redo: `Took back the approval of “A missing index…” · Ctrl+r redo`."""
     undo = outcome.kind is EventKind.UNDO
-    what = TAKEN.get(outcome.action, clean(outcome.action))
+    what = UNDO_NAMES.get(outcome.action, clean(outcome.action))
     names = list(outcome.names.values())
     of = names[0] if len(outcome.succeeded) == 1 and names else plural(len(outcome.succeeded), "draft")
     sentence = f"{'Took back' if undo else 'Did again'} {what} of {of}"
     if outcome.failed:
-        sentence += f", not of {len(outcome.failed)}: {failures(outcome)}"
-    return f"{sentence} · {redo_key() if undo else undo_key()}"
+        sentence += f", not of {len(outcome.failed)}: {format_failures(outcome)}"
+    return f"{sentence} · {redo_hint() if undo else undo_hint()}"
 
 
 def _first(failed: Mapping[str, str]) -> Sequence[tuple[str, str]]:
-    return list(failed.items())[:LISTED]
+    return list(failed.items())[:MAX_LISTED]
 
 
-def words_of(error: Exception) -> str:
+def error_message(error: Exception) -> str:
     """Return the error message for the user."""
-    return str(known(error))
+    return str(to_copydesk_error(error))

@@ -15,33 +15,33 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from copydesk.text import clean
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.modals.over import Over
-from copydesk.tui.naming import key
-from copydesk.tui.styles import sheet
-from copydesk.tui.widgets.ink import INK
-from copydesk.tui.widgets.said_keys import clickable, said
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.modals.over import Dialog
+from copydesk.tui.naming import key_label
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.ink import ROLE_CLASSES
+from copydesk.tui.widgets.said_keys import clickable, key_hints
 
-MOST_OFFERED = 9
-KEEP_AFTER = 0.3
+MAX_SUGGESTIONS = 9
+AUTOSAVE_DELAY = 0.3
 """Seconds between a keystroke and the autosave of the line, where it is saved at all."""
 # Textual maps Alt+digit to the character that a Mac types with it (`¡` for Alt+1). A Mac's terminal sends that
 # character by itself, so drop the mapping: elsewhere Alt+1 has to arrive as a key of its own.
-for _digit in range(1, MOST_OFFERED + 1):
+for _digit in range(1, MAX_SUGGESTIONS + 1):
     cast("dict[str, object]", ANSI_SEQUENCES_KEYS).pop(f"\x1b{_digit}", None)
 
 
-class LineScreen(Over[str | None], inherit_bindings=False):
+class PromptDialog(Dialog[str | None], inherit_bindings=False):
     """Ask for a line of text and return it, or None if the prompt is left.
 
     Earlier answers are offered as suggestions, each taken by its number.
     """
 
-    CSS_PATH = sheet("ask.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.LINE,)
+    CSS_PATH = stylesheet_path("ask.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.PROMPT,)
     # Priority bindings: otherwise the input would take Alt+1 as a typed 1.
-    BINDINGS = [replace(binding, priority=True) for binding in bindings(Where.LINE) if isinstance(binding, Binding)]
+    BINDINGS = [replace(binding, priority=True) for binding in bindings(KeyContext.PROMPT) if isinstance(binding, Binding)]
 
     def __init__(
         self,
@@ -49,23 +49,23 @@ class LineScreen(Over[str | None], inherit_bindings=False):
         *,
         value: str = "",
         hint: str = "",
-        offered: Sequence[str] = (),
-        keep: Callable[[str], Awaitable[None]] | None = None,
+        suggestions: Sequence[str] = (),
+        autosave: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         super().__init__()
-        self._autosave = keep
+        self._autosave = autosave
         self._autosave_timer: Timer | None = None
         self._question = clean(question)
         self._value = value
         self._hint = clean(hint)
-        self._suggestions = tuple(offered[:MOST_OFFERED])
+        self._suggestions = tuple(suggestions[:MAX_SUGGESTIONS])
 
     def compose(self) -> ComposeResult:
         with Vertical(id="ask"):
             yield Static(Content(self._question), classes="-question")
             yield Input(self._value, select_on_focus=False)
             for number, suggestion in enumerate(self._suggestions, 1):
-                line = Content.assemble((f"{key(f'line.offer_{number}')} ", "$accent"), clean(suggestion))
+                line = Content.assemble((f"{key_label(f'line.offer_{number}')} ", "$accent"), clean(suggestion))
                 yield Static(clickable(line, f"screen.offer({number})"), classes="-offer")
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
@@ -74,9 +74,9 @@ class LineScreen(Over[str | None], inherit_bindings=False):
     def _schedule_autosave(self) -> None:
         # A running timer is not restarted: a user who types without a pause is saved, too.
         if self._autosave is not None and self._autosave_timer is None:
-            self._autosave_timer = self.set_timer(KEEP_AFTER, self.keep_typed)
+            self._autosave_timer = self.set_timer(AUTOSAVE_DELAY, self.flush_autosave)
 
-    async def keep_typed(self) -> None:
+    async def flush_autosave(self) -> None:
         """Save the typed text now. Do nothing where no `autosave` callback was given."""
         self._autosave_timer = None
         if self._autosave is not None:
@@ -107,18 +107,18 @@ class LineScreen(Over[str | None], inherit_bindings=False):
         self.close(None)
 
 
-def yes_or_no() -> Content:
+def confirm_keys_line() -> Content:
     """Return the clickable line with the keys for yes and no."""
-    return said("yes", {"yes": "yes", "no": "no"})
+    return key_hints("yes", {"yes": "yes", "no": "no"})
 
 
-class YesScreen(Over[bool], inherit_bindings=False):
+class ConfirmDialog(Dialog[bool], inherit_bindings=False):
     """Ask for confirmation of what cannot be undone; return True for yes. Enter means no."""
 
-    CSS_PATH = sheet("ask.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.YES,)
-    BINDINGS = bindings(Where.YES)
+    CSS_PATH = stylesheet_path("ask.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.CONFIRM,)
+    BINDINGS = bindings(KeyContext.CONFIRM)
 
     def __init__(self, question: str) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class YesScreen(Over[bool], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         with Vertical(id="ask"):
             yield Static(Content(self._question), classes="-question")
-            yield Static(yes_or_no(), classes="-hint")
+            yield Static(confirm_keys_line(), classes="-hint")
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
         """Close with the answer."""

@@ -13,63 +13,63 @@ from textual.widgets import Static
 
 from copydesk.model.draft import Format
 from copydesk.model.posting import Preview
-from copydesk.tui.compose_entry import TEXT, WRITTEN, Composed, ToCompose, pictures_of
-from copydesk.tui.compose_pictures import GivenPictures
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.latest import Latest
-from copydesk.tui.layout import plain
-from copydesk.tui.modals.ask import YesScreen
-from copydesk.tui.modals.typed_form import TypedForm
-from copydesk.tui.pages.pictures import Pictured
+from copydesk.tui.compose_entry import TEXT, GENERATED, ComposeState, ComposeSession, parse_images
+from copydesk.tui.compose_pictures import ImageInputCache
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.latest import Coalescer
+from copydesk.tui.layout import paragraph
+from copydesk.tui.modals.ask import ConfirmDialog
+from copydesk.tui.modals.typed_form import AutosavedForm
+from copydesk.tui.pages.pictures import ImageView
 from copydesk.tui.pages.preview import preview_page
-from copydesk.tui.source_entry import listed
-from copydesk.tui.styles import sheet
+from copydesk.tui.source_entry import split_list
+from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.compose_form import ComposeForm
-from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.ink import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
-from copydesk.tui.widgets.said_keys import SaidKeys
+from copydesk.tui.widgets.said_keys import KeyHints
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-LOOK_AFTER = 0.15
+PREVIEW_DELAY = 0.15
 """Seconds without a keystroke after which the preview is updated."""
 _PREVIEW_PENDING = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
 _KEY_LABELS = {"save": "makes the draft", "next": "next", "clear": "empties it", "leave": "leaves"}
 _EMPTY_PREVIEW = "Type, and here is what it comes to on each platform."
 
 
-class ComposeScreen(TypedForm, inherit_bindings=False):
+class ComposeDialog(AutosavedForm, inherit_bindings=False):
     """The compose form: Ctrl+s creates the draft, Esc leaves. Returns True if a draft was created."""
 
-    CSS_PATH = sheet("compose.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.COMPOSE,)
-    BINDINGS = bindings(Where.COMPOSE)
+    CSS_PATH = stylesheet_path("compose.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.COMPOSE,)
+    BINDINGS = bindings(KeyContext.COMPOSE)
     AUTO_FOCUS = "#text"
-    NOTICE = "#compose-notice"
-    SAVE = "compose.save"
+    NOTICE_SELECTOR = "#compose-notice"
+    SAVE_ACTION = "compose.save"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
 
     form = getters.query_one(ComposeForm)
     preview = getters.query_one("#preview", Page)
 
-    class Looked(Message, bubble=False):
+    class PreviewReady(Message, bubble=False):
         """The preview of the typed text is ready, with or without its images."""
 
-        def __init__(self, composed: Composed, previews: Sequence[Preview], pictures: Sequence[Pictured]) -> None:
+        def __init__(self, composed: ComposeState, previews: Sequence[Preview], images: Sequence[ImageView]) -> None:
             super().__init__()
             self.composed = composed
             self.previews = previews
-            self.pictures = pictures
+            self.images = images
 
     def __init__(self) -> None:
         super().__init__()
-        self._request: ToCompose | None = None
-        self._loaded = Composed()
+        self._request: ComposeSession | None = None
+        self._loaded = ComposeState()
         self._preview_timer: Timer | None = None
-        self._previews = Latest(self._load_preview)
-        self._images = GivenPictures()
+        self._previews = Coalescer(self._load_preview)
+        self._images = ImageInputCache()
 
     def compose(self) -> ComposeResult:
         with Vertical(id="compose"):
@@ -78,13 +78,13 @@ class ComposeScreen(TypedForm, inherit_bindings=False):
                 yield ComposeForm(id="compose-form")
                 yield Page(id="preview")
             yield Static(Content(""), id="compose-notice")
-            yield SaidKeys("compose", _KEY_LABELS, id="compose-keys")
+            yield KeyHints("compose", _KEY_LABELS, id="compose-keys")
 
-    def begin(self, asked: ToCompose) -> None:
+    def start(self, request: ComposeSession) -> None:
         """Load `request` into the form, at once or when the form is mounted."""
-        self._request = asked
+        self._request = request
         if self.is_mounted:
-            self._load(asked)
+            self._load(request)
 
     def on_mount(self) -> None:
         """Load the request that was passed before the form was mounted."""
@@ -92,99 +92,99 @@ class ComposeScreen(TypedForm, inherit_bindings=False):
         if self._request is not None:
             self._load(self._request)
 
-    def _load(self, request: ToCompose) -> None:
-        self.take_in(typing=True)
-        self._images.forget()
-        self._fill(request.begun)
+    def _load(self, request: ComposeSession) -> None:
+        self.set_editable(editable=True)
+        self._images.clear()
+        self._fill(request.initial)
         self._loaded = self.composed
-        self.notice(request.notice)
-        self.query_one("#text" if request.begun.way == TEXT else "#url").focus(scroll_visible=False)
+        self.show_notice(request.notice)
+        self.query_one("#text" if request.initial.way == TEXT else "#url").focus(scroll_visible=False)
         # Scroll to the top after layout: focusing a widget that has no layout yet makes Textual scroll the first line
         # away.
         self.call_after_refresh(self.form.scroll_home, animate=False)
 
-    def _fill(self, composed: Composed) -> None:
+    def _fill(self, composed: ComposeState) -> None:
         self.form.fill(composed)
         self._update_preview()
 
     @property
-    def composed(self) -> Composed:
+    def composed(self) -> ComposeState:
         """Return the current values of the fields."""
-        return self.form.composed
+        return self.form.state
 
     @on(ComposeForm.Changed)
     def _schedule_preview(self) -> None:
         if self._preview_timer is not None:
             self._preview_timer.stop()
-        self._preview_timer = self.set_timer(LOOK_AFTER, self._update_preview)
+        self._preview_timer = self.set_timer(PREVIEW_DELAY, self._update_preview)
         # Filling the form posts a change, too; that is nothing to autosave.
         if self.composed != self._loaded:
-            self.keep_later()
+            self.schedule_autosave()
 
     @property
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         """Return True if leaving the form would lose something."""
-        return self.composed.anything
+        return self.composed.has_content
 
-    async def keep(self) -> None:
+    async def autosave(self) -> None:
         """Write the fields to the autosave file. Raise OSError if that fails."""
         if self._request is not None:
-            await self._request.keep(self.composed)
+            await self._request.save(self.composed)
 
     def _update_preview(self) -> None:
         composed, desk = self.composed, self.app.desk
-        if composed.way == WRITTEN:
-            self.preview.show([plain(_PREVIEW_PENDING, "dim")])
+        if composed.way == GENERATED:
+            self.preview.show([paragraph(_PREVIEW_PENDING, "dim")])
         elif not composed.text.strip():
-            self.preview.show([plain(_EMPTY_PREVIEW, "dim")])
+            self.preview.show([paragraph(_EMPTY_PREVIEW, "dim")])
         elif desk is not None:
-            self.app.ask(lambda _: self._previews.wish((desk, composed)))
+            self.app.run_desk_task(lambda _: self._previews.submit((desk, composed)))
 
-    async def _load_preview(self, request: "tuple[Desk, Composed]") -> None:
+    async def _load_preview(self, request: "tuple[Desk, ComposeState]") -> None:
         desk, composed = request
-        images = pictures_of(composed)
+        images = parse_images(composed)
         previews = await desk.posting.preview(
             composed.text,
             Format(composed.format),
-            listed(composed.platforms),
-            tags=listed(composed.tags),
+            split_list(composed.platforms),
+            tags=split_list(composed.tags),
             alts=[picture.alt for picture in images],
         )
         # Post the counts at once: loading images may take seconds, and the counts must keep up with the typing.
-        self.post_message(self.Looked(composed, previews, self._images.known(images)))
+        self.post_message(self.PreviewReady(composed, previews, self._images.get_cached(images)))
         if images:
-            loaded = await self._images.see(self.app, desk, images, self.preview.room.width)
-            self.post_message(self.Looked(composed, previews, loaded))
+            loaded = await self._images.load(self.app, desk, images, self.preview.drawable_size.width)
+            self.post_message(self.PreviewReady(composed, previews, loaded))
 
-    @on(Looked)
-    def _show_preview(self, message: Looked) -> None:
+    @on(PreviewReady)
+    def _show_preview(self, message: PreviewReady) -> None:
         # The form may have been emptied or switched while the preview was computed.
         if message.composed.way != self.composed.way or not self.composed.text.strip():
             return
-        self.preview.show_more(preview_page(message.previews, message.pictures))
+        self.preview.show_more(preview_page(message.previews, message.images))
 
     async def save(self) -> str:
         """Create the draft. Return why it was refused, or an empty string."""
-        return await self._request.make(self.composed) if self._request is not None else ""
+        return await self._request.create(self.composed) if self._request is not None else ""
 
     def action_clear(self) -> None:
         """Ask for confirmation, then empty the form."""
-        if self.composed.anything and not self.idle:
-            self.app.push_screen(YesScreen("Throw away what stands here?"), self._clear_if_confirmed)
+        if self.composed.has_content and not self.is_waiting:
+            self.app.push_screen(ConfirmDialog("Throw away what stands here?"), self._clear_if_confirmed)
 
     def _clear_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
         if yes and self._request is not None:
-            self.stop_keeping()
-            self._fill(Composed())
+            self.cancel_autosave()
+            self._fill(ComposeState())
             self._loaded = self.composed
-            self.notice("")
-            self.app.run_worker(self._request.forget(), exit_on_error=False)
+            self.show_notice("")
+            self.app.run_worker(self._request.discard(), exit_on_error=False)
 
-    async def forget(self) -> None:
+    async def discard_autosave(self) -> None:
         """Delete the autosave file and drop the request. Raise OSError if the file cannot be deleted."""
         if self._preview_timer is not None:
             self._preview_timer.stop()
         # Drop the request before awaiting: the form may be started again while the file is being deleted.
         request, self._request = self._request, None
         if request is not None:
-            await request.forget()
+            await request.discard()

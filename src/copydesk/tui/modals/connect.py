@@ -16,42 +16,42 @@ from copydesk.errors import CopydeskError
 from copydesk.text import clean
 from copydesk.tui.browser import is_link, open_link
 from copydesk.tui.desk_app import DeskApp
-from copydesk.tui.keys import Where, bindings
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.modals.fields import Field
-from copydesk.tui.modals.over import Over
-from copydesk.tui.naming import key
-from copydesk.tui.styles import sheet
-from copydesk.tui.widgets.ink import INK
-from copydesk.tui.widgets.said_keys import SaidKeys
-from copydesk.tui.widgets.setup_lists import Names
+from copydesk.tui.modals.over import Dialog
+from copydesk.tui.naming import key_label
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.ink import ROLE_CLASSES
+from copydesk.tui.widgets.said_keys import KeyHints
+from copydesk.tui.widgets.setup_lists import NameList
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.desk.accounts import WayIn
+    from copydesk.desk.accounts import ConnectMethod
 
-SERVER = "url"
-LONGEST = 4000
+SERVER_FIELD = "url"
+MAX_FIELD_LENGTH = 4000
 """Characters of a field. Access tokens may be this long."""
 
 
-class PlatformScreen(Over[str | None], inherit_bindings=False):
+class PlatformDialog(Dialog[str | None], inherit_bindings=False):
     """Choose a platform; return its name, or None if the dialog is left."""
 
-    CSS_PATH = sheet("over.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.LIST, Where.PICK)
-    BINDINGS: ClassVar = bindings(Where.PICK)
+    CSS_PATH = stylesheet_path("over.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.LIST, KeyContext.DRAFT_PICKER)
+    BINDINGS: ClassVar = bindings(KeyContext.DRAFT_PICKER)
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__()
         self._names = names
 
     def compose(self) -> ComposeResult:
-        yield Names(id="over")
+        yield NameList(id="over")
 
     def on_mount(self) -> None:
-        names = self.query_one(Names)
-        names.set_title(f"Connect an account of … · {key('list.open')} takes it · {key('pick.leave')} leaves")
+        names = self.query_one(NameList)
+        names.set_title(f"Connect an account of … · {key_label('list.open')} takes it · {key_label('pick.leave')} leaves")
         names.show(self._names)
 
     def on_line_list_opened(self) -> None:
@@ -60,29 +60,29 @@ class PlatformScreen(Over[str | None], inherit_bindings=False):
 
     def action_take(self) -> None:
         """Choose the platform under the cursor."""
-        self.close(self.query_one(Names).current)
+        self.close(self.query_one(NameList).current)
 
     def action_leave(self) -> None:
         """Close without a choice."""
         self.close(None)
 
 
-def fields_of(way: "WayIn") -> list[Field]:
+def credential_fields(login: "ConnectMethod") -> list[Field]:
     """Return the form fields for the platform's credentials and server."""
-    default_server = way.server or "https://…"
-    server = Field(SERVER, "server", default_server, longest=LONGEST)
+    default_server = login.default_server or "https://…"
+    server = Field(SERVER_FIELD, "server", default_server, max_length=MAX_FIELD_LENGTH)
     credentials = [
         Field(
             credential.name,
             credential.name.replace("_", " "),
             _placeholder(credential),
-            longest=LONGEST,
+            max_length=MAX_FIELD_LENGTH,
             secret=credential.secret,
         )
-        for credential in way.wants
+        for credential in login.credential_fields
     ]
     # Where there is no default server, the user cannot fill in anything before the address: ask for it first.
-    return [*credentials, server] if way.server else [server, *credentials]
+    return [*credentials, server] if login.default_server else [server, *credentials]
 
 
 class _CredentialPrompt(Protocol):
@@ -99,17 +99,17 @@ def _placeholder(credential: _CredentialPrompt) -> str:
     return f"{credential.question} (may stay empty)" if credential.optional else credential.question
 
 
-class SignInScreen(Over[str | None], inherit_bindings=False):
+class SignInDialog(Dialog[str | None], inherit_bindings=False):
     """Wait for the browser's redirect; return the account's label, or None if the dialog is left."""
 
-    CSS_PATH = sheet("fields.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.SIGN_IN,)
-    BINDINGS = bindings(Where.SIGN_IN)
+    CSS_PATH = stylesheet_path("fields.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.SIGN_IN,)
+    BINDINGS = bindings(KeyContext.SIGN_IN)
 
     app = getters.app(DeskApp)
 
-    class Shown(Message, bubble=False):
+    class PageReady(Message, bubble=False):
         """The authorization page is known; `opened` is True if a browser could be opened on it."""
 
         def __init__(self, page: str, *, opened: bool) -> None:
@@ -117,7 +117,7 @@ class SignInScreen(Over[str | None], inherit_bindings=False):
             self.page = page
             self.opened = opened
 
-    class Ended(Message, bubble=False):
+    class Finished(Message, bubble=False):
         """Signing in has ended: connected as `label`, or failed with `error`."""
 
         def __init__(self, label: str = "", error: CopydeskError | None = None) -> None:
@@ -125,10 +125,10 @@ class SignInScreen(Over[str | None], inherit_bindings=False):
             self.label = label
             self.error = error
 
-    def __init__(self, way: "WayIn", given: Mapping[str, str], server: str) -> None:
+    def __init__(self, login: "ConnectMethod", credentials: Mapping[str, str], server: str) -> None:
         super().__init__()
-        self._login = way
-        self._credentials = given
+        self._login = login
+        self._credentials = credentials
         self._server = server
         self._pasted_url: asyncio.Future[str] | None = None
         self._sign_in_worker: Worker[None] | None = None
@@ -139,17 +139,17 @@ class SignInScreen(Over[str | None], inherit_bindings=False):
             yield Static(Content("Asking the server for the page …"), id="page")
             yield Input(placeholder="or paste here the address that the browser ended at", id="pasted")
             yield Static(Content(""), id="wrong")
-            yield SaidKeys("sign_in", {"leave": "leaves it"}, classes="-hint")
+            yield KeyHints("sign_in", {"leave": "leaves it"}, classes="-hint")
 
     @property
-    def idle(self) -> bool:
+    def is_waiting(self) -> bool:
         """Return True while signing in: the desk may have to ask for the passphrase of the credentials meanwhile."""
         return self._sign_in_worker is not None and not self._sign_in_worker.is_finished
 
     def on_mount(self) -> None:
-        self._begin()
+        self._start_sign_in()
 
-    def _begin(self) -> None:
+    def _start_sign_in(self) -> None:
         desk = self.app.desk
         if desk is not None:
             self._pasted_url = asyncio.get_running_loop().create_future()
@@ -167,21 +167,21 @@ class SignInScreen(Over[str | None], inherit_bindings=False):
         arguments = (desk.accounts, self._login, self._credentials, self._server, self._show)
         try:
             try:
-                account = await signing_in.through_browser(*arguments, wait_for_paste)
-            except signing_in.NobodyListensError:
+                account = await signing_in.sign_in_with_browser(*arguments, wait_for_paste)
+            except signing_in.LoopbackUnavailableError:
                 # The local port for the redirect cannot be used: the user pastes the final address instead.
-                account = await signing_in.by_hand(*arguments, wait_for_paste)
+                account = await signing_in.sign_in_with_pasted_code(*arguments, wait_for_paste)
         except CopydeskError as error:
-            self.post_message(self.Ended(error=error))
+            self.post_message(self.Finished(error=error))
         else:
-            self.post_message(self.Ended(account.label))
+            self.post_message(self.Finished(account.label))
 
     async def _show(self, page: str) -> None:
         opened = is_link(page) and await open_link(self.app, page)
-        self.post_message(self.Shown(page, opened=opened))
+        self.post_message(self.PageReady(page, opened=opened))
 
-    @on(Shown)
-    def _show_page(self, message: Shown) -> None:
+    @on(PageReady)
+    def _show_page(self, message: PageReady) -> None:
         instructions = "Say yes in your browser. If none opened, open this page in one:"
         if not message.opened:
             instructions = "There is no browser here. Open this page in one, say yes, and paste where it ended:"
@@ -193,13 +193,13 @@ class SignInScreen(Over[str | None], inherit_bindings=False):
         if self._sign_in_worker is None or self._sign_in_worker.is_finished:
             self.query_one("#wrong", Static).update(Content(""))
             event.input.value = ""
-            self._begin()
+            self._start_sign_in()
         # A second Enter must not set the result again: asyncio would raise InvalidStateError.
         elif self._pasted_url is not None and not self._pasted_url.done() and event.value.strip():
             self._pasted_url.set_result(event.value)
 
-    @on(Ended)
-    def _show_outcome(self, message: Ended) -> None:
+    @on(Finished)
+    def _show_outcome(self, message: Finished) -> None:
         if message.error is None:
             self.close(message.label)
         else:

@@ -11,36 +11,36 @@ from textual.widgets import Static, TextArea
 
 from copydesk.model.draft import Format
 from copydesk.text import clean, clean_lines
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.modals.typed_form import TypedForm
-from copydesk.tui.naming import key
-from copydesk.tui.pages.lengths import lengths
-from copydesk.tui.styles import sheet
-from copydesk.tui.widgets.drawn import Standing
-from copydesk.tui.widgets.ink import INK
-from copydesk.tui.widgets.said_keys import SaidKeys
-from copydesk.tui.widgets.typing import Typing
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.modals.typed_form import AutosavedForm
+from copydesk.tui.naming import key_label
+from copydesk.tui.pages.lengths import length_lines
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.drawn import StaticLines
+from copydesk.tui.widgets.ink import ROLE_CLASSES
+from copydesk.tui.widgets.said_keys import KeyHints
+from copydesk.tui.widgets.typing import SafeTextArea
 
 
-class ToEdit(NamedTuple):
+class EditRequest(NamedTuple):
     """The text to edit, and the callbacks that autosave, save and discard it."""
 
     title: str
     text: str
     format: Format
     platforms: Sequence[str]
-    keep: Callable[[str], Awaitable[None]]
+    autosave: Callable[[str], Awaitable[None]]
     """Write the typed text to the autosave file. Raises OSError."""
     save: Callable[[str], Awaitable[str]]
     """Save the text; return why it was refused, or an empty string."""
-    forget: Callable[[], Awaitable[None]]
+    discard_autosave: Callable[[], Awaitable[None]]
     """Delete the autosave file."""
-    typed: str | None = None
+    unsaved_text: str | None = None
     """Text restored from an earlier autosave, or None."""
     notice: str = ""
 
 
-class Lengths(Standing):
+class LengthLines(StaticLines):
     """The length of the text on each platform, wrapped to the widget's width."""
 
     def __init__(self) -> None:
@@ -56,23 +56,23 @@ class Lengths(Standing):
 
     def lines(self, width: int) -> list[Content]:
         """Return the counts in as many lines as they take."""
-        return lengths(self._text, self._format, self._platforms, width)
+        return length_lines(self._text, self._format, self._platforms, width)
 
 
-class EditScreen(TypedForm, inherit_bindings=False):
+class EditDialog(AutosavedForm, inherit_bindings=False):
     """The text editor: Ctrl+s saves, Esc leaves. Returns True if the text was saved."""
 
-    CSS_PATH = sheet("deciding.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.EDIT,)
-    BINDINGS = bindings(Where.EDIT)
+    CSS_PATH = stylesheet_path("deciding.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.EDIT,)
+    BINDINGS = bindings(KeyContext.EDIT)
     AUTO_FOCUS = "#typing"
-    NOTICE = "#edit-notice"
-    SAVE = "edit.save"
+    NOTICE_SELECTOR = "#edit-notice"
+    SAVE_ACTION = "edit.save"
 
     def __init__(self) -> None:
         super().__init__()
-        self._request: ToEdit | None = None
+        self._request: EditRequest | None = None
         self._loaded = ""
         self._load_id = 0
         """Identifies the text that is loading or shown. Incremented on leaving, too, so that a text which arrives later
@@ -81,47 +81,47 @@ class EditScreen(TypedForm, inherit_bindings=False):
     def compose(self) -> ComposeResult:
         with Vertical(id="edit"):
             yield Static(id="edit-title")
-            yield Typing(id="typing", soft_wrap=True, tab_behavior="focus")
+            yield SafeTextArea(id="typing", soft_wrap=True, tab_behavior="focus")
             yield Static(id="edit-notice")
-            yield Lengths()
-            yield SaidKeys("edit", {"save": "saves", "leave": "leaves"}, id="edit-keys")
+            yield LengthLines()
+            yield KeyHints("edit", {"save": "saves", "leave": "leaves"}, id="edit-keys")
 
-    def expect(self) -> int:
+    def start_loading(self) -> int:
         """Announce a text that is being loaded; return its id for `start` or `cancel_loading`."""
         self._load_id += 1
         return self._load_id
 
-    def begin(self, asked: ToEdit, opening: int) -> None:
+    def start(self, request: EditRequest, load_id: int) -> None:
         """Edit the text of `request`, unless the dialog was left while the text was loading."""
-        if opening == self._load_id:
-            self._request = asked
-            self._load(asked)
+        if load_id == self._load_id:
+            self._request = request
+            self._load(request)
 
-    def give_up(self, opening: int) -> None:
+    def cancel_loading(self, load_id: int) -> None:
         """Close the dialog, because the text with this id could not be loaded."""
-        if opening == self._load_id:
+        if load_id == self._load_id:
             self.close(False)  # noqa: FBT003 - `dismiss` takes it by position
 
     def on_screen_resume(self) -> None:
         """Empty and lock the editor until the text has been loaded."""
         if self._request is None:
-            self.query_one(Typing).read_only = True
-            self.query_one(Typing).load_text("")
+            self.query_one(SafeTextArea).read_only = True
+            self.query_one(SafeTextArea).load_text("")
             self.query_one("#edit-title", Static).update(Content("…"))
-            self.notice("")
+            self.show_notice("")
 
-    def _load(self, request: ToEdit) -> None:
-        text = request.text if request.typed is None else request.typed
+    def _load(self, request: EditRequest) -> None:
+        text = request.text if request.unsaved_text is None else request.unsaved_text
         self._loaded = clean_lines(text)
         self.query_one("#edit-title", Static).update(Content(clean(request.title)))
         notice = (
-            f"Characters that cannot be seen are left out here; {key('review.edit_outside')} shows the text as it is."
+            f"Characters that cannot be seen are left out here; {key_label('review.edit_outside')} shows the text as it is."
         )
         # The text area cannot show control characters; `clean_lines` dropped them from what is edited here.
         hidden_notice = notice if self._loaded != text else ""
-        self.notice(" ".join(part for part in (request.notice, hidden_notice) if part))
-        self.take_in(typing=True)
-        area = self.query_one(Typing)
+        self.show_notice(" ".join(part for part in (request.notice, hidden_notice) if part))
+        self.set_editable(editable=True)
+        area = self.query_one(SafeTextArea)
         area.read_only = False
         area.load_text(self._loaded)
         area.move_cursor(area.document.end)
@@ -129,34 +129,34 @@ class EditScreen(TypedForm, inherit_bindings=False):
 
     def _update_lengths(self) -> None:
         if self._request is not None:
-            self.query_one(Lengths).show(self._text, self._request.format, self._request.platforms)
+            self.query_one(LengthLines).show(self._text, self._request.format, self._request.platforms)
 
     @property
     def _text(self) -> str:
-        return self.query_one(Typing).text
+        return self.query_one(SafeTextArea).text
 
     @property
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         """Return True if leaving the editor would lose something, including a restored autosave."""
         request = self._request
-        return request is not None and (self._text != self._loaded or request.typed is not None)
+        return request is not None and (self._text != self._loaded or request.unsaved_text is not None)
 
     @property
-    def idle(self) -> bool:
+    def is_waiting(self) -> bool:
         """Return True while the text is loading or being saved."""
-        return self._request is None or super().idle
+        return self._request is None or super().is_waiting
 
     @on(TextArea.Changed)
     def _typed(self) -> None:
         self._update_lengths()
         # Loading the text counts as a change for Textual, but there is nothing to autosave.
         if self._text != self._loaded:
-            self.keep_later()
+            self.schedule_autosave()
 
-    async def keep(self) -> None:
+    async def autosave(self) -> None:
         """Write the text to the autosave file. Raise OSError if that fails."""
         if self._request is not None:
-            await self._request.keep(self._text)
+            await self._request.autosave(self._text)
 
     async def action_save(self) -> None:
         """Save, once the text is loaded."""
@@ -167,11 +167,11 @@ class EditScreen(TypedForm, inherit_bindings=False):
         """Save the text. Return why it was refused, or an empty string."""
         return await self._request.save(self._text) if self._request is not None else ""
 
-    async def forget(self) -> None:
+    async def discard_autosave(self) -> None:
         """Delete the autosave file in the background and drop the request."""
         self._load_id += 1
         if self._request is not None:
             # Queued behind the writes in progress, and completed even if the console is closing.
-            discard = self._request.forget
-            self.app.carry_out(lambda _: discard())
+            discard = self._request.discard_autosave
+            self.app.enqueue_write(lambda _: discard())
         self._request = None

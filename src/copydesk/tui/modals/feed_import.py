@@ -12,29 +12,29 @@ from textual.content import Content
 from textual.widgets import Static
 
 from copydesk.tui.desk_app import DeskApp
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.layout import plain
-from copydesk.tui.modals.over import Over
-from copydesk.tui.naming import key
-from copydesk.tui.source_messages import FeedsEnded, FeedSettled
-from copydesk.tui.styles import sheet
-from copydesk.tui.widgets.ink import INK
-from copydesk.tui.widgets.source_lists import OUTCOME, FeedList
-from copydesk.tui.words import bar
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.layout import paragraph
+from copydesk.tui.modals.over import Dialog
+from copydesk.tui.naming import key_label
+from copydesk.tui.source_messages import FeedImportFinished, FeedImported
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.ink import ROLE_CLASSES
+from copydesk.tui.widgets.source_lists import OUTCOME_BADGES, FeedList
+from copydesk.tui.words import progress_bar
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.desk.feed_import import TriedFeed
+    from copydesk.desk.feed_import import FeedImportResult
     from copydesk.desk.opml import Outline
 
 
-class FeedImport(Over[None], inherit_bindings=False):
+class FeedImportDialog(Dialog[None], inherit_bindings=False):
     """The feeds that have been processed, a progress bar, and counts per outcome. Leaving stops the rest."""
 
-    CSS_PATH = sheet("sources.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.LIST, Where.FEEDS)
-    BINDINGS = bindings(Where.FEEDS)
+    CSS_PATH = stylesheet_path("sources.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.LIST, KeyContext.FEED_IMPORT)
+    BINDINGS = bindings(KeyContext.FEED_IMPORT)
 
     app = getters.app(DeskApp)
     feeds = getters.query_one(FeedList)
@@ -42,7 +42,7 @@ class FeedImport(Over[None], inherit_bindings=False):
     def __init__(self, feeds: "Sequence[Outline]") -> None:
         super().__init__()
         self._outlines = feeds
-        self._results: list[TriedFeed] = []
+        self._results: list[FeedImportResult] = []
         self._counts: Counter[str] = Counter()
         self._import_task: asyncio.Task[None] | None = None
         self._finished = False
@@ -57,23 +57,23 @@ class FeedImport(Over[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self.feeds.set_title(f"Feeds of the list · {len(self._outlines)}")
-        self.feeds.say([plain("Reading them …", "dim")])
-        self._begin(self._outlines, test=True)
+        self.feeds.show_note([paragraph("Reading them …", "dim")])
+        self._start_import(self._outlines, test=True)
 
-    def _begin(self, outlines: "Sequence[Outline]", *, test: bool) -> None:
+    def _start_import(self, outlines: "Sequence[Outline]", *, test: bool) -> None:
         self._finished = False
         self._update_progress()
-        self.app.ask(lambda desk: self._import(desk, outlines, test=test))
+        self.app.run_desk_task(lambda desk: self._import(desk, outlines, test=test))
 
     async def _import(self, desk: "Desk", outlines: "Sequence[Outline]", *, test: bool) -> None:
         # The task may start only after the dialog was closed.
         if self._closed_by_user:
             return
 
-        def report(result: "TriedFeed") -> None:
-            self.post_message(FeedSettled(result))
+        def report(result: "FeedImportResult") -> None:
+            self.post_message(FeedImported(result))
 
-        self._import_task = asyncio.create_task(desk.sources.import_each(outlines, report, test=test))
+        self._import_task = asyncio.create_task(desk.sources.import_feeds(outlines, report, test=test))
         try:
             # `return_exceptions`: leaving the dialog cancels the import task, which is no error to report.
             (outcome,) = await asyncio.gather(self._import_task, return_exceptions=True)
@@ -81,22 +81,22 @@ class FeedImport(Over[None], inherit_bindings=False):
                 raise outcome
         finally:
             # After a failure or cancellation, too: the keys for the next step depend on it.
-            self.post_message(FeedsEnded())
+            self.post_message(FeedImportFinished())
 
-    @on(FeedSettled)
-    def _append_result(self, message: FeedSettled) -> None:
+    @on(FeedImported)
+    def _append_result(self, message: FeedImported) -> None:
         """Append a line; the cursor follows if it was on the last one."""
         at_end = self.feeds.cursor >= len(self._results) - 1
-        self._results.append(message.tried)
-        self._counts[message.tried.outcome] += 1
+        self._results.append(message.result)
+        self._counts[message.result.outcome] += 1
         self.feeds.show(self._results, len(self._results) - 1 if at_end else self.feeds.cursor)
         self._update_progress()
 
-    @on(FeedsEnded)
+    @on(FeedImportFinished)
     def _mark_finished(self) -> None:
         self._finished = True
         if not self._results:
-            self.feeds.say([plain("There is no feed in this file.", "warn")])
+            self.feeds.show_note([paragraph("There is no feed in this file.", "warn")])
         self._update_progress()
 
     @property
@@ -105,17 +105,17 @@ class FeedImport(Over[None], inherit_bindings=False):
 
     def _update_progress(self) -> None:
         processed, total = len(self._results), len(self._outlines)
-        full, empty = bar(processed / total if total else 1.0, 20)
-        counts = [f"{count} {sign.words}" for name, sign in OUTCOME.items() if (count := self._counts[name])]
+        full, empty = progress_bar(processed / total if total else 1.0, 20)
+        counts = [f"{count} {sign.text}" for name, sign in OUTCOME_BADGES.items() if (count := self._counts[name])]
         gauge = Content.assemble((full, "$accent"), (empty, "$border-blurred"))
         self.query_one("#progress", Static).update(gauge + Content(f" {processed}/{total}  {' · '.join(counts)}"))
         self.query_one("#next", Static).update(Content(self._next_keys()))
 
     def _next_keys(self) -> str:
         if not self._finished:
-            return f"{key('feeds.close')} stops it; what was added stays."
-        closes = f"{key('feeds.close')} closes"
-        return f"{key('feeds.add_failed')} adds those that failed all the same · {closes}" if self._failed else closes
+            return f"{key_label('feeds.close')} stops it; what was added stays."
+        closes = f"{key_label('feeds.close')} closes"
+        return f"{key_label('feeds.add_failed')} adds those that failed all the same · {closes}" if self._failed else closes
 
     def action_add_failed(self) -> None:
         """Add the feeds that could not be read, without testing them again."""
@@ -124,7 +124,7 @@ class FeedImport(Over[None], inherit_bindings=False):
             self._results = [result for result in self._results if result.outcome != "failed"]
             del self._counts["failed"]
             self.feeds.show(self._results)
-            self._begin(failed, test=False)
+            self._start_import(failed, test=False)
 
     def action_close(self) -> None:
         """Close, and stop the import if it is still running."""

@@ -14,13 +14,13 @@ from textual.widgets import Input, Static
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
-from copydesk.tui.asking import Asked, known
+from copydesk.tui.asking import DeskTask, to_copydesk_error
 from copydesk.tui.desk_app import DeskApp
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.modals.over import Over
-from copydesk.tui.styles import sheet
-from copydesk.tui.widgets.ink import INK
-from copydesk.tui.widgets.said_keys import SaidKeys
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.modals.over import Dialog
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.ink import ROLE_CLASSES
+from copydesk.tui.widgets.said_keys import KeyHints
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -35,34 +35,34 @@ class Field(NamedTuple):
 
     name: str
     label: str
-    shown: str = ""
+    placeholder: str = ""
     """The placeholder."""
-    digits: bool = False
+    digits_only: bool = False
     """Accept digits only."""
-    longest: int = 200
-    offered: Sequence[str] = ()
+    max_length: int = 200
+    suggestions: Sequence[str] = ()
     """Completions while typing; the right arrow accepts one."""
     value: str = ""
     secret: bool = False
     """Mask the typed characters."""
 
 
-class FieldsScreen(Over[str | None], inherit_bindings=False):
+class FieldsDialog(Dialog[str | None], inherit_bindings=False):
     """Ask for a few lines. Returns the message from `submit`, or None if the form is left."""
 
-    CSS_PATH = sheet("fields.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.FIELDS,)
-    BINDINGS = bindings(Where.FIELDS)
+    CSS_PATH = stylesheet_path("fields.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.FIELDS,)
+    BINDINGS = bindings(KeyContext.FIELDS)
 
     app = getters.app(DeskApp)
 
-    class Taken(Message, bubble=False):
+    class Accepted(Message, bubble=False):
         """The desk has accepted the values."""
 
-        def __init__(self, said: str) -> None:
+        def __init__(self, message: str) -> None:
             super().__init__()
-            self.said = said
+            self.message = message
 
     class Refused(Message, bubble=False):
         """The desk has rejected the values."""
@@ -78,10 +78,10 @@ class FieldsScreen(Over[str | None], inherit_bindings=False):
         self._submit = submit
         self._hint = clean(hint)
         self._is_submitting = False
-        self._submit_task: Asked | None = None
+        self._submit_task: DeskTask | None = None
 
     @property
-    def idle(self) -> bool:
+    def is_waiting(self) -> bool:
         """Return True while the desk works on the values: it may have to prompt for something, such as a passphrase."""
         return self._is_submitting
 
@@ -96,7 +96,7 @@ class FieldsScreen(Over[str | None], inherit_bindings=False):
             yield Static(Content(""), id="wrong")
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
-            yield SaidKeys("fields", {"save": "saves", "next": "next", "leave": "leaves it"}, classes="-hint")
+            yield KeyHints("fields", {"save": "saves", "next": "next", "leave": "leaves it"}, classes="-hint")
 
     @property
     def inputs(self) -> Iterator[Input]:
@@ -111,20 +111,20 @@ class FieldsScreen(Over[str | None], inherit_bindings=False):
         # Without a desk the task reports that and ends: neither message would arrive to reset the flag.
         self._is_submitting = self.app.desk is not None
         values = {field.name: line.value.strip() for field, line in zip(self._fields, self.inputs, strict=True)}
-        self._submit_task = self.app.ask(partial(self._save, values), keys_wait=True)
+        self._submit_task = self.app.run_desk_task(partial(self._save, values), hold_keys=True)
 
     async def _save(self, values: Mapping[str, str], desk: "Desk") -> None:
         try:
             message = await self._submit(desk, values)
         except Exception as error:
             # Whatever it is: the form must become usable again.
-            self.post_message(self.Refused(known(error)))
+            self.post_message(self.Refused(to_copydesk_error(error)))
         else:
-            self.post_message(self.Taken(message))
+            self.post_message(self.Accepted(message))
 
-    @on(Taken)
-    def _close_with_message(self, message: Taken) -> None:
-        self.close(message.said)
+    @on(Accepted)
+    def _close_with_message(self, message: Accepted) -> None:
+        self.close(message.message)
 
     @on(Refused)
     def _show_error(self, message: Refused) -> None:
@@ -149,9 +149,9 @@ def _line(field: Field) -> Input:
     return Input(
         clean(field.value),
         password=field.secret,
-        placeholder=clean(field.shown),
-        restrict="[0-9]*" if field.digits else None,
-        max_length=field.longest,
-        suggester=SuggestFromList(field.offered, case_sensitive=False) if field.offered else None,
+        placeholder=clean(field.placeholder),
+        restrict="[0-9]*" if field.digits_only else None,
+        max_length=field.max_length,
+        suggester=SuggestFromList(field.suggestions, case_sensitive=False) if field.suggestions else None,
         select_on_focus=False,
     )

@@ -4,44 +4,44 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.modals.over import Over
-from copydesk.tui.naming import key
-from copydesk.tui.styles import sheet
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.modals.over import Dialog
+from copydesk.tui.naming import key_label
+from copydesk.tui.styles import stylesheet_path
 
 
-class HoldScreen(Over[None], inherit_bindings=False):
+class WaitDialog(Dialog[None], inherit_bindings=False):
     """Accept no key but the one that leaves."""
 
-    CSS_PATH = sheet("deciding.tcss")
-    WHERE: tuple[Where, ...] = (Where.HOLD,)
-    BINDINGS = bindings(Where.HOLD)
+    CSS_PATH = stylesheet_path("deciding.tcss")
+    WHERE: tuple[KeyContext, ...] = (KeyContext.WAIT,)
+    BINDINGS = bindings(KeyContext.WAIT)
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, message: str) -> None:
         super().__init__()
-        self._message = words
-        self.left = False
+        self._message = message
+        self.cancelled = False
         """True if the user stopped waiting."""
 
     def compose(self) -> ComposeResult:
-        yield Static(Content(f"{self._message} · {key('hold.leave')} leaves"), id="hold")
+        yield Static(Content(f"{self._message} · {key_label('hold.leave')} leaves"), id="hold")
 
     @property
-    def idle(self) -> bool:
+    def is_waiting(self) -> bool:
         """Always True: there is nothing to type or answer."""
         return True
 
-    def let_go(self) -> None:
+    def finish(self) -> None:
         """Close, because the wait is over."""
         self.close()
 
     def action_leave(self) -> None:
         """Stop waiting."""
-        self.left = True
+        self.cancelled = True
         self.close()
 
 
-class LastScreen(HoldScreen, inherit_bindings=False):
+class ExitDialog(WaitDialog, inherit_bindings=False):
     """Accept no key at all: the console exits as soon as the wait is over."""
 
     WHERE = ()

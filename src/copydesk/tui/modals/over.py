@@ -7,7 +7,7 @@ from textual.screen import ModalScreen
 Result = TypeVar("Result")
 
 
-class Over(ModalScreen[Result], inherit_bindings=False):
+class Dialog(ModalScreen[Result], inherit_bindings=False):
     """A modal screen that closes itself only.
 
     Textual's `dismiss` pops whatever is on top of the stack, which may be another dialog that opened in between.
@@ -18,7 +18,7 @@ class Over(ModalScreen[Result], inherit_bindings=False):
     None."""
 
     @property
-    def idle(self) -> bool:
+    def is_waiting(self) -> bool:
         """Return True while the dialog takes no input, so that an unrequested prompt may open over it."""
         return False
 

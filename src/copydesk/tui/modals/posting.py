@@ -12,11 +12,11 @@ from textual.widgets import Static
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
 from copydesk.tui.desk_app import DeskApp
-from copydesk.tui.modals.ask import YesScreen, yes_or_no
-from copydesk.tui.naming import key
+from copydesk.tui.modals.ask import ConfirmDialog, confirm_keys_line
+from copydesk.tui.naming import key_label
 
 
-class Plan(NamedTuple):
+class PostPlan(NamedTuple):
     """The question to confirm, and warnings. `possible` is False if the draft cannot be posted now."""
 
     question: str
@@ -24,14 +24,14 @@ class Plan(NamedTuple):
     possible: bool = True
 
 
-class PostScreen(YesScreen):
+class PostDialog(ConfirmDialog):
     """A yes counts only once the target accounts are on the screen."""
 
     app = getters.app(DeskApp)
 
-    def __init__(self, read: Callable[[], Awaitable[Plan]]) -> None:
+    def __init__(self, load_plan: Callable[[], Awaitable[PostPlan]]) -> None:
         super().__init__("Post now?")
-        self._load_plan = read
+        self._load_plan = load_plan
         self._ready = False
 
     def compose(self) -> ComposeResult:
@@ -41,25 +41,25 @@ class PostScreen(YesScreen):
             yield Static(Content(""), classes="-hint")
 
     @property
-    def idle(self) -> bool:
+    def is_waiting(self) -> bool:
         """Return True until the question can be answered with yes."""
         return not self._ready
 
     def on_mount(self) -> None:
         """Load the plan."""
-        self.app.ask(lambda _: self._show())
+        self.app.run_desk_task(lambda _: self._show())
 
     async def _show(self) -> None:
         try:
             plan = await self._load_plan()
         except CopydeskError as error:
-            plan = Plan(self.app.advice(str(error)), possible=False)
+            plan = PostPlan(self.app.qualify_commands(str(error)), possible=False)
         # The dialog may have been closed while the plan was loading.
         if not self.is_attached:
             return
         self.query_one(".-question", Static).update(Content(clean(plan.question)))
         self.query_one(".-warning", Static).update(Content("\n".join(clean(warning) for warning in plan.warnings)))
-        self.query_one(".-hint", Static).update(yes_or_no() if plan.possible else Content(f"{key('yes.no')} closes"))
+        self.query_one(".-hint", Static).update(confirm_keys_line() if plan.possible else Content(f"{key_label('yes.no')} closes"))
         self._ready = plan.possible
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position

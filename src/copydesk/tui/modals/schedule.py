@@ -9,25 +9,25 @@ from textual.content import Content
 
 from copydesk.model.draft import ListedDraft
 from copydesk.model.schedule import AutoSchedule
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.modals.over import Over
-from copydesk.tui.naming import key
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.modals.over import Dialog
+from copydesk.tui.naming import key_label
 from copydesk.tui.pages.plan import plan_page
 from copydesk.tui.pages.row import draft_row
-from copydesk.tui.styles import sheet
-from copydesk.tui.widgets.ink import INK
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.ink import ROLE_CLASSES
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
 from copydesk.tui.words import plural
 
 
-class PlanScreen(Over[bool], inherit_bindings=False):
+class PlanDialog(Dialog[bool], inherit_bindings=False):
     """Show what the automatic schedule would do; return True if it is accepted."""
 
-    CSS_PATH = sheet("over.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.PAGE, Where.PLAN)
-    BINDINGS = bindings(Where.PLAN)
+    CSS_PATH = stylesheet_path("over.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.PAGE, KeyContext.PLAN)
+    BINDINGS = bindings(KeyContext.PLAN)
 
     def __init__(self, plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> None:
         super().__init__()
@@ -39,14 +39,14 @@ class PlanScreen(Over[bool], inherit_bindings=False):
 
     def on_mount(self) -> None:
         count = plural(len(self._plan.scheduled), "draft")
-        self.query_one(Page).set_title(f"Schedule {count} · {key('plan.do')} does it · {key('plan.leave')} leaves")
+        self.query_one(Page).set_title(f"Schedule {count} · {key_label('plan.do')} does it · {key_label('plan.leave')} leaves")
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
         """Close with the answer."""
         self.close(yes)
 
 
-class Drafts(LineList[ListedDraft]):
+class DraftList(LineList[ListedDraft]):
     """A list of drafts, drawn as in the review queue."""
 
     def __init__(self, now: datetime, *, id: str | None = None) -> None:
@@ -58,13 +58,13 @@ class Drafts(LineList[ListedDraft]):
         return draft_row(row, self._now, width)
 
 
-class PickScreen(Over[str | None], inherit_bindings=False):
+class PickDraftDialog(Dialog[str | None], inherit_bindings=False):
     """Choose one of the approved drafts; return its id, or None if the dialog is left."""
 
-    CSS_PATH = sheet("over.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.LIST, Where.PICK)
-    BINDINGS = bindings(Where.PICK)
+    CSS_PATH = stylesheet_path("over.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.LIST, KeyContext.DRAFT_PICKER)
+    BINDINGS = bindings(KeyContext.DRAFT_PICKER)
 
     def __init__(self, drafts: Sequence[ListedDraft], title: str, now: datetime) -> None:
         super().__init__()
@@ -73,10 +73,10 @@ class PickScreen(Over[str | None], inherit_bindings=False):
         self._now = now
 
     def compose(self) -> ComposeResult:
-        yield Drafts(self._now, id="over")
+        yield DraftList(self._now, id="over")
 
     def on_mount(self) -> None:
-        drafts = self.query_one(Drafts)
+        drafts = self.query_one(DraftList)
         drafts.set_title(self._title)
         drafts.show(self._drafts)
 
@@ -86,7 +86,7 @@ class PickScreen(Over[str | None], inherit_bindings=False):
 
     def action_take(self) -> None:
         """Choose the draft under the cursor."""
-        current = self.query_one(Drafts).current
+        current = self.query_one(DraftList).current
         self.close(current.id if current else None)
 
     def action_leave(self) -> None:

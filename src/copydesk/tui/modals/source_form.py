@@ -13,28 +13,28 @@ from textual.widgets import Input, Static
 from copydesk.errors import CopydeskError
 from copydesk.model.source import Source, SourceType
 from copydesk.text import clean
-from copydesk.tui.asking import Asked
-from copydesk.tui.cells import cell
+from copydesk.tui.asking import DeskTask
+from copydesk.tui.cells import safe_line
 from copydesk.tui.desk_app import DeskApp
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.layout import Block, plain
-from copydesk.tui.modals.over import Over
-from copydesk.tui.pages.source import trial_page
-from copydesk.tui.source_entry import SEARCHED, Entered, Place, changes, entered_of, type_of
-from copydesk.tui.source_messages import PlaceTried, SourceRefused, SourceSaved
-from copydesk.tui.styles import sheet
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.layout import Block, paragraph
+from copydesk.tui.modals.over import Dialog
+from copydesk.tui.pages.source import test_fetch_page
+from copydesk.tui.source_entry import SEARCH_TYPES, SourceFields, SourceLocation, build_update, fields_of, guess_type
+from copydesk.tui.source_messages import LocationTested, SourceRefused, SourceSaved
+from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.choice import Choice
-from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.ink import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
-from copydesk.tui.widgets.said_keys import Prose, said_key
-from copydesk.tui.widgets.typing import TypingLine
+from copydesk.tui.widgets.said_keys import KeyHintText, key_hint
+from copydesk.tui.widgets.typing import SafeInput
 from copydesk.tui.words import SOURCE
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.desk.sources import Tried
+    from copydesk.desk.sources import CandidateTest
 
-LONGEST = 4000
+MAX_FIELD_LENGTH = 4000
 """Characters of a field."""
 _HINTS = {
     "url": "https://example.org, or its feed",
@@ -50,30 +50,30 @@ _SAVE_UNTESTED = "saves it all the same"
 _LABELS = {"url": "address", "query": "search"}
 
 
-class SourceForm(Over[Source | None], inherit_bindings=False):
+class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     """Fields, a line with the next step, and the entries found.
 
     Returns the saved source, or None if the form is left.
     """
 
-    CSS_PATH = sheet("sources.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.SOURCE_FORM,)
-    BINDINGS = bindings(Where.SOURCE_FORM)
-    NEW: ClassVar = ("url", "query", "name")
-    OLD: ClassVar = ("name", "url", "query", "weight", "interval", "include", "exclude", "tags")
+    CSS_PATH = stylesheet_path("sources.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.SOURCE_FORM,)
+    BINDINGS = bindings(KeyContext.SOURCE_FORM)
+    NEW_FIELDS: ClassVar = ("url", "query", "name")
+    EDIT_FIELDS: ClassVar = ("name", "url", "query", "weight", "interval", "include", "exclude", "tags")
 
     app = getters.app(DeskApp)
 
     def __init__(self, source: Source | None = None) -> None:
         super().__init__()
         self._source = source
-        self._initial = entered_of(source) if source else Entered(Place(SourceType.RSS, ""), "")
+        self._initial = fields_of(source) if source else SourceFields(SourceLocation(SourceType.RSS, ""), "")
         self._type_is_set = source is not None
         """True if the user chose the type; until then it is guessed from the address."""
-        self._tested: tuple[Place, Tried] | None = None
+        self._tested: tuple[SourceLocation, CandidateTest] | None = None
         self._busy = False
-        self._test_task: Asked | None = None
+        self._test_task: DeskTask | None = None
         self._leave_confirmed = False
 
     def compose(self) -> ComposeResult:
@@ -81,19 +81,19 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
         with Vertical(id="form"):
             yield Static(Content(title), classes="-question")
             yield from self._fields()
-            yield Prose(id="next")
+            yield KeyHintText(id="next")
             yield Page(id="found")
 
     def _fields(self) -> Iterable[Widget]:
-        values = self._initial._asdict() | {"url": self._initial.place.url, "query": self._initial.place.query}
-        for name in self.OLD if self._source else self.NEW:
-            line = TypingLine(
-                values[name], placeholder=_HINTS[name], id=name, max_length=LONGEST, select_on_focus=False
+        values = self._initial._asdict() | {"url": self._initial.location.url, "query": self._initial.location.query}
+        for name in self.EDIT_FIELDS if self._source else self.NEW_FIELDS:
+            line = SafeInput(
+                values[name], placeholder=_HINTS[name], id=name, max_length=MAX_FIELD_LENGTH, select_on_focus=False
             )
             yield Horizontal(Static(_LABELS.get(name, name), classes="-label"), line, id=f"{name}-line")
             if name == "url" and self._source is None:
                 labels = {kind.value: SOURCE[kind] for kind in SourceType}
-                choice = Choice(labels, self._initial.place.type, id="type")
+                choice = Choice(labels, self._initial.location.type, id="type")
                 yield Horizontal(Static("type", classes="-label"), choice)
 
     def on_mount(self) -> None:
@@ -103,10 +103,10 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
         self.query_one(Input).focus()
 
     @property
-    def _form(self) -> Entered:
+    def _form(self) -> SourceFields:
         texts = {str(line.id): line.value.strip() for line in self.query(Input)}
         url, query = texts.pop("url"), texts.pop("query")
-        location = Place(self._type, url, query if self._type in SEARCHED else "")
+        location = SourceLocation(self._type, url, query if self._type in SEARCH_TYPES else "")
         return self._initial._replace(place=location, **texts)
 
     @property
@@ -117,14 +117,14 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
     def _follow_typing(self, event: Input.Changed) -> None:
         # Guess the type from the address until the user chooses one.
         if event.input.id == "url" and not self._type_is_set:
-            self.query_one(Choice).value = type_of(event.value.strip())
+            self.query_one(Choice).value = guess_type(event.value.strip())
         self._update_search_line()
         # Every edit makes leaving ask for a second press again.
         self._leave_confirmed = False
         self._hide_outdated_result()
         self._show_next_step()
 
-    @on(Choice.Turned)
+    @on(Choice.Changed)
     def _follow_type(self) -> None:
         self._type_is_set = True
         self._update_search_line()
@@ -133,45 +133,45 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
 
     def _hide_outdated_result(self) -> None:
         """Hide the entries if they were found at another address than the one typed now."""
-        if self._tested is None or self._tested[0] != self._form.place:
+        if self._tested is None or self._tested[0] != self._form.location:
             self.query_one("#found").display = False
 
     def _update_search_line(self) -> None:
-        self.query_one("#query-line").display = self._type in SEARCHED
+        self.query_one("#query-line").display = self._type in SEARCH_TYPES
 
     def _show_next_step(self) -> None:
-        form, leave_link = self._form, said_key("source_form.leave", "leaves")
+        form, leave_link = self._form, key_hint("source_form.leave", "leaves")
         if self._busy:
             self._set_step("Reading it …", role="accent")
-        elif not form.place.url:
+        elif not form.location.url:
             self._set_step("Type its address. ", leave_link, ".")
-        elif self._is_tested(form.place):
-            self._set_step(said_key("source_form.go_on", "saves it"), ". ", leave_link, ".", role="good")
-        elif self._tested is not None and self._tested[0] == form.place:
+        elif self._is_tested(form.location):
+            self._set_step(key_hint("source_form.go_on", "saves it"), ". ", leave_link, ".", role="good")
+        elif self._tested is not None and self._tested[0] == form.location:
             retry_link, save_link = (
-                said_key("source_form.go_on", "tries again"),
-                said_key("source_form.save", _SAVE_UNTESTED),
+                key_hint("source_form.go_on", "tries again"),
+                key_hint("source_form.save", _SAVE_UNTESTED),
             )
             self._set_step(retry_link, ", ", save_link, ", ", leave_link, ".", role="warn")
         else:
-            read_link = said_key("source_form.go_on", "reads it once, to show what it holds")
+            read_link = key_hint("source_form.go_on", "reads it once, to show what it holds")
             self._set_step(read_link, ". ", leave_link, ".")
 
     def _set_step(self, *parts: str | Content, role: str = "dim") -> None:
-        line = self.query_one("#next", Prose)
+        line = self.query_one("#next", KeyHintText)
         line.set_classes(f"-{role}")
         line.update(Content.assemble(*parts))
 
-    def _is_tested(self, location: Place) -> bool:
+    def _is_tested(self, location: SourceLocation) -> bool:
         """Return True if this location was read successfully, now or when the source was saved."""
-        if self._source is not None and location == self._initial.place:
+        if self._source is not None and location == self._initial.location:
             return True
         return self._tested is not None and self._tested[0] == location and self._tested[1].ok
 
     @on(Input.Submitted)
     def action_go_on(self) -> None:
         """Test an address that was not tested yet; otherwise save."""
-        location = self._form.place
+        location = self._form.location
         if self._busy or not location.url or self.app.desk is None:
             return
         if self._is_tested(location):
@@ -179,18 +179,18 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
             return
         self._busy = True
         self._show_next_step()
-        self._test_task = self.app.ask(lambda desk: self._test(desk, location), ended=self._clear_busy)
+        self._test_task = self.app.run_desk_task(lambda desk: self._test(desk, location), on_finished=self._clear_busy)
 
     def _clear_busy(self) -> None:
         self._busy = False
 
-    async def _test(self, desk: "Desk", location: Place) -> None:
+    async def _test(self, desk: "Desk", location: SourceLocation) -> None:
         try:
-            result = await desk.sources.try_out(location.type, location.url, config=location.config)
+            result = await desk.sources.test_candidate(location.type, location.url, config=location.config)
         except Exception as error:
             self._report_error(error)
         else:
-            self.post_message(PlaceTried(location, result))
+            self.post_message(LocationTested(location, result))
 
     def _report_error(self, error: Exception) -> None:
         """Show the error in the form; re-raise one that is not a CopydeskError, so that it is reported as a bug."""
@@ -199,20 +199,20 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
         if not expected:
             raise error
 
-    @on(PlaceTried)
-    def _show_tested(self, message: PlaceTried) -> None:
+    @on(LocationTested)
+    def _show_tested(self, message: LocationTested) -> None:
         """Show the entries, unless another address was typed while they were fetched."""
-        self._tested = (message.place, message.result)
-        if message.place == self._form.place:
-            self._show_result(trial_page(message.result))
+        self._tested = (message.location, message.result)
+        if message.location == self._form.location:
+            self._show_result(test_fetch_page(message.result))
             if message.result.title:
-                self.query_one("#name", Input).placeholder = cell(message.result.title)
+                self.query_one("#name", Input).placeholder = safe_line(message.result.title)
         self._show_next_step()
 
     @on(SourceRefused)
     def _show_error(self, message: SourceRefused) -> None:
         self._show_next_step()
-        self._show_result([plain(cell(message.why), "bad")])
+        self._show_result([paragraph(safe_line(message.reason), "bad")])
 
     def _show_result(self, blocks: Sequence[Block]) -> None:
         page = self.query_one("#found", Page)
@@ -222,12 +222,12 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
     def action_save(self) -> None:
         """Save the source, tested or not."""
         form = self._form
-        if form.place.url and not self._busy and self.app.desk is not None:
+        if form.location.url and not self._busy and self.app.desk is not None:
             # No task to cancel: saving is not interrupted by leaving.
             self._busy, self._test_task = True, None
-            self.app.ask(lambda desk: self._save(desk, form), keys_wait=True, ended=self._clear_busy)
+            self.app.run_desk_task(lambda desk: self._save(desk, form), hold_keys=True, on_finished=self._clear_busy)
 
-    async def _save(self, desk: "Desk", form: Entered) -> None:
+    async def _save(self, desk: "Desk", form: SourceFields) -> None:
         try:
             saved = await self._update(desk, self._source, form) if self._source else await self._create(desk, form)
         except Exception as error:
@@ -235,17 +235,17 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
         else:
             self.post_message(SourceSaved(saved))
 
-    async def _create(self, desk: "Desk", form: Entered) -> Source:
-        location = form.place
+    async def _create(self, desk: "Desk", form: SourceFields) -> Source:
+        location = form.location
         # The test may have found the feed's own address behind that of a web page.
         found = self._tested[1] if self._tested and self._tested[0] == location else None
         url, title = (found.url, found.title) if found else (location.url, "")
         name = form.name or clean(title).strip()[:200] or None
         return await desk.sources.create(location.type, url, name=name, config=location.config, test=False)
 
-    async def _update(self, desk: "Desk", source: Source, form: Entered) -> Source:
-        url = self._tested[1].url if self._tested and self._tested[0] == form.place else form.place.url
-        changed_fields = changes(source, form, url)
+    async def _update(self, desk: "Desk", source: Source, form: SourceFields) -> Source:
+        url = self._tested[1].url if self._tested and self._tested[0] == form.location else form.location.url
+        changed_fields = build_update(source, form, url)
         return await desk.sources.update(source.id, changed_fields, test=False) if changed_fields else source
 
     @on(SourceSaved)
@@ -263,7 +263,7 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
             self.close(None)
             return
         self._leave_confirmed = True
-        self._set_step(said_key("source_form.leave", "again throws away what you typed"), ".", role="warn")
+        self._set_step(key_hint("source_form.leave", "again throws away what you typed"), ".", role="warn")
 
     def action_next_field(self) -> None:
         self.focus_next()

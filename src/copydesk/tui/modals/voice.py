@@ -14,27 +14,27 @@ from textual.widgets import Input, Static, TextArea
 
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Format
-from copydesk.model.voice import Emoji, Link, Tried, Voice
+from copydesk.model.voice import Emoji, Link, VoicePreview, Voice
 from copydesk.text import clean
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.latest import Latest
-from copydesk.tui.layout import plain
-from copydesk.tui.modals.typed_form import TypedForm
-from copydesk.tui.pages.setup import tried_page
-from copydesk.tui.styles import sheet
-from copydesk.tui.voice_entry import CALLED, NUMBERS, ToVoice, VoiceEntered, voice_changes, voice_entered
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.latest import Coalescer
+from copydesk.tui.layout import paragraph
+from copydesk.tui.modals.typed_form import AutosavedForm
+from copydesk.tui.pages.setup import voice_sample_page
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.voice_entry import SETTING_LABELS, NUMBERS, VoiceSession, VoiceFields, build_voice_update, voice_fields
 from copydesk.tui.widgets.choice import Choice
-from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.ink import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
-from copydesk.tui.widgets.said_keys import SaidKeys
-from copydesk.tui.widgets.typing import Typing, TypingLine, labelled
+from copydesk.tui.widgets.said_keys import KeyHints
+from copydesk.tui.widgets.typing import SafeTextArea, SafeInput, with_label
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-TRY_AFTER = 0.6
+SAMPLE_DELAY = 0.6
 """Seconds without a keystroke after which a new sample is written."""
-AS_IT_COMES = "as it comes"
+UNSET_LABEL = "as it comes"
 _HINTS = {
     "maxLength": "of a post at most, 40 and more",
     "maxParts": "of a thread at most, 2 to 25",
@@ -42,54 +42,54 @@ _HINTS = {
     "hashtags": "0 to 5",
 }
 _CHOICES = {
-    name: {"": AS_IT_COMES} | {value.value: value.value for value in kind}
+    name: {"": UNSET_LABEL} | {value.value: value.value for value in kind}
     for name, kind in (("emoji", Emoji), ("link", Link))
 }
 
 
-class Wish(NamedTuple):
+class SampleRequest(NamedTuple):
     """A sample to write; `changes` are those of the form against the saved voice."""
 
     desk: "Desk"
     changes: dict[str, object]
     format: Format
-    editing: int
+    edit_id: int
     """`VoiceDialog._edit_id` at the time of the request: a sample of an earlier edit is dropped."""
 
 
-class VoiceScreen(TypedForm, inherit_bindings=False):
+class VoiceDialog(AutosavedForm, inherit_bindings=False):
     """The voice form: Ctrl+s saves, Esc leaves. Returns True if the voice was saved."""
 
-    CSS_PATH = sheet("setup.tcss")
-    COMPONENT_CLASSES = set(INK)
-    WHERE = (Where.VOICE,)
-    BINDINGS = bindings(Where.VOICE)
+    CSS_PATH = stylesheet_path("setup.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.VOICE,)
+    BINDINGS = bindings(KeyContext.VOICE)
     AUTO_FOCUS = "#style"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
-    NOTICE = "#voice-wrong"
-    SAVE = "voice.save"
-    LEAVING = "Leave, and lose what you changed?"
+    NOTICE_SELECTOR = "#voice-wrong"
+    SAVE_ACTION = "voice.save"
+    LEAVE_QUESTION = "Leave, and lose what you changed?"
 
-    tried = getters.query_one("#tried", Page)
+    sample_pane = getters.query_one("#tried", Page)
 
-    class TriedOut(Message, bubble=False):
+    class SampleReady(Message, bubble=False):
         """A sample was written, or failed with `error`."""
 
-        def __init__(self, wish: Wish, tried: Tried | None, error: CopydeskError | None = None) -> None:
+        def __init__(self, request: SampleRequest, sample: VoicePreview | None, error: CopydeskError | None = None) -> None:
             super().__init__()
-            self.wish = wish
-            self.tried = tried
+            self.request = request
+            self.sample = sample
             self.error = error
 
     def __init__(self) -> None:
         super().__init__()
-        self._request: ToVoice | None = None
+        self._request: VoiceSession | None = None
         self._edit_id = 0
-        self._saved_values = voice_entered(Voice())
+        self._saved_values = voice_fields(Voice())
         self._formats = {kind: dict(settings) for kind, settings in self._saved_values.formats.items()}
         self._format = Format.SHORT
         self._sample_timer: Timer | None = None
-        self._samples = Latest(self._write_sample)
+        self._samples = Coalescer(self._write_sample)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="voice"):
@@ -100,7 +100,7 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
                 yield Page(id="tried")
             yield Static(Content(""), id="voice-wrong")
             key_labels = {"save": "keeps it", "next": "next", "try": "tries it now", "leave": "leaves"}
-            yield SaidKeys("voice", key_labels, id="voice-keys")
+            yield KeyHints("voice", key_labels, id="voice-keys")
 
     def _fields(self) -> Iterable[Widget]:
         for name, label in (
@@ -109,39 +109,39 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
             ("examples", "posts of yours, --- between them"),
         ):
             yield Static(Content(label), classes="-label")
-            yield Typing(id=name, soft_wrap=True, tab_behavior="focus")
-        yield labelled("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
+            yield SafeTextArea(id=name, soft_wrap=True, tab_behavior="focus")
+        yield with_label("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
         for name in NUMBERS:
-            number = TypingLine(
+            number = SafeInput(
                 placeholder=_HINTS[name], id=name, restrict="[0-9]*", max_length=6, select_on_focus=False
             )
-            yield labelled(CALLED.get(name, name), number)
+            yield with_label(SETTING_LABELS.get(name, name), number)
         for name, labels in _CHOICES.items():
-            yield labelled(name, Choice(labels, "", id=name))
-        yield labelled("instructions", TypingLine(id="instructions", max_length=5000, select_on_focus=False))
+            yield with_label(name, Choice(labels, "", id=name))
+        yield with_label("instructions", SafeInput(id="instructions", max_length=5000, select_on_focus=False))
 
-    def begin(self, asked: ToVoice) -> None:
+    def start(self, request: VoiceSession) -> None:
         """Load `request` into the form, at once or when the form is mounted."""
-        self._request = asked
+        self._request = request
         self._edit_id += 1
         if self.is_mounted:
-            self._load(asked)
+            self._load(request)
 
     def on_mount(self) -> None:
         """Load the request that was passed before the form was mounted."""
-        self.tried.set_title("Tried on an item of yours")
+        self.sample_pane.set_title("Tried on an item of yours")
         if self._request is not None:
             self._load(self._request)
 
-    def _load(self, request: ToVoice) -> None:
-        self.take_in(typing=True)
-        self._saved_values = voice_entered(request.voice)
-        values = request.typed or self._saved_values
+    def _load(self, request: VoiceSession) -> None:
+        self.set_editable(editable=True)
+        self._saved_values = voice_fields(request.voice)
+        values = request.restored or self._saved_values
         for name in ("style", "avoid", "examples"):
-            self.query_one(f"#{name}", Typing).load_text(getattr(values, name))
+            self.query_one(f"#{name}", SafeTextArea).load_text(getattr(values, name))
         self._formats = {kind: dict(settings) for kind, settings in values.formats.items()}
         self._load_format(self._format)
-        self.notice(request.notice)
+        self.show_notice(request.notice)
         self.query_one("#style").focus()
         self._request_sample()
 
@@ -157,24 +157,24 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
             self.query_one(f"#{name}", Choice).value = settings[name]
 
     @property
-    def entered(self) -> VoiceEntered:
+    def entered(self) -> VoiceFields:
         """Return the current values of the fields, for all formats."""
-        texts = {name: self.query_one(f"#{name}", Typing).text for name in ("style", "avoid", "examples")}
-        return VoiceEntered(**texts, formats=self._formats)
+        texts = {name: self.query_one(f"#{name}", SafeTextArea).text for name in ("style", "avoid", "examples")}
+        return VoiceFields(**texts, formats=self._formats)
 
     @property
     def _changes(self) -> dict[str, object]:
-        return voice_changes(self._saved_values, self.entered)
+        return build_voice_update(self._saved_values, self.entered)
 
     @property
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         """Return True if leaving the form would lose something."""
         return bool(self._changes)
 
-    async def keep(self) -> None:
+    async def autosave(self) -> None:
         """Write the fields to the autosave file. Raise OSError if that fails."""
         if self._request is not None:
-            await self._request.keep(self.entered)
+            await self._request.save(self.entered)
 
     @on(TextArea.Changed)
     def _follow_text(self) -> None:
@@ -185,7 +185,7 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
         self._formats[self._format][str(event.input.id)] = event.value
         self._schedule_updates()
 
-    @on(Choice.Turned)
+    @on(Choice.Changed)
     def _follow_choice(self) -> None:
         kind = Format(self.query_one("#format", Choice).value)
         # Load the other format first: the choices below then hold its values, not those of the previous format.
@@ -198,36 +198,36 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
     def _schedule_updates(self) -> None:
         """Schedule an autosave and a new sample."""
         self._schedule_sample()
-        if self.changed:
-            self.keep_later()
+        if self.has_changes:
+            self.schedule_autosave()
 
     def _schedule_sample(self) -> None:
         if self._sample_timer is not None:
             self._sample_timer.stop()
-        self._sample_timer = self.set_timer(TRY_AFTER, self._request_sample)
+        self._sample_timer = self.set_timer(SAMPLE_DELAY, self._request_sample)
 
     def _request_sample(self) -> None:
         if self.app.desk is not None:
-            request = Wish(self.app.desk, self._changes, self._format, self._edit_id)
-            self.app.ask(lambda _: self._samples.wish(request))
+            request = SampleRequest(self.app.desk, self._changes, self._format, self._edit_id)
+            self.app.run_desk_task(lambda _: self._samples.submit(request))
 
-    async def _write_sample(self, request: Wish) -> None:
+    async def _write_sample(self, request: SampleRequest) -> None:
         try:
-            self.post_message(self.TriedOut(request, await request.desk.voice.try_out(request.changes, request.format)))
+            self.post_message(self.SampleReady(request, await request.desk.voice.preview(request.changes, request.format)))
         except CopydeskError as error:
-            self.post_message(self.TriedOut(request, None, error))
+            self.post_message(self.SampleReady(request, None, error))
 
-    @on(TriedOut)
-    def _show_sample(self, message: TriedOut) -> None:
-        kind = message.wish.format
+    @on(SampleReady)
+    def _show_sample(self, message: SampleReady) -> None:
+        kind = message.request.format
         # Samples for an earlier edit or for another format arrive too late.
-        if message.wish.editing != self._edit_id or kind is not self._format:
+        if message.request.edit_id != self._edit_id or kind is not self._format:
             return
-        if message.tried is not None:
-            self.tried.set_title(f"{kind.value} by the {clean(message.tried.writer)} writer, of an item of yours")
-            self.tried.show_more(tried_page(message.tried))
+        if message.sample is not None:
+            self.sample_pane.set_title(f"{kind.value} by the {clean(message.sample.writer)} writer, of an item of yours")
+            self.sample_pane.show_more(voice_sample_page(message.sample))
         elif message.error is not None:
-            self.tried.show([plain(clean(str(message.error)), "warn")])
+            self.sample_pane.show([paragraph(clean(str(message.error)), "warn")])
 
     def action_try_now(self) -> None:
         """Write a sample without waiting."""
@@ -235,10 +235,10 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
 
     async def action_save(self) -> None:
         """Save if anything was changed; otherwise close."""
-        if self.changed:
+        if self.has_changes:
             await super().action_save()
         else:
-            await self.end(saved=False)
+            await self.finish(saved=False)
 
     async def save(self) -> str:
         """Update the desk's voice. Return an empty string; the desk's errors are raised."""
@@ -246,7 +246,7 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
             await self.app.desk.voice.update(self._changes)
         return ""
 
-    async def forget(self) -> None:
+    async def discard_autosave(self) -> None:
         """Delete the autosave file and drop the request. Raise OSError if the file cannot be deleted."""
         if self._sample_timer is not None:
             self._sample_timer.stop()
@@ -254,4 +254,4 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
         # Drop the request before awaiting: the form may be started again while the file is being deleted.
         request, self._request = self._request, None
         if request is not None:
-            await request.forget()
+            await request.discard()

@@ -4,40 +4,40 @@ from collections.abc import Iterable, Iterator
 
 from textual.content import Content
 
-from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, Where, shown
-from copydesk.tui.layout import Block, Table, plain
-from copydesk.tui.pages.row import confidence
-from copydesk.tui.pages.source_row import HEALTH, OFF
-from copydesk.tui.words import FLAG, FORMAT, STATUS, Sign
+from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, format_keys
+from copydesk.tui.layout import Block, Table, paragraph
+from copydesk.tui.pages.row import confidence_gauge
+from copydesk.tui.pages.source_row import HEALTH_SIGNS, OFF_SIGN
+from copydesk.tui.words import FLAG, FORMAT, STATUS, Badge
 
-WIDTH = 14
+FIRST_COLUMN_WIDTH = 14
 """Cells of the first column, the same in every table."""
 _SAMPLE_CONFIDENCE = 0.7
 """Confidence of the sample bar."""
 
 
-def help_page(places: Iterable[Where], keys: Iterable[Key] = KEYS) -> list[Block]:
+def help_page(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[Block]:
     """Return the keys of `contexts`, in that order, then the letters used there."""
-    places, keys = list(places), list(keys)
+    contexts, keys = list(contexts), list(keys)
     blocks: list[Block] = []
-    for where in places:
-        active_keys = (_without_overridden(key, keys, places) for key in keys if key.where is where)
-        rows = [(_key_cell(" ".join(shown(key))), Content(key.description)) for key in active_keys if key.keys]
-        blocks += [plain(where.value, "strong"), Table(rows), plain()]
-    if letters := list(_letter_rows(places)):
-        blocks += [plain("Letters", "strong"), Table(letters)]
+    for where in contexts:
+        active_keys = (_without_overridden(key, keys, contexts) for key in keys if key.context is where)
+        rows = [(_key_cell(" ".join(format_keys(key))), Content(key.description)) for key in active_keys if key.keys]
+        blocks += [paragraph(where.value, "strong"), Table(rows), paragraph()]
+    if letters := list(_letter_rows(contexts)):
+        blocks += [paragraph("Letters", "strong"), Table(letters)]
     return blocks
 
 
-def _without_overridden(key: Key, keys: Iterable[Key], places: Iterable[Where]) -> Key:
+def _without_overridden(key: Key, keys: Iterable[Key], places: Iterable[KeyContext]) -> Key:
     """Return a console-wide key without the bindings that the screen uses for something else; other keys unchanged."""
-    if key.where is not Where.CONSOLE:
+    if key.context is not KeyContext.CONSOLE:
         return key
     screens = {where for where in places if where.name.lower() in SCREEN_NAMES}
     # A screen's own binding wins over the console's. Keys for examples do so on a new desk only, which is not the usual
     # case that the help describes.
     overridden = {
-        name for other in keys if other.where in screens and not _is_rare(other) for name in other.keys.split(",")
+        name for other in keys if other.context in screens and not _is_rare(other) for name in other.keys.split(",")
     }
     return key._replace(keys=",".join(name for name in key.keys.split(",") if name not in overridden))
 
@@ -48,28 +48,28 @@ def _is_rare(key: Key) -> bool:
 
 
 def _key_cell(text: str) -> Content:
-    return Content.styled(f"{text:<{WIDTH}}", "key")
+    return Content.styled(f"{text:<{FIRST_COLUMN_WIDTH}}", "key")
 
 
-def _signs(places: Iterable[Where]) -> Iterator[Sign]:
+def _signs(places: Iterable[KeyContext]) -> Iterator[Badge]:
     """Yield the signs used in the rows of these places."""
-    if Where.SOURCES in places:
-        yield from (*HEALTH.values(), OFF)
-    if Where.REVIEW in places or Where.SCHEDULE in places:
+    if KeyContext.SOURCES in places:
+        yield from (*HEALTH_SIGNS.values(), OFF_SIGN)
+    if KeyContext.REVIEW in places or KeyContext.SCHEDULE in places:
         yield from STATUS.values()
-    if Where.REVIEW in places:
+    if KeyContext.REVIEW in places:
         yield from FLAG.values()
-    if Where.REVIEW in places or Where.ENGAGEMENT in places:
+    if KeyContext.REVIEW in places or KeyContext.ENGAGEMENT in places:
         yield from FORMAT.values()
 
 
-def _letter_rows(places: Iterable[Where]) -> Iterator[tuple[Content, ...]]:
+def _letter_rows(places: Iterable[KeyContext]) -> Iterator[tuple[Content, ...]]:
     meanings: dict[tuple[str, str], list[str]] = {}
     for sign in _signs(places):
         # The same letter in the same colour may mean several things: list them on one line.
-        meanings.setdefault((sign.letter, sign.role), []).append(sign.words)
+        meanings.setdefault((sign.letter, sign.role), []).append(sign.text)
     for (letter, role), descriptions in meanings.items():
-        yield Content.styled(f"{letter:<{WIDTH}}", role), Content(", ".join(descriptions))
-    if Where.REVIEW in places:
-        gauge = confidence(_SAMPLE_CONFIDENCE, with_bar=True)
-        yield gauge.pad_right(WIDTH - gauge.cell_length), Content("how likely you approve it, by its checks, of 100")
+        yield Content.styled(f"{letter:<{FIRST_COLUMN_WIDTH}}", role), Content(", ".join(descriptions))
+    if KeyContext.REVIEW in places:
+        gauge = confidence_gauge(_SAMPLE_CONFIDENCE, with_bar=True)
+        yield gauge.pad_right(FIRST_COLUMN_WIDTH - gauge.cell_length), Content("how likely you approve it, by its checks, of 100")

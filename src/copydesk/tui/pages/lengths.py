@@ -13,7 +13,7 @@ GAP = Content("  ")
 TOO_LONG = "too long"
 
 
-def platforms_of(targets: Iterable[str], connected: Iterable[str]) -> tuple[str, ...]:
+def relevant_platforms(targets: Iterable[str], connected: Iterable[str]) -> tuple[str, ...]:
     """Return the platforms whose limits apply: the draft's targets, else those with an account, else all.
 
     `targets` may name an account of a platform, as `mastodon:fosstodon.org`.
@@ -25,7 +25,7 @@ def platforms_of(targets: Iterable[str], connected: Iterable[str]) -> tuple[str,
     return tuple(LIMITS)
 
 
-def lengths(text: str, format: Format, platforms: Sequence[str], width: int) -> list[Content]:
+def length_lines(text: str, format: Format, platforms: Sequence[str], width: int) -> list[Content]:
     """Return the counts in lines of at most `width` cells.
 
     A text that is too long is marked in words, not by colour alone.

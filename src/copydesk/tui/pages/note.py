@@ -3,30 +3,30 @@
 from textual.content import Content
 
 from copydesk.errors import CopydeskError
-from copydesk.tui.layout import Block, Paragraph, Table, plain
-from copydesk.tui.naming import key
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.naming import key_label
 
 Note = tuple[Block, ...]
-OPENING: Note = (plain("Opening the desk …", "dim"),)
+OPENING: Note = (paragraph("Opening the desk …", "dim"),)
 
 
 def _tab_keys() -> tuple[str, str]:
-    return f"{key('review.previous_tab')} {key('review.next_tab')}", "key"
+    return f"{key_label('review.previous_tab')} {key_label('review.next_tab')}", "key"
 
 
-def nothing_found() -> Note:
+def no_matches() -> Note:
     """Return the note for a search or filter without a match in the tab."""
-    hint = (key("review.back"), "key"), " shows all of it again, ", _tab_keys(), " other tabs."
-    return plain("There is no such draft in this tab.", "strong"), plain(), Paragraph(Content.assemble(*hint))
+    hint = (key_label("review.back"), "key"), " shows all of it again, ", _tab_keys(), " other tabs."
+    return paragraph("There is no such draft in this tab.", "strong"), paragraph(), Paragraph(Content.assemble(*hint))
 
 
-def empty() -> Note:
+def nothing_to_review() -> Note:
     """Return the note for an empty review queue: there are sources, but nothing waits for review."""
     hint = " runs the pipeline: it reads your sources and writes drafts."
     return (
-        plain("Nothing to review.", "strong"),
-        plain(),
-        Paragraph(Content.assemble((key("review.run"), "key"), hint)),
+        paragraph("Nothing to review.", "strong"),
+        paragraph(),
+        Paragraph(Content.assemble((key_label("review.run"), "key"), hint)),
     )
 
 
@@ -39,27 +39,27 @@ def no_sources() -> Note:
         ("sources.run", "runs the pipeline: it reads the source and writes the first drafts"),
     )
     return (
-        plain("There is no source yet.", "strong"),
-        plain(),
-        plain("Copydesk makes drafts of what it reads. Give it something to read:"),
-        plain(),
-        Table([(Content.styled(key(action), "key"), Content(description)) for action, description in steps]),
+        paragraph("There is no source yet.", "strong"),
+        paragraph(),
+        paragraph("Copydesk makes drafts of what it reads. Give it something to read:"),
+        paragraph(),
+        Table([(Content.styled(key_label(action), "key"), Content(description)) for action, description in steps]),
     )
 
 
-def nothing_in(tab: str) -> Note:
+def empty_tab(tab: str) -> Note:
     """Return the note for a tab without drafts; `tab` is its label."""
     keys = Paragraph(Content.assemble(_tab_keys(), " show the other tabs."))
-    return (plain(f"{tab}: there is no draft.", "strong"), plain(), keys)
+    return (paragraph(f"{tab}: there is no draft.", "strong"), paragraph(), keys)
 
 
-def trouble(error: CopydeskError, *, is_open: bool) -> Note:
+def desk_error(error: CopydeskError, *, is_open: bool) -> Note:
     """Return the note for a desk that could not be opened or, if `is_open`, not be read: the error and what to do."""
     from copydesk.text import clean  # noqa: PLC0415 - not needed for the first paint
 
     action, auto_retry = ("read", " It is tried again by itself, too.") if is_open else ("opened", "")
-    blocks: list[Block] = [plain(f"The desk could not be {action}.", "bad"), plain(), plain(clean(error.message))]
+    blocks: list[Block] = [paragraph(f"The desk could not be {action}.", "bad"), paragraph(), paragraph(clean(error.message))]
     if error.hint:
-        blocks.append(plain(clean(error.hint)))
-    hint = (key("review.refresh"), "key"), " tries again, ", (key("console.quit"), "key"), f" quits.{auto_retry}"
-    return (*blocks, plain(), Paragraph(Content.assemble(*hint)))
+        blocks.append(paragraph(clean(error.hint)))
+    hint = (key_label("review.refresh"), "key"), " tries again, ", (key_label("console.quit"), "key"), f" quits.{auto_retry}"
+    return (*blocks, paragraph(), Paragraph(Content.assemble(*hint)))

@@ -9,13 +9,13 @@ from textual.content import Content
 from copydesk.model.draft import ListedDraft, Status
 from copydesk.model.posting import DeliveryReport
 from copydesk.tui.browser import is_link
-from copydesk.tui.cells import cell
+from copydesk.tui.cells import safe_line
 from copydesk.tui.layout import Block, Table
-from copydesk.tui.week_clock import day_shown
-from copydesk.tui.words import ago
+from copydesk.tui.week_clock import format_day
+from copydesk.tui.words import format_ago
 
 
-class Outgoing(NamedTuple):
+class DeliveryInfo(NamedTuple):
     """Data about a draft's delivery that its row does not hold."""
 
     zone: tzinfo | None = None
@@ -23,7 +23,7 @@ class Outgoing(NamedTuple):
     reports: Sequence[DeliveryReport] = ()
 
 
-def when(draft: ListedDraft, now: datetime, outgoing: Outgoing) -> str:
+def format_delivery_time(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> str:
     """Return the time of a scheduled draft in the user's zone, or how long ago a posted one was sent.
 
     Empty for all other drafts, and while the zone is not loaded.
@@ -31,22 +31,22 @@ def when(draft: ListedDraft, now: datetime, outgoing: Outgoing) -> str:
     if draft.status is Status.POSTED:
         # Right after posting the reports are newer than the row, which has no `posted_at` yet.
         sent_at = draft.posted_at or max(
-            (report.sent_at for report in outgoing.reports if report.sent_at), default=None
+            (report.sent_at for report in delivery.reports if report.sent_at), default=None
         )
-        return ago(sent_at, now) if sent_at else ""
-    zone = outgoing.zone
+        return format_ago(sent_at, now) if sent_at else ""
+    zone = delivery.zone
     if draft.status in (Status.SCHEDULED, Status.MISSED) and draft.scheduled_at is not None and zone is not None:
         local = draft.scheduled_at.astimezone(zone)
         year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
-        return f"{day_shown(local.date())}{year} {local:%H:%M}"
+        return f"{format_day(local.date())}{year} {local:%H:%M}"
     return ""
 
 
-def links(reports: Sequence[DeliveryReport]) -> Iterator[Block]:
+def post_links(reports: Sequence[DeliveryReport]) -> Iterator[Block]:
     """Yield a table with the link of the first post per account."""
     urls = [(report.account, next((post.url for post in report.posts if post.url), None)) for report in reports]
     rows = [
-        (Content.styled(cell(account), "dim"), Content.styled(cell(url), "link" * is_link(url)))
+        (Content.styled(safe_line(account), "dim"), Content.styled(safe_line(url), "link" * is_link(url)))
         for account, url in urls
         if url
     ]

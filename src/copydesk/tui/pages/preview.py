@@ -6,27 +6,27 @@ from textual.content import Content
 
 from copydesk.model.posting import Preview, PreviewPart
 from copydesk.text import links
-from copydesk.tui.cells import cell
-from copydesk.tui.layout import Block, Paragraph, Table, plain
-from copydesk.tui.naming import key
-from copydesk.tui.pages.pictures import Pictured, picture_blocks
+from copydesk.tui.cells import safe_line
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.naming import key_label
+from copydesk.tui.pages.pictures import ImageView, image_blocks
 from copydesk.tui.words import plural
 
-MOST_PARTS = 30
+MAX_LISTED_PARTS = 30
 """Posts of a thread whose lengths are listed; no platform accepts as many."""
-HEAD = 60
+EXCERPT_LENGTH = 60
 """Characters that identify a post of a thread in the table."""
 
 
-def preview_page(previews: Sequence[Preview], pictures: Sequence[Pictured] = ()) -> list[Block]:
+def preview_page(previews: Sequence[Preview], images: Sequence[ImageView] = ()) -> list[Block]:
     """Return the preview per account and the images with their descriptions, as screen readers get them."""
     heading = Paragraph(Content.assemble(("Where it would go", "strong"), "  ", _summary(previews)))
     blocks: list[Block] = [heading]
     if not previews:
-        blocks.append(plain(f"No account takes this. Connect one: Setup, {key('console.setup')}.", "dim"))
+        blocks.append(paragraph(f"No account takes this. Connect one: Setup, {key_label('console.setup')}.", "dim"))
     for preview in previews:
         blocks += _account_blocks(preview)
-    return [*blocks, plain(), *picture_blocks(pictures)] if pictures else blocks
+    return [*blocks, paragraph(), *image_blocks(images)] if images else blocks
 
 
 def _summary(previews: Sequence[Preview]) -> Content:
@@ -44,23 +44,23 @@ def _account_blocks(preview: Preview) -> Iterator[Block]:
     remarks = [] if preview.connected else ["not connected"]
     if len(preview.parts) > 1:
         remarks.append(plural(len(preview.parts), "post"))
-    name = Content.styled(cell(preview.account), "accent")
+    name = Content.styled(safe_line(preview.account), "accent")
     head = [name, *(Content.styled(remark, "dim") for remark in remarks)]
     if len(preview.parts) == 1:
         head.append(_length(preview.parts[0]))
     yield Paragraph(Content.styled("  ").join(head))
     if len(preview.parts) > 1:
         yield Table(
-            [_part_row(number, part) for number, part in enumerate(preview.parts[:MOST_PARTS], 1)], frozenset({0, 1})
+            [_part_row(number, part) for number, part in enumerate(preview.parts[:MAX_LISTED_PARTS], 1)], frozenset({0, 1})
         )
     for problem in preview.stops:
-        yield Paragraph(Content.styled(f"refused: {cell(problem)}", "bad"), indent=2)
+        yield Paragraph(Content.styled(f"refused: {safe_line(problem)}", "bad"), indent=2)
     for number, part in enumerate(preview.parts, 1):
         for problem in part.stops:
-            yield Paragraph(Content.styled(f"refused, post {number}: {cell(problem)}", "bad"), indent=2)
+            yield Paragraph(Content.styled(f"refused, post {number}: {safe_line(problem)}", "bad"), indent=2)
     if link := _first_link(preview.parts):
         label = "card of" if preview.card else "link, no card:"
-        yield Paragraph(Content.assemble((f"{label} ", "dim"), (cell(link), "link")), indent=2)
+        yield Paragraph(Content.assemble((f"{label} ", "dim"), (safe_line(link), "link")), indent=2)
 
 
 def _length(part: PreviewPart) -> Content:
@@ -73,7 +73,7 @@ def _length(part: PreviewPart) -> Content:
 
 
 def _part_row(number: int, part: PreviewPart) -> tuple[Content, ...]:
-    head = cell(part.text[:HEAD].strip())
+    head = safe_line(part.text[:EXCERPT_LENGTH].strip())
     return Content.styled(f"  {number}", "dim"), _length(part), Content.styled(head, "dim")
 
 

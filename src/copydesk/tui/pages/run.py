@@ -6,42 +6,42 @@ from datetime import datetime
 from textual.content import Content
 
 from copydesk.model.run import Run, RunStatistics, RunStatus, Stage
-from copydesk.tui.cells import cell, fit
-from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.pages.source import error_text
-from copydesk.tui.words import Sign, age, ago, bar, exact, plural
+from copydesk.tui.words import Badge, format_age, format_ago, progress_bar, format_utc, plural
 
-RUN = {
-    RunStatus.QUEUED: Sign("Q", "dim", "waits for its turn"),
-    RunStatus.RUNNING: Sign("R", "accent", "under way"),
-    RunStatus.SUCCEEDED: Sign("S", "good", "succeeded"),
-    RunStatus.FAILED: Sign("F", "bad", "failed"),
-    RunStatus.CANCELLED: Sign("C", "dim", "cancelled"),
-    RunStatus.INTERRUPTED: Sign("I", "warn", "interrupted"),
+RUN_SIGNS = {
+    RunStatus.QUEUED: Badge("Q", "dim", "waits for its turn"),
+    RunStatus.RUNNING: Badge("R", "accent", "under way"),
+    RunStatus.SUCCEEDED: Badge("S", "good", "succeeded"),
+    RunStatus.FAILED: Badge("F", "bad", "failed"),
+    RunStatus.CANCELLED: Badge("C", "dim", "cancelled"),
+    RunStatus.INTERRUPTED: Badge("I", "warn", "interrupted"),
 }
 _HEADER = f"  {'age':>4} {'took':>6} {'items':>5} {'stories':>7} {'drafts':>6} "
 
 
 def run_row(run: Run, now: datetime, width: int) -> Content:
     """Return the row in `width` cells: status, age, duration, counts after the stages, and the error."""
-    sign, stats = RUN[run.status], run.stats
+    sign, stats = RUN_SIGNS[run.status], run.stats
     head = Content.assemble(
         (sign.letter, sign.role),
         " ",
-        (f"{age(run.started_at, now):>4} {took(run):>6} ", "dim"),
+        (f"{format_age(run.started_at, now):>4} {format_run_duration(run):>6} ", "dim"),
         f"{stats.items_ingested:>5} {stats.items_filtered:>7} ",
         (f"{stats.drafts_created:>6} ", "strong" if stats.drafts_created else ""),
     )
     error, role = _error_summary(run)
-    return head + Content.styled(fit(cell(error), width - head.cell_length), role)
+    return head + Content.styled(fit(safe_line(error), width - head.cell_length), role)
 
 
-def run_heads(width: int) -> str:
+def run_header(width: int) -> str:
     """Return the column header for `run_row`."""
     return fit(_HEADER, width)
 
 
-def took(run: Run) -> str:
+def format_run_duration(run: Run) -> str:
     """Format the run's duration; empty while it is running."""
     if run.duration is None:
         return ""
@@ -58,19 +58,19 @@ def _error_summary(run: Run) -> tuple[str, str]:
 
 def run_page(run: Run | None, statistics: RunStatistics | None, now: datetime) -> list[Block]:
     """Return the page of the run under the cursor, followed by the statistics."""
-    blocks: list[Block] = _run_blocks(run, now) if run else [plain("No run yet.", "dim"), plain()]
+    blocks: list[Block] = _run_blocks(run, now) if run else [paragraph("No run yet.", "dim"), paragraph()]
     return blocks + _statistics_blocks(statistics) if statistics is not None and statistics.total_runs else blocks
 
 
 def _run_blocks(run: Run, now: datetime) -> list[Block]:
-    sign = RUN[run.status]
-    parts = [Content.styled("Run", "strong"), Content.styled(sign.words, sign.role)]
-    parts += [Content(f"{ago(run.started_at, now)} · {exact(run.started_at)}")]
-    parts += [Content(took(run).replace("s", " s"))] if run.duration is not None else []
+    sign = RUN_SIGNS[run.status]
+    parts = [Content.styled("Run", "strong"), Content.styled(sign.text, sign.role)]
+    parts += [Content(f"{format_ago(run.started_at, now)} · {format_utc(run.started_at)}")]
+    parts += [Content(format_run_duration(run).replace("s", " s"))] if run.duration is not None else []
     blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
     if run.error:
-        blocks.append(plain(error_text(run.error), "bad" if run.status is RunStatus.FAILED else "warn"))
-    return [*blocks, plain(), Table(list(_funnel(run)), right=frozenset({2})), plain(), _source_summary(run), plain()]
+        blocks.append(paragraph(error_text(run.error), "bad" if run.status is RunStatus.FAILED else "warn"))
+    return [*blocks, paragraph(), Table(list(_funnel(run)), right_aligned=frozenset({2})), paragraph(), _source_summary(run), paragraph()]
 
 
 def _funnel(run: Run) -> Iterator[tuple[Content, ...]]:
@@ -83,7 +83,7 @@ def _funnel(run: Run) -> Iterator[tuple[Content, ...]]:
     }
     for stage, (count, label) in counts.items():
         # Bars are relative to the fetched items, so that they show how each stage narrows them down.
-        full, empty = bar(count / stats.items_ingested if stats.items_ingested else 0.0)
+        full, empty = progress_bar(count / stats.items_ingested if stats.items_ingested else 0.0)
         seconds = f" · {stats.stage_timing[stage]:.1f} s" if stage in stats.stage_timing else ""
         gauge = Content.assemble((full, "accent"), (empty, "faint"))
         yield Content(stage.value), gauge, Content(str(count)), Content.styled(label + seconds, "dim")
@@ -114,11 +114,11 @@ def _statistics_blocks(found: RunStatistics) -> list[Block]:
             f"{plural(recent.runs, 'run')} · {plural(recent.items, 'item')} · {plural(recent.drafts, 'draft')}",
         ),
         *(
-            (("why" if index == 0 else ""), f"{cell(error.category)} {error.count}×")
+            (("why" if index == 0 else ""), f"{safe_line(error.category)} {error.count}×")
             for index, error in enumerate(found.top_errors)
         ),
     ]
     return [
-        plain("All runs", "strong"),
+        paragraph("All runs", "strong"),
         Table([(Content.styled(name, "dim"), Content(text)) for name, text in rows]),
     ]

@@ -9,19 +9,19 @@ from textual.content import Content
 
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.draft import Format
-from copydesk.model.voice import FormatVoice, Tried, VoiceProfile
-from copydesk.model.wire import to_wire
+from copydesk.model.voice import FormatVoice, VoicePreview, VoiceProfile
+from copydesk.model.wire import to_json_value
 from copydesk.text import reveal
-from copydesk.tui.cells import cell, fit
-from copydesk.tui.layout import Block, Paragraph, Table, plain
-from copydesk.tui.naming import key
-from copydesk.tui.voice_entry import CALLED
-from copydesk.tui.words import ago, exact
+from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.naming import key_label
+from copydesk.tui.voice_entry import SETTING_LABELS
+from copydesk.tui.words import format_ago, format_utc
 
 if TYPE_CHECKING:
-    from copydesk.desk.doctor import Examined
+    from copydesk.desk.doctor import CheckFinding
 
-BETWEEN_POSTS = "\n---\n"
+THREAD_SEPARATOR = "\n---\n"
 _VERDICTS = {"ok": ("ok", "good"), "warning": ("look", "warn"), "error": ("WRONG", "bad")}
 
 
@@ -32,148 +32,148 @@ class Section(StrEnum):
     VOICE = "Voice"
     WRITER = "Writer"
     ZONE = "Time zone"
-    PLACES = "Where things are"
+    LOCATIONS = "Where things are"
 
 
-class Setup(NamedTuple):
+class SetupSnapshot(NamedTuple):
     """The desk's configuration, as loaded."""
 
     accounts: tuple[ConnectedAccount, ...]
-    keys: str
+    credential_storage: str
     """Description of where the accounts' credentials are stored."""
     voice: VoiceProfile
     unfollowed: tuple[str, ...]
     """Parts of the voice that the offline writer cannot follow."""
     zone: str
-    shown: str
+    local_time: str
     """The current time in `zone`, formatted."""
     slots: int
 
 
-def account_row(row: ConnectedAccount, now: datetime, width: int) -> Content:
+def account_row(account: ConnectedAccount, now: datetime, width: int) -> Content:
     """Return the account's row in `width` cells. The leading letter carries the same information as the colour."""
-    if row.trouble:
+    if account.trouble:
         sign, role, state = "!", "bad", "cannot be posted to"
     else:
         sign, role = "+", "good"
-        state = f"works, {ago(row.checked_at, now)}" if row.checked_at else "not checked yet"
+        state = f"works, {format_ago(account.checked_at, now)}" if account.checked_at else "not checked yet"
     # The sign, the space after it and two spaces before the state take four cells.
     room = max(width - len(state) - 4, 8)
     line = Content.assemble(
-        (f"{sign} ", role), fit(cell(row.label), room), "  ", (state, role if row.trouble else "dim")
+        (f"{sign} ", role), fit(safe_line(account.label), room), "  ", (state, role if account.trouble else "dim")
     )
     return line.truncate(width, ellipsis=True)
 
 
-def account_page(row: ConnectedAccount | None, keys: str, now: datetime) -> list[Block]:
+def account_page(account: ConnectedAccount | None, credential_storage: str, now: datetime) -> list[Block]:
     """Return the page of an account, or the note shown if there is none."""
-    if row is None:
-        return no_account()
-    details = row.details
-    rows = [("platform", cell(details.platform)), ("server", cell(details.server)), ("name", cell(details.name))]
+    if account is None:
+        return no_accounts()
+    details = account.details
+    rows = [("platform", safe_line(details.platform)), ("server", safe_line(details.server)), ("name", safe_line(details.name))]
     if details.software:
-        rows.append(("runs", cell(details.software)))
+        rows.append(("runs", safe_line(details.software)))
     if details.longest:
         rows.append(("longest post", f"{details.longest:,}"))
-    rows.append(("connected", exact(row.connected_at)))
-    rows.append(("checked", f"{exact(row.checked_at)}, {ago(row.checked_at, now)}" if row.checked_at else "not yet"))
-    rows.append(("its keys", cell(keys)))
+    rows.append(("connected", format_utc(account.connected_at)))
+    rows.append(("checked", f"{format_utc(account.checked_at)}, {format_ago(account.checked_at, now)}" if account.checked_at else "not yet"))
+    rows.append(("its keys", safe_line(credential_storage)))
     blocks: list[Block] = []
-    if row.trouble:
-        blocks += [plain(cell(row.trouble), "bad"), _key_hints(("setup.connect", "connects it again.")), plain()]
+    if account.trouble:
+        blocks += [paragraph(safe_line(account.trouble), "bad"), _key_hints(("setup.connect", "connects it again.")), paragraph()]
     return [*blocks, Table([(Content.styled(name, "dim"), Content(value)) for name, value in rows])]
 
 
-def no_account() -> list[Block]:
+def no_accounts() -> list[Block]:
     """Return the note shown while no account is connected."""
     return [
-        plain("No account is connected.", "strong"),
-        plain(),
-        plain("Drafts can be written and reviewed without one; to post them, connect where they go."),
-        plain(),
+        paragraph("No account is connected.", "strong"),
+        paragraph(),
+        paragraph("Drafts can be written and reviewed without one; to post them, connect where they go."),
+        paragraph(),
         _key_hints(("setup.connect", "connects one: Bluesky, Mastodon, X, LinkedIn, Threads, a blog, a webhook.")),
     ]
 
 
-def voice_page(setup: Setup) -> list[Block]:
+def voice_page(setup: SetupSnapshot) -> list[Block]:
     """Return the page of the voice: style, forbidden phrases, examples, and settings per format."""
     voice = setup.voice
-    style = Paragraph(Content(reveal(voice.style))) if voice.style else plain("No style is set.", "dim")
-    blocks: list[Block] = [plain("Style", "strong"), style, plain(), plain("Never", "strong")]
-    blocks.append(plain(", ".join(cell(phrase) for phrase in voice.avoid) or "nothing", "" if voice.avoid else "dim"))
-    blocks += [plain(), plain("Examples", "strong"), *_examples(voice.examples), plain(), plain("Formats", "strong")]
+    style = Paragraph(Content(reveal(voice.style))) if voice.style else paragraph("No style is set.", "dim")
+    blocks: list[Block] = [paragraph("Style", "strong"), style, paragraph(), paragraph("Never", "strong")]
+    blocks.append(paragraph(", ".join(safe_line(phrase) for phrase in voice.avoid) or "nothing", "" if voice.avoid else "dim"))
+    blocks += [paragraph(), paragraph("Examples", "strong"), *_examples(voice.examples), paragraph(), paragraph("Formats", "strong")]
     blocks.append(Table([_format_row(kind, voice.formats.get(kind)) for kind in Format]))
     if setup.unfollowed:
         aspects = ", ".join(setup.unfollowed)
         blocks += [
-            plain(),
-            plain(f"The offline writer cannot follow {aspects}: that takes one that understands.", "warn"),
+            paragraph(),
+            paragraph(f"The offline writer cannot follow {aspects}: that takes one that understands.", "warn"),
         ]
-    return [*blocks, plain(), _key_hints(("setup.edit", "edits it, and shows what would be written."))]
+    return [*blocks, paragraph(), _key_hints(("setup.edit", "edits it, and shows what would be written."))]
 
 
 def _examples(examples: Sequence[str]) -> Iterator[Block]:
     if not examples:
-        yield plain("none", "dim")
+        yield paragraph("none", "dim")
     for number, example in enumerate(examples, 1):
         yield Table([(Content.styled(f"{number}", "dim"), Content(reveal(example)))])
 
 
 def _format_row(kind: Format, settings: FormatVoice | None) -> tuple[Content, ...]:
-    wire = to_wire(settings) if settings else {}
+    wire = to_json_value(settings) if settings else {}
     assert isinstance(wire, Mapping)
-    text = ", ".join(f"{CALLED.get(name, name)} {cell(str(value))}" for name, value in wire.items())
+    text = ", ".join(f"{SETTING_LABELS.get(name, name)} {safe_line(str(value))}" for name, value in wire.items())
     return Content.styled(kind.value, "accent"), Content(text) if text else Content.styled("as it comes", "dim")
 
 
-def writer_page(setup: Setup) -> list[Block]:
+def writer_page(setup: SetupSnapshot) -> list[Block]:
     """Return the page about the writer and its limits."""
     unsupported = ", ".join(setup.unfollowed)
     blocks: list[Block] = [
         Paragraph(Content.assemble(("Writer  ", "dim"), ("offline", "strong"))),
-        plain(),
-        plain("It takes its sentences from the source, needs no network and no key, and costs nothing."),
-        plain("Of the voice it keeps what never may be said, lengths, hashtags, emoji and links."),
+        paragraph(),
+        paragraph("It takes its sentences from the source, needs no network and no key, and costs nothing."),
+        paragraph("Of the voice it keeps what never may be said, lengths, hashtags, emoji and links."),
     ]
     if unsupported:
-        blocks += [plain(), plain(f"What it cannot follow: {unsupported}.", "warn")]
-    return [*blocks, plain(), _key_hints(("setup.edit", "edits the voice and tries it on a real item."))]
+        blocks += [paragraph(), paragraph(f"What it cannot follow: {unsupported}.", "warn")]
+    return [*blocks, paragraph(), _key_hints(("setup.edit", "edits the voice and tries it on a real item."))]
 
 
-def zone_page(setup: Setup) -> list[Block]:
+def zone_page(setup: SetupSnapshot) -> list[Block]:
     """Return the page of the time zone that slots and times refer to."""
-    rows = [("time zone", setup.zone), ("there it is", setup.shown), ("weekly slots", f"{setup.slots}")]
+    rows = [("time zone", setup.zone), ("there it is", setup.local_time), ("weekly slots", f"{setup.slots}")]
     return [
-        Table([(Content.styled(name, "dim"), Content(cell(value))) for name, value in rows]),
-        plain(),
-        plain("Slots and times are on this clock. What is scheduled keeps its moment when the zone changes:", "dim"),
-        plain("09:00 here may be 10:00 there.", "dim"),
-        plain(),
+        Table([(Content.styled(name, "dim"), Content(safe_line(value))) for name, value in rows]),
+        paragraph(),
+        paragraph("Slots and times are on this clock. What is scheduled keeps its moment when the zone changes:", "dim"),
+        paragraph("09:00 here may be 10:00 there.", "dim"),
+        paragraph(),
         _key_hints(("setup.edit", "changes it.")),
     ]
 
 
-def places_page(examined: "Sequence[Examined]") -> list[Block]:
+def locations_page(checks: "Sequence[CheckFinding]") -> list[Block]:
     """Return the page with the results of `copydesk doctor`."""
     rows = []
-    for check in examined:
+    for check in checks:
         word, role = _VERDICTS[check.verdict]
-        finding = Content.assemble(cell(check.found), (f" {cell(check.advice)}" if check.advice else "", "dim"))
-        rows.append((Content.styled(word, role), Content(cell(check.what)), finding))
-    return [Table(rows), plain(), _key_hints(("setup.refresh", "looks again."))]
+        finding = Content.assemble(safe_line(check.found), (f" {safe_line(check.advice)}" if check.advice else "", "dim"))
+        rows.append((Content.styled(word, role), Content(safe_line(check.what)), finding))
+    return [Table(rows), paragraph(), _key_hints(("setup.refresh", "looks again."))]
 
 
-def tried_page(tried: Tried) -> list[Block]:
+def voice_sample_page(sample: VoicePreview) -> list[Block]:
     """Return the page with a sample text that the writer made from an item."""
-    blocks: list[Block] = [Paragraph(Content.assemble(("of ", "dim"), cell(tried.title))), plain()]
-    blocks += [Paragraph(Content(reveal(tried.text))), plain()]
-    if not tried.tags:
-        blocks.append(plain("This item has no tags: hashtags are for those that have some.", "dim"))
-    findings = tried.checks.findings
+    blocks: list[Block] = [Paragraph(Content.assemble(("of ", "dim"), safe_line(sample.title))), paragraph()]
+    blocks += [Paragraph(Content(reveal(sample.text))), paragraph()]
+    if not sample.tags:
+        blocks.append(paragraph("This item has no tags: hashtags are for those that have some.", "dim"))
+    findings = sample.checks.findings
     failed = len({finding.rule for finding in findings})
-    blocks.append(plain(f"{tried.checks.ran - failed} of {tried.checks.ran} checks pass", "dim" if failed else "good"))
-    return [*blocks, *(Paragraph(Content.styled(cell(finding.message), "warn"), indent=2) for finding in findings)]
+    blocks.append(paragraph(f"{sample.checks.ran - failed} of {sample.checks.ran} checks pass", "dim" if failed else "good"))
+    return [*blocks, *(Paragraph(Content.styled(safe_line(finding.message), "warn"), indent=2) for finding in findings)]
 
 
 def _key_hints(*hints: tuple[str, str]) -> Block:
-    return Paragraph(Content("\n").join(Content.assemble((key(action), "key"), f" {text}") for action, text in hints))
+    return Paragraph(Content("\n").join(Content.assemble((key_label(action), "key"), f" {text}") for action, text in hints))

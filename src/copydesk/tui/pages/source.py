@@ -10,48 +10,48 @@ from textual.content import Content
 
 from copydesk.model.source import SourceConfig
 from copydesk.text import clean_lines
-from copydesk.tui.cells import cell
-from copydesk.tui.layout import Block, Paragraph, Table, plain
-from copydesk.tui.naming import key
-from copydesk.tui.pages.source_row import following, sign_of
-from copydesk.tui.words import SOURCE, age, ago, exact, plural
+from copydesk.tui.cells import safe_line
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.naming import key_label
+from copydesk.tui.pages.source_row import format_next_fetch, health_sign
+from copydesk.tui.words import SOURCE, format_age, format_ago, format_utc, plural
 
 if TYPE_CHECKING:
     from copydesk.desk.overviews import RecentItem, SourceOverview
     from copydesk.desk.sources import FetchTest, FoundEntry
 
-LONGEST_ERROR = 2000
+MAX_ERROR_LENGTH = 2000
 """Characters of an error that are displayed. The text may come from the remote server."""
 _CAPITAL = re.compile("[A-Z]")
 
 
-def source_page(row: "SourceOverview", brought: "Sequence[RecentItem] | None", now: datetime) -> list[Block]:
+def source_page(overview: "SourceOverview", recent_items: "Sequence[RecentItem] | None", now: datetime) -> list[Block]:
     """Return the whole page; `recent_items` are the latest items, or None until they are loaded."""
-    source = row.source
-    sign = sign_of(source)
+    source = overview.source
+    sign = health_sign(source)
     parts = [
-        Content.styled(cell(source.name), "strong"),
+        Content.styled(safe_line(source.name), "strong"),
         Content(SOURCE[source.type]),
-        Content.styled(sign.words, sign.role),
+        Content.styled(sign.text, sign.role),
     ]
     blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
     if source.last_error:
-        blocks.append(plain(error_text(source.last_error), "bad"))
-    blocks += [plain(), Table(list(_facts(row, now)))]
-    if brought:
-        blocks += [plain(), plain("What it brought last", "strong"), Table([_item_row(item, now) for item in brought])]
+        blocks.append(paragraph(error_text(source.last_error), "bad"))
+    blocks += [paragraph(), Table(list(_facts(overview, now)))]
+    if recent_items:
+        blocks += [paragraph(), paragraph("What it brought last", "strong"), Table([_item_row(item, now) for item in recent_items])]
     elif source.last_fetch is None:
-        blocks += [plain(), Paragraph(_run_hint())]
+        blocks += [paragraph(), Paragraph(_run_hint())]
     return blocks
 
 
 def _run_hint() -> Content:
-    return Content.assemble((key("sources.run"), "key"), " reads it, with the others, and writes drafts.")
+    return Content.assemble((key_label("sources.run"), "key"), " reads it, with the others, and writes drafts.")
 
 
 def error_text(error: str) -> str:
     """Return a source's error with control characters removed, and shortened."""
-    cut = error if len(error) <= LONGEST_ERROR else f"{error[:LONGEST_ERROR]}…"
+    cut = error if len(error) <= MAX_ERROR_LENGTH else f"{error[:MAX_ERROR_LENGTH]}…"
     return clean_lines(cut).strip()
 
 
@@ -59,14 +59,14 @@ def _facts(row: "SourceOverview", now: datetime) -> Iterator[tuple[Content, ...]
     source = row.source
     items = f"{source.item_count} · {row.days[-1]} dated today, {sum(row.days)} in {len(row.days)} days"
     facts = [
-        ("address", cell(source.url or "")),
+        ("address", safe_line(source.url or "")),
         ("items", items),
         ("drafts", str(row.drafts)),
-        ("last fetch", f"{ago(source.last_fetch, now)} · {exact(source.last_fetch)}" if source.last_fetch else "never"),
+        ("last fetch", f"{format_ago(source.last_fetch, now)} · {format_utc(source.last_fetch)}" if source.last_fetch else "never"),
         ("next fetch", _next_fetch(row, now)),
         ("failures", f"{source.fail_count} in a row" if source.fail_count else "none"),
-        ("settings", settings(source.config)),
-        ("since", exact(source.created_at)),
+        ("settings", format_settings(source.config)),
+        ("since", format_utc(source.created_at)),
     ]
     for name, value in facts:
         if value:
@@ -75,16 +75,16 @@ def _facts(row: "SourceOverview", now: datetime) -> Iterator[tuple[Content, ...]
 
 def _next_fetch(row: "SourceOverview", now: datetime) -> str:
     if not row.source.enabled:
-        return f"none: it is switched off, {key('sources.switch')} switches it on"
+        return f"none: it is switched off, {key_label('sources.switch')} switches it on"
     if row.next_fetch is None or row.next_fetch <= now:
         return "at the next run"
-    return f"in {following(row, now)} · {exact(row.next_fetch)}"
+    return f"in {format_next_fetch(row, now)} · {format_utc(row.next_fetch)}"
 
 
-def settings(config: SourceConfig | None) -> str:
+def format_settings(config: SourceConfig | None) -> str:
     """Format the source's non-default settings in one line; empty if there are none."""
     values: dict[str, object] = msgspec.to_builtins(config) if config else {}
-    return " · ".join(f"{_spaced(name)} {cell(_format_value(value))}" for name, value in values.items())
+    return " · ".join(f"{_spaced(name)} {safe_line(_format_value(value))}" for name, value in values.items())
 
 
 def _spaced(name: str) -> str:
@@ -101,24 +101,24 @@ def _format_value(value: object) -> str:
 
 
 def _item_row(item: "RecentItem", now: datetime) -> tuple[Content, ...]:
-    return Content.styled(f"{age(item.published, now):>4}", "dim"), Content(cell(item.title) or "without a title")
+    return Content.styled(f"{format_age(item.published, now):>4}", "dim"), Content(safe_line(item.title) or "without a title")
 
 
-def trial_page(result: "FetchTest") -> list[Block]:
+def test_fetch_page(result: "FetchTest") -> list[Block]:
     """Return the page with the entries of a test fetch, or with its error."""
     if not result.ok:
-        return [plain("It could not be read.", "bad"), plain(error_text(result.error or "Nobody knows why."))]
+        return [paragraph("It could not be read.", "bad"), paragraph(error_text(result.error or "Nobody knows why."))]
     if not result.items:
-        return [plain("It can be read, and is empty.", "warn")]
+        return [paragraph("It can be read, and is empty.", "warn")]
     # `plural` only appends an s.
     count = plural(len(result.items), "entry").replace("entrys", "entries")
-    return [plain(f"It can be read: {count}.", "good"), *entries(result.items)]
+    return [paragraph(f"It can be read: {count}.", "good"), *entry_table(result.items)]
 
 
-def entries(items: "Sequence[FoundEntry]") -> list[Block]:
+def entry_table(items: "Sequence[FoundEntry]") -> list[Block]:
     """Return a table of the entries' titles, or of their addresses where they have none."""
     rows = [
-        (Content.styled(f"{number:>2}", "dim"), Content(cell(item.title) or cell(item.url) or "without a title"))
+        (Content.styled(f"{number:>2}", "dim"), Content(safe_line(item.title) or safe_line(item.url) or "without a title"))
         for number, item in enumerate(items, 1)
     ]
     return [Table(rows)]

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from textual.content import Content
 
 from copydesk.model.source import SourceType
-from copydesk.tui.layout import Block, Paragraph, Table, plain
-from copydesk.tui.naming import key
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.naming import key_label
 
 
 class Example(NamedTuple):
@@ -18,7 +18,7 @@ class Example(NamedTuple):
     url: str
     name: str
     config: dict[str, object]
-    words: str
+    description: str
 
 
 EXAMPLES = (
@@ -49,36 +49,36 @@ EXAMPLES = (
 )
 
 
-def first_steps(taken: frozenset[str] = frozenset()) -> list[Block]:
+def first_steps(added: frozenset[str] = frozenset()) -> list[Block]:
     """Return the note for a desk without sources; `added` are the addresses of examples that are sources already."""
-    remaining = [example for example in EXAMPLES if example.url not in taken]
+    remaining = [example for example in EXAMPLES if example.url not in added]
     steps = [
         ("sources.new", "a source of yours: its address is enough"),
         ("sources.import", "the feeds of another reader: an OPML file"),
     ]
     blocks: list[Block] = [
-        plain("There is no source yet.", "strong"),
-        plain("Copydesk makes drafts of what it reads. Give it something to read:"),
-        plain(),
-        Table([(Content.styled(key(action), "key"), Content(words)) for action, words in steps]),
-        plain(),
+        paragraph("There is no source yet.", "strong"),
+        paragraph("Copydesk makes drafts of what it reads. Give it something to read:"),
+        paragraph(),
+        Table([(Content.styled(key_label(action), "key"), Content(words)) for action, words in steps]),
+        paragraph(),
     ]
-    return blocks + examples(remaining)
+    return blocks + example_blocks(remaining)
 
 
-def next_steps(taken: frozenset[str]) -> list[Block]:
+def next_steps(added: frozenset[str]) -> list[Block]:
     """Return the note shown once the first source was added."""
     hint = Content.assemble(
-        (key("sources.run"), "key"), " runs the pipeline: it reads your sources and writes the first drafts."
+        (key_label("sources.run"), "key"), " runs the pipeline: it reads your sources and writes the first drafts."
     )
-    remaining = [example for example in EXAMPLES if example.url not in taken]
-    return [Paragraph(hint), plain(), *([*examples(remaining), plain()] if remaining else ())]
+    remaining = [example for example in EXAMPLES if example.url not in added]
+    return [Paragraph(hint), paragraph(), *([*example_blocks(remaining), paragraph()] if remaining else ())]
 
 
-def examples(left: list[Example]) -> list[Block]:
+def example_blocks(remaining: list[Example]) -> list[Block]:
     """Return a table of the examples with the keys that add them."""
     rows = [
-        (Content.styled(key(example.action), "key"), Content(example.name), Content.styled(example.words, "dim"))
-        for example in left
+        (Content.styled(key_label(example.action), "key"), Content(example.name), Content.styled(example.description, "dim"))
+        for example in remaining
     ]
-    return [plain(f"Or an example. Nothing is fetched before you press {key('sources.run')}."), Table(rows)]
+    return [paragraph(f"Or an example. Nothing is fetched before you press {key_label('sources.run')}."), Table(rows)]

@@ -7,63 +7,63 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from copydesk.model.source import Health
-from copydesk.tui.cells import cell, fit
-from copydesk.tui.words import SOURCE, Sign, age
+from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.words import SOURCE, Badge, format_age
 
 if TYPE_CHECKING:
     from copydesk.desk.overviews import SourceOverview
     from copydesk.model.source import Source
 
-HEALTH = {
-    Health.HEALTHY: Sign("H", "good", "healthy"),
-    Health.DEGRADED: Sign("D", "warn", "failed lately"),
-    Health.STALE: Sign("S", "warn", "nothing new for long"),
-    Health.ERROR: Sign("E", "bad", "cannot be read"),
-    Health.UNKNOWN: Sign("?", "dim", "not read yet"),
+HEALTH_SIGNS = {
+    Health.HEALTHY: Badge("H", "good", "healthy"),
+    Health.DEGRADED: Badge("D", "warn", "failed lately"),
+    Health.STALE: Badge("S", "warn", "nothing new for long"),
+    Health.ERROR: Badge("E", "bad", "cannot be read"),
+    Health.UNKNOWN: Badge("?", "dim", "not read yet"),
 }
-OFF = Sign("-", "dim", "switched off")
-DAYS_FROM = 72
+OFF_SIGN = Badge("-", "dim", "switched off")
+MIN_WIDTH_FOR_DAYS = 72
 """Rows of at least this many cells show the last days and the next fetch."""
-TYPE_FROM = 52
+MIN_WIDTH_FOR_TYPE = 52
 """Rows of at least this many cells show the type, the number of items and today's."""
-TYPE = 11
+TYPE_WIDTH = 11
 _SPARK_LEVELS = "▁▂▃▄▅▆▇█"
 
 
-def sign_of(source: "Source") -> Sign:
+def health_sign(source: "Source") -> Badge:
     """Return the sign of the source's health, or of its being switched off."""
-    return HEALTH[source.health] if source.enabled else OFF
+    return HEALTH_SIGNS[source.health] if source.enabled else OFF_SIGN
 
 
-def source_row(row: "SourceOverview", now: datetime, width: int) -> Content:
+def source_row(overview: "SourceOverview", now: datetime, width: int) -> Content:
     """Return the source's row in `width` cells.
 
     From the left: health, type, items, today's items, a chart of the last days, last and next fetch, failures in a row,
     and the name. The name comes last: terminals disagree about the width of some characters, which would shift every
     later column.
     """
-    source = row.source
-    sign = sign_of(source)
-    last_fetch = age(source.last_fetch, now) if source.last_fetch else "never"
+    source = overview.source
+    sign = health_sign(source)
+    last_fetch = format_age(source.last_fetch, now) if source.last_fetch else "never"
     failures = Content.styled(f"{source.fail_count:>5} ", "warn") if source.fail_count else Content(" " * 6)
-    counts = f"{fit(SOURCE[source.type], TYPE)} {short(source.item_count):>6} {short(row.days[-1]):>5} "
+    counts = f"{fit(SOURCE[source.type], TYPE_WIDTH)} {format_count(source.item_count):>6} {format_count(overview.days[-1]):>5} "
     head = Content.assemble(
         (sign.letter, sign.role),
         " ",
-        counts if width >= TYPE_FROM else "",
-        (f"{sparkline(row.days)} " if width >= DAYS_FROM else "", "accent"),
+        counts if width >= MIN_WIDTH_FOR_TYPE else "",
+        (f"{sparkline(overview.days)} " if width >= MIN_WIDTH_FOR_DAYS else "", "accent"),
         (f"{last_fetch:>5} ", "dim"),
-        (f"{following(row, now):>4} " if width >= DAYS_FROM else "", "dim"),
+        (f"{format_next_fetch(overview, now):>4} " if width >= MIN_WIDTH_FOR_DAYS else "", "dim"),
     )
     head += failures
-    return head + Content.styled(fit(cell(source.name), width - head.cell_length), "" if source.enabled else "dim")
+    return head + Content.styled(fit(safe_line(source.name), width - head.cell_length), "" if source.enabled else "dim")
 
 
-def heads(width: int, days: int = 14) -> str:
+def source_header(width: int, days: int = 14) -> str:
     """Return the column header for `source_row`; `days` is the width of the chart."""
-    counts = f"{'type':<{TYPE}} {'items':>6} {'today':>5} " if width >= TYPE_FROM else ""
-    chart = f"{f'{days} days':<{days}} " if width >= DAYS_FROM else ""
-    following = f"{'next':>4} " if width >= DAYS_FROM else ""
+    counts = f"{'type':<{TYPE_WIDTH}} {'items':>6} {'today':>5} " if width >= MIN_WIDTH_FOR_TYPE else ""
+    chart = f"{f'{days} days':<{days}} " if width >= MIN_WIDTH_FOR_DAYS else ""
+    following = f"{'next':>4} " if width >= MIN_WIDTH_FOR_DAYS else ""
     return f"  {counts}{chart}{'last':>5} {following}{'fails':>5} name"
 
 
@@ -74,17 +74,17 @@ def sparkline(counts: Sequence[int]) -> str:
     return "".join(_SPARK_LEVELS[(count * len(_SPARK_LEVELS) - 1) // highest] if count > 0 else "·" for count in counts)
 
 
-def following(row: "SourceOverview", now: datetime) -> str:
+def format_next_fetch(overview: "SourceOverview", now: datetime) -> str:
     """Format the time until the next automatic fetch, in at most four characters."""
-    if not row.source.enabled:
+    if not overview.source.enabled:
         return "off"
-    if row.next_fetch is None or row.next_fetch <= now:
+    if overview.next_fetch is None or overview.next_fetch <= now:
         return "due"
     # `age` says "now" below one minute; a future time is at least due in a minute.
-    return age(now, row.next_fetch).replace("now", "1m")
+    return format_age(now, overview.next_fetch).replace("now", "1m")
 
 
-def short(number: int) -> str:
+def format_count(number: int) -> str:
     """Format a number in at most six characters."""
     if number < 1_000_000:
         return str(number)

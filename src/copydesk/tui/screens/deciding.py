@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from textual import on
 
-from copydesk.tui.asking import GONE
-from copydesk.tui.chosen import Chosen, one
-from copydesk.tui.messages import Decided, DeskOpened, Worked
+from copydesk.tui.asking import DRAFT_DELETED_MESSAGE
+from copydesk.tui.chosen import Selection, select_draft
+from copydesk.tui.messages import ActionFinished, DeskOpened, WorkStatusChanged
 from copydesk.tui.screens.desk_screen import DeskScreen
-from copydesk.tui.widgets.queue import Queue
+from copydesk.tui.widgets.queue import DraftQueue
 from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft, Status
-    from copydesk.tui.deciding.deciding import Deciding
+    from copydesk.tui.deciding.deciding import ReviewActions
 
-READY_AFTER = 1.0
+IMPORT_DELAY = 1.0
 """Seconds after opening the desk at which the actions are imported in advance: the first key must not lag."""
 
 
-class Rows(Protocol):
+class DraftRows(Protocol):
     """The interface of a list of drafts that the actions work on."""
 
     @property
@@ -39,105 +39,105 @@ class Rows(Protocol):
         """Move the cursor `by` rows down, or up if negative."""
 
 
-class Decides(DeskScreen, inherit_bindings=False):
+class DraftActionsScreen(DeskScreen, inherit_bindings=False):
     """A screen with rows of drafts, in a widget with the id `queue`."""
 
     @cached_property
-    def deciding(self) -> "Deciding":
+    def review_actions(self) -> "ReviewActions":
         """Create the actions on first use."""
-        from copydesk.tui.deciding.deciding import Deciding  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.tui.deciding.deciding import ReviewActions  # noqa: PLC0415 - not needed for the first paint
 
-        return Deciding(self)
+        return ReviewActions(self)
 
     @property
-    def rows(self) -> Rows:
-        return cast("Rows", self.query_one("#queue"))
+    def rows(self) -> DraftRows:
+        return cast("DraftRows", self.query_one("#queue"))
 
-    def chosen(self) -> Chosen | None:
+    def draft_selection(self) -> Selection | None:
         """Return the drafts that an action applies to, or None if there is none."""
         draft = self.rows.current
-        return one(draft) if draft else None
+        return select_draft(draft) if draft else None
 
-    def go_to(self, draft_id: str) -> None:
+    def move_cursor_to(self, draft_id: str) -> None:
         """Move the cursor to a draft, if its row is loaded."""
-        queue = self.query_one(Queue)
-        index = queue.window.find(draft_id)
+        queue = self.query_one(DraftQueue)
+        index = queue.window.find_index(draft_id)
         if index is not None:
             queue.cursor = index
 
     @on(DeskOpened)
     def _schedule_import(self) -> None:
-        self.set_timer(READY_AFTER, lambda: self.run_worker(self._import_actions(), exit_on_error=False))
+        self.set_timer(IMPORT_DELAY, lambda: self.run_worker(self._import_actions(), exit_on_error=False))
 
     async def _import_actions(self) -> None:
         # In a thread: the import takes long enough to delay a key press.
         await asyncio.to_thread(import_module, "copydesk.tui.deciding.deciding")
-        self.deciding.begin()
+        self.review_actions.load()
 
-    @on(Decided)
-    def _show_outcome(self, message: Decided) -> None:
-        self.deciding.show(message)
+    @on(ActionFinished)
+    def _show_outcome(self, message: ActionFinished) -> None:
+        self.review_actions.show_result(message)
         # A draft was deleted elsewhere, so the list on the screen is out of date.
-        if GONE in message.outcome.failed.values():
-            self.read()
+        if DRAFT_DELETED_MESSAGE in message.outcome.failed.values():
+            self.refresh_data()
 
-    @on(Worked)
-    def _show_work(self, message: Worked) -> None:
-        self.query_one(TopLine).show_work(message.words)
+    @on(WorkStatusChanged)
+    def _show_work(self, message: WorkStatusChanged) -> None:
+        self.query_one(TopLine).show_work(message.text)
 
     def action_approve(self) -> None:
         """Approve, so that it can be scheduled or posted."""
-        self.deciding.approve()
+        self.review_actions.approve()
 
     def action_reject(self) -> None:
-        self.deciding.reject()
+        self.review_actions.reject()
 
     def action_regenerate(self) -> None:
         """Request a new version of the text."""
-        self.deciding.regenerate()
+        self.review_actions.regenerate()
 
     def action_archive(self) -> None:
-        self.deciding.archive()
+        self.review_actions.archive()
 
     def action_undo(self) -> None:
         """Undo the last change."""
-        self.deciding.undo()
+        self.review_actions.undo()
 
     def action_redo(self) -> None:
         """Redo the change undone last."""
-        self.deciding.redo()
+        self.review_actions.redo()
 
     def action_schedule(self) -> None:
         """Schedule for the next free slot."""
-        self.deciding.schedule()
+        self.review_actions.schedule()
 
     def action_schedule_at(self) -> None:
         """Prompt for a time to schedule for."""
-        self.deciding.schedule_at()
+        self.review_actions.schedule_at()
 
     def action_post(self) -> None:
         """Post now, after a confirmation."""
-        self.deciding.post()
+        self.review_actions.post()
 
     def action_edit(self) -> None:
         """Edit the text in the console."""
-        self.deciding.edit()
+        self.review_actions.edit()
 
     def action_edit_outside(self) -> None:
         """Edit the text in the user's editor."""
-        self.deciding.edit_outside()
+        self.review_actions.edit_outside()
 
     def action_difference(self) -> None:
         """Show the diff against the previous version."""
-        self.deciding.difference()
+        self.review_actions.diff()
 
     def action_history(self) -> None:
         """Show the draft's history."""
-        self.deciding.history()
+        self.review_actions.history()
 
     def action_copy_text(self) -> None:
-        self.deciding.copy_text()
+        self.review_actions.copy_text()
 
     def action_copy_link(self) -> None:
         """Copy the link of the source item."""
-        self.deciding.copy_link()
+        self.review_actions.copy_link()

@@ -11,66 +11,66 @@ from textual.message import Message
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError, FieldError, InvalidError
-from copydesk.model.engagement import FIGURES
+from copydesk.model.engagement import METRICS
 from copydesk.model.trend import LivePost
-from copydesk.tui.browser import follow, is_link
-from copydesk.tui.cells import cell
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.latest import Latest
-from copydesk.tui.modals.fields import Field, FieldsScreen
-from copydesk.tui.naming import key
+from copydesk.tui.browser import open_or_show_link, is_link
+from copydesk.tui.cells import safe_line
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.latest import Coalescer
+from copydesk.tui.modals.fields import Field, FieldsDialog
+from copydesk.tui.naming import key_label
 from copydesk.tui.pages import note
-from copydesk.tui.pages.engagement import PERIODS, Engagement, Period, engagement_page
+from copydesk.tui.pages.engagement import PERIODS, EngagementReport, Period, engagement_page
 from copydesk.tui.pages.post import post_page
 from copydesk.tui.pages.row import first_line
 from copydesk.tui.screens.desk_screen import DeskScreen
-from copydesk.tui.styles import sheet
+from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
-from copydesk.tui.widgets.posts import Posts
+from copydesk.tui.widgets.posts import PostList
 from copydesk.tui.widgets.too_small import TooSmall
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-SHOWN = 50
+MAX_POSTS = 50
 """Posts in the list. More would take too many requests when their metrics are fetched from the platforms."""
 PANES = ("figures", "posts", "post")
-LARGEST_DIGITS = 12
-FIRST_PERIOD = 1
+MAX_METRIC_DIGITS = 12
+DEFAULT_PERIOD_INDEX = 1
 
 
 class EngagementScreen(DeskScreen):
     """Metrics at the left, posts at the right; a narrow terminal shows one of the two."""
 
     NAME = "Engagement"
-    WHERE = (Where.PAGE, Where.ENGAGEMENT)
-    BINDINGS = bindings(Where.ENGAGEMENT)
-    CSS_PATH = sheet("engagement.tcss")
+    WHERE = (KeyContext.PAGE, KeyContext.ENGAGEMENT)
+    BINDINGS = bindings(KeyContext.ENGAGEMENT)
+    CSS_PATH = stylesheet_path("engagement.tcss")
     AUTO_FOCUS = "#figures"
 
-    figures_pane = getters.query_one("#figures", Page)
-    posts_pane = getters.query_one("#posts", Posts)
+    metrics_pane = getters.query_one("#figures", Page)
+    posts_pane = getters.query_one("#posts", PostList)
     post_pane = getters.query_one("#post", Page)
 
-    class Read(Message, bubble=False):
+    class Loaded(Message, bubble=False):
         """The report of a period was loaded."""
 
-        def __init__(self, found: Engagement) -> None:
+        def __init__(self, report: EngagementReport) -> None:
             super().__init__()
-            self.found = found
+            self.report = report
 
     def __init__(self) -> None:
         super().__init__()
-        self._period_index = FIRST_PERIOD
-        self._report: Engagement | None = None
+        self._period_index = DEFAULT_PERIOD_INDEX
+        self._report: EngagementReport | None = None
         self._displayed_post: LivePost | None = None
-        self._loader = Latest(self._load_report)
+        self._loader = Coalescer(self._load_report)
 
     def body(self) -> Iterable[Widget]:
         yield Page(note.OPENING, id="figures")
-        yield Vertical(Posts(self.app.clock, id="posts"), Page(id="post"), id="right")
+        yield Vertical(PostList(self.app.clock, id="posts"), Page(id="post"), id="right")
 
     def on_mount(self) -> None:
         self._show_pane("figures")
@@ -81,46 +81,46 @@ class EngagementScreen(DeskScreen):
     def period(self) -> Period:
         return PERIODS[self._period_index]
 
-    def read(self) -> None:
+    def refresh_data(self) -> None:
         """Load the report of the selected period."""
-        self.ask_for(lambda desk: self._loader.wish((desk, self.period)))
+        self.load_with_retry(lambda desk: self._loader.submit((desk, self.period)))
 
     async def _load_report(self, request: "tuple[Desk, Period]") -> None:
         desk, period = request
-        since = await desk.engagement.since(period.days) if period.days else None
-        report = Engagement(
+        since = await desk.engagement.period_start(period.days) if period.days else None
+        report = EngagementReport(
             period=period,
-            kinds=await desk.engagement.by_kind(since),
+            kinds=await desk.engagement.by_platform_and_format(since),
             spans=await desk.engagement.over_time(since, period.step),
             hours=await desk.engagement.by_hour(since),
-            posts=await desk.engagement.posts(since, SHOWN),
+            posts=await desk.engagement.posts(since, MAX_POSTS),
             zone=await desk.schedule.zone(),
         )
-        self.post_message(self.Read(report))
+        self.post_message(self.Loaded(report))
 
-    @on(Read)
-    def _show_report(self, message: Read) -> None:
+    @on(Loaded)
+    def _show_report(self, message: Loaded) -> None:
         """Show the report. The cursor stays on its post, and the scroll position is kept."""
         # The user may have changed the period while this one was loading.
-        if message.found.period != self.period or message.found == self._report:
+        if message.report.period != self.period or message.report == self._report:
             return
-        previous, self._report, self.has_read = self._report, message.found, True
-        pane = self.figures_pane
+        previous, self._report, self.is_loaded = self._report, message.report, True
+        pane = self.metrics_pane
         # A refresh keeps the scroll position; another period starts at the top.
         show = pane.show_more if previous and previous.period == self.period else pane.show
-        show(engagement_page(message.found))
+        show(engagement_page(message.report))
         current = self.posts_pane.current
-        positions = {post.id: index for index, post in enumerate(message.found.posts)}
-        self.posts_pane.show(message.found.posts, positions.get(current.id, 0) if current else 0)
+        positions = {post.id: index for index, post in enumerate(message.report.posts)}
+        self.posts_pane.show(message.report.posts, positions.get(current.id, 0) if current else 0)
         self._update_titles()
 
-    def say_trouble(self, error: CopydeskError) -> None:
-        self.figures_pane.show(self.trouble_note(error))
+    def show_error(self, error: CopydeskError) -> None:
+        self.metrics_pane.show(self.error_note(error))
 
     def _update_titles(self) -> None:
-        self.figures_pane.set_title(f"Figures · {self.period.words}")
+        self.metrics_pane.set_title(f"Figures · {self.period.label}")
         posts = self._report.posts if self._report else ()
-        qualifier = "the best " if len(posts) >= SHOWN else ""
+        qualifier = "the best " if len(posts) >= MAX_POSTS else ""
         self.posts_pane.set_title(f"Posts · {qualifier}{len(posts)}" if posts else "Posts")
 
     @on(LineList.Moved)
@@ -141,7 +141,7 @@ class EngagementScreen(DeskScreen):
         body = self.query_one("#body")
         body.set_class(pane == "figures", "-figures")
         body.set_class(pane != "figures", "-right")
-        self.show_keys(Where.LIST if pane == "posts" else Where.PAGE, Where.ENGAGEMENT)
+        self.show_keys(KeyContext.LIST if pane == "posts" else KeyContext.PAGE, KeyContext.ENGAGEMENT)
 
     def action_pane(self, by: int) -> None:
         """Focus the next pane (`by` 1) or the previous one (-1)."""
@@ -151,7 +151,7 @@ class EngagementScreen(DeskScreen):
     def _go_to(self, pane: str) -> None:
         # Make the pane visible first: a hidden widget cannot take the focus.
         self._show_pane(pane)
-        self.focus_when_shown(self.query_one(f"#{pane}"))
+        self.focus_after_layout(self.query_one(f"#{pane}"))
 
     def on_line_list_opened(self) -> None:
         """Enter on a post focuses its page."""
@@ -163,7 +163,7 @@ class EngagementScreen(DeskScreen):
 
     def go_back(self) -> bool:
         """Return to the metrics if a narrow terminal hides them; return False if they are visible."""
-        if self.figures_pane.region or self.query_one(TooSmall).display:
+        if self.metrics_pane.region or self.query_one(TooSmall).display:
             return False
         self._go_to("figures")
         return True
@@ -175,14 +175,14 @@ class EngagementScreen(DeskScreen):
             self._period_index = index
             self._update_titles()
             if self.app.desk is not None:
-                self.read()
+                self.refresh_data()
 
     def action_refresh(self) -> None:
         """Load the data again, or retry to open the desk."""
         if self.app.desk is None:
             self.app.open()
         else:
-            self.read()
+            self.refresh_data()
 
     def action_open_link(self) -> None:
         """Open the post in the browser."""
@@ -190,7 +190,7 @@ class EngagementScreen(DeskScreen):
         if post is None or not is_link(post.url):
             self.app.notify("No link is known of this post.", severity="warning")
         else:
-            self.run_worker(follow(self.app, post.url), exit_on_error=False)
+            self.run_worker(open_or_show_link(self.app, post.url), exit_on_error=False)
 
     def action_fetch(self) -> None:
         """Fetch the metrics of the listed posts from the platforms."""
@@ -199,21 +199,21 @@ class EngagementScreen(DeskScreen):
         draft_ids = list(dict.fromkeys(post.draft_id for post in self.posts_pane.rows if post.account))
         if not draft_ids:
             self.app.notify(
-                f"No post here went out from Copydesk: {key('engagement.record')} records figures by hand.",
+                f"No post here went out from Copydesk: {key_label('engagement.record')} records figures by hand.",
                 severity="warning",
             )
             return
         self.app.notify(f"Asking for the figures of {plural(len(draft_ids), 'draft')} …")
-        self.app.ask(partial(self._fetch, draft_ids))
+        self.app.run_desk_task(partial(self._fetch, draft_ids))
 
     async def _fetch(self, draft_ids: "list[str]", desk: "Desk") -> None:
-        count = await desk.posting.refresh_figures(draft_ids)
+        count = await desk.posting.refresh_metrics(draft_ids)
         if count:
             self.app.notify(f"Read what is reported of {plural(count, 'post')}.")
         else:
             self.app.notify("No platform answered. Setup says whether an account is in trouble.", severity="warning")
         # The user may have changed the period while the metrics were fetched.
-        await self._loader.wish((desk, self.period))
+        await self._loader.submit((desk, self.period))
 
     def action_record(self) -> None:
         """Prompt for the post's metrics, to record them by hand."""
@@ -221,24 +221,24 @@ class EngagementScreen(DeskScreen):
         if post is None:
             self.app.notify("There is no post to record figures of.", severity="warning")
             return
-        values = {name: getattr(post, name) for name in FIGURES}
+        values = {name: getattr(post, name) for name in METRICS}
         fields = [
-            Field(name, name, "not known" if value is None else f"{value}", digits=True, longest=LARGEST_DIGITS)
+            Field(name, name, "not known" if value is None else f"{value}", digits_only=True, max_length=MAX_METRIC_DIGITS)
             for name, value in values.items()
         ]
-        title = f"Figures of {cell(post.place)}: {first_line(post.text)[:40]}"
+        title = f"Figures of {safe_line(post.target_label)}: {first_line(post.text)[:40]}"
         hint = "What is left empty stays as it is."
-        self.app.push_screen(FieldsScreen(title, fields, partial(_record, post), hint=hint), self._report_recorded)
+        self.app.push_screen(FieldsDialog(title, fields, partial(_record, post), hint=hint), self._report_recorded)
 
     def _report_recorded(self, message: str | None) -> None:
         if message is not None:
             self.app.notify(message)
-            self.read()
+            self.refresh_data()
 
 
 async def _record(post: LivePost, desk: "Desk", values: Mapping[str, str]) -> str:
     metrics = {name: int(value) for name, value in values.items() if value}
     if not metrics:
         raise InvalidError(FieldError("figures", "are all empty"))
-    await desk.engagement.record({"draftId": post.draft_id, "platform": post.place, **metrics})
+    await desk.engagement.record({"draftId": post.draft_id, "platform": post.target_label, **metrics})
     return f"Recorded {', '.join(f'{value:,} {name}' for name, value in metrics.items())}."

@@ -10,18 +10,18 @@ from textual.message import Message
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
-from copydesk.model.experiment import Experiment, ExperimentStatus, NewExperiment, Results
-from copydesk.model.ways import PARAMETERS, variants_read
+from copydesk.model.experiment import Experiment, ExperimentStatus, NewExperiment, ExperimentResults
+from copydesk.model.ways import WRITER_PARAMETERS, parse_variants
 from copydesk.text import clean
-from copydesk.tui.cells import cell
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.latest import Latest
-from copydesk.tui.modals.ask import LineScreen
-from copydesk.tui.modals.fields import Field, FieldsScreen
+from copydesk.tui.cells import safe_line
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.latest import Coalescer
+from copydesk.tui.modals.ask import PromptDialog
+from copydesk.tui.modals.fields import Field, FieldsDialog
 from copydesk.tui.pages import note
-from copydesk.tui.pages.experiment import Tried, experiment_page, no_experiment
+from copydesk.tui.pages.experiment import ExperimentView, experiment_page, no_experiments
 from copydesk.tui.screens.desk_screen import DeskScreen
-from copydesk.tui.styles import sheet
+from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.experiments import ExperimentList
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
@@ -29,18 +29,18 @@ from copydesk.tui.widgets.page import Page
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-MOST_WAYS = 5
+MAX_VARIANTS = 5
 PANES = ("experiments", "variants")
 _STATUS_ORDER = tuple(ExperimentStatus)
 _FIELDS = (
-    Field("name", "name", "for example Hashtags", longest=100),
-    Field("parameter", "what differs", "for example hashtags", longest=100, offered=PARAMETERS),
+    Field("name", "name", "for example Hashtags", max_length=100),
+    Field("parameter", "what differs", "for example hashtags", max_length=100, suggestions=WRITER_PARAMETERS),
     Field("1", "control", "for example none = 0"),
     Field("2", "another way", "for example two = 2"),
-    *(Field(f"{number}", f"way {number}", "may stay empty") for number in range(3, MOST_WAYS + 1)),
+    *(Field(f"{number}", f"way {number}", "may stay empty") for number in range(3, MAX_VARIANTS + 1)),
 )
 _HINT = (
-    f"What differs: {', '.join(PARAMETERS)}; the right arrow completes it. A way is label = value: a number, words, "
+    f"What differs: {', '.join(WRITER_PARAMETERS)}; the right arrow completes it. A way is label = value: a number, words, "
     "true, false, or null for as always."
 )
 
@@ -49,29 +49,29 @@ class ExperimentsScreen(DeskScreen):
     """The list, and below or beside it one experiment."""
 
     NAME = "Experiments"
-    WHERE = (Where.LIST, Where.EXPERIMENTS)
-    BINDINGS = bindings(Where.EXPERIMENTS)
-    CSS_PATH = sheet("experiments.tcss")
+    WHERE = (KeyContext.LIST, KeyContext.EXPERIMENTS)
+    BINDINGS = bindings(KeyContext.EXPERIMENTS)
+    CSS_PATH = stylesheet_path("experiments.tcss")
     AUTO_FOCUS = "#experiments"
 
     list_pane = getters.query_one("#experiments", ExperimentList)
-    page_pane = getters.query_one("#variants", Page)
+    detail_pane = getters.query_one("#variants", Page)
 
-    class Read(Message, bubble=False):
+    class Loaded(Message, bubble=False):
         """The experiments were loaded."""
 
-        def __init__(self, found: Sequence[Tried], chosen: str = "") -> None:
+        def __init__(self, experiments: Sequence[ExperimentView], select_id: str = "") -> None:
             super().__init__()
-            self.found = found
-            self.chosen = chosen
+            self.experiments = experiments
+            self.select_id = select_id
             """Id of the experiment to move the cursor to; empty to leave it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._displayed: Tried | None = None
+        self._displayed: ExperimentView | None = None
         self._list_note: note.Note = ()
         self._select_id = ""
-        self._loader = Latest(self._load_experiments)
+        self._loader = Coalescer(self._load_experiments)
 
     def body(self) -> Iterable[Widget]:
         yield ExperimentList(self.app.clock, id="experiments")
@@ -79,37 +79,37 @@ class ExperimentsScreen(DeskScreen):
 
     def on_mount(self) -> None:
         self.list_pane.set_title("Experiments")
-        self.page_pane.set_title("Variants")
-        self.list_pane.say(note.OPENING)
+        self.detail_pane.set_title("Variants")
+        self.list_pane.show_note(note.OPENING)
 
-    def read(self) -> None:
+    def refresh_data(self) -> None:
         """Load all experiments with their results."""
-        self.ask_for(self._loader.settle)
+        self.load_with_retry(self._loader.submit_and_wait)
 
     async def _load_experiments(self, desk: "Desk") -> None:
         # Only the first load after an experiment was created moves the cursor to it.
         select_id, self._select_id = self._select_id, ""
-        self.post_message(self.Read(_to_views(await desk.experiments.list()), select_id))
+        self.post_message(self.Loaded(_to_views(await desk.experiments.list()), select_id))
 
-    @on(Read)
-    def _show_experiments(self, message: Read) -> None:
+    @on(Loaded)
+    def _show_experiments(self, message: Loaded) -> None:
         """Show the experiments; the cursor stays on its experiment unless another one is to be selected."""
-        self.has_read, self._list_note = True, ()
-        if not message.found:
-            self.list_pane.say(no_experiment())
-        elif message.found != self.list_pane.rows or message.chosen:
+        self.is_loaded, self._list_note = True, ()
+        if not message.experiments:
+            self.list_pane.show_note(no_experiments())
+        elif message.experiments != self.list_pane.rows or message.select_id:
             current = self.list_pane.current
-            target_id = message.chosen or (current.experiment.id if current else "")
-            positions = {view.experiment.id: index for index, view in enumerate(message.found)}
-            self.list_pane.show(message.found, positions.get(target_id, 0))
-        count = len(message.found)
+            target_id = message.select_id or (current.experiment.id if current else "")
+            positions = {view.experiment.id: index for index, view in enumerate(message.experiments)}
+            self.list_pane.show(message.experiments, positions.get(target_id, 0))
+        count = len(message.experiments)
         self.list_pane.set_title(f"Experiments · {count}" if count else "Experiments")
 
-    def say_trouble(self, error: CopydeskError) -> None:
+    def show_error(self, error: CopydeskError) -> None:
         """Show the error in the lower pane: the list may be too low for it."""
-        self._list_note = self.trouble_note(error)
+        self._list_note = self.error_note(error)
         # Emptying the list posts `Moved`, whose handler shows the note.
-        self.list_pane.say(())
+        self.list_pane.show_note(())
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
@@ -117,11 +117,11 @@ class ExperimentsScreen(DeskScreen):
         view = self.list_pane.current
         if view is None or view != self._displayed:
             self._displayed = view
-            self.page_pane.show((lambda: experiment_page(view, self.app.clock())) if view else self._list_note)
+            self.detail_pane.show((lambda: experiment_page(view, self.app.clock())) if view else self._list_note)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys of the focused pane in the footer."""
-        self.show_keys(Where.LIST if isinstance(event.widget, LineList) else Where.PAGE, Where.EXPERIMENTS)
+        self.show_keys(KeyContext.LIST if isinstance(event.widget, LineList) else KeyContext.PAGE, KeyContext.EXPERIMENTS)
 
     def action_pane(self) -> None:
         """Focus the other pane."""
@@ -130,7 +130,7 @@ class ExperimentsScreen(DeskScreen):
 
     def on_line_list_opened(self) -> None:
         """Enter on an experiment focuses its page."""
-        self.page_pane.focus()
+        self.detail_pane.focus()
 
     def action_back(self) -> None:
         self.list_pane.focus()
@@ -140,11 +140,11 @@ class ExperimentsScreen(DeskScreen):
         if self.app.desk is None:
             self.app.open()
         else:
-            self.read()
+            self.refresh_data()
 
     def action_new(self) -> None:
         """Open the form of a new experiment."""
-        self.app.push_screen(FieldsScreen("A new experiment", _FIELDS, self._create, hint=_HINT), self._report_change)
+        self.app.push_screen(FieldsDialog("A new experiment", _FIELDS, self._create, hint=_HINT), self._report_change)
 
     async def _create(self, desk: "Desk", values: Mapping[str, str]) -> str:
         created = await desk.experiments.create(_parse_form(values))
@@ -154,7 +154,7 @@ class ExperimentsScreen(DeskScreen):
     def _report_change(self, message: str | None) -> None:
         if message is not None:
             self.app.notify(message)
-            self.read()
+            self.refresh_data()
 
     def action_conclude(self) -> None:
         """Prompt for the winner, by label, and conclude the experiment under the cursor."""
@@ -163,7 +163,7 @@ class ExperimentsScreen(DeskScreen):
             return
         question = f"Conclude {clean(view.experiment.name)}: which one won?"
         labels = [variant.label for variant in view.experiment.variants]
-        prompt = LineScreen(question, hint="Enter alone: none did. It cannot be begun again.", offered=labels)
+        prompt = PromptDialog(question, hint="Enter alone: none did. It cannot be begun again.", suggestions=labels)
         self.app.push_screen(prompt, lambda answer: self._conclude(view.experiment, answer))
 
     def _conclude(self, experiment: Experiment, typed: str | None) -> None:
@@ -178,9 +178,9 @@ class ExperimentsScreen(DeskScreen):
         async def work(desk: "Desk") -> None:
             await desk.experiments.conclude(experiment.id, winner)
             self.app.notify(f"Concluded {experiment.name}.")
-            await self._loader.settle(desk)
+            await self._loader.submit_and_wait(desk)
 
-        self.app.ask(work, keys_wait=True)
+        self.app.run_desk_task(work, hold_keys=True)
 
     def action_archive(self) -> None:
         """Archive the experiment under the cursor."""
@@ -191,9 +191,9 @@ class ExperimentsScreen(DeskScreen):
         async def work(desk: "Desk") -> None:
             await desk.experiments.archive(view.experiment.id)
             self.app.notify(f"Archived {view.experiment.name}.")
-            await self._loader.settle(desk)
+            await self._loader.submit_and_wait(desk)
 
-        self.app.ask(work, keys_wait=True)
+        self.app.run_desk_task(work, hold_keys=True)
 
     def _require_status(self, experiment: Experiment, required: ExperimentStatus, participle: str) -> bool:
         if experiment.status is not required:
@@ -202,22 +202,22 @@ class ExperimentsScreen(DeskScreen):
         return experiment.status is required
 
 
-def _to_views(experiments: Sequence[Experiment]) -> tuple[Tried, ...]:
+def _to_views(experiments: Sequence[Experiment]) -> tuple[ExperimentView, ...]:
     """Return the experiments as displayed: by status, and those that wait for another one last."""
-    from copydesk.desk.experiments import unfollowed  # noqa: PLC0415 - imports the store
+    from copydesk.desk.experiments import has_unsupported_variants  # noqa: PLC0415 - imports the store
 
     active = [experiment for experiment in experiments if experiment.status is ExperimentStatus.ACTIVE]
     views = [
-        Tried(
+        ExperimentView(
             experiment=experiment,
-            results=msgspec.convert(experiment.results, Results, strict=False),
+            results=msgspec.convert(experiment.results, ExperimentResults, strict=False),
             # Experiments come newest first; drafts take part in the oldest active one only.
-            waits_for=active[-1].name if experiment in active[:-1] else "",
-            alike=experiment.status is ExperimentStatus.ACTIVE and unfollowed(experiment),
+            blocked_by=active[-1].name if experiment in active[:-1] else "",
+            has_identical_variants=experiment.status is ExperimentStatus.ACTIVE and has_unsupported_variants(experiment),
         )
         for experiment in experiments
     ]
-    return tuple(sorted(views, key=lambda view: (_STATUS_ORDER.index(view.experiment.status), bool(view.waits_for))))
+    return tuple(sorted(views, key=lambda view: (_STATUS_ORDER.index(view.experiment.status), bool(view.blocked_by))))
 
 
 def _parse_form(values: Mapping[str, str]) -> NewExperiment:
@@ -225,9 +225,9 @@ def _parse_form(values: Mapping[str, str]) -> NewExperiment:
 
     Raise CopydeskError if no parameter was entered.
     """
-    entered = [variant for number in range(1, MOST_WAYS + 1) if (variant := values[f"{number}"])]
+    entered = [variant for number in range(1, MAX_VARIANTS + 1) if (variant := values[f"{number}"])]
     if not values["parameter"]:
-        raise CopydeskError(f"Say what differs; for example {cell(PARAMETERS[0])}.")
+        raise CopydeskError(f"Say what differs; for example {safe_line(WRITER_PARAMETERS[0])}.")
     assignments = [variant if "=" in variant else f"{variant}={variant}" for variant in entered]
-    variants = variants_read(assignments, values["parameter"])
+    variants = parse_variants(assignments, values["parameter"])
     return NewExperiment(name=values["name"], parameter=values["parameter"], variants=variants)

@@ -8,19 +8,19 @@ from textual.containers import Container
 from textual.events import DescendantFocus
 from textual.widget import Widget
 
-from copydesk.tui.browser import follow, is_link
-from copydesk.tui.keeping import keep
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.latest import Latest
-from copydesk.tui.messages import ItemRead, JobDone, RunChanged
+from copydesk.tui.browser import open_or_show_link, is_link
+from copydesk.tui.keeping import lru_put
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.latest import Coalescer
+from copydesk.tui.messages import ItemLoaded, JobFinished, RunChanged
 from copydesk.tui.pages import note
-from copydesk.tui.screens.deciding import Decides
-from copydesk.tui.screens.review_preview import PreviewsDraft
-from copydesk.tui.screens.review_showing import ShowsDraft
+from copydesk.tui.screens.deciding import DraftActionsScreen
+from copydesk.tui.screens.review_preview import PreviewMixin
+from copydesk.tui.screens.review_showing import ShowDraftMixin
 from copydesk.tui.screens.run_screen import RunScreen
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
-from copydesk.tui.widgets.queue import Queue
+from copydesk.tui.widgets.queue import DraftQueue
 from copydesk.tui.widgets.tabs_line import TabsLine
 from copydesk.tui.widgets.too_small import TooSmall
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft
     from copydesk.model.item import Item
 
-_KEPT_ITEMS = 64
+_ITEM_CACHE_SIZE = 64
 
 
-class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindings=False):
+class ReviewScreen(ShowDraftMixin, PreviewMixin, DraftActionsScreen, RunScreen, inherit_bindings=False):
     """Three panes below the tabs, and the progress of the pipeline below them while it is watched."""
 
     NAME = "Review"
-    WHERE = (Where.LIST, Where.REVIEW)
-    BINDINGS = bindings(Where.REVIEW)
+    WHERE = (KeyContext.LIST, KeyContext.REVIEW)
+    BINDINGS = bindings(KeyContext.REVIEW)
     AUTO_FOCUS = "#queue"
     PANES = ("queue", "draft", "item")
 
@@ -46,13 +46,13 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
     def __init__(self) -> None:
         super().__init__()
         self._items: dict[str, Item] = {}
-        self._item_loader = Latest(self._load_items)
+        self._item_loader = Coalescer(self._load_items)
 
     def body(self) -> Iterable[Widget]:
         """Yield the widgets; the search line and the run panel are mounted when first needed."""
         yield TabsLine()
         with Container(id="panes", classes="-queue"):
-            yield Queue(self.app.clock, id="queue")
+            yield DraftQueue(self.app.clock, id="queue")
             yield Page(id="draft")
             yield Page(id="item")
 
@@ -60,8 +60,8 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
         self.queue.set_title("Queue")
         self.draft_pane.set_title("Draft")
         self.item_pane.set_title("Source")
-        if self.app.desk is None and self.app.trouble is None:
-            self.queue.say(note.OPENING)
+        if self.app.desk is None and self.app.open_error is None:
+            self.queue.show_note(note.OPENING)
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
@@ -69,31 +69,31 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
         # The cursor jumped to rows that are still loading; keep showing the old draft until they arrive.
         if self.queue.is_jumping:
             return
-        self.queue.land()
+        self.queue.finish_jump()
         if draft is None:
             self.draft_pane.show(())
             self.item_pane.show(())
             return
         self.show_text(draft)
         if item := self._items.get(draft.item_id):
-            keep(self._items, item.id, item, _KEPT_ITEMS)
+            lru_put(self._items, item.id, item, _ITEM_CACHE_SIZE)
             self._show_item(item)
-        missing = [nearby for nearby in self.queue.looked_at() if nearby.item_id not in self._items]
+        missing = [nearby for nearby in self.queue.current_and_next() if nearby.item_id not in self._items]
         if missing and self.app.desk is not None:
-            self.app.ask(lambda desk: self._item_loader.wish((desk, missing)))
+            self.app.run_desk_task(lambda desk: self._item_loader.submit((desk, missing)))
 
     async def _load_items(self, request: "tuple[Desk, Sequence[ListedDraft]]") -> None:
         """Load the items of the current draft and then, in advance, of the one likely to be next."""
         desk, drafts = request
         for draft in drafts:
             if draft.item_id not in self._items:
-                with self.ahead(draft):
+                with self.suppress_prefetch_errors(draft):
                     item = await desk.drafts.item(draft.item_id)
-                    keep(self._items, item.id, item, _KEPT_ITEMS)
-                    self.post_message(ItemRead(item))
+                    lru_put(self._items, item.id, item, _ITEM_CACHE_SIZE)
+                    self.post_message(ItemLoaded(item))
 
-    @on(ItemRead)
-    def _show_loaded_item(self, message: ItemRead) -> None:
+    @on(ItemLoaded)
+    def _show_loaded_item(self, message: ItemLoaded) -> None:
         if self.queue.current and self.queue.current.item_id == message.item.id:
             self._show_item(message.item)
 
@@ -102,16 +102,16 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
 
         self.item_pane.show(lambda: item_page(item, self.app.clock()))
 
-    def show_begun(self) -> None:
+    def show_pending(self) -> None:
         """Show pending changes on the rows, which were loaded before the changes were written."""
         # Not `self.review_actions`: the cached property would import the actions' code.
         if "deciding" in vars(self):
-            for draft_id, status in self.deciding.begun.every.items():
+            for draft_id, status in self.review_actions.pending.final_statuses.items():
                 self.queue.fade([draft_id], status)
 
-    def is_older(self, draft: "ListedDraft") -> bool:
+    def is_stale(self, draft: "ListedDraft") -> bool:
         """Return True if `draft` was loaded before it was changed here."""
-        return "deciding" in vars(self) and self.deciding.is_older(draft)
+        return "deciding" in vars(self) and self.review_actions.is_outdated(draft)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys of the focused pane; a narrow screen shows that pane only."""
@@ -122,7 +122,7 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
         panes = self.query_one("#panes")
         for pane in self.PANES:
             panes.set_class(pane == widget.id, f"-{pane}")
-        self.show_keys(Where.LIST if isinstance(widget, LineList) else Where.PAGE, Where.REVIEW)
+        self.show_keys(KeyContext.LIST if isinstance(widget, LineList) else KeyContext.PAGE, KeyContext.REVIEW)
 
     def action_pane(self, by: int) -> None:
         """Focus the next pane (`by` 1) or the previous one (-1)."""
@@ -133,7 +133,7 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
         widget = self.query_one(f"#{pane}")
         # Make the pane visible first: a hidden widget cannot take the focus.
         self._show_pane(widget)
-        self.focus_when_shown(widget)
+        self.focus_after_layout(widget)
 
     def on_line_list_opened(self) -> None:
         """Enter on a draft focuses its page."""
@@ -146,12 +146,12 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
     def action_refresh(self) -> None:
         """Load the list again with what is new, or retry to open the desk."""
         if self.app.desk is None:
-            self.queue.say(note.OPENING)
+            self.queue.show_note(note.OPENING)
             self.app.open()
         else:
             # Items may have been fetched again since they were cached.
             self._items.clear()
-            self.read_anew()
+            self.reload()
 
     def go_back(self) -> bool:
         """Return to the queue if a narrow terminal hides it; return False if it is visible."""
@@ -162,7 +162,7 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
 
     def action_back(self) -> None:
         """Clear marks, search or filters, else close the run panel, else focus the queue."""
-        if not self.unmark() and not self.leave_run():
+        if not self.clear_marks_or_filters() and not self.close_run_panel():
             self._go_to("queue")
 
     def action_open_link(self) -> None:
@@ -174,7 +174,7 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
         if not is_link(item.entry.url):
             self.app.notify("This item has no link to open.", severity="warning")
             return
-        self.run_worker(follow(self.app, item.entry.url or ""), exit_on_error=False)
+        self.run_worker(open_or_show_link(self.app, item.entry.url or ""), exit_on_error=False)
 
     # New drafts are not inserted by themselves: the title counts them, so that no row moves under the cursor.
 
@@ -183,9 +183,9 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
 
         Textual calls the handlers of the base classes, too.
         """
-        if message.view.ended is not None:
-            self.read()
+        if message.view.finished_run is not None:
+            self.refresh_data()
 
-    def on_job_done(self, _: JobDone) -> None:
+    def on_job_done(self, _: JobFinished) -> None:
         if self.app.desk is not None:
-            self.read()
+            self.refresh_data()

@@ -8,66 +8,66 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from copydesk.tui.window import Wish
+from copydesk.tui.window import RowRequest
 
 if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft
     from copydesk.model.posting import Preview
     from copydesk.model.source import Source
-    from copydesk.model.window import Slice
-    from copydesk.tui.pages.outgoing import Outgoing
-    from copydesk.tui.pages.pictures import Pictured
-    from copydesk.tui.queue_reading import Found, Looked
+    from copydesk.model.window import DraftSlice
+    from copydesk.tui.pages.outgoing import DeliveryInfo
+    from copydesk.tui.pages.pictures import ImageView
+    from copydesk.tui.queue_reading import LoadedQueue, RefreshedRows
 
 
-class QueueRead(Message, bubble=False):
+class QueueLoaded(Message, bubble=False):
     """A list was loaded, from the requested position."""
 
-    def __init__(self, number: int, found: "Found") -> None:
+    def __init__(self, list_number: int, result: "LoadedQueue") -> None:
         super().__init__()
-        self.number = number
+        self.list_number = list_number
         """Identifies the list: each tab, filter and search gets a new number."""
-        self.found = found
+        self.result = result
 
 
-class RowsRead(Message, bubble=False):
+class RowsLoaded(Message, bubble=False):
     """Requested rows of the list were loaded."""
 
-    def __init__(self, number: int, wish: Wish, read: "Slice") -> None:
+    def __init__(self, list_number: int, request: RowRequest, rows: "DraftSlice") -> None:
         super().__init__()
-        self.number = number
-        self.wish = wish
-        self.read = read
+        self.list_number = list_number
+        self.request = request
+        self.rows = rows
 
 
-class TotalRead(Message, bubble=False):
+class TotalCounted(Message, bubble=False):
     """The rows of a filtered list were counted."""
 
-    def __init__(self, number: int, total: int) -> None:
+    def __init__(self, list_number: int, total: int) -> None:
         super().__init__()
-        self.number = number
+        self.list_number = list_number
         self.total = total
 
 
-class LookedAgain(Message, bubble=False):
+class RowsRefreshed(Message, bubble=False):
     """The visible rows were loaded again, with the counts and the number of new drafts."""
 
-    def __init__(self, number: int, looked: "Looked") -> None:
+    def __init__(self, list_number: int, result: "RefreshedRows") -> None:
         super().__init__()
-        self.number = number
-        self.looked = looked
+        self.list_number = list_number
+        self.result = result
 
 
-class QueryWrong(Message, bubble=False):
+class QueryRejected(Message, bubble=False):
     """The search query is invalid; `reason` is shown to the user."""
 
-    def __init__(self, number: int, why: str) -> None:
+    def __init__(self, list_number: int, reason: str) -> None:
         super().__init__()
-        self.number = number
-        self.why = why
+        self.list_number = list_number
+        self.reason = reason
 
 
-class OptionsRead(Message, bubble=False):
+class FilterOptionsLoaded(Message, bubble=False):
     """The sources and tags to filter by were loaded."""
 
     def __init__(self, sources: "Sequence[Source]", tags: Sequence[str]) -> None:
@@ -76,20 +76,20 @@ class OptionsRead(Message, bubble=False):
         self.tags = tags
 
 
-class PreviewRead(Message, bubble=False):
+class PreviewLoaded(Message, bubble=False):
     """The previews of a draft and its delivery were loaded."""
 
-    def __init__(self, draft: "ListedDraft", previews: "Sequence[Preview]", outgoing: "Outgoing") -> None:
+    def __init__(self, draft: "ListedDraft", previews: "Sequence[Preview]", delivery: "DeliveryInfo") -> None:
         super().__init__()
         self.draft = draft
         self.previews = previews
-        self.outgoing = outgoing
+        self.delivery = delivery
 
 
-class PicturesRead(Message, bubble=False):
+class ImagesLoaded(Message, bubble=False):
     """The images of a previewed draft were loaded, in their order."""
 
-    def __init__(self, of: PreviewRead, pictures: "Sequence[Pictured]") -> None:
+    def __init__(self, preview: PreviewLoaded, images: "Sequence[ImageView]") -> None:
         super().__init__()
-        self.of = of
-        self.pictures = pictures
+        self.preview = preview
+        self.images = images

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from textual import getters, on
 
 from copydesk.errors import NotFoundError
-from copydesk.tui.keeping import keep
-from copydesk.tui.latest import Latest
-from copydesk.tui.screens.review_messages import PicturesRead, PreviewRead
+from copydesk.tui.keeping import lru_put
+from copydesk.tui.latest import Coalescer
+from copydesk.tui.screens.review_messages import ImagesLoaded, PreviewLoaded
 from copydesk.tui.screens.review_queue import QueueScreen
 from copydesk.tui.widgets.page import Page
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     from copydesk.desk import Desk
     from copydesk.model.draft import DraftImage, ListedDraft
-    from copydesk.model.picture import Look
-    from copydesk.tui.pages.outgoing import Outgoing
-    from copydesk.tui.pages.pictures import Pictured
+    from copydesk.model.picture import Thumbnail
+    from copydesk.tui.pages.outgoing import DeliveryInfo
+    from copydesk.tui.pages.pictures import ImageView
 
 _THUMBNAIL_CACHE_SIZE = 16
 _PREVIEW_CACHE_SIZE = 64
 
 
-class PreviewsDraft(QueueScreen, inherit_bindings=False):
+class PreviewMixin(QueueScreen, inherit_bindings=False):
     """Show first the text, then the previews, then the images, as each becomes available.
 
     Only the draft requested last is shown. The previews of the draft likely to be next are loaded in advance, so that
@@ -40,14 +40,14 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._preview_loader = Latest(self._load_previews)
-        self._image_loader = Latest(self._load_images)
-        self._current_preview: PreviewRead | None = None
-        self._preview_cache: dict[str, PreviewRead] = {}
+        self._preview_loader = Coalescer(self._load_previews)
+        self._image_loader = Coalescer(self._load_images)
+        self._current_preview: PreviewLoaded | None = None
+        self._preview_cache: dict[str, PreviewLoaded] = {}
         """Recently loaded previews by draft id, loaded in advance or not; cleared when the list is refreshed."""
-        self._images: Sequence[Pictured] = ()
+        self._images: Sequence[ImageView] = ()
         """Images of the current preview; empty until they are loaded."""
-        self._thumbnails: dict[str, Look] = {}
+        self._thumbnails: dict[str, Thumbnail] = {}
         """Thumbnails by image id. Missing images are not cached: they may be available later."""
         self._zone: ZoneInfo | None = None
         """The user's time zone, as loaded last."""
@@ -55,45 +55,45 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
     def show_text(self, draft: "ListedDraft") -> None:
         """Show a draft's text at once, and request its previews and images."""
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - not needed for the first paint
-        from copydesk.tui.pages.outgoing import Outgoing  # noqa: PLC0415
+        from copydesk.tui.pages.outgoing import DeliveryInfo  # noqa: PLC0415
 
         self._current_preview, self._images = self._cached_preview(draft), ()
         cached = self._current_preview
-        previews, outgoing = (cached.previews, cached.outgoing) if cached else ((), Outgoing(self._zone))
-        self.draft_pane.show(lambda: draft_page(draft, self.app.clock(), previews, outgoing=outgoing))
+        previews, outgoing = (cached.previews, cached.delivery) if cached else ((), DeliveryInfo(self._zone))
+        self.draft_pane.show(lambda: draft_page(draft, self.app.clock(), previews, delivery=outgoing))
         self._request_images()
         self._request_previews()
 
-    def read(self) -> None:
+    def refresh_data(self) -> None:
         """Refresh the list, and drop the cached previews: they may be older than the change."""
         self._preview_cache.clear()
-        super().read()
-        if self.has_read:
+        super().refresh_data()
+        if self.is_loaded:
             self._request_previews()
 
-    def _cached_preview(self, draft: "ListedDraft") -> PreviewRead | None:
+    def _cached_preview(self, draft: "ListedDraft") -> PreviewLoaded | None:
         cached = self._preview_cache.get(draft.id)
         return cached if cached is not None and cached.draft == draft else None
 
     def _request_previews(self) -> None:
-        missing = [draft for draft in self.queue.looked_at() if self._cached_preview(draft) is None]
+        missing = [draft for draft in self.queue.current_and_next() if self._cached_preview(draft) is None]
         if missing and self.app.desk is not None:
-            self.app.ask(lambda desk: self._preview_loader.wish((desk, missing)))
+            self.app.run_desk_task(lambda desk: self._preview_loader.submit((desk, missing)))
 
     async def _load_previews(self, request: "tuple[Desk, Sequence[ListedDraft]]") -> None:
         """Load the previews that no other request has loaded meanwhile."""
         desk, drafts = request
         for draft in drafts:
             if self._cached_preview(draft) is None:
-                with self.ahead(draft):
-                    changes = self.app.changes
+                with self.suppress_prefetch_errors(draft):
+                    changes = self.app.change_count
                     preview = await self._load_preview(desk, draft)
-                    if changes == self.app.changes:  # otherwise it may be older than the change
-                        keep(self._preview_cache, draft.id, preview, _PREVIEW_CACHE_SIZE)
+                    if changes == self.app.change_count:  # otherwise it may be older than the change
+                        lru_put(self._preview_cache, draft.id, preview, _PREVIEW_CACHE_SIZE)
                     self.post_message(preview)
 
     @contextmanager
-    def ahead(self, draft: "ListedDraft") -> Iterator[None]:
+    def suppress_prefetch_errors(self, draft: "ListedDraft") -> Iterator[None]:
         """Suppress errors about a draft that is not under the cursor: they are reported when it is selected."""
         try:
             yield
@@ -101,29 +101,29 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
             if self.queue.current is not None and self.queue.current.id == draft.id:
                 raise
 
-    async def _load_preview(self, desk: "Desk", draft: "ListedDraft") -> PreviewRead:
+    async def _load_preview(self, desk: "Desk", draft: "ListedDraft") -> PreviewLoaded:
         alts = [image.alt or "" for image in draft.images]
         previews = await desk.posting.preview(
             draft.text, draft.format, draft.target_platforms, tags=draft.tags, alts=alts
         )
-        return PreviewRead(draft, previews, await self._load_delivery(desk, draft))
+        return PreviewLoaded(draft, previews, await self._load_delivery(desk, draft))
 
-    async def _load_delivery(self, desk: "Desk", draft: "ListedDraft") -> "Outgoing":
+    async def _load_delivery(self, desk: "Desk", draft: "ListedDraft") -> "DeliveryInfo":
         """Load the links of a posted draft, or the user's time zone for a scheduled one."""
         from copydesk.model.draft import Status  # noqa: PLC0415 - as above
-        from copydesk.tui.pages.outgoing import Outgoing  # noqa: PLC0415
+        from copydesk.tui.pages.outgoing import DeliveryInfo  # noqa: PLC0415
 
         if draft.status is Status.POSTED:
             with suppress(NotFoundError):  # it may have been deleted meanwhile
-                return Outgoing(reports=await desk.posting.deliveries(draft.id))
+                return DeliveryInfo(reports=await desk.posting.list_deliveries(draft.id))
         if draft.scheduled_at is not None:
             from zoneinfo import ZoneInfo  # noqa: PLC0415 - as above
 
             self._zone = ZoneInfo(await desk.schedule.zone())
-        return Outgoing(self._zone)
+        return DeliveryInfo(self._zone)
 
-    @on(PreviewRead)
-    def _show_preview(self, message: PreviewRead) -> None:
+    @on(PreviewLoaded)
+    def _show_preview(self, message: PreviewLoaded) -> None:
         """Show the previews below the text."""
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - as above
 
@@ -132,26 +132,26 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
             return
         self._current_preview, images = message, self._images
         self.draft_pane.show_more(
-            lambda: draft_page(message.draft, self.app.clock(), message.previews, images, message.outgoing)
+            lambda: draft_page(message.draft, self.app.clock(), message.previews, images, message.delivery)
         )
         self._request_images()
 
-    def _is_displayed(self, preview: PreviewRead) -> bool:
+    def _is_displayed(self, preview: PreviewLoaded) -> bool:
         """Return True if the page already shows these previews."""
         current = self._current_preview
-        return current is not None and (current.draft, current.previews, current.outgoing) == (
+        return current is not None and (current.draft, current.previews, current.delivery) == (
             preview.draft,
             preview.previews,
-            preview.outgoing,
+            preview.delivery,
         )
 
     def _request_images(self) -> None:
         preview = self._current_preview
         if preview is not None and preview.draft.images and self.app.desk is not None:
-            self.app.ask(lambda desk: self._image_loader.wish((desk, preview)))
+            self.app.run_desk_task(lambda desk: self._image_loader.submit((desk, preview)))
 
-    async def _load_images(self, request: "tuple[Desk, PreviewRead]") -> None:
-        from copydesk.tui.pages.pictures import INDENT, Pictured  # noqa: PLC0415
+    async def _load_images(self, request: "tuple[Desk, PreviewLoaded]") -> None:
+        from copydesk.tui.pages.pictures import INDENT, ImageView  # noqa: PLC0415
 
         desk, preview = request
         # The cursor has moved on meanwhile.
@@ -161,40 +161,40 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         for image in preview.draft.images:
             thumbnail = await self._load_thumbnail(desk, image)
             # Leave one cell free beside the scroll bar.
-            width = self.draft_pane.room.width - 1 - INDENT
-            images.append(Pictured(image.alt or "", thumbnail, await self._render_image(desk, thumbnail, width)))
-        self.post_message(PicturesRead(preview, images))
+            width = self.draft_pane.drawable_size.width - 1 - INDENT
+            images.append(ImageView(image.alt or "", thumbnail, await self._render_image(desk, thumbnail, width)))
+        self.post_message(ImagesLoaded(preview, images))
 
-    async def _render_image(self, desk: "Desk", thumbnail: "Look", width: int) -> "tuple[Content, ...]":
+    async def _render_image(self, desk: "Desk", thumbnail: "Thumbnail", width: int) -> "tuple[Content, ...]":
         if not thumbnail.content:
             return ()
-        from copydesk.tui.gallery import lines_of  # noqa: PLC0415 - as above
+        from copydesk.tui.gallery import render_thumbnail  # noqa: PLC0415 - as above
 
-        return await lines_of(self.app, desk, thumbnail, width)
+        return await render_thumbnail(self.app, desk, thumbnail, width)
 
-    async def _load_thumbnail(self, desk: "Desk", image: "DraftImage") -> "Look":
+    async def _load_thumbnail(self, desk: "Desk", image: "DraftImage") -> "Thumbnail":
         if image.id in self._thumbnails:
             return self._thumbnails[image.id]
-        (thumbnail,) = await desk.drafts.look_at([image])
+        (thumbnail,) = await desk.drafts.thumbnails([image])
         if thumbnail.content:
-            keep(self._thumbnails, image.id, thumbnail, _THUMBNAIL_CACHE_SIZE)
+            lru_put(self._thumbnails, image.id, thumbnail, _THUMBNAIL_CACHE_SIZE)
         return thumbnail
 
-    @on(PicturesRead)
-    def _show_images(self, message: PicturesRead) -> None:
+    @on(ImagesLoaded)
+    def _show_images(self, message: ImagesLoaded) -> None:
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - as above
 
-        preview = message.of
+        preview = message.preview
         if preview is self._current_preview and self.queue.current == preview.draft:
-            self._images = message.pictures
+            self._images = message.images
             self.draft_pane.show_more(
                 lambda: draft_page(
-                    preview.draft, self.app.clock(), preview.previews, message.pictures, preview.outgoing
+                    preview.draft, self.app.clock(), preview.previews, message.images, preview.delivery
                 )
             )
 
-    @on(Page.Widened)
-    def _reload_images(self, message: Page.Widened) -> None:
+    @on(Page.WidthChanged)
+    def _reload_images(self, message: Page.WidthChanged) -> None:
         """Draw the images again for the new width."""
         if message.page is self.draft_pane:
             self._request_images()

@@ -7,65 +7,65 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from copydesk.errors import CopydeskError, InvalidError
-from copydesk.tui.latest import Latest
+from copydesk.tui.latest import Coalescer
 from copydesk.tui.marks import Marks, Precedes
-from copydesk.tui.messages import Glanced
-from copydesk.tui.naming import key
+from copydesk.tui.messages import FirstPageLoaded
+from copydesk.tui.naming import key_label
 from copydesk.tui.pages import note
 from copydesk.tui.screens.desk_screen import DeskScreen
-from copydesk.tui.screens.review_messages import LookedAgain, QueryWrong, QueueRead, RowsRead, TotalRead
-from copydesk.tui.widgets.queue import Queue
+from copydesk.tui.screens.review_messages import RowsRefreshed, QueryRejected, QueueLoaded, RowsLoaded, TotalCounted
+from copydesk.tui.widgets.queue import DraftQueue
 from copydesk.tui.widgets.tabs_line import TABS, TabsLine
-from copydesk.tui.window import PAGE, Window, Wish
+from copydesk.tui.window import PAGE_SIZE, Window, RowRequest
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.draft import ListedDraft
-    from copydesk.model.filters import Counts
-    from copydesk.model.window import Place, View
-    from copydesk.tui.queue_reading import Reading
+    from copydesk.model.filters import DraftCounts
+    from copydesk.model.window import DraftPosition, DraftView
+    from copydesk.tui.queue_reading import QueueLoader
     from copydesk.tui.widgets.search_line import SearchLine
 
-FILLING = timedelta(minutes=2)
+AUTO_SHOW_DURATION = timedelta(minutes=2)
 """For this long after a list was empty, new drafts are shown without a key press, as long as nobody has moved in it."""
 
 
-class ReadsQueue(DeskScreen, inherit_bindings=False):
+class QueueDataMixin(DeskScreen, inherit_bindings=False):
     """A screen with a `Queue` and a `TabsLine`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.tab = "to_review"
-        self._view: View | None = None
+        self._view: DraftView | None = None
         """The displayed list; None until the first load."""
-        self._marks_by_view: dict[View, Marks] = {}
+        self._marks_by_view: dict[DraftView, Marks] = {}
         """Marks by the list that they were set in."""
-        self._number = 0
+        self._list_number = 0
         """Incremented with each list that is requested; results for an earlier number are dropped."""
-        self._newest = ""
-        self._new = 0
+        self._newest_id = ""
+        self._new_count = 0
         self._filling_since: datetime | None = None
         """When the list was found empty; None if it was not."""
-        self._reading: Reading | None = None
-        self._row_loader = Latest(self._load_rows)
-        self._refresher = Latest(self._load_refresh)
+        self._loader: QueueLoader | None = None
+        self._row_loader = Coalescer(self._load_rows)
+        self._refresher = Coalescer(self._load_refresh)
         self._search: SearchLine | None = None
 
     @property
-    def queue(self) -> Queue:
-        return self.query_one(Queue)
+    def queue(self) -> DraftQueue:
+        return self.query_one(DraftQueue)
 
     @property
-    def view(self) -> "View":
+    def view(self) -> "DraftView":
         """Return the tab and the filters within it."""
-        from copydesk.model.window import Tab, View  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.model.window import Tab, DraftView  # noqa: PLC0415 - not needed for the first paint
 
         if self._view is None:
-            self._view = View(tab=Tab(self.tab))
+            self._view = DraftView(tab=Tab(self.tab))
         return self._view
 
-    def marks_of(self, view: "View") -> Marks:
+    def marks_for(self, view: "DraftView") -> Marks:
         """Return the marks of one list; they are kept while other lists are displayed."""
         # Drop empty marks of lists that are not displayed, so that searches do not pile up.
         self._marks_by_view = {
@@ -73,195 +73,195 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         }
         return self._marks_by_view.setdefault(view, Marks(self._order_of(view)))
 
-    def on_glanced(self, message: Glanced) -> None:
+    def on_first_page_loaded(self, message: FirstPageLoaded) -> None:
         """Show the first rows, read from the database before the desk is open."""
         window = Window(len(message.drafts))
         window.rows = list(message.drafts)
         self.queue.show_window(window, self.queue.marks)
         # Called back only once the rows have been painted.
-        self.call_after_refresh(message.shown)
+        self.call_after_refresh(message.on_displayed)
 
-    def say_trouble(self, error: CopydeskError) -> None:
-        self.queue.say(self.trouble_note(error))
+    def show_error(self, error: CopydeskError) -> None:
+        self.queue.show_note(self.error_note(error))
 
-    def read(self) -> None:
+    def refresh_data(self) -> None:
         """Load the list if there is none; otherwise refresh only the visible rows, so that nothing moves."""
-        if self.queue.window.read and self.queue.rows:
-            ids, number, newest = self.queue.shown_ids(), self._number, self._newest
-            self.ask_for(lambda desk: self._refresher.wish((desk, number, ids, newest)))
+        if self.queue.window.is_loaded and self.queue.rows:
+            ids, number, newest = self.queue.visible_ids(), self._list_number, self._newest_id
+            self.load_with_retry(lambda desk: self._refresher.submit((desk, number, ids, newest)))
         else:
-            self.read_anew()
+            self.reload()
 
-    def read_anew(self) -> None:
+    def reload(self) -> None:
         """Load the list again, with the cursor on the same draft or, if that is gone, at the same position."""
-        self._number += 1
+        self._list_number += 1
         self.queue.end_range()
-        number, view, position = self._number, self.view, self._cursor_position()
-        self.ask_for(lambda desk: self._load_list(desk, number, view, position), keys_wait=True)
+        number, view, position = self._list_number, self.view, self._cursor_position()
+        self.load_with_retry(lambda desk: self._load_list(desk, number, view, position), keys_wait=True)
 
-    def _cursor_position(self) -> "Place | None":
+    def _cursor_position(self) -> "DraftPosition | None":
         """Return the position of the cursor's draft in the list's order; None near the start."""
         # Near the start the first page holds the draft in any case.
-        is_far = self.queue.cursor >= PAGE // 2
-        return self.queue.window.place(self.queue.cursor) if is_far else None
+        is_far = self.queue.cursor >= PAGE_SIZE // 2
+        return self.queue.window.position_at(self.queue.cursor) if is_far else None
 
-    async def _load_list(self, desk: "Desk", number: int, view: "View", position: "Place | None") -> None:
-        from copydesk.tui.queue_reading import Reading  # noqa: PLC0415 - not needed for the first paint
+    async def _load_list(self, desk: "Desk", number: int, view: "DraftView", position: "DraftPosition | None") -> None:
+        from copydesk.tui.queue_reading import QueueLoader  # noqa: PLC0415 - not needed for the first paint
 
-        if number != self._number:
+        if number != self._list_number:
             return
-        self._reading, changes = Reading(view), self.app.changes
+        self._loader, changes = QueueLoader(view), self.app.change_count
         try:
-            result = await self._reading.begin(desk, position, self.marks_of(view))
+            result = await self._loader.load(desk, position, self.marks_for(view))
         except InvalidError as error:
-            self.post_message(QueryWrong(number, str(error)))
+            self.post_message(QueryRejected(number, str(error)))
             return
-        self.post_message(QueueRead(number, result))
+        self.post_message(QueueLoaded(number, result))
         self._refresh_if_outdated(changes)
 
     def _refresh_if_outdated(self, changes: int) -> None:
         """Refresh once more if something was written while the rows were loading."""
-        if changes != self.app.changes:
-            self.call_later(self.read)
+        if changes != self.app.change_count:
+            self.call_later(self.refresh_data)
 
-    async def _count_rows(self, desk: "Desk", number: int, view: "View") -> None:
+    async def _count_rows(self, desk: "Desk", number: int, view: "DraftView") -> None:
         total = 0
-        async for total in desk.drafts.counting(view):  # noqa: B007 - the last value is the total
-            if number != self._number:
+        async for total in desk.drafts.count_in_steps(view):  # noqa: B007 - the last value is the total
+            if number != self._list_number:
                 return
-        self.post_message(TotalRead(number, total))
+        self.post_message(TotalCounted(number, total))
 
-    @on(QueueRead)
-    def _show_list(self, message: QueueRead) -> None:
-        if message.number != self._number:
+    @on(QueueLoaded)
+    def _show_list(self, message: QueueLoaded) -> None:
+        if message.list_number != self._list_number:
             return
-        result, self.has_read = message.found, True
+        result, self.is_loaded = message.result, True
         was_filling = self._is_filling()
-        self._newest, self._new = result.newest, 0
+        self._newest_id, self._new_count = result.newest_id, 0
         self._show_counts(result.counts)
-        marks = self.marks_of(result.view)
-        marks.settle(*result.marked)
+        marks = self.marks_for(result.view)
+        marks.update_positions(*result.mark_positions)
         if not result.window.rows:
             self.queue.marks = marks
-            self.queue.say(self._empty_note(sources=result.sources))
-            self.queue.window.read = True
+            self.queue.show_note(self._empty_note(sources=result.has_sources))
+            self.queue.window.is_loaded = True
             self._filling_since = self.app.clock()
         else:
             self._set_rows()
             # While a list fills up, the cursor stays on the first row until the user moves it.
-            cursor = 0 if was_filling else result.cursor_on(self.queue.current, self.queue.cursor)
+            cursor = 0 if was_filling else result.cursor_index(self.queue.current, self.queue.cursor)
             self.queue.show_window(result.window, marks, cursor)
-            self.show_begun()
+            self.show_pending()
         if self._search is not None:
-            self._search.say("")
-        if result.marked.gone:
-            self.app.say(f"{plural(result.marked.gone, 'marked draft')} went from this list, the mark with it.")
+            self._search.show_error("")
+        if result.mark_positions.removed_count:
+            self.app.notify_latest(f"{plural(result.mark_positions.removed_count, 'marked draft')} went from this list, the mark with it.")
         # Count a filtered list in the background: that may take longer than loading its first rows.
-        if not result.window.sure:
-            self.app.ask(lambda desk: self._count_rows(desk, message.number, result.view))
+        if not result.window.is_total_exact:
+            self.app.run_desk_task(lambda desk: self._count_rows(desk, message.list_number, result.view))
         self.show_title()
 
     def _is_filling(self) -> bool:
         """Return True if the list was empty until recently and the user has not moved in it."""
-        since, is_untouched = self._filling_since, not self.queue.cursor and not self.queue.marked
-        return since is not None and is_untouched and self.app.clock() - since < FILLING
+        since, is_untouched = self._filling_since, not self.queue.cursor and not self.queue.marked_count
+        return since is not None and is_untouched and self.app.clock() - since < AUTO_SHOW_DURATION
 
     def _empty_note(self, *, sources: bool) -> "note.Note":
-        if self.view.narrowed:
-            return note.nothing_found()
+        if self.view.is_filtered:
+            return note.no_matches()
         if self.tab != "to_review":
-            return note.nothing_in(TABS[self.tab][0])
-        return note.empty() if sources else note.no_sources()
+            return note.empty_tab(TABS[self.tab][0])
+        return note.nothing_to_review() if sources else note.no_sources()
 
     def _set_rows(self) -> None:
         """Configure how the rows of this list are drawn."""
-        from copydesk.model.window import belongs  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.model.window import tab_contains  # noqa: PLC0415 - not needed for the first paint
 
         tab = self.view.tab
-        self.queue.fits = lambda draft: belongs(tab, draft)
+        self.queue.belongs = lambda draft: tab_contains(tab, draft)
         self._set_zone()
 
     def _set_zone(self) -> None:
-        self.queue.tell_times(self._reading.zone if self._reading is not None else None)
+        self.queue.show_times(self._loader.zone if self._loader is not None else None)
 
-    def _order_of(self, view: "View") -> "Precedes":
+    def _order_of(self, view: "DraftView") -> "Precedes":
         from copydesk.model.window import precedes  # noqa: PLC0415 - not needed for the first paint
 
         order = view.order
         return lambda first, second: precedes(order, first, second)
 
-    @on(QueryWrong)
-    def _show_query_error(self, message: QueryWrong) -> None:
-        if message.number == self._number and self._search is not None:
-            self._search.say(message.why)
+    @on(QueryRejected)
+    def _show_query_error(self, message: QueryRejected) -> None:
+        if message.list_number == self._list_number and self._search is not None:
+            self._search.show_error(message.reason)
 
-    @on(Queue.Wanted)
-    def _request_rows(self, message: Queue.Wanted) -> None:
-        number, request = self._number, message.wish
+    @on(DraftQueue.RowsRequested)
+    def _request_rows(self, message: DraftQueue.RowsRequested) -> None:
+        number, request = self._list_number, message.request
         if self.queue.current is None:  # the next keys act on that row, so they wait for it
-            self.app.ask(lambda desk: self._row_loader.settle((desk, number, request)), keys_wait=True)
+            self.app.run_desk_task(lambda desk: self._row_loader.submit_and_wait((desk, number, request)), hold_keys=True)
         else:
-            self.app.ask(lambda desk: self._row_loader.wish((desk, number, request)))
+            self.app.run_desk_task(lambda desk: self._row_loader.submit((desk, number, request)))
 
-    async def _load_rows(self, arguments: "tuple[Desk, int, Wish]") -> None:
-        (desk, number, request), changes = arguments, self.app.changes
-        if number == self._number and self._reading is not None:
-            self.post_message(RowsRead(number, request, await self._reading.more(desk, request)))
+    async def _load_rows(self, arguments: "tuple[Desk, int, RowRequest]") -> None:
+        (desk, number, request), changes = arguments, self.app.change_count
+        if number == self._list_number and self._loader is not None:
+            self.post_message(RowsLoaded(number, request, await self._loader.load_rows(desk, request)))
             self._refresh_if_outdated(changes)
 
-    @on(RowsRead)
-    def _show_rows(self, message: RowsRead) -> None:
-        if message.number == self._number:
-            self.queue.take(message.wish, message.read)
-            self.show_begun()
+    @on(RowsLoaded)
+    def _show_rows(self, message: RowsLoaded) -> None:
+        if message.list_number == self._list_number:
+            self.queue.merge_rows(message.request, message.rows)
+            self.show_pending()
             self.show_title()
 
-    @on(TotalRead)
-    def _show_total(self, message: TotalRead) -> None:
-        if message.number == self._number:
+    @on(TotalCounted)
+    def _show_total(self, message: TotalCounted) -> None:
+        if message.list_number == self._list_number:
             self.queue.set_total(message.total)
             self.show_title()
 
-    def show_begun(self) -> None:
+    def show_pending(self) -> None:
         """Show pending changes on the rows, which were loaded before the changes were written."""
 
-    def is_older(self, draft: "ListedDraft") -> bool:
+    def is_stale(self, draft: "ListedDraft") -> bool:
         """Return True if `draft` was loaded before it was changed here."""
         return False
 
     async def _load_refresh(self, request: "tuple[Desk, int, tuple[str, ...], str]") -> None:
         desk, number, ids, newest = request
         with suppress(InvalidError):  # the invalid query was reported when the list was loaded
-            if self._reading is not None:
-                self.post_message(LookedAgain(number, await self._reading.look_again(desk, ids, newest)))
+            if self._loader is not None:
+                self.post_message(RowsRefreshed(number, await self._loader.refresh_rows(desk, ids, newest)))
 
-    @on(LookedAgain)
-    def _show_refresh(self, message: LookedAgain) -> None:
-        self._show_counts(message.looked.counts)
-        if message.number == self._number:
+    @on(RowsRefreshed)
+    def _show_refresh(self, message: RowsRefreshed) -> None:
+        self._show_counts(message.result.counts)
+        if message.list_number == self._list_number:
             self._set_zone()
-            stale = {draft.id for draft in message.looked.drafts if self.is_older(draft)}
+            stale = {draft.id for draft in message.result.drafts if self.is_stale(draft)}
             # Skip stale rows: they are refreshed again once the local change has been written.
-            ids = [draft_id for draft_id in message.looked.ids if draft_id not in stale]
-            self.queue.renew(ids, message.looked.drafts)
-            self._new = message.looked.new
+            ids = [draft_id for draft_id in message.result.ids if draft_id not in stale]
+            self.queue.update_rows(ids, message.result.drafts)
+            self._new_count = message.result.new_count
             # A visible draft was deleted; loading the list again closes the gap.
-            has_missing = len(message.looked.drafts) < len(message.looked.ids)
-            if has_missing or (self._new and self._is_filling()):
-                self.read_anew()
+            has_missing = len(message.result.drafts) < len(message.result.ids)
+            if has_missing or (self._new_count and self._is_filling()):
+                self.reload()
             self.show_title()
 
-    def _show_counts(self, counts: "Counts") -> None:
-        from copydesk.model.window import Tab, number_in  # noqa: PLC0415 - not needed for the first paint
+    def _show_counts(self, counts: "DraftCounts") -> None:
+        from copydesk.model.window import Tab, count_in_tab  # noqa: PLC0415 - not needed for the first paint
 
-        self.query_one(TabsLine).show(self.tab, {tab.value: number_in(tab, counts) for tab in Tab})
+        self.query_one(TabsLine).show(self.tab, {tab.value: count_in_tab(tab, counts) for tab in Tab})
 
     def show_title(self) -> None:
         """Show the total, the number of marked drafts, and the number of new ones."""
         total = len(self.queue.window)
-        parts = ["Queue", (f"{total}" if self.queue.window.sure else f"{total - 1}+") * bool(total)]
-        parts += [self._reading.words] if self._reading is not None and self.view.narrowed else []
-        parts += [f"{self.queue.marked}{'+' * self.queue.marks_open_end} marked"] if self.queue.marked else []
-        parts += [f"{key('review.mark_range')} ends the range"] if self.queue.range_from else []
-        parts += [f"{self._new} new, press {key('review.refresh')}"] if self._new else []
+        parts = ["Queue", (f"{total}" if self.queue.window.is_total_exact else f"{total - 1}+") * bool(total)]
+        parts += [self._loader.filter_text] if self._loader is not None and self.view.is_filtered else []
+        parts += [f"{self.queue.marked_count}{'+' * self.queue.is_count_partial} marked"] if self.queue.marked_count else []
+        parts += [f"{key_label('review.mark_range')} ends the range"] if self.queue.range_start else []
+        parts += [f"{self._new_count} new, press {key_label('review.refresh')}"] if self._new_count else []
         self.queue.set_title(" · ".join(part for part in parts if part))

@@ -26,7 +26,7 @@ class RunScreen(DeskScreen, inherit_bindings=False):
         """Start the pipeline, or show the progress of the run in progress again."""
         self._watching = True
         view = self.app.run_view
-        if view is not None and view.under_way:
+        if view is not None and view.is_active:
             self._show_run(view)
         else:
             self.app.start_run()
@@ -34,7 +34,7 @@ class RunScreen(DeskScreen, inherit_bindings=False):
     def action_cancel_run(self) -> None:
         self.app.cancel_run()
 
-    def leave_run(self) -> bool:
+    def close_run_panel(self) -> bool:
         """Close the panel; the run continues. Return False if no panel is open."""
         if self._run_panel is None or not self._run_panel.display:
             return False
@@ -45,8 +45,8 @@ class RunScreen(DeskScreen, inherit_bindings=False):
     def on_run_changed(self, message: RunChanged) -> None:
         """Show the progress; notify of the outcome if nobody is watching."""
         self._show_run(message.view)
-        if message.view.ended is not None and not self._watching:
-            self.app.say_ended(message.view.ended)
+        if message.view.finished_run is not None and not self._watching:
+            self.app.notify_run_finished(message.view.finished_run)
 
     def on_screen_resume(self) -> None:
         """Show the progress made while another screen was shown."""

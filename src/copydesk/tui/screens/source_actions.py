@@ -11,10 +11,10 @@ from textual.actions import SkipAction
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
-from copydesk.tui.naming import key
+from copydesk.tui.naming import key_label
 from copydesk.tui.pages.source_notes import EXAMPLES, Example
 from copydesk.tui.screens.run_screen import RunScreen
-from copydesk.tui.source_messages import FeedsRead, FileThere, SourceSaved
+from copydesk.tui.source_messages import FeedsLoaded, ExportFileExists, SourceSaved
 from copydesk.tui.widgets.source_lists import SourceList
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from copydesk.desk.overviews import SourceOverview
     from copydesk.model.source import Source
 
-LARGEST = 16 * 1024 * 1024
+MAX_OPML_SIZE = 16 * 1024 * 1024
 """Bytes read of an OPML file at most; no list of feeds is this large."""
-FILE = "sources.opml"
+DEFAULT_OPML_FILE = "sources.opml"
 
 
 class SourceActions(RunScreen, inherit_bindings=False):
@@ -34,35 +34,35 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self.to_find: str | None = None
+        self.select_source_id: str | None = None
         """Id of the source that the cursor moves to after the next load."""
 
     @property
-    def chosen(self) -> "SourceOverview | None":
+    def current_overview(self) -> "SourceOverview | None":
         """Return the source that the keys act on."""
         return self.sources.current
 
     @property
     def _current_source(self) -> "Source | None":
-        return self.chosen.source if self.chosen else None
+        return self.current_overview.source if self.current_overview else None
 
     def action_new_source(self) -> None:
         """Open the form of a new source."""
-        from copydesk.tui.modals.source_form import SourceForm  # noqa: PLC0415 - rarely needed
+        from copydesk.tui.modals.source_form import SourceDialog  # noqa: PLC0415 - rarely needed
 
         if self.app.desk is not None:
-            self.app.push_screen(SourceForm(), self._show_created)
+            self.app.push_screen(SourceDialog(), self._show_created)
 
     def action_edit_source(self) -> None:
-        from copydesk.tui.modals.source_form import SourceForm  # noqa: PLC0415 - as above
+        from copydesk.tui.modals.source_form import SourceDialog  # noqa: PLC0415 - as above
 
         if self._current_source is not None:
-            self.app.push_screen(SourceForm(self._current_source), self._show_updated)
+            self.app.push_screen(SourceDialog(self._current_source), self._show_updated)
 
     def _show_created(self, source: "Source | None") -> None:
         if source is not None:
             self._refresh_and_select(source)
-            self.app.notify(f"Added {source.name}. {key('sources.run')} reads it and writes drafts.")
+            self.app.notify(f"Added {source.name}. {key_label('sources.run')} reads it and writes drafts.")
 
     def _show_updated(self, source: "Source | None") -> None:
         if source is not None:
@@ -71,72 +71,72 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     def _refresh_and_select(self, source: "Source") -> None:
         # The source gets a row with the next load only.
-        self.to_find = source.id
-        self.read_for_keys()
+        self.select_source_id = source.id
+        self.refresh_for_keys()
 
     def action_test_source(self) -> None:
         """Fetch the source once and show its entries."""
-        from copydesk.tui.modals.source_trial import SourceTrial  # noqa: PLC0415 - as above
+        from copydesk.tui.modals.source_trial import SourceTestDialog  # noqa: PLC0415 - as above
 
         if self._current_source is not None:
-            self.app.push_screen(SourceTrial(self._current_source))
+            self.app.push_screen(SourceTestDialog(self._current_source))
 
     def action_switch_source(self) -> None:
         """Switch the source off, or on again."""
         source = self._current_source
         if source is not None:
-            self.app.ask(lambda desk: self._toggle(desk, source), keys_wait=True)
+            self.app.run_desk_task(lambda desk: self._toggle(desk, source), hold_keys=True)
 
     async def _toggle(self, desk: "Desk", source: "Source") -> None:
         changed = await desk.sources.update(source.id, {"enabled": not source.enabled})
         effect = "is read again" if changed.enabled else "is no longer read"
-        self.app.notify(f"{changed.name} {effect}. {key('sources.switch')} undoes it.")
+        self.app.notify(f"{changed.name} {effect}. {key_label('sources.switch')} undoes it.")
         # Refresh before the next key acts: it is meant for the source as it is now.
-        self.read_for_keys()
+        self.refresh_for_keys()
 
     def action_delete_source(self) -> None:
         """Delete the source, after a confirmation."""
-        from copydesk.desk.overviews import deletion  # noqa: PLC0415 - as above
-        from copydesk.tui.modals.ask import YesScreen  # noqa: PLC0415 - as above
+        from copydesk.desk.overviews import deletion_prompt  # noqa: PLC0415 - as above
+        from copydesk.tui.modals.ask import ConfirmDialog  # noqa: PLC0415 - as above
 
-        row = self.chosen
+        row = self.current_overview
         if row is None:
             return
         source = row.source
 
         def delete_if_confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
             if yes:
-                self.app.ask(lambda desk: self._delete_source(desk, source), keys_wait=True)
+                self.app.run_desk_task(lambda desk: self._delete_source(desk, source), hold_keys=True)
 
-        self.app.push_screen(YesScreen(deletion(row)), delete_if_confirmed)
+        self.app.push_screen(ConfirmDialog(deletion_prompt(row)), delete_if_confirmed)
 
     async def _delete_source(self, desk: "Desk", source: "Source") -> None:
         await desk.sources.delete(source.id)
         self.app.notify(f"Deleted {source.name}.")
-        self.read_for_keys()
+        self.refresh_for_keys()
 
     @property
-    def taken(self) -> frozenset[str]:
+    def source_urls(self) -> frozenset[str]:
         """Return the addresses of all sources."""
         return frozenset(row.source.url or "" for row in self.sources.rows)
 
     @property
-    def is_beginning(self) -> bool:
+    def is_new_desk(self) -> bool:
         """Return True if nothing was ever fetched, and there are no sources but examples."""
         example_urls = {example.url for example in EXAMPLES}
         return all(row.source.last_fetch is None and row.source.url in example_urls for row in self.sources.rows)
 
-    def action_take_example(self, number: int) -> None:
+    def action_add_example(self, number: int) -> None:
         """Add example `number`, counted from 0, while the desk is new; nothing is fetched.
 
         Elsewhere the key keeps its meaning on other screens: `c` composes a draft.
         """
-        if not self.is_beginning:
+        if not self.is_new_desk:
             # Textual then tries the next binding of the key.
             raise SkipAction
         example = EXAMPLES[number]
-        if self.app.desk is not None and self.is_beginning and example.url not in self.taken:
-            self.app.ask(lambda desk: self._add_example(desk, example), keys_wait=True)
+        if self.app.desk is not None and self.is_new_desk and example.url not in self.source_urls:
+            self.app.run_desk_task(lambda desk: self._add_example(desk, example), hold_keys=True)
 
     async def _add_example(self, desk: "Desk", example: Example) -> None:
         config = example.config or None
@@ -149,53 +149,53 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     def action_import_feeds(self) -> None:
         """Prompt for an OPML file to import."""
-        from copydesk.tui.modals.ask import LineScreen  # noqa: PLC0415 - as above
+        from copydesk.tui.modals.ask import PromptDialog  # noqa: PLC0415 - as above
 
-        hint = f"Each feed is read once before it is added. Enter begins, {key('line.leave')} leaves."
-        self.app.push_screen(LineScreen("Which OPML file?", hint=hint), self._import_from)
+        hint = f"Each feed is read once before it is added. Enter begins, {key_label('line.leave')} leaves."
+        self.app.push_screen(PromptDialog("Which OPML file?", hint=hint), self._import_from)
 
     def _import_from(self, path: str | None) -> None:
         if path and path.strip():
-            self.app.ask(lambda desk: self._load_feeds(desk, path.strip()), opens=True)
+            self.app.run_desk_task(lambda desk: self._load_feeds(desk, path.strip()), opens_screen=True)
 
     async def _load_feeds(self, desk: "Desk", path: str) -> None:
         body = await asyncio.to_thread(_read_file, path)
-        self.post_message(FeedsRead(desk.sources.read_opml(body)))
+        self.post_message(FeedsLoaded(desk.sources.read_opml(body)))
 
-    @on(FeedsRead)
-    def _open_import(self, message: FeedsRead) -> None:
-        from copydesk.tui.modals.feed_import import FeedImport  # noqa: PLC0415 - as above
+    @on(FeedsLoaded)
+    def _open_import(self, message: FeedsLoaded) -> None:
+        from copydesk.tui.modals.feed_import import FeedImportDialog  # noqa: PLC0415 - as above
 
-        self.app.open_over(self, FeedImport(message.feeds), lambda _: self.read())
+        self.app.push_if_current(self, FeedImportDialog(message.feeds), lambda _: self.refresh_data())
 
     def action_export_feeds(self) -> None:
         """Prompt for a file to export the sources to."""
-        from copydesk.tui.modals.ask import LineScreen  # noqa: PLC0415 - as above
+        from copydesk.tui.modals.ask import PromptDialog  # noqa: PLC0415 - as above
 
-        uses = f"Other feed readers read it, and {key('sources.import')} does."
-        hint = f"{uses} Enter writes it, {key('line.leave')} leaves."
-        self.app.push_screen(LineScreen("Write the sources to which file?", value=FILE, hint=hint), self._export)
+        uses = f"Other feed readers read it, and {key_label('sources.import')} does."
+        hint = f"{uses} Enter writes it, {key_label('line.leave')} leaves."
+        self.app.push_screen(PromptDialog("Write the sources to which file?", value=DEFAULT_OPML_FILE, hint=hint), self._export_to)
 
-    def _export(self, path: str | None, *, overwrite: bool = False) -> None:
+    def _export_to(self, path: str | None, *, overwrite: bool = False) -> None:
         if path and path.strip():
-            self.app.ask(lambda desk: self._write_opml(desk, path.strip(), overwrite=overwrite), opens=True)
+            self.app.run_desk_task(lambda desk: self._write_opml(desk, path.strip(), overwrite=overwrite), opens_screen=True)
 
     async def _write_opml(self, desk: "Desk", path: str, *, overwrite: bool) -> None:
         body = await desk.sources.export_opml()
         if await asyncio.to_thread(_write_file, path, body, overwrite=overwrite):
             self.app.notify(f"Wrote {path}.")
         else:
-            self.post_message(FileThere(path))
+            self.post_message(ExportFileExists(path))
 
-    @on(FileThere)
-    def _confirm_overwrite(self, message: FileThere) -> None:
-        from copydesk.tui.modals.ask import YesScreen  # noqa: PLC0415 - as above
+    @on(ExportFileExists)
+    def _confirm_overwrite(self, message: ExportFileExists) -> None:
+        from copydesk.tui.modals.ask import ConfirmDialog  # noqa: PLC0415 - as above
 
         def overwrite_if_confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
-            self._export(message.path if yes else None, overwrite=True)
+            self._export_to(message.path if yes else None, overwrite=True)
 
         warning = f"{message.path} is there already"
-        if not self.app.open_over(self, YesScreen(f"{warning}. Write over it?"), overwrite_if_confirmed):
+        if not self.app.push_if_current(self, ConfirmDialog(f"{warning}. Write over it?"), overwrite_if_confirmed):
             self.app.notify(f"{warning}: nothing was written.", severity="warning")
 
 
@@ -204,12 +204,12 @@ def _read_file(path: str) -> bytes:
     try:
         with open(Path(path).expanduser(), "rb", opener=_open_nonblocking) as file:
             # One byte more than allowed, to tell a file that is too large. Devices and pipes have no end.
-            body = file.read(LARGEST + 1) if S_ISREG(os.fstat(file.fileno()).st_mode) else None
+            body = file.read(MAX_OPML_SIZE + 1) if S_ISREG(os.fstat(file.fileno()).st_mode) else None
     except (OSError, ValueError, RuntimeError) as error:
         raise CopydeskError(f"{clean(path)} cannot be read: {_error_reason(error)}.") from error
     if body is None:
         raise CopydeskError(f"{clean(path)} is no file.")
-    if len(body) > LARGEST:
+    if len(body) > MAX_OPML_SIZE:
         raise CopydeskError(f"{clean(path)} is too large for a list of feeds.")
     return body
 

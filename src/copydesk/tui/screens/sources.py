@@ -10,18 +10,18 @@ from textual.events import DescendantFocus
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.latest import Latest
-from copydesk.tui.layout import Block, Paragraph, plain
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.latest import Coalescer
+from copydesk.tui.layout import Block, Paragraph, paragraph
 from copydesk.tui.messages import RunChanged
-from copydesk.tui.naming import key
+from copydesk.tui.naming import key_label
 from copydesk.tui.pages import note, source_notes
-from copydesk.tui.pages.run import run_heads, run_page
+from copydesk.tui.pages.run import run_header, run_page
 from copydesk.tui.pages.source import source_page
-from copydesk.tui.pages.source_row import heads
+from copydesk.tui.pages.source_row import source_header
 from copydesk.tui.screens.source_actions import SourceActions
-from copydesk.tui.source_messages import Brought, SourcesRead
-from copydesk.tui.styles import sheet
+from copydesk.tui.source_messages import RecentItemsLoaded, SourcesLoaded
+from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.heads import ListPane
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
@@ -33,29 +33,29 @@ if TYPE_CHECKING:
     from copydesk.desk.overviews import RecentItem, SourceOverview
     from copydesk.model.run import RunStatistics
 
-RUNS = 30
+MAX_RUNS = 30
 """Runs in the list, newest first."""
-BROUGHT = 20
+MAX_RECENT_ITEMS = 20
 """Items of a source in its details, newest first."""
 
 
 def _no_runs_note() -> tuple[Block, ...]:
-    runs = Content.assemble((key("sources.run"), "key"), (" reads the sources and writes drafts.", "dim"))
-    return plain("No run yet.", "dim"), Paragraph(runs)
+    runs = Content.assemble((key_label("sources.run"), "key"), (" reads the sources and writes drafts.", "dim"))
+    return paragraph("No run yet.", "dim"), Paragraph(runs)
 
 
 class SourcesScreen(SourceActions, inherit_bindings=False):
     """Two lists, and a page with the row under the cursor of the list that was used last."""
 
     NAME = "Sources"
-    WHERE = (Where.LIST, Where.SOURCES)
-    CSS_PATH = sheet("sources.tcss")
-    BINDINGS = bindings(Where.SOURCES)
+    WHERE = (KeyContext.LIST, KeyContext.SOURCES)
+    CSS_PATH = stylesheet_path("sources.tcss")
+    BINDINGS = bindings(KeyContext.SOURCES)
     AUTO_FOCUS = "#sources"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-short"), (20, "-tall")]
 
     runs = getters.query_one("#runs", RunList)
-    detail = getters.query_one("#detail", Page)
+    detail_pane = getters.query_one("#detail", Page)
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,8 +63,8 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
         self._recent_items: dict[str, Sequence[RecentItem]] = {}
         self._up_to_date: set[str] = set()
         """Ids of the sources whose recent items were loaded since the last refresh."""
-        self._loader: Latest[Desk] = Latest(self._load_all)
-        self._recent_loader: Latest[tuple[Desk, str]] = Latest(self._load_recent)
+        self._loader: Coalescer[Desk] = Coalescer(self._load_all)
+        self._recent_loader: Coalescer[tuple[Desk, str]] = Coalescer(self._load_recent)
         self._displayed_id: str | None = None
         """Id of the source or run in the detail pane."""
         self._shows_runs = False
@@ -72,43 +72,43 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
 
     def body(self) -> Iterable[Widget]:
         with Container(id="panes", classes="-sources"):
-            yield ListPane(heads, SourceList(self.app.clock, id="sources"), id="sources-pane")
-            yield ListPane(run_heads, RunList(self.app.clock, id="runs"), id="runs-pane")
+            yield ListPane(source_header, SourceList(self.app.clock, id="sources"), id="sources-pane")
+            yield ListPane(run_header, RunList(self.app.clock, id="runs"), id="runs-pane")
             yield Page(id="detail")
 
     def on_mount(self) -> None:
         self._update_title()
         self.query_one("#runs-pane", ListPane).set_title("Runs")
-        if self.app.desk is None and self.app.trouble is None:
-            self.say_note(note.OPENING)
+        if self.app.desk is None and self.app.open_error is None:
+            self.show_note(note.OPENING)
 
-    def say_trouble(self, error: CopydeskError) -> None:
-        self.say_note(self.trouble_note(error))
+    def show_error(self, error: CopydeskError) -> None:
+        self.show_note(self.error_note(error))
 
-    def say_note(self, blocks: Sequence[Block]) -> None:
+    def show_note(self, blocks: Sequence[Block]) -> None:
         """Show a note in place of the sources, without the column header."""
-        self.query_one("#sources-pane", ListPane).show_heads(shown=False)
-        self.sources.say(blocks)
+        self.query_one("#sources-pane", ListPane).show_headings(visible=False)
+        self.sources.show_note(blocks)
 
-    def read(self) -> None:
+    def refresh_data(self) -> None:
         """Load the sources and the runs."""
-        self.ask_for(self._loader.settle)
+        self.load_with_retry(self._loader.submit_and_wait)
 
     async def _load_all(self, desk: "Desk") -> None:
-        sources = await desk.sources.overview()
-        runs = await desk.pipeline.runs(RUNS)
-        self.post_message(SourcesRead(sources, runs.items, await desk.pipeline.statistics()))
+        sources = await desk.sources.list_overviews()
+        runs = await desk.pipeline.list(MAX_RUNS)
+        self.post_message(SourcesLoaded(sources, runs.items, await desk.pipeline.statistics()))
 
-    @on(SourcesRead)
-    def _show_loaded(self, message: SourcesRead) -> None:
+    @on(SourcesLoaded)
+    def _show_loaded(self, message: SourcesLoaded) -> None:
         """Show the lists. Each cursor stays on its row or, if that is gone, on its line."""
-        self._statistics, self.has_read = message.statistics, True
+        self._statistics, self.is_loaded = message.statistics, True
         self._up_to_date.clear()
         if message.sources:
-            self.query_one("#sources-pane", ListPane).show_heads(shown=True)
+            self.query_one("#sources-pane", ListPane).show_headings(visible=True)
             self.sources.show(message.sources, self._cursor_row(message.sources))
         else:
-            self.say_note(source_notes.first_steps())
+            self.show_note(source_notes.first_steps())
         self._show_run_list(message)
         self._update_title()
 
@@ -116,15 +116,15 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
         """Return the row for the cursor: the source to select, else the current source, else the current line."""
         current = self.sources.current
         positions = {row.source.id: index for index, row in enumerate(sources)}
-        if self.to_find in positions:
-            source_id, self.to_find = self.to_find, None
+        if self.select_source_id in positions:
+            source_id, self.select_source_id = self.select_source_id, None
             return positions[source_id or ""]
         return positions.get(current.source.id if current else "", self.sources.cursor)
 
-    def _show_run_list(self, message: SourcesRead) -> None:
-        self.query_one("#runs-pane", ListPane).show_heads(shown=bool(message.runs))
+    def _show_run_list(self, message: SourcesLoaded) -> None:
+        self.query_one("#runs-pane", ListPane).show_headings(visible=bool(message.runs))
         if not message.runs:
-            self.runs.say(_no_runs_note())
+            self.runs.show_note(_no_runs_note())
             return
         current = self.runs.current
         positions = {run.id: index for index, run in enumerate(message.runs)}
@@ -142,11 +142,11 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
 
     def on_run_changed(self, message: RunChanged) -> None:
         """Load the lists again when a run has ended."""
-        if message.view.ended is not None:
-            self.read()
+        if message.view.finished_run is not None:
+            self.refresh_data()
 
     @property
-    def chosen(self) -> "SourceOverview | None":
+    def current_overview(self) -> "SourceOverview | None":
         """Return the current source; None while the runs are used, since no source may be visible then."""
         return None if self._shows_runs else self.sources.current
 
@@ -160,26 +160,26 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
         if row is None:
             self._show_detail("Source", "", tuple)
             return
-        steps = source_notes.next_steps(self.taken) if self.is_beginning else []
+        steps = source_notes.next_steps(self.source_urls) if self.is_new_desk else []
         recent_items = self._recent_items.get(row.source.id)
         self._show_detail("Source", row.source.id, lambda: [*steps, *source_page(row, recent_items, self.app.clock())])
         # Show the cached items at once and load the current ones behind them.
         if row.source.id not in self._up_to_date and self.app.desk is not None:
-            self.app.ask(lambda desk: self._recent_loader.wish((desk, row.source.id)))
+            self.app.run_desk_task(lambda desk: self._recent_loader.submit((desk, row.source.id)))
 
     def _show_detail(self, title: str, item_id: str, blocks: Callable[[], Sequence[Block]]) -> None:
         """Show a page from its start; one that is displayed already keeps its scroll position."""
-        show = self.detail.show_more if item_id == self._displayed_id else self.detail.show
+        show = self.detail_pane.show_more if item_id == self._displayed_id else self.detail_pane.show
         self._displayed_id = item_id
-        self.detail.set_title(title)
+        self.detail_pane.set_title(title)
         show(blocks)
 
     async def _load_recent(self, request: "tuple[Desk, str]") -> None:
         desk, source_id = request
-        self.post_message(Brought(source_id, await desk.sources.recent(source_id, BROUGHT)))
+        self.post_message(RecentItemsLoaded(source_id, await desk.sources.recent(source_id, MAX_RECENT_ITEMS)))
 
-    @on(Brought)
-    def _store_recent(self, message: Brought) -> None:
+    @on(RecentItemsLoaded)
+    def _store_recent(self, message: RecentItemsLoaded) -> None:
         self._recent_items[message.source_id] = message.items
         self._up_to_date.add(message.source_id)
         row = self.sources.current
@@ -197,15 +197,15 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     def _show_pane(self, widget: Widget) -> None:
         panes = self.query_one("#panes")
         panes.set_class(not self._shows_runs, "-sources").set_class(self._shows_runs, "-runs")
-        panes.set_class(widget is self.detail, "-detail")
-        self.show_keys(Where.PAGE if widget is self.detail else Where.LIST, Where.SOURCES)
+        panes.set_class(widget is self.detail_pane, "-detail")
+        self.show_keys(KeyContext.PAGE if widget is self.detail_pane else KeyContext.LIST, KeyContext.SOURCES)
 
     def _go_to(self, widget: Widget) -> None:
         if isinstance(widget, LineList):
             self._shows_runs = widget is self.runs
         # Make the pane visible first: a hidden widget cannot take the focus.
         self._show_pane(widget)
-        self.focus_when_shown(widget)
+        self.focus_after_layout(widget)
 
     def action_pane(self) -> None:
         """Focus the other list."""
@@ -214,13 +214,13 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     @on(LineList.Opened)
     def _open_detail(self) -> None:
         """Enter focuses the details."""
-        self._go_to(self.detail)
+        self._go_to(self.detail_pane)
 
     def action_back(self) -> None:
         """Close the run panel, else go from the details to their list, else to the sources."""
-        if self.leave_run():
+        if self.close_run_panel():
             return
-        self._go_to(self.runs if self._shows_runs and self.focused is self.detail else self.sources)
+        self._go_to(self.runs if self._shows_runs and self.focused is self.detail_pane else self.sources)
 
     def go_back(self) -> bool:
         """Return to the sources if a narrow terminal hides them; return False if they are visible."""
@@ -232,7 +232,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     def action_refresh(self) -> None:
         """Load the data again, or retry to open the desk."""
         if self.app.desk is None:
-            self.say_note(note.OPENING)
+            self.show_note(note.OPENING)
             self.app.open()
         else:
-            self.read()
+            self.refresh_data()

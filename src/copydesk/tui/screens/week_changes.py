@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.schedule import Slot
-from copydesk.tui.modals.ask import LineScreen
-from copydesk.tui.naming import key
-from copydesk.tui.pages.week_lines import slot_shown
+from copydesk.tui.modals.ask import PromptDialog
+from copydesk.tui.naming import key_label
+from copydesk.tui.pages.week_lines import format_slot
 from copydesk.tui.screens.week_screen import WeekScreen
-from copydesk.tui.slot_entry import slots_read
-from copydesk.tui.ways_back import Step, WaysBack
-from copydesk.tui.week import Thing
-from copydesk.tui.week_clock import Place
-from copydesk.tui.zone_asking import ask_zone
+from copydesk.tui.slot_entry import parse_slots
+from copydesk.tui.ways_back import UndoStep, UndoStack
+from copydesk.tui.week import CalendarEntry
+from copydesk.tui.week_clock import GridPosition
+from copydesk.tui.zone_asking import prompt_time_zone
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -22,46 +22,46 @@ _SLOT_EXAMPLES = "weekdays 9:30 · daily 9 · mon,wed 9:30"
 Work = Callable[["Desk"], Awaitable[None]]
 
 
-class WeekChanges(WeekScreen):
+class WeekEditing(WeekScreen):
     """Changes are shown at once or soon, written one after the other, and can be undone."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.ways_back = WaysBack()
+        self.undo_stack = UndoStack()
 
-    def carry_out(self, work: Work, *, keys_wait: bool = True) -> None:
+    def enqueue_write(self, work: Work, *, keys_wait: bool = True) -> None:
         """Queue a write behind the earlier ones, then load the week again, unless more writes are pending."""
         if self.app.desk is None:
-            self.app.complain(self.app.trouble or CopydeskError("The desk is not open yet."))
+            self.app.notify_error(self.app.open_error or CopydeskError("The desk is not open yet."))
             return
         # A week loaded while a write is pending is older than what the screen shows, and is dropped.
-        self.writing += 1
-        self.changes += 1
+        self.pending_writes += 1
+        self.change_count += 1
 
         def finish() -> None:
-            self.writing -= 1
-            self.changes += 1
+            self.pending_writes -= 1
+            self.change_count += 1
             # Load once, after the last of the pending writes.
-            if not self.writing and self.app.desk is not None:
-                self.read_week(keys_wait=keys_wait)
+            if not self.pending_writes and self.app.desk is not None:
+                self.reload_week(keys_wait=keys_wait)
 
-        self.app.carry_out(work, keys_wait=keys_wait, ended=finish)
+        self.app.enqueue_write(work, hold_keys=keys_wait, on_finished=finish)
 
     def action_new_slot(self) -> None:
         """Prompt for the minute of a weekly slot in the hour under the cursor, or for other times."""
         if self.grid.cursor is not None:
             self._prompt_slot(self.grid.cursor)
 
-    def _prompt_slot(self, position: Place, value: str = "", error: str = "") -> None:
+    def _prompt_slot(self, position: GridPosition, value: str = "", error: str = "") -> None:
         # Slots count weekdays from Sunday (0).
         hour = Slot(day_of_week=position.day.isoweekday() % 7, hour=position.hour.hour, minute=0)
-        question = f"A slot every {slot_shown(hour)[:3]}, at which minute of {hour.hour:02}:00–{hour.hour:02}:59?"
+        question = f"A slot every {format_slot(hour)[:3]}, at which minute of {hour.hour:02}:00–{hour.hour:02}:59?"
         hint = (
             error or f"Enter alone: {hour.hour:02}:00. Or a minute, or a time as 4:30, or days, too: {_SLOT_EXAMPLES}."
         )
 
         def create(answer: str | None) -> None:
-            slots = slots_read(answer, hour) if answer is not None else ()
+            slots = parse_slots(answer, hour) if answer is not None else ()
             if slots:
                 self._create_slots(slots)
             elif answer is not None:
@@ -69,46 +69,46 @@ class WeekChanges(WeekScreen):
                     position, answer, f"That is no minute, no time and no days: write 30, 4:30, {_SLOT_EXAMPLES}."
                 )
 
-        self.app.push_screen(LineScreen(question, value=value, hint=f"{hint} {key('line.leave')} leaves."), create)
+        self.app.push_screen(PromptDialog(question, value=value, hint=f"{hint} {key_label('line.leave')} leaves."), create)
 
     def _create_slots(self, slots: Sequence[Slot]) -> None:
         async def create(desk: "Desk") -> None:
             old = await desk.schedule.slots()
             new = tuple(slot for slot in slots if slot not in old)
             if not new:
-                self.app.say(f"There is a slot every {_format_slots(slots)} already.")
+                self.app.notify_latest(f"There is a slot every {_format_slots(slots)} already.")
                 return
             label = "slot" if len(new) == 1 else f"{len(new)} slots"
             await self._set_slots(desk, old, (*old, *new), f"{label} {_format_slots(new)} made")
 
-        self.carry_out(create)
+        self.enqueue_write(create)
 
     def action_delete_slot(self) -> None:
         """Delete the weekly slot under the cursor. A draft in it keeps its time."""
-        slot = _slot_of(self.grid.thing)
+        slot = _slot_of(self.grid.entry)
         if slot is None:
-            self.app.say("There is no slot here to delete.")
+            self.app.notify_latest("There is no slot here to delete.")
             return
 
         async def delete(desk: "Desk") -> None:
             old = await desk.schedule.slots()
             new = tuple(other for other in old if other != slot)
-            await self._set_slots(desk, old, new, f"slot {slot_shown(slot)} deleted")
+            await self._set_slots(desk, old, new, f"slot {format_slot(slot)} deleted")
 
-        self.carry_out(delete)
+        self.enqueue_write(delete)
 
     async def _set_slots(self, desk: "Desk", old: tuple[Slot, ...], new: tuple[Slot, ...], description: str) -> None:
         new = await desk.schedule.set_slots(new)
-        step = Step(
+        step = UndoStep(
             description, lambda desk: _replace_slots(desk, new, old), lambda desk: _replace_slots(desk, old, new)
         )
-        self.ways_back.did(step)
-        self.app.say(f"{description[:1].upper()}{description[1:]} · {key('schedule.undo')} undo")
+        self.undo_stack.record(step)
+        self.app.notify_latest(f"{description[:1].upper()}{description[1:]} · {key_label('schedule.undo')} undo")
 
-    def action_zone(self, value: str = "", wrong: CopydeskError | None = None) -> None:
+    def action_zone(self, value: str = "", error: CopydeskError | None = None) -> None:
         """Prompt for the time zone; `value` and `error` are the rejected name and why, on a second try."""
         if self.week is not None:
-            ask_zone(self, self.week.zone, self._set_zone, value, wrong)
+            prompt_time_zone(self, self.week.zone, self._set_zone, value, error)
 
     def _set_zone(self, name: str | None) -> None:
         if not name or self.week is None or name.strip() == self.week.zone:
@@ -123,49 +123,49 @@ class WeekChanges(WeekScreen):
                 self.app.call_later(self.action_zone, new, error)
                 return
             description = f"time zone {old} changed to {new}"
-            step = Step(description, lambda desk: desk.schedule.set_zone(old), lambda desk: desk.schedule.set_zone(new))
-            self.ways_back.did(step)
-            self.app.say(f"T{description[1:]} · {key('schedule.undo')} undo")
+            step = UndoStep(description, lambda desk: desk.schedule.set_zone(old), lambda desk: desk.schedule.set_zone(new))
+            self.undo_stack.record(step)
+            self.app.notify_latest(f"T{description[1:]} · {key_label('schedule.undo')} undo")
 
-        self.carry_out(change)
+        self.enqueue_write(change)
 
     def action_accept_clock(self) -> None:
         """Accept the clock's time as correct, after a warning about it."""
 
         async def accept(desk: "Desk") -> None:
             if await desk.schedule.accept_clock():
-                self.app.say("The clock is taken for right. What is due goes out again.")
+                self.app.notify_latest("The clock is taken for right. What is due goes out again.")
 
-        self.carry_out(accept)
+        self.enqueue_write(accept)
 
     def action_undo(self) -> None:
         """Undo the last change."""
-        self.carry_out(self._undo)
+        self.enqueue_write(self._undo)
 
     def action_redo(self) -> None:
         """Redo the change undone last."""
-        self.carry_out(self._redo)
+        self.enqueue_write(self._redo)
 
     async def _undo(self, desk: "Desk") -> None:
-        self._report_undo(await self.ways_back.undo(desk, lambda: self.app.hurries))
+        self._report_undo(await self.undo_stack.undo(desk, lambda: self.app.stopping))
 
     async def _redo(self, desk: "Desk") -> None:
-        self._report_undo(await self.ways_back.redo(desk, lambda: self.app.hurries))
+        self._report_undo(await self.undo_stack.redo(desk, lambda: self.app.stopping))
 
     def _report_undo(self, message: str) -> None:
         """Notify of the result; print it in the terminal if the console exits before it could be read."""
-        self.app.say(message)
-        if self.app.hurries:
-            self.app.last_words = message
+        self.app.notify_latest(message)
+        if self.app.stopping:
+            self.app.exit_message = message
 
 
 def _format_slots(slots: Sequence[Slot]) -> str:
     """Format slots that share a time as `Mon, Wed 09:30`."""
-    *rest, last = (slot_shown(slot) for slot in slots)
+    *rest, last = (format_slot(slot) for slot in slots)
     return ", ".join([*(label[:3] for label in rest), last])
 
 
-def _slot_of(entry: Thing | None) -> Slot | None:
+def _slot_of(entry: CalendarEntry | None) -> Slot | None:
     return entry.slot.slot if entry and entry.slot else None
 
 

@@ -7,24 +7,24 @@ from typing import ClassVar
 from copydesk.tui.widgets.line_list import LineList, Row
 
 
-class Aged(LineList[Row]):
+class TimestampedList(LineList[Row]):
     """Rows drawn relative to the time of `clock`, which returns UTC."""
 
-    SIGNS: ClassVar[int] = 1
+    SIGN_WIDTH: ClassVar[int] = 1
     """Cells before each row for cursor and mark."""
 
     def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.clock = clock
 
-    def tell_time(self) -> None:
+    def refresh_times(self) -> None:
         """Redraw the rows on screen if the text of any of them has changed."""
-        width = self.room.width
+        width = self.drawable_size.width
         if any(
-            self._row(index, width).text[self.SIGNS :].rstrip() != self._current_text(index, width)
-            for index in self.on_screen()
+            self._render_row(index, width).text[self.SIGN_WIDTH :].rstrip() != self._current_text(index, width)
+            for index in self.visible_range()
         ):
-            self.forget_lines()
+            self.redraw()
 
     def _current_text(self, index: int, width: int) -> str:
-        return self.draw(self.rows[index], width - self.SIGNS).plain.rstrip()
+        return self.draw(self.rows[index], width - self.SIGN_WIDTH).plain.rstrip()

@@ -6,21 +6,21 @@ from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
 
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.widgets.ink import Ink
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.widgets.ink import LineWidget
 
 
-class Choice(Ink, can_focus=True, inherit_bindings=False):
+class Choice(LineWidget, can_focus=True, inherit_bindings=False):
     """A selection of values by label: all of them on a line if they fit, else the selected one."""
 
-    BINDINGS = bindings(Where.CHOICE)
+    BINDINGS = bindings(KeyContext.CHOICE)
 
-    class Turned(Message):
+    class Changed(Message):
         """The user selected another value."""
 
-    def __init__(self, words: Mapping[str, str], value: str, *, id: str | None = None) -> None:
+    def __init__(self, labels: Mapping[str, str], value: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._labels = dict(words)
+        self._labels = dict(labels)
         self._value = value
 
     @property
@@ -33,23 +33,23 @@ class Choice(Ink, can_focus=True, inherit_bindings=False):
         self._value = value
         self.refresh()
 
-    def action_turn(self, by: int) -> None:
+    def action_step(self, by: int) -> None:
         """Select the next value, or the previous one (-1)."""
         values = list(self._labels)
         self.value = values[(values.index(self._value) + by) % len(values)]
-        self.post_message(self.Turned())
+        self.post_message(self.Changed())
 
     def on_click(self) -> None:
         """Select the next value."""
         self.focus()
-        self.action_turn(1)
+        self.action_step(1)
 
     def render_line(self, y: int) -> Strip:
         """Render the line; the selected value is between arrows, which are visible in any theme."""
         if y:
-            return self.strip(Content(""))
+            return self.render_strip(Content(""))
         line = Content("  ").join(self._render_value(value) for value in self._labels)
-        return self.strip(line if line.cell_length <= self.room.width else self._render_value(self._value))
+        return self.render_strip(line if line.cell_length <= self.drawable_size.width else self._render_value(self._value))
 
     def _render_value(self, value: str) -> Content:
         if value != self._value:

@@ -8,11 +8,11 @@ from textual.message import Message
 from textual.widgets import Input, Static, TextArea
 
 from copydesk.model.draft import Format
-from copydesk.tui.compose_entry import FORMATS, LINES, REVIEW, TEXT, THEN, WAYS, Composed
+from copydesk.tui.compose_entry import FORMATS, PLACEHOLDERS, REVIEW, TEXT, NEXT_STEPS, MODES, ComposeState
 from copydesk.tui.widgets.choice import Choice
-from copydesk.tui.widgets.typing import Typing, TypingLine, labelled
+from copydesk.tui.widgets.typing import SafeTextArea, SafeInput, with_label
 
-LONGEST = 5000
+MAX_LINE_LENGTH = 5000
 """Characters of an input line."""
 
 
@@ -24,31 +24,31 @@ class ComposeForm(VerticalScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         """Yield the fields."""
-        yield labelled("", Choice(WAYS, TEXT, id="way"))
-        yield Typing(id="text", soft_wrap=True, tab_behavior="focus")
+        yield with_label("", Choice(MODES, TEXT, id="way"))
+        yield SafeTextArea(id="text", soft_wrap=True, tab_behavior="focus")
         for name in ("url", "prompt"):
-            yield labelled(name, _input(name))
-        yield labelled(
+            yield with_label(name, _input(name))
+        yield with_label(
             "format",
             Choice({draft_format.value: draft_format.value for draft_format in Format}, Format.SHORT, id="format"),
         )
-        yield labelled("formats", Choice(FORMATS, "SHORT", id="formats"))
+        yield with_label("formats", Choice(FORMATS, "SHORT", id="formats"))
         for name in ("tags", "platforms"):
-            yield labelled(name, _input(name))
+            yield with_label(name, _input(name))
         yield Static(Content("pictures, a line each: file or address | what it shows"), classes="-label")
-        yield Typing(id="pictures", soft_wrap=True, tab_behavior="focus")
-        yield labelled("then", Choice(THEN, REVIEW, id="then"))
+        yield SafeTextArea(id="pictures", soft_wrap=True, tab_behavior="focus")
+        yield with_label("then", Choice(NEXT_STEPS, REVIEW, id="then"))
 
-    def fill(self, composed: Composed) -> None:
+    def fill(self, state: ComposeState) -> None:
         """Set all fields."""
-        for area in self.query(Typing):
-            area.load_text(getattr(composed, str(area.id)))
+        for area in self.query(SafeTextArea):
+            area.load_text(getattr(state, str(area.id)))
             # Typing continues at the end of a restored text.
             area.move_cursor(area.document.end)
         for field in self.query(Input):
-            field.value = getattr(composed, str(field.id))
+            field.value = getattr(state, str(field.id))
         for choice in self.query(Choice):
-            choice.value = getattr(composed, str(choice.id))
+            choice.value = getattr(state, str(choice.id))
         self._show_mode()
 
     def _show_mode(self) -> None:
@@ -65,19 +65,19 @@ class ComposeForm(VerticalScroll, can_focus=False):
         self.query_one("#then-line").display = is_text
 
     @property
-    def composed(self) -> Composed:
+    def state(self) -> ComposeState:
         """The current values of the fields."""
-        values = {str(area.id): area.text for area in self.query(Typing)}
+        values = {str(area.id): area.text for area in self.query(SafeTextArea)}
         values |= {str(field.id): field.value for field in self.query(Input)}
         values |= {str(choice.id): choice.value for choice in self.query(Choice)}
-        return Composed(**values)
+        return ComposeState(**values)
 
     @on(TextArea.Changed)
     @on(Input.Changed)
     def _on_typed(self) -> None:
         self.post_message(self.Changed())
 
-    @on(Choice.Turned)
+    @on(Choice.Changed)
     def _on_selected(self) -> None:
         self._show_mode()
         self.post_message(self.Changed())
@@ -85,4 +85,4 @@ class ComposeForm(VerticalScroll, can_focus=False):
 
 def _input(name: str) -> Input:
     # Focus must not select the text: the next key would replace it.
-    return TypingLine(placeholder=LINES[name], id=name, max_length=LONGEST, select_on_focus=False)
+    return SafeInput(placeholder=PLACEHOLDERS[name], id=name, max_length=MAX_LINE_LENGTH, select_on_focus=False)

@@ -10,19 +10,19 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from copydesk.tui.widgets.ink import Ink
+from copydesk.tui.widgets.ink import LineWidget
 
 THUMB = "▐"
 
 
-class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
+class LineScrollView(LineWidget, ScrollView, can_focus=True, inherit_bindings=False):
     """A scroll view of lines, of which only those on screen are drawn. The last cell of each line is the scroll bar.
 
     The bar is part of the lines: as a separate widget it would be half of what a key press redraws. Textual takes the
     default CSS of the first base class only, so the scrolling rules are in the style sheet.
     """
 
-    STANDING: ClassVar[int] = 0
+    FIXED_LINES: ClassVar[int] = 0
     """Lines at the top that do not scroll."""
     # As in Textual, but without a new layout and a full redraw on each change: the size changes with every draft that
     # is shown, and moves nothing. Subclasses know which lines have changed and refresh these.
@@ -35,9 +35,9 @@ class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
         self._dragging = False
 
     @property
-    def room(self) -> Size:
+    def drawable_size(self) -> Size:
         """Cells for the lines, without borders, padding and scroll bar."""
-        width, height = super().room
+        width, height = super().drawable_size
         return Size(max(width - 1, 0), height)
 
     @property
@@ -55,7 +55,7 @@ class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
         painted, by = self._painted, round(now) - round(before)
         self._painted = {}
         super().watch_scroll_y(before, now)
-        scrolling, edge = range(self.STANDING, self.content_region.height), self.edge
+        scrolling, edge = range(self.FIXED_LINES, self.content_region.height), self.edge_text
         # Lines are keyed by screen row. Keep fixed ones; move the others by the scroll distance unless their scroll bar
         # cell differs.
         stay = {y: line for y, line in painted.items() if y not in scrolling}
@@ -80,7 +80,7 @@ class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
 
     def _thumb_range(self) -> range:
         """Return the lines on screen that the thumb covers; an empty range if everything is visible."""
-        height, all_lines = self.room.height, self.virtual_size.height
+        height, all_lines = self.drawable_size.height, self.virtual_size.height
         if not 0 < height < all_lines:
             return range(0)
         size = max(1, height * height // all_lines)
@@ -88,13 +88,13 @@ class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
         top = round(self.scroll_offset.y / (all_lines - height) * (height - size))
         return range(top, top + size)
 
-    def edge(self, y: int) -> str:
+    def edge_text(self, y: int) -> str:
         """Return the last cell of a line on screen: the scroll bar."""
         return THUMB if y in self._thumb else " "
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Start dragging the scroll bar."""
-        if self._thumb and event.x == self.gutter.left + self.room.width:
+        if self._thumb and event.x == self.gutter.left + self.drawable_size.width:
             self._dragging = True
             self.capture_mouse()
             self._drag_to(event.y)
@@ -111,11 +111,11 @@ class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
             self.release_mouse()
 
     def _drag_to(self, y: int) -> None:
-        fraction = (y - self.gutter.top) / max(self.room.height - 1, 1)
+        fraction = (y - self.gutter.top) / max(self.drawable_size.height - 1, 1)
         self.scroll_to(y=round(min(max(fraction, 0), 1) * self.max_scroll_y), animate=False, immediate=True)
 
 
-class Standing(Ink, can_focus=False, inherit_bindings=False):
+class StaticLines(LineWidget, can_focus=False, inherit_bindings=False):
     """A few lines that do not scroll."""
 
     @abstractmethod
@@ -124,5 +124,5 @@ class Standing(Ink, can_focus=False, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """Render one line on screen."""
-        lines = self.lines(self.room.width)
-        return self.strip(lines[y] if y < len(lines) else Content(""))
+        lines = self.lines(self.drawable_size.width)
+        return self.render_strip(lines[y] if y < len(lines) else Content(""))

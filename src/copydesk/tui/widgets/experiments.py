@@ -2,12 +2,12 @@
 
 from textual.content import Content
 
-from copydesk.tui.pages.experiment import Tried, experiment_row
-from copydesk.tui.widgets.aged import Aged
+from copydesk.tui.pages.experiment import ExperimentView, experiment_row
+from copydesk.tui.widgets.aged import TimestampedList
 
 
-class ExperimentList(Aged[Tried]):
+class ExperimentList(TimestampedList[ExperimentView]):
     """One line per experiment."""
 
-    def draw(self, row: Tried, width: int) -> Content:
+    def draw(self, row: ExperimentView, width: int) -> Content:
         return experiment_row(row, self.clock(), width)

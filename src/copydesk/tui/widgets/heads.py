@@ -6,15 +6,15 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
-from copydesk.tui.widgets.drawn import Standing
+from copydesk.tui.widgets.drawn import StaticLines
 
 
-class Heads(Standing):
+class ColumnHeadings(StaticLines):
     """The column headings for the available width; the first cell is the cursor's."""
 
-    def __init__(self, words: Callable[[int], str]) -> None:
+    def __init__(self, format_headings: Callable[[int], str]) -> None:
         super().__init__()
-        self._format_headings = words
+        self._format_headings = format_headings
 
     def lines(self, width: int) -> list[Content]:
         return [Content.styled(" " + self._format_headings(width - 1), "dim").truncate(max(width, 1))]
@@ -23,9 +23,9 @@ class Heads(Standing):
 class ListPane(Vertical):
     """Column headings above a list; the title is in the border."""
 
-    def __init__(self, heads: Callable[[int], str], rows: Widget, *, id: str) -> None:
+    def __init__(self, format_headings: Callable[[int], str], rows: Widget, *, id: str) -> None:
         super().__init__(id=id)
-        self._headings = Heads(heads)
+        self._headings = ColumnHeadings(format_headings)
         self._rows = rows
 
     def compose(self) -> Iterable[Widget]:
@@ -37,6 +37,6 @@ class ListPane(Vertical):
         """Set the title, which may be untrusted text: as a Content it is not parsed as markup."""
         self.border_title = Content(f" {title} ")
 
-    def show_heads(self, *, shown: bool) -> None:
+    def show_headings(self, *, visible: bool) -> None:
         """Show or hide the headings; without rows there are no columns."""
-        self._headings.display = shown
+        self._headings.display = visible

@@ -37,7 +37,7 @@ _MAX_CACHED_STRIPS = 120
 """Cached lines: a few screens of them."""
 
 
-INK = frozenset(f"ink--{role}" for role in ROLES)
+ROLE_CLASSES = frozenset(f"ink--{role}" for role in ROLES)
 """The component classes that every screen declares."""
 
 
@@ -54,7 +54,7 @@ class Line(Strip):
         return [self] if cuts == [self.cell_length] else super().divide(cuts)
 
 
-class Kept(Strip):
+class CachedStrip(Strip):
     """A cached strip, with its framed versions as sent to the terminal."""
 
     def __init__(self, strip: Strip) -> None:
@@ -89,11 +89,11 @@ class Frame(NamedTuple):
         return Line(line, line.cell_length)
 
 
-class Ink(Widget, inherit_bindings=False):
+class LineWidget(Widget, inherit_bindings=False):
     """A widget that draws its own lines, without child widgets and without markup."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        self._strips: FIFOCache[Hashable, Kept] = FIFOCache(_MAX_CACHED_STRIPS)
+        self._strip_cache: FIFOCache[Hashable, CachedStrip] = FIFOCache(_MAX_CACHED_STRIPS)
         self._painted: dict[int, Strip] = {}
         """The lines on screen by their number inside the borders."""
         self._painted_for = Size()
@@ -105,7 +105,7 @@ class Ink(Widget, inherit_bindings=False):
         self._discard_lines()
 
     def _discard_lines(self) -> None:
-        self._strips.clear()
+        self._strip_cache.clear()
         self._painted.clear()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
@@ -117,13 +117,13 @@ class Ink(Widget, inherit_bindings=False):
             self._painted.clear()
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
-    def forget_lines(self) -> None:
+    def redraw(self) -> None:
         """Discard all drawn lines and redraw, because the content has changed."""
         self._discard_lines()
         self.refresh()
 
     @property
-    def room(self) -> Size:
+    def drawable_size(self) -> Size:
         """Cells for the lines, without borders, padding and scroll bar."""
         return self.scrollable_content_region.size
 
@@ -131,18 +131,18 @@ class Ink(Widget, inherit_bindings=False):
         """Set the title in the border, which may be untrusted text: as a Content it is not parsed as markup."""
         self.border_title = Content(f" {title} ")
 
-    def strip(self, line: Content, *, key: Hashable = None, below: str = "") -> Strip:
+    def render_strip(self, line: Content, *, key: Hashable = None, background: str = "") -> Strip:
         """Return `line` drawn over the whole width, on the background of the component `background`.
 
         It is cached under `key`, which must identify everything that the line depends on; by default under the line
         itself.
         """
         # Content compares by text only, so its spans must be part of the key.
-        key = (line.plain, *line.spans, below) if key is None else key
-        cached = self._strips.get(key)
+        key = (line.plain, *line.spans, background) if key is None else key
+        cached = self._strip_cache.get(key)
         if cached is None:
-            rendered = self._draw_content(line, self.get_visual_style(below) if below else self.visual_style)
-            self._strips[key] = cached = Kept(rendered)
+            rendered = self._draw_content(line, self.get_visual_style(background) if background else self.visual_style)
+            self._strip_cache[key] = cached = CachedStrip(rendered)
         return cached
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -173,18 +173,18 @@ class Ink(Widget, inherit_bindings=False):
         for y in ys:
             number = y - top
             if 0 <= number < height:
-                self._painted[number] = self._framed(self.render_line(number), self.edge(number), frame)
+                self._painted[number] = self._add_frame(self.render_line(number), self.edge_text(number), frame)
             else:
                 # Borders and padding are drawn by Textual.
                 (self._painted[number],) = super().render_lines(Region(0, y, self.region.width, 1))
 
-    def edge(self, y: int) -> str:
+    def edge_text(self, y: int) -> str:
         """Return what follows a line of `render_line` at the right edge, such as a scroll bar."""
         return ""
 
-    def _framed(self, strip: Strip, edge: str, frame: Frame) -> Line:
+    def _add_frame(self, strip: Strip, edge: str, frame: Frame) -> Line:
         """Return the strip with its surroundings, in the colours that the terminal supports."""
-        if not isinstance(strip, Kept):  # from a subclass that does not use `render_strip`
+        if not isinstance(strip, CachedStrip):  # from a subclass that does not use `render_strip`
             return frame.around(strip, edge)
         line = strip.framed.get(edge)
         if line is None:
@@ -206,7 +206,7 @@ class Ink(Widget, inherit_bindings=False):
         segments = [
             Segment(text, style.rich_style) for text, style in line.render(base, end="", parse_style=self._style_of)
         ]
-        return Strip(segments).adjust_cell_length(self.room.width, base.rich_style)
+        return Strip(segments).adjust_cell_length(self.drawable_size.width, base.rich_style)
 
     def _style_of(self, role: str | Style) -> Style:
         if isinstance(role, Style):

@@ -7,24 +7,24 @@ from textual.content import Content
 from textual.screen import Screen
 
 from copydesk.tui.desk_app import DeskApp
-from copydesk.tui.keymap import textual_name
-from copydesk.tui.keys import Where, footer
-from copydesk.tui.widgets.drawn import Standing
+from copydesk.tui.keymap import textual_key_name
+from copydesk.tui.keys import KeyContext, footer_entries
+from copydesk.tui.widgets.drawn import StaticLines
 
 _GAP = Content("  ")
 _ALWAYS_VISIBLE = 2
 """Help and quit."""
 
 
-class KeyLine(Standing):
+class KeyLine(StaticLines):
     """Keys with a word for each; those that do not fit are in the help."""
 
     app = getters.app(DeskApp)
 
-    def __init__(self, where: Iterable[Where]) -> None:
+    def __init__(self, contexts: Iterable[KeyContext]) -> None:
         super().__init__()
-        self._contexts = tuple(where)
-        self._dialog_contexts: tuple[Where, ...] | None = None
+        self._contexts = tuple(contexts)
+        self._dialog_contexts: tuple[KeyContext, ...] | None = None
         """The contexts of the open dialog, in which the screen's keys do nothing; None if there is no dialog."""
 
     def on_mount(self) -> None:
@@ -37,19 +37,19 @@ class KeyLine(Standing):
             self.refresh()
 
     @property
-    def _active_contexts(self) -> tuple[Where, ...]:
+    def _active_contexts(self) -> tuple[KeyContext, ...]:
         return self._contexts if self._dialog_contexts is None else self._dialog_contexts
 
-    def show(self, where: Iterable[Where]) -> None:
+    def show(self, contexts: Iterable[KeyContext]) -> None:
         """Show the keys of these contexts."""
-        self._contexts = tuple(where)
+        self._contexts = tuple(contexts)
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
         """Return as many entries as fit, unabridged; the last two, help and quit, are dropped last."""
         entries = [
             Content.assemble((keys, "key"), " ", (word, "dim"))
-            for keys, word in footer(self._active_contexts, self.app.keys)
+            for keys, word in footer_entries(self._active_contexts, self.app.keys)
         ]
         line = _GAP.join(entries)
         while entries and line.cell_length > width:
@@ -66,12 +66,12 @@ class KeyLine(Standing):
     def press_at(self, x: int) -> None:
         """Press the key in this cell, if there is one."""
         if name := self._key_at(x):
-            self.app.simulate_key(textual_name(name))
+            self.app.simulate_key(textual_key_name(name))
 
     def _key_at(self, x: int) -> str:
         """Return the name of the key in this cell; an empty string between entries."""
-        (line,) = self.lines(self.room.width)
-        for labels, word in footer(self._active_contexts, self.app.keys):
+        (line,) = self.lines(self.drawable_size.width)
+        for labels, word in footer_entries(self._active_contexts, self.app.keys):
             start = line.plain.find(f"{labels} {word}")
             if start >= 0 and start <= x < start + len(labels) + 1 + len(word):
                 index = labels[: x - start].count(" ") if x < start + len(labels) else 0
@@ -81,5 +81,5 @@ class KeyLine(Standing):
     def _keys_of(self, word: str) -> list[str]:
         """Return the first key of each action with this word."""
         return [
-            key.keys.split(",")[0] for key in self.app.keys if key.footer == word and key.where in self._active_contexts
+            key.keys.split(",")[0] for key in self.app.keys if key.footer == word and key.context in self._active_contexts
         ]

@@ -11,20 +11,20 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.layout import Block, lay_out
-from copydesk.tui.widgets.drawn import Drawn
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.layout import Block, lay_out_blocks
+from copydesk.tui.widgets.drawn import LineScrollView
 
 Row = TypeVar("Row")
 CURSOR = "▌"
 """Marks the row under the cursor, for terminals without colours."""
 
 
-class LineList(Drawn, Generic[Row], inherit_bindings=False):
+class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
     """A list of which only the rows on screen are drawn."""
 
     COMPONENT_CLASSES = {"line-list--cursor"}
-    BINDINGS = bindings(Where.LIST)
+    BINDINGS = bindings(KeyContext.LIST)
     cursor = reactive(0, repaint=False, always_update=False)
     """The index of the row that keys act on."""
 
@@ -55,45 +55,45 @@ class LineList(Drawn, Generic[Row], inherit_bindings=False):
         """Replace the rows and put the cursor on one of them."""
         self.rows, self._note = rows, ()
         self.virtual_size = Size(0, len(rows))
-        self.forget_lines()
+        self.redraw()
         # Post `Moved` in any case: at the same index there may be another row now.
         self.cursor = cursor
         self._scroll_to_cursor()
         self.post_message(self.Moved())
 
-    def say(self, note: Sequence[Block]) -> None:
+    def show_note(self, note: Sequence[Block]) -> None:
         """Show a note in place of the rows."""
         self.rows, self._note = (), note
         self.virtual_size = Size(0, 0)
         self.cursor = 0
-        self.forget_lines()
+        self.redraw()
         self.post_message(self.Moved())
 
     def render_line(self, y: int) -> Strip:
         """Render one line on screen."""
         index = self.scroll_offset.y + y
-        width = self.room.width
+        width = self.drawable_size.width
         if index < len(self.rows):
-            return self._row(index, width)
+            return self._render_row(index, width)
         if not self._note:
-            return self.strip(Content(""))
-        note_lines = lay_out(self._note, width - 1)
-        return self.strip(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
+            return self.render_strip(Content(""))
+        note_lines = lay_out_blocks(self._note, width - 1)
+        return self.render_strip(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
 
-    def on_screen(self) -> range:
+    def visible_range(self) -> range:
         """Return the indexes of the rows on screen."""
         top = self.scroll_offset.y
-        return range(top, min(top + self.room.height, len(self.rows)))
+        return range(top, min(top + self.drawable_size.height, len(self.rows)))
 
-    def _row(self, at: int, width: int) -> Strip:
+    def _render_row(self, at: int, width: int) -> Strip:
         is_current = at == self.cursor
         key = (at, is_current, width)
         # Look up before drawing: formatting the row is the expensive part.
-        if key in self._strips:
-            return self._strips[key]
+        if key in self._strip_cache:
+            return self._strip_cache[key]
         mark = Content.styled(CURSOR, "accent") if is_current else Content(" ")
         line = mark + self.draw(self.rows[at], width - 1)
-        return self.strip(line, key=key, below="line-list--cursor" if is_current else "")
+        return self.render_strip(line, key=key, background="line-list--cursor" if is_current else "")
 
     def validate_cursor(self, cursor: int) -> int:
         """Keep the cursor on the rows."""
@@ -108,7 +108,7 @@ class LineList(Drawn, Generic[Row], inherit_bindings=False):
 
     def _scroll_to_cursor(self) -> None:
         """Scroll as far as needed to show the cursor."""
-        top, height = self.scroll_offset.y, self.room.height
+        top, height = self.scroll_offset.y, self.drawable_size.height
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False, immediate=True)
         elif height and self.cursor >= top + height:
@@ -116,14 +116,14 @@ class LineList(Drawn, Generic[Row], inherit_bindings=False):
 
     def on_resize(self) -> None:
         """Redraw, because rows depend on the width."""
-        self.forget_lines()
+        self.redraw()
         self._scroll_to_cursor()
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked row; a double click opens it."""
         offset = event.get_content_offset(self)
         # Clicks on the scroll bar and below the last row select nothing.
-        if offset is None or offset.x >= self.room.width or self.scroll_offset.y + offset.y >= len(self.rows):
+        if offset is None or offset.x >= self.drawable_size.width or self.scroll_offset.y + offset.y >= len(self.rows):
             return
         self.cursor = self.scroll_offset.y + offset.y
         if event.chain > 1:
@@ -133,9 +133,9 @@ class LineList(Drawn, Generic[Row], inherit_bindings=False):
         """Move down by this many rows; negative is up."""
         self.cursor += by
 
-    def action_half_page(self, way: int) -> None:
+    def action_half_page(self, direction: int) -> None:
         """Move half a screen down (1) or up (-1)."""
-        self.cursor += way * max(self.room.height // 2, 1)
+        self.cursor += direction * max(self.drawable_size.height // 2, 1)
 
     def action_first(self) -> None:
         self.cursor = 0

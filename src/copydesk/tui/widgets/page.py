@@ -8,19 +8,19 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from copydesk.tui.keys import Where, bindings
-from copydesk.tui.layout import Block, lay_out
-from copydesk.tui.widgets.drawn import Drawn
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.layout import Block, lay_out_blocks
+from copydesk.tui.widgets.drawn import LineScrollView
 
-Text = Sequence[Block] | Callable[[], Sequence[Block]]
+PageText = Sequence[Block] | Callable[[], Sequence[Block]]
 
 
-class Page(Drawn, inherit_bindings=False):
+class Page(LineScrollView, inherit_bindings=False):
     """A scrollable page of text blocks."""
 
-    BINDINGS = bindings(Where.PAGE)
+    BINDINGS = bindings(KeyContext.PAGE)
 
-    class Widened(Message):
+    class WidthChanged(Message):
         """The width changed."""
 
         def __init__(self, page: "Page") -> None:
@@ -34,7 +34,7 @@ class Page(Drawn, inherit_bindings=False):
         self._lines: list[Content] = []
         self._wrapped_width = 0
 
-    def show(self, text: Text) -> None:
+    def show(self, text: PageText) -> None:
         """Show another text from its start.
 
         A text with relative times is passed as a function, which `refresh_times` calls again.
@@ -43,25 +43,25 @@ class Page(Drawn, inherit_bindings=False):
         if self.scroll_y or self.scroll_target_y:
             self.scroll_to(y=0, animate=False)
 
-    def show_more(self, text: Text) -> None:
+    def show_more(self, text: PageText) -> None:
         """Show an extended or updated version of the same text, at the current scroll position."""
         self._set_text(text)
         if top := self.scroll_offset.y:
             self.scroll_to(y=top, animate=False)  # clamps to the new end
 
-    def _set_text(self, text: Text) -> None:
+    def _set_text(self, text: PageText) -> None:
         self._build = text if callable(text) else None
         self._blocks = text() if callable(text) else text
         self._lay_out()
 
-    def tell_time(self) -> None:
+    def refresh_times(self) -> None:
         """Rebuild a text with relative times, at the current scroll position."""
         if self._build is not None:
             self._set_text(self._build)
 
     def _lay_out(self) -> None:
         previous, self._lines = self._lines, self._wrap()
-        self._wrapped_width = self.room.width
+        self._wrapped_width = self.drawable_size.width
         self.virtual_size = Size(0, len(self._lines))
         # Often text was only appended: redraw from the first line that differs.
         unchanged = sum(1 for _ in takewhile(_are_equal, zip(previous, self._lines, strict=False)))
@@ -70,28 +70,28 @@ class Page(Drawn, inherit_bindings=False):
 
     def _wrap(self) -> list[Content]:
         # One cell stays free next to the scroll bar.
-        return lay_out(self._blocks, self.room.width - 1) if self.room.width > 1 else []
+        return lay_out_blocks(self._blocks, self.drawable_size.width - 1) if self.drawable_size.width > 1 else []
 
     def on_resize(self) -> None:
         """Wrap the text again if the width changed."""
-        if self.room.width != self._wrapped_width:
+        if self.drawable_size.width != self._wrapped_width:
             self._lay_out()
-            self.post_message(self.Widened(self))
+            self.post_message(self.WidthChanged(self))
 
     def render_line(self, y: int) -> Strip:
         """Render one line on screen."""
         index = self.scroll_offset.y + y
         if index < len(self._lines):
-            return self.strip(self._lines[index])
-        return self.strip(Content(""))
+            return self.render_strip(self._lines[index])
+        return self.render_strip(Content(""))
 
     def action_move(self, by: int) -> None:
         """Scroll down by this many lines; negative is up."""
         self.scroll_to(y=self.scroll_offset.y + by, animate=False)
 
-    def action_half_page(self, way: int) -> None:
+    def action_half_page(self, direction: int) -> None:
         """Scroll half a screen down (1) or up (-1)."""
-        self.action_move(way * max(self.room.height // 2, 1))
+        self.action_move(direction * max(self.drawable_size.height // 2, 1))
 
     def action_first(self) -> None:
         self.scroll_to(y=0, animate=False)

@@ -4,10 +4,10 @@ from textual.content import Content
 
 from copydesk.model.trend import LivePost
 from copydesk.tui.pages.post import post_row
-from copydesk.tui.widgets.aged import Aged
+from copydesk.tui.widgets.aged import TimestampedList
 
 
-class Posts(Aged[LivePost]):
+class PostList(TimestampedList[LivePost]):
     """One line per post, the best first."""
 
     def draw(self, row: LivePost, width: int) -> Content:

@@ -3,18 +3,18 @@
 from textual.content import Content
 
 from copydesk.model.run import Run, RunStatus, Stage
-from copydesk.tui.cells import cell, fit
-from copydesk.tui.naming import key
-from copydesk.tui.run_view import RunView, figures, funnel, share, summary
-from copydesk.tui.widgets.drawn import Standing
-from copydesk.tui.words import bar, plural
+from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.naming import key_label
+from copydesk.tui.run_view import RunView, format_progress, format_funnel, progress_ratio, format_summary
+from copydesk.tui.widgets.drawn import StaticLines
+from copydesk.tui.words import progress_bar, plural
 
 _NAME_WIDTH = 8
 _COUNT_WIDTH = 10
 _NOTE_WIDTH = 32
 
 
-class RunPanel(Standing):
+class RunPanel(StaticLines):
     """Four stages and a line with the result."""
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -24,9 +24,9 @@ class RunPanel(Standing):
     def show(self, view: RunView) -> None:
         """Show the progress of a run."""
         self._view = view
-        close_key = key("review.back")
-        running = f"{close_key} leaves it running · {key('review.cancel_run')} cancels it"
-        self.set_title(f"Pipeline · {running if view.under_way else f'{close_key} closes'}")
+        close_key = key_label("review.back")
+        running = f"{close_key} leaves it running · {key_label('review.cancel_run')} cancels it"
+        self.set_title(f"Pipeline · {running if view.is_active else f'{close_key} closes'}")
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
@@ -34,11 +34,11 @@ class RunPanel(Standing):
         return [*(self._stage_line(stage, width) for stage in Stage), self._result_line(width)]
 
     def _stage_line(self, stage: Stage, width: int) -> Content:
-        progress = self._view.of(stage)
-        count = figures(progress) if progress else ""
+        progress = self._view.stage_progress(stage)
+        count = format_progress(progress) if progress else ""
         note_width = min(_NOTE_WIDTH, width // 3)
-        filled, empty = bar(share(progress), max(width - _NAME_WIDTH - _COUNT_WIDTH - note_width - 2, 4))
-        current = progress is not None and progress is self._view.current and self._view.under_way
+        filled, empty = progress_bar(progress_ratio(progress), max(width - _NAME_WIDTH - _COUNT_WIDTH - note_width - 2, 4))
+        current = progress is not None and progress is self._view.current and self._view.is_active
         return Content.assemble(
             (f"{stage.value:<{_NAME_WIDTH}}", "" if progress else "dim"),
             (filled, "accent"),
@@ -49,20 +49,20 @@ class RunPanel(Standing):
 
     def _note(self, stage: Stage, *, current: bool) -> str:
         if current and self._view.current:
-            return cell(self._view.current.note)
-        if self._view.ended is None or stage not in self._view.ended.stats.stage_timing:
+            return safe_line(self._view.current.note)
+        if self._view.finished_run is None or stage not in self._view.finished_run.stats.stage_timing:
             return ""
-        stats = self._view.ended.stats
+        stats = self._view.finished_run.stats
         failed = f", {plural(stats.sources_failed, 'source')} failed" if self._note_style(stage) == "warn" else ""
         return f"{stats.stage_timing[stage]:.1f} s{failed}"
 
     def _note_style(self, stage: Stage) -> str:
-        run = self._view.ended
+        run = self._view.finished_run
         return "warn" if stage is Stage.INGEST and run is not None and run.stats.sources_failed else "dim"
 
     def _result_line(self, width: int) -> Content:
-        if self._view.ended is not None:
-            return _outcome(self._view.ended).truncate(width, ellipsis=True)
+        if self._view.finished_run is not None:
+            return _outcome(self._view.finished_run).truncate(width, ellipsis=True)
         if self._view.failed:
             return Content.styled("It ended with an error.", "bad")
         return Content.styled("Cancelling …", "warn") if self._view.cancelling else Content("")
@@ -70,5 +70,5 @@ class RunPanel(Standing):
 
 def _outcome(run: Run) -> Content:
     if run.status is RunStatus.SUCCEEDED:
-        return Content.styled(funnel(run), "good")
-    return Content.styled(cell(summary(run)), "bad")
+        return Content.styled(format_funnel(run), "good")
+    return Content.styled(safe_line(format_summary(run)), "bad")

@@ -8,15 +8,15 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from copydesk.text import clean
-from copydesk.tui.keys import Where, bindings
+from copydesk.tui.keys import KeyContext, bindings
 
-HOW = 'words, "a phrase", begin*, -without'
+SYNTAX_HINT = 'words, "a phrase", begin*, -without'
 
 
 class SearchLine(Horizontal, inherit_bindings=False):
     """Posts the query as it is typed."""
 
-    BINDINGS = bindings(Where.SEARCH)
+    BINDINGS = bindings(KeyContext.SEARCH)
 
     class Changed(Message):
         """The query changed; only the last one matters."""
@@ -37,23 +37,23 @@ class SearchLine(Horizontal, inherit_bindings=False):
     def compose(self) -> ComposeResult:
         """Yield a slash, the input, and the error message."""
         yield Static("/", classes="-slash")
-        yield Input(placeholder=HOW, select_on_focus=False)
+        yield Input(placeholder=SYNTAX_HINT, select_on_focus=False)
         yield Static(classes="-wrong")
 
     @property
-    def line(self) -> Input:
+    def input(self) -> Input:
         """The input field."""
         return self.query_one(Input)
 
-    def end(self) -> None:
+    def clear(self) -> None:
         """Clear the query."""
         with self.prevent(Input.Changed):
-            self.line.value = ""
-        self.say("")
+            self.input.value = ""
+        self.show_error("")
 
-    def say(self, wrong: str) -> None:
+    def show_error(self, message: str) -> None:
         """Show an error in the query; an empty text clears it."""
-        self.query_one(".-wrong", Static).update(Content(clean(wrong)))
+        self.query_one(".-wrong", Static).update(Content(clean(message)))
 
     @on(Input.Changed)
     def _on_changed(self, event: Input.Changed) -> None:

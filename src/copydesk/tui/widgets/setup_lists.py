@@ -3,20 +3,20 @@
 from textual.content import Content
 
 from copydesk.model.account import ConnectedAccount
-from copydesk.tui.cells import cell, fit
+from copydesk.tui.cells import safe_line, fit
 from copydesk.tui.pages.setup import Section, account_row
-from copydesk.tui.widgets.aged import Aged
+from copydesk.tui.widgets.aged import TimestampedList
 from copydesk.tui.widgets.line_list import LineList
 
 
-class Sections(LineList[Section]):
+class SectionList(LineList[Section]):
     """The sections of the setup."""
 
     def draw(self, row: Section, width: int) -> Content:
         return Content(fit(row.value, width))
 
 
-class Accounts(Aged[ConnectedAccount]):
+class AccountList(TimestampedList[ConnectedAccount]):
     """The connected accounts."""
 
     def draw(self, row: ConnectedAccount, width: int) -> Content:
@@ -24,8 +24,8 @@ class Accounts(Aged[ConnectedAccount]):
         return account_row(row, self.clock(), width)
 
 
-class Names(LineList[str]):
+class NameList(LineList[str]):
     """A list of names to choose from."""
 
     def draw(self, row: str, width: int) -> Content:
-        return Content(fit(cell(row), width))
+        return Content(fit(safe_line(row), width))

@@ -4,33 +4,33 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from copydesk.tui.cells import cell, fit
+from copydesk.tui.cells import safe_line, fit
 from copydesk.tui.pages.run import run_row
 from copydesk.tui.pages.source_row import source_row
-from copydesk.tui.widgets.aged import Aged
+from copydesk.tui.widgets.aged import TimestampedList
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.words import Sign
+from copydesk.tui.words import Badge
 
 if TYPE_CHECKING:
-    from copydesk.desk.feed_import import TriedFeed
+    from copydesk.desk.feed_import import FeedImportResult
     from copydesk.desk.overviews import SourceOverview
     from copydesk.model.run import Run
 
-OUTCOME = {
-    "added": Sign("A", "good", "added"),
-    "known": Sign("=", "dim", "there already"),
-    "failed": Sign("F", "bad", "failed"),
+OUTCOME_BADGES = {
+    "added": Badge("A", "good", "added"),
+    "known": Badge("=", "dim", "there already"),
+    "failed": Badge("F", "bad", "failed"),
 }
 
 
-class SourceList(Aged["SourceOverview"]):
+class SourceList(TimestampedList["SourceOverview"]):
     """One line per source, the oldest first."""
 
     def draw(self, row: "SourceOverview", width: int) -> Content:
         return source_row(row, self.clock(), width)
 
 
-class RunList(Aged["Run"]):
+class RunList(TimestampedList["Run"]):
     """One line per run, the latest first."""
 
     def draw(self, row: "Run", width: int) -> Content:
@@ -40,11 +40,11 @@ class RunList(Aged["Run"]):
 class FeedList(LineList["TriedFeed"]):
     """One line per feed, in the order in which their tests finished."""
 
-    def draw(self, row: "TriedFeed", width: int) -> Content:
+    def draw(self, row: "FeedImportResult", width: int) -> Content:
         """Render the result, the feed's name, and the reason of a failure."""
-        label = OUTCOME[row.outcome]
+        label = OUTCOME_BADGES[row.outcome]
         name_width = min(30, width // 2)
-        reason = cell(row.why) if row.why else label.words
+        reason = safe_line(row.error) if row.error else label.text
         head = Content.assemble((label.letter, label.role), " ")
-        words = f"{fit(cell(row.feed.name), name_width)} {reason}"
+        words = f"{fit(safe_line(row.feed.name), name_width)} {reason}"
         return head + Content(fit(words, width - head.cell_length))

@@ -6,7 +6,7 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 
-from copydesk.tui.widgets.drawn import Standing
+from copydesk.tui.widgets.drawn import StaticLines
 
 TABS = {
     "to_review": ("To review", "Review"),
@@ -20,11 +20,11 @@ TABS = {
 }
 """Each tab's name, and its abbreviation for narrow terminals: the letter of its drafts' status."""
 _GAP = 2
-NARROW = 60
+NARROW_WIDTH = 60
 """Below this width only the current tab is shown."""
 
 
-class TabsLine(Standing):
+class TabsLine(StaticLines):
     """As many tabs as fit."""
 
     class Clicked(Message):
@@ -50,7 +50,7 @@ class TabsLine(Standing):
 
         In this order: all names, names of non-empty tabs, all letters, letters of non-empty tabs, the current tab.
         """
-        if width < NARROW:
+        if width < NARROW_WIDTH:
             return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
         non_empty = [tab for tab in TABS if self._counts.get(tab) or tab in (self._tab, "to_review", "all")]
         # From the most to the least informative variant.
@@ -64,7 +64,7 @@ class TabsLine(Standing):
         is_current = tab == self._tab
         name = TABS[tab][0] if full_name or is_current else TABS[tab][1]
         count = self._counts.get(tab, 0)
-        number = f" {short(count)}" if count else ""
+        number = f" {format_count(count)}" if count else ""
         return Content.assemble((name, "strong" if is_current else "dim"), (number, "accent" if is_current else "dim"))
 
     def _join_tabs(self, tabs: list[str], labels: list[Content]) -> Content:
@@ -84,7 +84,7 @@ class TabsLine(Standing):
             self.post_message(self.Clicked(tab))
 
 
-def short(count: int) -> str:
+def format_count(count: int) -> str:
     """Format a number in about four characters: `9999`, `12k`, `1.2M`."""
     if count < 10_000:
         return str(count)

@@ -2,12 +2,12 @@
 
 from textual.content import Content
 
-from copydesk.tui.layout import lay_out, plain
-from copydesk.tui.widgets.drawn import Standing
+from copydesk.tui.layout import lay_out_blocks, paragraph
+from copydesk.tui.widgets.drawn import StaticLines
 
 
-class TooSmall(Standing):
+class TooSmall(StaticLines):
     """Replaces everything else."""
 
     def lines(self, width: int) -> list[Content]:
-        return lay_out([plain("Copydesk needs 40 columns and 10 lines.", "warn")], max(width, 1))
+        return lay_out_blocks([paragraph("Copydesk needs 40 columns and 10 lines.", "warn")], max(width, 1))

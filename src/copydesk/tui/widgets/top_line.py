@@ -7,7 +7,7 @@ from textual.content import Content
 
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import SCREEN_NAMES
-from copydesk.tui.widgets.drawn import Standing
+from copydesk.tui.widgets.drawn import StaticLines
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _MIN_GAP = 2
 _NAME = "Copydesk"
 
 
-class TopLine(Standing):
+class TopLine(StaticLines):
     """The desk's name and the numbered screens; at the right, the run's progress and the number of problems."""
 
     app = getters.app(DeskApp)
@@ -40,11 +40,11 @@ class TopLine(Standing):
 
     def show_run(self, view: "RunView | None") -> None:
         """Show the run's progress in a few words."""
-        self.show_work(_progress_text(view) if view and view.under_way else "")
+        self.show_work(_progress_text(view) if view and view.is_active else "")
 
-    def show_work(self, words: str) -> None:
+    def show_work(self, text: str) -> None:
         """Show the progress of another operation; an empty text clears it."""
-        self._work = Content.styled(words, "accent")
+        self._work = Content.styled(text, "accent")
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
@@ -65,7 +65,7 @@ class TopLine(Standing):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        if offset.x >= self.room.width - self._problems_width:
+        if offset.x >= self.drawable_size.width - self._problems_width:
             await self.app.run_action("log")
         elif screen := self._tab_at(offset.x):
             await self.app.run_action(f"show_screen('{screen}')")
@@ -75,7 +75,7 @@ class TopLine(Standing):
 
         The tabs are the first in the line with a digit.
         """
-        line = self.lines(self.room.width)[0].plain
+        line = self.lines(self.drawable_size.width)[0].plain
         for number, screen in enumerate(SCREEN_NAMES, 1):
             start = line.index(str(number))
             if start <= x < start + len(line[start:].split("  ", 1)[0]):
@@ -88,7 +88,7 @@ class TopLine(Standing):
         problems = self.app.problems
         if not problems:
             return [(self._work, none), (none, none)]
-        long = Content.assemble((plural(problems, "problem"), "bad"), " ", (self.app.key("console.log"), "key"))
+        long = Content.assemble((plural(problems, "problem"), "bad"), " ", (self.app.key_label("console.log"), "key"))
         short = Content.styled(f"!{problems}", "bad")
         return [(self._work, long), (self._work, short), (none, long), (none, short)]
 
@@ -117,10 +117,10 @@ class TopLine(Standing):
 
 
 def _progress_text(view: "RunView") -> str:
-    from copydesk.tui.run_view import figures  # noqa: PLC0415 - not needed for the first paint
+    from copydesk.tui.run_view import format_progress  # noqa: PLC0415 - not needed for the first paint
 
     if view.cancelling:
         return "cancelling the run …"
     if view.current is None:
         return "run begins …"
-    return f"{view.current.stage.value} {figures(view.current)}"
+    return f"{view.current.stage.value} {format_progress(view.current)}"

@@ -12,7 +12,7 @@ from textual.widgets import Input, Static, TextArea
 from copydesk.text import clean, clean_lines
 
 
-class Typing(TextArea):
+class SafeTextArea(TextArea):
     """A multi-line text input."""
 
     def edit(self, edit: Edit) -> EditResult:
@@ -20,7 +20,7 @@ class Typing(TextArea):
         return super().edit(replace(edit, text=clean_lines(edit.text)))
 
 
-class TypingLine(Input):
+class SafeInput(Input):
     """A one-line text input."""
 
     def replace(self, text: str, start: int, end: int) -> None:
@@ -28,6 +28,6 @@ class TypingLine(Input):
         super().replace(clean(text), start, end)
 
 
-def labelled(label: str, field: Widget) -> Horizontal:
+def with_label(label: str, field: Widget) -> Horizontal:
     """Return a field preceded by its label."""
     return Horizontal(Static(Content(label), classes="-label"), field, classes="-line", id=f"{field.id}-line")
