@@ -8,7 +8,17 @@ from copydesk.desk import open_desk
 from copydesk.model.draft import ListedDraft
 from copydesk.model.run import RunStatus
 from copydesk.model.source import Source
-from desk_fixtures import Watch, create_source, integrity_errors, list_drafts, entry, feed, query_db, settings_at, story_title
+from desk_fixtures import (
+    Watch,
+    create_source,
+    entry,
+    feed,
+    integrity_errors,
+    list_drafts,
+    query_db,
+    settings_at,
+    story_title,
+)
 from feed_server import FeedServer
 
 GOOD_STORY = 7
@@ -37,7 +47,9 @@ async def run_with_good_source(
         run = await desk.pipeline.run()
         assert run.status is RunStatus.SUCCEEDED
         drafts = await list_drafts(desk)
-        assert [draft.item.title for draft in drafts if draft.item.id in _items_of(home, good)] == [story_title(GOOD_STORY)]
+        assert [draft.item.title for draft in drafts if draft.item.id in _items_of(home, good)] == [
+            story_title(GOOD_STORY)
+        ]
         assert integrity_errors(home) == []
         return await desk.sources.get(bad.id), [draft for draft in drafts if draft.item.id in _items_of(home, bad)]
 

@@ -78,7 +78,11 @@ class Page:
     async def text(self) -> str:
         """Return the terminal's lines followed by the page's own text; "" while the page is navigating."""
         try:
-            return "\n".join(await self.evaluate(SCREEN_LINES_JS)) + "\n" + await self.evaluate("document.body?.innerText ?? ''")
+            return (
+                "\n".join(await self.evaluate(SCREEN_LINES_JS))
+                + "\n"
+                + await self.evaluate("document.body?.innerText ?? ''")
+            )
         except NavigatedAwayError:
             return ""
 
@@ -128,7 +132,9 @@ class Page:
         while not await self.evaluate(f"{box}.width"):
             assert time.monotonic() < deadline, f"{selector} never came."
             await asyncio.sleep(0.03)
-        await self._click(await self.evaluate(f"{box}.x + {box}.width / 2"), await self.evaluate(f"{box}.y + {box}.height / 2"))
+        await self._click(
+            await self.evaluate(f"{box}.x + {box}.width / 2"), await self.evaluate(f"{box}.y + {box}.height / 2")
+        )
 
     async def _click(self, x: float, y: float) -> None:
         position = {"x": x, "y": y}
@@ -226,7 +232,9 @@ def find_chromium() -> str:
 async def launch_browser(folder: Path) -> AsyncIterator[Browser]:
     """Start Chromium with its profile in `folder`."""
     output = {"stdout": asyncio.subprocess.DEVNULL, "stderr": asyncio.subprocess.DEVNULL}
-    process = await asyncio.create_subprocess_exec(find_chromium(), *CHROMIUM_FLAGS, f"--user-data-dir={folder}", **output)
+    process = await asyncio.create_subprocess_exec(
+        find_chromium(), *CHROMIUM_FLAGS, f"--user-data-dir={folder}", **output
+    )
     try:
         port, path = await _devtools_address(process, folder / "DevToolsActivePort")
         devtools_url = f"ws://127.0.0.1:{port}{path}"

@@ -30,7 +30,9 @@ def make_environment(home: Path, **variables: str) -> dict[str, str]:
     return inherited | defaults | {name.upper(): value for name, value in variables.items()}
 
 
-def run_command(home: Path, *args: str, stdin: str = "", limit: Callable[[], object] | None = None, **variables: str) -> CommandResult:
+def run_command(
+    home: Path, *args: str, stdin: str = "", limit: Callable[[], object] | None = None, **variables: str
+) -> CommandResult:
     """Run `copydesk` in a process of its own. `limit` is called in it before the program starts."""
     completed = subprocess.run(
         [*COMMAND, *args],

@@ -158,7 +158,9 @@ async def open_desk_at(
         yield desk
 
 
-async def create_source(desk: Desk, url: str = URL_ONE, *, name: str | None = None, type: str = "rss", **config: object) -> Source:
+async def create_source(
+    desk: Desk, url: str = URL_ONE, *, name: str | None = None, type: str = "rss", **config: object
+) -> Source:
     """Create a source without a test fetch. `config` has the shape of the HTTP interface."""
     return await desk.sources.create(type, url, name=name, config=config or None, test=False)
 

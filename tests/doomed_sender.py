@@ -28,9 +28,9 @@ from copydesk.posting.bluesky import Bluesky
 from copydesk.posting.fake import Fault
 from copydesk.posting.http import PlatformClient
 from copydesk.posting.mastodon import Mastodon
-from copydesk.posting.platform import Platform, DeliveryGuarantees
+from copydesk.posting.platform import DeliveryGuarantees, Platform
 from desk_fixtures import settings_at
-from sending_boundaries import DUE, CrashPoints, FileSecrets, LateServer, Order, CrashPointPlatform, CrashPointTransport
+from sending_boundaries import DUE, CrashPointPlatform, CrashPoints, CrashPointTransport, FileSecrets, LateServer, Order
 from wrong_senders import MUTANTS
 
 __all__ = ["copydesk"]

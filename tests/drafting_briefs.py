@@ -64,7 +64,9 @@ def letters_and_digits(text: str) -> str:
 
 def assert_traced(written: WriterResult, brief: Brief) -> None:
     """Assert that every word is traced and that words outside templates come from the source, in its order."""
-    assert "".join(letters_and_digits(trace.text) for trace in written.sentences) == letters_and_digits(written.text.replace("\n---\n", "\n"))
+    assert "".join(letters_and_digits(trace.text) for trace in written.sentences) == letters_and_digits(
+        written.text.replace("\n---\n", "\n")
+    )
     for trace in written.sentences:
         if trace.field is Field.TEMPLATE:
             assert trace.start is None

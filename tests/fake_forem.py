@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import httpx
 
-from fake_blogs import FakeBlog, Json, query_params, error_response
+from fake_blogs import FakeBlog, Json, error_response, query_params
 
 
 class FakeForem(FakeBlog):

@@ -6,7 +6,7 @@ from base64 import urlsafe_b64decode
 
 import httpx
 
-from fake_blogs import FakeClock, FakeBlog, Json, query_params, form_fields
+from fake_blogs import FakeBlog, FakeClock, Json, form_fields, query_params
 
 
 class FakeGhost(FakeBlog):

@@ -69,7 +69,9 @@ class Software:
 MASTODON = Software("mastodon", "4.6.3")
 MASTODON_46 = Software("mastodon", "4.6.0", replay_fails=True)
 MASTODON_4 = Software("Mastodon", "4.2.10", supports_ids=False)
-GOTOSOCIAL = Software("gotosocial", "0.20.1", supports_keys=False, includes_text=True, supports_ids=False, refusal_status=400)
+GOTOSOCIAL = Software(
+    "gotosocial", "0.20.1", supports_keys=False, includes_text=True, supports_ids=False, refusal_status=400
+)
 PLEROMA = Software("pleroma", "2.7.0", supports_keys=False, has_source=False, supports_ids=False)
 
 
@@ -337,7 +339,11 @@ class FakeMastodon(httpx.AsyncBaseTransport):
 
     def oauth_metadata(self, request: httpx.Request) -> httpx.Response:
         """Return the OAuth metadata."""
-        return _ok({"code_challenge_methods_supported": ["S256"]}) if self.supports_pkce else _error(404, "Record not found")
+        return (
+            _ok({"code_challenge_methods_supported": ["S256"]})
+            if self.supports_pkce
+            else _error(404, "Record not found")
+        )
 
     def token(self, request: httpx.Request) -> httpx.Response:
         """Exchange a code for a token. A code is valid once, and only with the verifier of its challenge."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import httpx
 
-from fake_blogs import FakeClock, FakeBlog, Json, query_params, form_fields
+from fake_blogs import FakeBlog, FakeClock, Json, form_fields, query_params
 
 
 class FakeMicropub(FakeBlog):

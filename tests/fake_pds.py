@@ -128,7 +128,11 @@ class FakePds:
     def _get_record(self, request: httpx.Request) -> httpx.Response:
         params = request.url.params
         record = self.records.get(f"at://{params['repo']}/{params['collection']}/{params['rkey']}")
-        return httpx.Response(200, json=record) if record else error_response(400, "RecordNotFound", "Could not locate record")
+        return (
+            httpx.Response(200, json=record)
+            if record
+            else error_response(400, "RecordNotFound", "Could not locate record")
+        )
 
     def _upload_blob(self, request: httpx.Request) -> httpx.Response:
         link = _encode_cid(b"\x55", request.content)

@@ -30,7 +30,11 @@ class FakeThreads(FaultyServer):
         form = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
         if path == "oauth/access_token":
             valid = form["code"] == "code" and form["client_secret"] == "hush"
-            return httpx.Response(200, json={"access_token": "short", "user_id": 77}) if valid else error_response(400, 1, "No.")
+            return (
+                httpx.Response(200, json={"access_token": "short", "user_id": 77})
+                if valid
+                else error_response(400, 1, "No.")
+            )
         if path == "access_token":
             assert (query["access_token"], query["client_secret"]) == ("short", "hush")
             return httpx.Response(200, json={"access_token": self.token, "expires_in": 5_184_000})
@@ -121,4 +125,6 @@ def error_response(status: int, code: int, message: str, **more: object) -> http
 
 
 def not_found() -> httpx.Response:
-    return error_response(400, 100, "Object does not exist, or cannot be loaded due to missing permissions", error_subcode=33)
+    return error_response(
+        400, 100, "Object does not exist, or cannot be loaded due to missing permissions", error_subcode=33
+    )

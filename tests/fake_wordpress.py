@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import httpx
 
-from fake_blogs import FakeClock, FakeBlog, Json, query_params, form_fields, error_response
+from fake_blogs import FakeBlog, FakeClock, Json, error_response, form_fields, query_params
 
 
 class FakeWordPress(FakeBlog):
@@ -53,7 +53,9 @@ class FakeWordPress(FakeBlog):
 
     def _create_tag(self, name: str) -> httpx.Response:
         if name in self.tags:
-            return error_response(400, "Exists.", code="term_exists", data={"status": 400, "term_id": self.tags.index(name) + 1})
+            return error_response(
+                400, "Exists.", code="term_exists", data={"status": 400, "term_id": self.tags.index(name) + 1}
+            )
         if not self.can_create_tags:
             return error_response(403, "You may not make tags.", code="rest_cannot_create")
         self.tags.append(name)

@@ -98,7 +98,9 @@ class FakeX(FaultyServer):
 
     def grant_token(self, request: httpx.Request) -> httpx.Response:
         form = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
-        if form["grant_type"] == "refresh_token" and (form["refresh_token"] != self.refresh or not self.token_family_valid):
+        if form["grant_type"] == "refresh_token" and (
+            form["refresh_token"] != self.refresh or not self.token_family_valid
+        ):
             self.token_family_valid = False  # a refresh token used twice may be stolen: X revokes all of its family
             self.access = ""
             return httpx.Response(400, json={"error": "invalid_request", "error_description": "Token was invalid."})

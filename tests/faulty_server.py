@@ -9,14 +9,14 @@ import httpx
 from copydesk.posting.delivery import (
     Delivery,
     NextAction,
+    lookup_failed,
+    next_action,
     not_found,
     outcome_unknown,
-    step_succeeded,
-    next_action,
-    lookup_failed,
-    retry_later,
     rejected,
+    retry_later,
     send_started,
+    step_succeeded,
 )
 from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import Account, LoginError, NotSentError, RefusedPostError, UnknownOutcomeError

@@ -202,7 +202,9 @@ class FeedServer:
         """Send a body of 100,000 bytes, one byte every `interval` seconds."""
         self.endless(path, b"x", interval=interval, length=100_000)
 
-    def endless(self, path: str, chunk: bytes = b" " * 65536, *, interval: float = 0.0, length: int | None = None) -> None:
+    def endless(
+        self, path: str, chunk: bytes = b" " * 65536, *, interval: float = 0.0, length: int | None = None
+    ) -> None:
         """Send `chunk` repeatedly, in a body without end or with a declared `length`."""
         framing = {"Connection": "close"} if length is None else {"Content-Length": str(length)}
 

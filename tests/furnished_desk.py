@@ -9,7 +9,7 @@ from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.tui.app import Console
 from desk_fixtures import NOW, URL_ONE, URL_THREE, Watch, create_source, settings_at
 from posting_fixtures import connect_account
-from schedule_fixtures import insert_drafts, insert_draft
+from schedule_fixtures import insert_draft, insert_drafts
 from sources_on_screen import sample_web
 from tui_fixtures import TEXTS
 

@@ -6,16 +6,16 @@ from datetime import UTC, datetime, timedelta
 from copydesk.posting.delivery import (
     FINAL_STATES,
     Delivery,
-    NextAction,
     DeliveryState,
+    NextAction,
+    lookup_failed,
+    next_action,
     not_found,
     outcome_unknown,
-    step_succeeded,
-    next_action,
-    lookup_failed,
-    retry_later,
     rejected,
+    retry_later,
     send_started,
+    step_succeeded,
 )
 from copydesk.posting.platform import (
     Account,
@@ -50,7 +50,12 @@ class ShiftedClock:
 
 
 async def run_delivery(
-    platform: Platform, account: Account, intent: Intent, clock: ShiftedClock, *, on_wait: Callable[[], object] = lambda: None
+    platform: Platform,
+    account: Account,
+    intent: Intent,
+    clock: ShiftedClock,
+    *,
+    on_wait: Callable[[], object] = lambda: None,
 ) -> Delivery:
     """Return the delivery at its end. `on_wait` is called, and awaited, before the clock moves."""
     delivery = Delivery(steps=len(intent.steps))
@@ -71,7 +76,9 @@ async def run_delivery(
     raise AssertionError("It does not come to an end.")
 
 
-async def _send(platform: Platform, account: Account, intent: Intent, delivery: Delivery, clock: ShiftedClock) -> Delivery:
+async def _send(
+    platform: Platform, account: Account, intent: Intent, delivery: Delivery, clock: ShiftedClock
+) -> Delivery:
     try:
         return step_succeeded(delivery, await platform.send(account, intent, delivery.made))
     except RefusedPostError as error:
@@ -82,7 +89,9 @@ async def _send(platform: Platform, account: Account, intent: Intent, delivery: 
         return outcome_unknown(delivery, error.message)
 
 
-async def _look_up(platform: Platform, account: Account, intent: Intent, delivery: Delivery, clock: ShiftedClock) -> Delivery:
+async def _look_up(
+    platform: Platform, account: Account, intent: Intent, delivery: Delivery, clock: ShiftedClock
+) -> Delivery:
     guarantees = platform.guarantees(account)
     assert delivery.first_sent_at is not None
     since = clock.to_server_time(delivery.first_sent_at)

@@ -12,7 +12,7 @@ import httpx
 import node_server
 from node_server import UnavailableError
 
-__all__ = ["Pds", "UnavailableError", "PdsAccount", "run_pds"]
+__all__ = ["Pds", "PdsAccount", "UnavailableError", "run_pds"]
 
 
 class PdsAccount(NamedTuple):

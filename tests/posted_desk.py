@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, insert
 
 from copydesk.desk import Desk, open_desk
-from copydesk.model.delivery import Delivery, StepResult, DeliveryState
+from copydesk.model.delivery import Delivery, DeliveryState, StepResult
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.settings import load
 from copydesk.store import tables
@@ -60,7 +60,9 @@ def insert_post(conn: Connection, user: str, post: tuple[Any, ...], text: str = 
     conn.execute(
         insert(tables.engagement).values(**record, **metrics, **measured, status="posted", retry_count=0, created_at=at)
     )
-    progress = Delivery(state=DeliveryState.SENT, made=(StepResult(ids=("1",), urls=(f"https://{platform}.example/{days}",)),))
+    progress = Delivery(
+        state=DeliveryState.SENT, made=(StepResult(ids=("1",), urls=(f"https://{platform}.example/{days}",)),)
+    )
     delivery = {
         "state": DeliveryState.SENT,
         "due_at": at,

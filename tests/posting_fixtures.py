@@ -39,7 +39,9 @@ async def connect_account(
     return await desk.ctx.write(accounts.save, new_id(now), details, now)
 
 
-async def create_approved_draft(desk: Desk, text: str = "One thing worth saying.", format: str = "SHORT", **more: object) -> str:
+async def create_approved_draft(
+    desk: Desk, text: str = "One thing worth saying.", format: str = "SHORT", **more: object
+) -> str:
     """Create and approve a draft; return its id."""
     created = await desk.drafts.create({"text": text, "format": format, **more})
     draft_id = created.drafts[0].id

@@ -18,7 +18,7 @@ from copydesk.store import drafts
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
-from desk_fixtures import integrity_errors, query_db, made_up_word
+from desk_fixtures import integrity_errors, made_up_word, query_db
 from store_fixtures import add_item
 
 EXHAUSTIVE = os.environ.get("COPYDESK_PROVE", "") not in {"", "0"}
@@ -93,7 +93,9 @@ def dump_tables(home: Path) -> dict[str, list[Row]]:
     """Return all tables, including the full-text index, without events and the columns that undo does not restore."""
     with _connect(home) as connection:
         names = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        tables = [name for name in names if name not in EVENT_TABLES and not name.startswith(("sqlite_", "draft_words"))]
+        tables = [
+            name for name in names if name not in EVENT_TABLES and not name.startswith(("sqlite_", "draft_words"))
+        ]
         queries = {name: f'SELECT * FROM "{name}" ORDER BY 1, 2' for name in tables}
         queries["words"] = "SELECT rowid, text, about FROM draft_words ORDER BY rowid"
         dump = {name: [dict(row) for row in connection.execute(query)] for name, query in queries.items()}

@@ -25,7 +25,9 @@ class Terminal:
 
     def __init__(self, socket: Path, size: tuple[int, int], term: str, environment: Mapping[str, str]) -> None:
         self._socket = socket
-        self._environment = {name: value for name, value in os.environ.items() if name not in HIDDEN_VARIABLES} | dict(environment)
+        self._environment = {name: value for name, value in os.environ.items() if name not in HIDDEN_VARIABLES} | dict(
+            environment
+        )
         width, height = map(str, size)
         session = ("new-session", "-d", "-x", width, "-y", height, "sh")
         # Without -u tmux reads back underscores in a locale that is not UTF-8.

@@ -94,7 +94,9 @@ def make_schedule_console(home: Path, now: datetime = NOW, clock: Callable[[], d
     return Console(lambda: open_desk_at(home, clock=console_clock), clock=console_clock)
 
 
-async def fill_schedule(home: Path, *, slots: Sequence[Slot] = (), at: Sequence[datetime] = (), approved: int = 0) -> list[str]:
+async def fill_schedule(
+    home: Path, *, slots: Sequence[Slot] = (), at: Sequence[datetime] = (), approved: int = 0
+) -> list[str]:
     """Set the slots, insert drafts scheduled at these instants and approved ones.
 
     Return the ids of the scheduled drafts.
@@ -103,4 +105,7 @@ async def fill_schedule(home: Path, *, slots: Sequence[Slot] = (), at: Sequence[
         await desk.schedule.set_zone("Europe/Prague")
         await desk.schedule.set_slots(slots)
         await insert_drafts(desk, approved, text="An approved draft")
-        return [await insert_scheduled(desk, scheduled_at, text=f"Draft {number}") for number, scheduled_at in enumerate(at, 1)]
+        return [
+            await insert_scheduled(desk, scheduled_at, text=f"Draft {number}")
+            for number, scheduled_at in enumerate(at, 1)
+        ]

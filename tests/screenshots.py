@@ -17,7 +17,7 @@ from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import Settings, load
 from copydesk.tui.app import Console
 from copydesk.tui.themes import DARK, LIGHT
-from sample_history import NOW, leave_empty, run_pipeline, build_history
+from sample_history import NOW, build_history, leave_empty, run_pipeline
 from tui_fixtures import wait_until_idle
 
 WIDE = (132, 38)

@@ -143,7 +143,9 @@ class CrashPointPlatform(FakePlatform):
         async with self.crash_points.around("send"):
             return await super().send(account, intent, completed, images)
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: Any) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: Any
+    ) -> StepResult | None:
         async with self.crash_points.around("look up"):
             return await super().find_post(account, intent, completed, since)
 

@@ -24,7 +24,9 @@ async def open_setup_desk(home: Path, *, plain: bool = True) -> AsyncIterator[De
     environment = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": f"{plain}".lower()}
     web = FakeWeb()
     web.put(URL_ONE, feed(*(entry(number, hours=number) for number in range(1, 4)), title="The Ferry Gazette"))
-    async with open_desk(load(environment, home), clock=lambda: NOW, transport=web, platforms=sign_in_platforms()) as desk:
+    async with open_desk(
+        load(environment, home), clock=lambda: NOW, transport=web, platforms=sign_in_platforms()
+    ) as desk:
         yield desk
 
 
@@ -81,9 +83,7 @@ async def type_text(ui: ConsoleDriver, text: str) -> None:
 
 async def wait_for_text(ui: ConsoleDriver, text: str) -> None:
     """Wait until `text` is on the screen or in a toast."""
-    await _wait_until(
-        ui, lambda: text in ui.text or any(text in message for message in ui.toasts), text, ui.wait
-    )
+    await _wait_until(ui, lambda: text in ui.text or any(text in message for message in ui.toasts), text, ui.wait)
     await ui.wait()  # a toast may precede the read that updates the screen
 
 
@@ -104,7 +104,9 @@ async def wait_until_absent(ui: ConsoleDriver, text: str) -> None:
     await _wait_until(ui, lambda: text not in ui.text, text, ui.wait)
 
 
-async def _wait_until(ui: ConsoleDriver, condition: Callable[[], bool], text: str, pause: Callable[[], Awaitable[None]]) -> None:
+async def _wait_until(
+    ui: ConsoleDriver, condition: Callable[[], bool], text: str, pause: Callable[[], Awaitable[None]]
+) -> None:
     try:
         async with asyncio.timeout(WAIT_TIMEOUT):
             while not condition():

@@ -8,7 +8,7 @@ import httpx
 
 from copydesk.model.delivery import Account
 from copydesk.posting.fake import FakePlatform, FakeServer
-from copydesk.posting.platform import ConnectResult, LoginError, SignIn, CredentialField
+from copydesk.posting.platform import ConnectResult, CredentialField, LoginError, SignIn
 
 STATE, CODE = "some-state", "the-code"
 
@@ -29,7 +29,9 @@ class FakeBrowserPlatform(FakePlatform):
     async def finish(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         if code != CODE:
             raise LoginError("That code is not good.")
-        return ConnectResult(account=Account(platform="browser", server=server, id="b", name="b"), credentials={"token": "t"})
+        return ConnectResult(
+            account=Account(platform="browser", server=server, id="b", name="b"), credentials={"token": "t"}
+        )
 
 
 class FakePasswordPlatform(FakePlatform):

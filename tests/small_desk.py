@@ -9,22 +9,22 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from small_tables import (
+    ALLOWED_FROM,
     APPROVED,
     AWAITING,
     CHANGES,
-    STATUS_AFTER_EDIT,
-    ALLOWED_FROM,
     GRACE_PERIODS,
-    SLOT_HOURS,
     POST_INTERVAL,
     POSTING,
     SCHEDULED,
+    SLOT_HOURS,
     SLOT_STATES,
     STATES,
-    STATUS_AFTER_EVENT,
     STATUS_AFTER_ACTION,
-    UNKNOWN,
+    STATUS_AFTER_EDIT,
+    STATUS_AFTER_EVENT,
     TIMED_STATES,
+    UNKNOWN,
     Values,
     clear_stale_fields,
 )

@@ -100,7 +100,11 @@ def make_png(width: int, height: int, pixels: bytes = b"", *extra: bytes) -> byt
     """Return a greyscale PNG whose header declares this size, whatever `pixels` contains."""
     header = png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
     return (
-        b"\x89PNG\r\n\x1a\n" + header + b"".join(extra) + png_chunk(b"IDAT", zlib.compress(pixels, 9)) + png_chunk(b"IEND", b"")
+        b"\x89PNG\r\n\x1a\n"
+        + header
+        + b"".join(extra)
+        + png_chunk(b"IDAT", zlib.compress(pixels, 9))
+        + png_chunk(b"IEND", b"")
     )
 
 

@@ -10,7 +10,7 @@ from copydesk.desk import Desk
 from copydesk.model.source import Health, Source, SourceConfig, SourceType
 from copydesk.tui.app import Console
 from copydesk.tui.screens.sources import SourcesScreen
-from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, Watch, FakeWeb, create_source, entry, feed, open_desk_at
+from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at
 from held_answers import wait_until
 from tui_fixtures import ConsoleDriver, wait_until_idle
 
@@ -40,7 +40,9 @@ def make_source(**values: Any) -> Source:
 def sample_web() -> FakeWeb:
     """Return two feeds, and one URL that does not exist."""
     web = FakeWeb()
-    web.put(URL_ONE, feed(*(entry(number, hours=number * number) for number in range(1, 13)), title="The Ferry Gazette"))
+    web.put(
+        URL_ONE, feed(*(entry(number, hours=number * number) for number in range(1, 13)), title="The Ferry Gazette")
+    )
     web.put(URL_TWO, feed(entry(20, hours=3), entry(21, hours=70), title="Second Site"))
     return web
 

@@ -21,7 +21,7 @@ from copydesk.store import changes
 from desk_fixtures import Watch, query_db, settings_at
 from proof_desk import insert_drafts
 from small_desk import Refusal
-from small_tables import SLOT_HOURS, STATUS_AFTER_EVENT, UNKNOWN, TIMED_STATES, Values
+from small_tables import SLOT_HOURS, STATUS_AFTER_EVENT, TIMED_STATES, UNKNOWN, Values
 
 FORMATS = ("SHORT", "BLOG", "THREAD")
 # Posting and posted drafts accept few actions; the other states are reached from these.

@@ -48,7 +48,9 @@ OLD["variants"] = [
 ]
 
 
-def insert_participant(conn: Connection, user: str, experiment_id: str, variant: str, figures: Any, **values: Any) -> str:
+def insert_participant(
+    conn: Connection, user: str, experiment_id: str, variant: str, figures: Any, **values: Any
+) -> str:
     """Insert a draft that took part, published if there are metrics; return its id."""
     status = "posted" if figures is not None else values.pop("status", "rejected")
     item_id = add_item(conn, user, None)

@@ -17,9 +17,18 @@ from copydesk.posting.fake import FakePlatform, FakeServer
 from desk_fixtures import Watch, settings_at
 from posting_fixtures import connect_account
 from proof_desk import assert_consistent, load_drafts
-from small_desk import UndoResult, Refusal, ModelDraft, ModelDesk
+from small_desk import ModelDesk, ModelDraft, Refusal, UndoResult
 from small_tables import UNKNOWN, Values
-from steps_fixtures import draw_action, result_or_error, build_change, assert_matches, template_home, undo_redo_versions, model_values, draw_arguments
+from steps_fixtures import (
+    assert_matches,
+    build_change,
+    draw_action,
+    draw_arguments,
+    model_values,
+    result_or_error,
+    template_home,
+    undo_redo_versions,
+)
 
 
 class TwoDeskMachine(RuleBasedStateMachine):

@@ -42,7 +42,7 @@ def _skip_lookup(platform: Any) -> None:
 def _skip_quiet_period(platform: Any) -> None:
     """Take a post that is not visible yet as absent."""
     guarantees = platform.trust
-    platform.trust = lambda account: replace(guarantees(account), quiet=timedelta(0))
+    platform.trust = lambda account: replace(guarantees(account), settle_time=timedelta(0))
     may.LOOKUP_INTERVAL = timedelta(0)
 
 

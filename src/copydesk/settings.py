@@ -398,7 +398,9 @@ class _SettingsFile:
             elif isinstance(value, str):
                 bindings[key] = value
             else:
-                raise self._error(KEYS_SECTION, key, f"keys.{key} is no text.", 'Keys stand in quotes, such as "a" or "a,f2".')
+                raise self._error(
+                    KEYS_SECTION, key, f"keys.{key} is no text.", 'Keys stand in quotes, such as "a" or "a,f2".'
+                )
         return bindings
 
     def _check_name(self, section: str, name: str) -> None:

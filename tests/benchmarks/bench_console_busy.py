@@ -31,7 +31,11 @@ def measure() -> list[Row]:
         with closing(sqlite3.connect(home / "copydesk.db", isolation_level=None)) as database:
             database.execute("UPDATE source SET enabled = 0")
         times = asyncio.run(_measure(home))
-    return [percentile_row(f"a key to the changed screen while {SOURCES} sources are read, {len(times):,} moves", times, TARGET)]
+    return [
+        percentile_row(
+            f"a key to the changed screen while {SOURCES} sources are read, {len(times):,} moves", times, TARGET
+        )
+    ]
 
 
 async def _measure(home: Path) -> list[float]:

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench_start import BARE_APP, TIMEOUT, kill_program, run_alternately, make_row, start_program
+from bench_start import BARE_APP, TIMEOUT, kill_program, make_row, run_alternately, start_program
 from benchmarks_table import Row
 from many_drafts import build_database
 
@@ -41,7 +41,9 @@ def measure() -> list[Row]:
     cells = (f"{memory:.0f} MB", f"{bare_memory:.0f} MB", f"{extra:+.0f} MB", f"at most {MAX_EXTRA_MEMORY:g} MB more")
     return [
         make_row(f"Console's first paint, {DRAFTS:,} drafts (against a bare Textual app's)", paint, bare_paint, 1.3),
-        make_row(f"Console's first rows, {DRAFTS:,} drafts (against a bare Textual app's paint)", rows, bare_paint, 1.8),
+        make_row(
+            f"Console's first rows, {DRAFTS:,} drafts (against a bare Textual app's paint)", rows, bare_paint, 1.8
+        ),
         Row(f"Console's memory at rest, {DRAFTS:,} drafts, after {len(KEYS)} moves", *cells, extra <= MAX_EXTRA_MEMORY),
     ]
 

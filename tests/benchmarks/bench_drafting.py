@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from benchmarks_table import Row
 
-from copydesk.drafting.checks import RecentTexts, check, build_check_context
+from copydesk.drafting.checks import RecentTexts, build_check_context, check
 from copydesk.drafting.extractive import OfflineWriter
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import Format
@@ -70,7 +70,9 @@ def measure() -> list[Row]:
     ]
     return [
         make_row("A SHORT draft, written offline", statistics.median(write_times), WRITE_TARGET),
-        make_row(f"A SHORT draft, checked against {RECENT_DRAFTS} others", statistics.median(check_times), CHECK_TARGET),
+        make_row(
+            f"A SHORT draft, checked against {RECENT_DRAFTS} others", statistics.median(check_times), CHECK_TARGET
+        ),
         make_row("5,000 characters, split into a thread", min(split_times), SPLIT_TARGET),
     ]
 

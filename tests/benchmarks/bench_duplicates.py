@@ -148,7 +148,14 @@ def measure() -> list[Row]:
             large.rate >= TARGET,
         ),
         Row("duplicates: variants found", recall, "", "", "", None),
-        Row("duplicates: strangers taken for one", f"{large.false_positives:.2%}", "", "", "none", large.false_positives == 0),
+        Row(
+            "duplicates: strangers taken for one",
+            f"{large.false_positives:.2%}",
+            "",
+            "",
+            "none",
+            large.false_positives == 0,
+        ),
         Row(
             "duplicates: stored items put in",
             f"{stored_rate:,.0f} items/s",

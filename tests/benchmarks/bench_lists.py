@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from benchmarks_table import Row
 from many_drafts import (
-    DRAFT_INTERVAL,
     COMMON_TAG,
     COMMON_WORD,
+    DRAFT_INTERVAL,
     NOW,
     OTHER_TAG,
     RARE_TAG,

@@ -33,7 +33,9 @@ def measure() -> list[Row]:
         feedparser_times.append(seconds_per_entry(count_feedparser, bodies))
     size = f"{len(bodies)} feeds, {sum(map(len, bodies)) / 1e6:.1f} MB"
     return [
-        make_row(f"parse: CPU for one entry, bytes to fields ({size})", min(field_times), min(feedparser_times), TARGET),
+        make_row(
+            f"parse: CPU for one entry, bytes to fields ({size})", min(field_times), min(feedparser_times), TARGET
+        ),
         make_row("the same and beyond: to plain text, as it is stored", min(stored_times), min(feedparser_times), None),
     ]
 

@@ -130,7 +130,11 @@ def _add_drafts(conn: Connection, user: str) -> None:
         item_id = add_item(conn, user, source, title=example.item.title, url="https://lighthouse.example")
         row = msgspec.structs.replace(example, id=new_id(NOW), item_id=item_id)
         new_draft = NewDraft(
-            draft=row, source_id=source, source_type=example.item.source_type, story_id=item_id, origin=DraftOrigin.PIPELINE
+            draft=row,
+            source_id=source,
+            source_type=example.item.source_type,
+            story_id=item_id,
+            origin=DraftOrigin.PIPELINE,
         )
         assert drafts.add(conn, user, new_draft)
 

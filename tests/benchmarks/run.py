@@ -69,7 +69,9 @@ def _write_readme(rows: list[Row]) -> None:
     )
     table = "\n".join([README_MARKERS[0], caption, "", *header, *map(_format_row, rows), README_MARKERS[1]])
     text = README.read_text(encoding="utf-8")
-    README.write_text(re.sub(f"{README_MARKERS[0]}.*{README_MARKERS[1]}", lambda _: table, text, flags=re.DOTALL), encoding="utf-8")
+    README.write_text(
+        re.sub(f"{README_MARKERS[0]}.*{README_MARKERS[1]}", lambda _: table, text, flags=re.DOTALL), encoding="utf-8"
+    )
 
 
 def _describe_machine() -> str:

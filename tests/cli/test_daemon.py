@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import COMMAND, assert_one_line_error, run_in_process, make_environment
+from command_line import COMMAND, assert_one_line_error, make_environment, run_in_process
 from desk_fixtures import entry, feed, query_db
 from feed_server import FeedServer
 
@@ -47,7 +47,11 @@ def wait_until(condition: Callable[[], object]) -> None:
 def start_daemon(home: Path, **env: str) -> "subprocess.Popen[str]":
     """Start a daemon without waiting for it."""
     return subprocess.Popen(
-        [*COMMAND, "daemon"], env=make_environment(home, **env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "daemon"],
+        env=make_environment(home, **env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 

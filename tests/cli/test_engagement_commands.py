@@ -37,7 +37,9 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_record_prints_json(home):
-    result = run_in_process(home, "engagement", "record", DRAFT_ID, "x", "--likes", "3", "--impressions", "100", "--json")
+    result = run_in_process(
+        home, "engagement", "record", DRAFT_ID, "x", "--likes", "3", "--impressions", "100", "--json"
+    )
 
     assert (result.code, result.err) == (0, "")
     record = json.loads(result.out)

@@ -11,7 +11,7 @@ from copydesk.desk.drafts import Drafts
 from copydesk.errors import StoreBusyError
 from copydesk.network.transport import GuardedTransport
 from desk_fixtures import query_db
-from some_pictures import drawing, animation
+from some_pictures import animation, drawing
 
 IMAGE_URL = "https://pictures.example/a.png"
 PROVIDER_SETTINGS = {
@@ -63,7 +63,11 @@ def test_tilde_is_expanded(tmp_path, monkeypatch):
 
 
 def test_unusable_file_creates_no_draft(tmp_path):
-    for path in (write_image(tmp_path, b"<html>", "page.png"), write_image(tmp_path, animation(), "moving.gif"), "nowhere.png"):
+    for path in (
+        write_image(tmp_path, b"<html>", "page.png"),
+        write_image(tmp_path, animation(), "moving.gif"),
+        "nowhere.png",
+    ):
         result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--image", path)
         assert_one_line_error(result, 1)
         assert path in result.err
@@ -71,7 +75,9 @@ def test_unusable_file_creates_no_draft(tmp_path):
 
 
 def test_more_alts_than_images_is_usage_error(tmp_path):
-    result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--image", IMAGE_URL, "--alt", "a", "--alt", "b")
+    result = run_in_process(
+        tmp_path, "draft", "new", "The harbour opens.", "--image", IMAGE_URL, "--alt", "a", "--alt", "b"
+    )
 
     assert result.code == 2
     assert "more --alt than pictures" in result.err
@@ -80,7 +86,10 @@ def test_more_alts_than_images_is_usage_error(tmp_path):
 def test_missing_alt_text_is_reported(tmp_path):
     for args, message in (
         (("--image", IMAGE_URL), "Picture 1 has no description"),
-        (("--image", IMAGE_URL, "--image", IMAGE_URL, "--image", IMAGE_URL, "--alt", "A quay"), "Pictures 2, 3 have no description"),
+        (
+            ("--image", IMAGE_URL, "--image", IMAGE_URL, "--image", IMAGE_URL, "--alt", "A quay"),
+            "Pictures 2, 3 have no description",
+        ),
         (("--image", IMAGE_URL, "--alt", "A quay"), ""),
         ((), ""),
     ):
@@ -115,7 +124,16 @@ class TestGeneratedImages:
 
     def test_generated_image_comes_last(self, tmp_path, generator):
         remote, generated = create_images(
-            tmp_path, "--ai-image", "A crane at dawn", "--image", IMAGE_URL, "--alt", "A quay", "--alt", "A crane", **PROVIDER_SETTINGS
+            tmp_path,
+            "--ai-image",
+            "A crane at dawn",
+            "--image",
+            IMAGE_URL,
+            "--alt",
+            "A quay",
+            "--alt",
+            "A crane",
+            **PROVIDER_SETTINGS,
         )
 
         assert (remote["url"], remote["alt"], remote["source"]) == (IMAGE_URL, "A quay", "UPLOAD")
@@ -135,14 +153,18 @@ class TestGeneratedImages:
             (("--tag", "x" * 60), "tags[0]"),
             (("--alt", "x" * 3_000), "images[0].alt"),
         ):
-            result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", *options, **PROVIDER_SETTINGS)
+            result = run_in_process(
+                tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", *options, **PROVIDER_SETTINGS
+            )
             assert result.code != 0
             assert message in result.err
         assert generator == []
         assert query_db(tmp_path, "SELECT count(*) FROM draft") == [(0,)]
 
     def test_unconfigured_provider_names_settings(self, tmp_path, generator):
-        result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", "--provider", "b")
+        result = run_in_process(
+            tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", "--provider", "b"
+        )
 
         assert_one_line_error(result, 1)
         assert "images_b.base_url is not set" in result.err
@@ -154,7 +176,9 @@ class TestGeneratedImages:
             raise StoreBusyError("The database is busy.")
 
         monkeypatch.setattr(Drafts, "create", fail)
-        result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", **PROVIDER_SETTINGS)
+        result = run_in_process(
+            tmp_path, "draft", "new", "The harbour opens.", "--ai-image", "A crane", **PROVIDER_SETTINGS
+        )
         (stored,) = (tmp_path / "pictures").iterdir()
 
         assert result.code == 1

@@ -101,7 +101,9 @@ def test_several_ids_print_bulk_result(tmp_path):
     result = run_in_process(tmp_path, "draft", "archive", first, UNKNOWN_ID)
     assert (result.code, result.out) == (1, "1 archived, 1 not.\n")
     assert result.err.startswith(f"{UNKNOWN_ID}: There is no draft")
-    assert run_ok(tmp_path, "draft", "unapprove", second, second).endswith("is no longer approved but awaiting_review.\n")
+    assert run_ok(tmp_path, "draft", "unapprove", second, second).endswith(
+        "is no longer approved but awaiting_review.\n"
+    )
 
 
 def test_refused_action_lists_possible_actions(tmp_path):
@@ -220,7 +222,9 @@ def test_scheduled_time_is_confirmed_on_terminal(tmp_path, reply, status):
 def test_yes_skips_time_confirmation(tmp_path):
     draft_id = approve(tmp_path, create_draft(tmp_path))
     with patch("copydesk.cli.review.is_interactive", return_value=True):
-        assert "Is this" not in run_in_process(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9", "--yes").err
+        assert (
+            "Is this" not in run_in_process(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9", "--yes").err
+        )
         assert statuses(tmp_path) == ["scheduled"]
         run_in_process(tmp_path, "draft", "reschedule", draft_id, "--at", "tomorrow 10", stdin="n\n")
     assert run_ok(tmp_path, "draft", "show", draft_id).count(" 09:00 ") == 1

@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from command_line import COMMAND, run_command, run_in_process, make_environment
-from desk_fixtures import execute_sql, integrity_errors, entry, feed, open_desk_at, query_db, story_title
+from command_line import COMMAND, make_environment, run_command, run_in_process
+from desk_fixtures import entry, execute_sql, feed, integrity_errors, open_desk_at, query_db, story_title
 from feed_server import FeedServer, Page, Request
 
 STAGES = ["ingest", "filter", "rank", "draft"]
@@ -281,7 +281,9 @@ def test_killed_run_is_marked_interrupted(home, server):
 def test_reader_that_closes_pipe_early(home):
     run_in_process(home, "--run-pipeline")
     command = " ".join([*COMMAND, "draft", "list"]) + " | head -1"
-    result = subprocess.run(command, shell=True, env=make_environment(home), capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        command, shell=True, env=make_environment(home), capture_output=True, text=True, check=False
+    )
 
     assert result.stdout.count("\n") == 1
     assert result.stderr == ""
@@ -342,7 +344,11 @@ def test_log_is_printed_only_with_debug(home):
     script = "import copydesk.ingest.rss as r, sys; r.get_body = None; from copydesk.cli import main; main()"
     for flags, code in ((["--run-pipeline"], 1), (["--debug", "--run-pipeline"], 1)):
         result = subprocess.run(
-            [sys.executable, "-c", script, *flags], env=make_environment(home), capture_output=True, text=True, check=False
+            [sys.executable, "-c", script, *flags],
+            env=make_environment(home),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert result.returncode == code
         assert ("Traceback" in result.stderr) is ("--debug" in flags)

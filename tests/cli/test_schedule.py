@@ -12,7 +12,7 @@ import pytest
 from command_line import assert_one_line_error, run_in_process
 from copydesk.desk import Desk, open_desk
 from desk_fixtures import settings_at
-from schedule_fixtures import insert_drafts, insert_scheduled, insert_draft, draft_status
+from schedule_fixtures import draft_status, insert_draft, insert_drafts, insert_scheduled
 
 
 def run_on_desk(home: Path, work: Callable[[Desk], Awaitable[Any]]) -> Any:

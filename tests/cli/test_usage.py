@@ -83,7 +83,9 @@ def test_group_without_command_prints_help(tmp_path):
 
 
 def test_help_and_version_succeed(tmp_path):
-    usage, add, version = (run_in_process(tmp_path, *args) for args in (["--help"], ["source", "add", "-h"], ["--version"]))
+    usage, add, version = (
+        run_in_process(tmp_path, *args) for args in (["--help"], ["source", "add", "-h"], ["--version"])
+    )
 
     assert [(result.code, result.err) for result in (usage, add, version)] == [(0, "")] * 3
     assert usage.out.startswith("Usage: copydesk [OPTIONS]")

@@ -64,7 +64,9 @@ def test_missing_extra_names_install_command(tmp_path: Path, monkeypatch: pytest
     assert "pip install 'copydesk[web]'" in result.err
 
 
-def test_occupied_port_is_refused_before_announcement(servers: list[FakeServer], capsys: pytest.CaptureFixture[str]) -> None:
+def test_occupied_port_is_refused_before_announcement(
+    servers: list[FakeServer], capsys: pytest.CaptureFixture[str]
+) -> None:
     with socket.socket() as other:
         other.bind((HOST, 0))
         other.listen()

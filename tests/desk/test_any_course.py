@@ -7,7 +7,20 @@ from itertools import pairwise
 import pytest
 
 from copydesk.model.run import Run, RunRequest, RunStatus
-from desk_fixtures import URL_ONE, URL_THREE, URL_TWO, Watch, FakeWeb, create_source, integrity_errors, entry, feed, open_desk_at, query_db, story_title
+from desk_fixtures import (
+    URL_ONE,
+    URL_THREE,
+    URL_TWO,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    feed,
+    integrity_errors,
+    open_desk_at,
+    query_db,
+    story_title,
+)
 
 FEED_URLS = (URL_ONE, URL_TWO, URL_THREE)
 EVENTS = ("publish", "publish", "publish", "withdraw", "edit", "rename", "fail", "recover", "throttle", "move")
@@ -29,7 +42,9 @@ class RandomSites:
     def serve_feed(self, url: str) -> None:
         """Serve the site's feed."""
         stories = reversed(self.published[url].items())
-        body = feed(*(entry(number, hours=self.hours_before_start(), **fields) for number, fields in stories), title=url)
+        body = feed(
+            *(entry(number, hours=self.hours_before_start(), **fields) for number, fields in stories), title=url
+        )
         self.web.put(url, body, etag=self.rng.random() < 0.5)
 
     def hours_before_start(self) -> float:
@@ -103,8 +118,14 @@ async def test_no_story_is_lost_or_drafted_twice(tmp_path, seed):
     )
     assert integrity_errors(tmp_path) == []
     # Every story readable at the end has one draft, and each source has each entry once.
-    drafted = [str(name) for (name,) in query_db(tmp_path, "SELECT item.title FROM draft JOIN item ON item_id = item.id")]
-    assert {story_title(number) for number in published} <= set(drafted) <= {story_title(number) for number in world.all_stories}
+    drafted = [
+        str(name) for (name,) in query_db(tmp_path, "SELECT item.title FROM draft JOIN item ON item_id = item.id")
+    ]
+    assert (
+        {story_title(number) for number in published}
+        <= set(drafted)
+        <= {story_title(number) for number in world.all_stories}
+    )
     assert len(drafted) == len(set(drafted))
     assert query_db(tmp_path, "SELECT source_id, title FROM item GROUP BY 1, 2 HAVING count(*) > 1") == []
     assert query_db(tmp_path, "SELECT count(*) FROM item WHERE state NOT IN ('drafted', 'duplicate')") == [(0,)]

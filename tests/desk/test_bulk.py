@@ -155,7 +155,9 @@ async def test_two_desks_share_the_drafts(tmp_path):
 
 async def test_act_accepts_actions_not_in_bulk_request(desk):
     first, second, third = await create_drafts(desk, 3)
-    result = await desk.drafts.act(Action.REGENERATE, [second, UNKNOWN_ID, first, second], ChangeDraft(feedback="Shorter."))
+    result = await desk.drafts.act(
+        Action.REGENERATE, [second, UNKNOWN_ID, first, second], ChangeDraft(feedback="Shorter.")
+    )
 
     assert (result.action, result.total, result.results.succeeded) == ("regenerate", 3, (second, first))
     assert [failure.id for failure in result.results.failed] == [UNKNOWN_ID]

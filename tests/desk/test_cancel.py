@@ -14,16 +14,16 @@ from desk_fixtures import (
     URL_THREE,
     URL_TWO,
     FailingWriter,
-    Watch,
     FakeWeb,
+    Watch,
     create_source,
-    integrity_errors,
+    draft_titles,
     entry,
     feed,
-    open_desk_at,
+    integrity_errors,
     item_states,
+    open_desk_at,
     story_title,
-    draft_titles,
 )
 
 WRITER = "copydesk.drafting.writer.choose_writer"

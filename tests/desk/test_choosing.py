@@ -13,23 +13,25 @@ from desk_fixtures import (
     URL_ONE,
     URL_THREE,
     URL_TWO,
-    Watch,
     FakeWeb,
+    Watch,
     create_source,
-    list_drafts,
+    draft_titles,
     entry,
     feed,
-    open_desk_at,
     filter_reasons,
+    item_states,
+    list_drafts,
+    open_desk_at,
     query_db,
     settings_at,
-    item_states,
     story_title,
-    draft_titles,
 )
 
 ENGLISH_TITLE = "The council wants to open the old harbour to swimmers before the summer is over, it said on Monday."
-GERMAN_TITLE = "Der Stadtrat will den alten Hafen noch vor dem Ende des Sommers für Schwimmer öffnen, hieß es am Montag."
+GERMAN_TITLE = (
+    "Der Stadtrat will den alten Hafen noch vor dem Ende des Sommers für Schwimmer öffnen, hieß es am Montag."
+)
 
 
 async def run_once(home, *sources, request=None, clock=None, **options):
@@ -73,7 +75,9 @@ async def test_filters_of_a_source_apply_to_it_only(tmp_path):
 async def test_filters_in_settings_apply_to_all_sources(tmp_path):
     body = [feed(entry(number, title=f"{story_title(number)} horoscope")) for number in (1, 2)]
 
-    drafted = await run_once(tmp_path, *((url, body[0], {}) for url in (URL_ONE, URL_TWO)), pipeline__exclude="horoscope")
+    drafted = await run_once(
+        tmp_path, *((url, body[0], {}) for url in (URL_ONE, URL_TWO)), pipeline__exclude="horoscope"
+    )
 
     assert drafted == []
 
@@ -158,7 +162,9 @@ async def test_drafted_story_is_not_drafted_from_another_source(tmp_path):
         assert run.stats.drafts_created == 0
         assert sorted(await draft_titles(desk)) == sorted([headline, story_title(2)])
 
-    assert query_db(tmp_path, "SELECT reason FROM item WHERE state = 'duplicate'") == [("its story was drafted before",)]
+    assert query_db(tmp_path, "SELECT reason FROM item WHERE state = 'duplicate'") == [
+        ("its story was drafted before",)
+    ]
 
 
 async def test_negative_interest_excludes_story(tmp_path):

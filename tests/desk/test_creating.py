@@ -35,7 +35,9 @@ async def test_text_becomes_draft_awaiting_review(desk, tmp_path):
 
 
 async def test_response_as_json(desk):
-    answer = to_json_value(await desk.drafts.create({"text": TEXT, "format": "BLOG", "images": [GENERATED_IMAGE, IMAGE]}))
+    answer = to_json_value(
+        await desk.drafts.create({"text": TEXT, "format": "BLOG", "images": [GENERATED_IMAGE, IMAGE]})
+    )
 
     assert list(answer) == ["mode", "itemId", "drafts"]
     (draft,) = answer["drafts"]
@@ -50,7 +52,10 @@ async def test_images_keep_their_order(desk):
     draft = await desk.drafts.get(created.drafts[0].id)
 
     assert draft.images == created.drafts[0].images
-    assert [(image.url, image.alt) for image in draft.images] == [(IMAGE["url"], None), (GENERATED_IMAGE["url"], "A crane")]
+    assert [(image.url, image.alt) for image in draft.images] == [
+        (IMAGE["url"], None),
+        (GENERATED_IMAGE["url"], "A crane"),
+    ]
 
 
 async def test_item_belongs_to_user_titled_by_first_line(desk):

@@ -10,7 +10,21 @@ from copydesk.model.filters import Archived
 from copydesk.model.run import RunRequest
 from copydesk.model.source import SourceType
 from copydesk.model.wire import to_json_value
-from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, Watch, FakeWeb, create_source, execute_sql, list_drafts, entry, feed, open_desk_at, story_title
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    URL_THREE,
+    URL_TWO,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    execute_sql,
+    feed,
+    list_drafts,
+    open_desk_at,
+    story_title,
+)
 
 SUBSTACK = "https://two.substack.com"
 

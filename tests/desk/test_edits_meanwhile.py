@@ -8,7 +8,20 @@ from copydesk.errors import InvalidError
 from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.source import Health
-from desk_fixtures import URL_ONE, URL_TWO, Watch, FakeWeb, create_source, list_drafts, entry, feed, open_desk_at, query_db, item_states, story_title
+from desk_fixtures import (
+    URL_ONE,
+    URL_TWO,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    feed,
+    item_states,
+    list_drafts,
+    open_desk_at,
+    query_db,
+    story_title,
+)
 
 
 async def test_failure_is_stored_before_other_responses(tmp_path):

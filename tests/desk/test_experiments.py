@@ -10,7 +10,7 @@ import copydesk.drafting.writer as writer_module
 from copydesk.desk import Desk
 from copydesk.desk import experiments as module
 from copydesk.desk.experiments import has_unsupported_variants
-from copydesk.desk.trial import claim_next, next_assignment, claim_assignment, get_treatment
+from copydesk.desk.trial import claim_assignment, claim_next, get_treatment, next_assignment
 from copydesk.drafting.fake import FakeWriter
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Format
@@ -19,7 +19,20 @@ from copydesk.model.voice import Voice
 from copydesk.model.wire import to_json_value
 from copydesk.store import experiments as kept
 from copydesk.store import tables
-from desk_fixtures import NOW, URL_ONE, FailingWriter, Watch, FakeWeb, create_source, writer_errors, entry, feed, open_desk_at, query_db, story_title
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    FailingWriter,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    feed,
+    open_desk_at,
+    query_db,
+    story_title,
+    writer_errors,
+)
 from store_fixtures import add_draft, add_item, add_source, add_user
 
 HASHTAGS = {
@@ -350,7 +363,12 @@ async def test_assignment_is_claimed_once(desk):
 
     def claim_twice(conn, user_id):
         first, second = (next_assignment(conn, user_id, Format.SHORT, ("x",)) for _ in range(2))
-        return first == second, claim_assignment(conn, user_id, first), claim_assignment(conn, user_id, second), claim_assignment(conn, user_id, first)
+        return (
+            first == second,
+            claim_assignment(conn, user_id, first),
+            claim_assignment(conn, user_id, second),
+            claim_assignment(conn, user_id, first),
+        )
 
     assert await desk.ground.write(claim_twice) == (True, True, False, False)
 

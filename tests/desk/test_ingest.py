@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from copydesk.desk import ingesting
-from copydesk.desk.left_behind import store_fetch, match_entries
+from copydesk.desk.left_behind import match_entries, store_fetch
 from copydesk.model.item import Entry
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.store.items import ExistingItem, content_hash
@@ -15,17 +15,17 @@ from desk_fixtures import (
     URL_ONE,
     URL_THREE,
     URL_TWO,
-    Watch,
     FakeWeb,
+    Watch,
     create_source,
-    list_drafts,
+    draft_titles,
     entry,
     feed,
+    item_states,
+    list_drafts,
     open_desk_at,
     query_db,
-    item_states,
     story_title,
-    draft_titles,
 )
 
 

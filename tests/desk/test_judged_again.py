@@ -2,7 +2,22 @@
 
 from pathlib import Path
 
-from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, FakeWeb, create_source, entry, feed, open_desk_at, filter_reasons, query_db, item_states, story_title, draft_titles
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    URL_TWO,
+    FakeWeb,
+    Watch,
+    create_source,
+    draft_titles,
+    entry,
+    feed,
+    filter_reasons,
+    item_states,
+    open_desk_at,
+    query_db,
+    story_title,
+)
 
 
 def two_feeds() -> FakeWeb:
@@ -57,12 +72,17 @@ async def test_changed_source_filter_affects_only_that_source(tmp_path):
         assert await draft_titles(desk) == [story_title(2)]
 
     assert item_states(tmp_path) == {story_title(1): "filtered", story_title(2): "drafted", story_title(3): "filtered"}
-    assert filter_reasons(tmp_path) == {story_title(1): f"has none of {rare_word(2)}", story_title(3): "has none of nothing"}
+    assert filter_reasons(tmp_path) == {
+        story_title(1): f"has none of {rare_word(2)}",
+        story_title(3): "has none of nothing",
+    }
 
 
 async def test_removed_interest_restores_item(tmp_path):
     web = two_feeds()
-    assert await run_once(tmp_path, web, ranking__interests=f"-{rare_word(3)}") == sorted([story_title(1), story_title(2)])
+    assert await run_once(tmp_path, web, ranking__interests=f"-{rare_word(3)}") == sorted(
+        [story_title(1), story_title(2)]
+    )
     assert await run_once(tmp_path, web) == sorted([story_title(1), story_title(2), story_title(3)])
 
 

@@ -86,7 +86,9 @@ class DraftSet:
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Return the ids that a list must hold, newest first."""
-        return [draft_id for draft_id in sorted(self.expected, reverse=True) if matches(self.expected[draft_id], filters)]
+        return [
+            draft_id for draft_id in sorted(self.expected, reverse=True) if matches(self.expected[draft_id], filters)
+        ]
 
 
 def matches(draft: dict, filters: Filters) -> bool:

@@ -7,7 +7,20 @@ import pytest
 from copydesk.errors import CopydeskError
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.store.ids import new_id
-from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, execute_sql, list_drafts, entry, feed, open_desk_at, query_db, story_title, draft_titles
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    FakeWeb,
+    create_source,
+    draft_titles,
+    entry,
+    execute_sql,
+    feed,
+    list_drafts,
+    open_desk_at,
+    query_db,
+    story_title,
+)
 
 OPERATIONS = {
     "get a source": lambda desk, ids: desk.sources.get(ids["source"]),

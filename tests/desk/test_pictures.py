@@ -19,8 +19,8 @@ from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import Limits
 from copydesk.posting.x import X
 from desk_fixtures import URL_ONE as FEED
-from desk_fixtures import FakeWeb, create_source, list_drafts, entry, feed, open_desk_at, query_db
-from some_pictures import LOCATION_MARKER, drawing, decode, animation, noise_image, encode, photo, gps_exif
+from desk_fixtures import FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
+from some_pictures import LOCATION_MARKER, animation, decode, drawing, encode, gps_exif, noise_image, photo
 
 ONE, TWO = "https://pictures.example/1.jpg", "https://pictures.example/2.png"
 LIMITS = Limits(formats=frozenset(), max_images=4, max_image_bytes=100_000)
@@ -240,7 +240,9 @@ class TestUploadedFiles:
             await create_images(desk, url)
 
     async def test_lost_upload_is_reported(self, desk, tmp_path):
-        draft_images = await create_images(desk, await desk.drafts.keep_picture(write_image(tmp_path, drawing())), source="UPLOAD")
+        draft_images = await create_images(
+            desk, await desk.drafts.keep_picture(write_image(tmp_path, drawing())), source="UPLOAD"
+        )
         (tmp_path / "pictures" / stored_files(tmp_path)[0]).unlink()
         with pytest.raises(ImageError, match="Picture 1: It is not kept any more"):
             await load_images(desk.ground, draft_images, LIMITS)

@@ -9,9 +9,17 @@ from copydesk.errors import ConflictError, InvalidError
 from copydesk.model.delivery import PostMetrics
 from copydesk.model.draft import Format
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
-from copydesk.posting.platform import Limits, DeliveryGuarantees
+from copydesk.posting.platform import DeliveryGuarantees, Limits
 from desk_fixtures import NOW, Watch, query_db
-from posting_fixtures import ME, YOU, create_approved_draft, connect_account, fake_platforms, open_posting_desk, draft_status
+from posting_fixtures import (
+    ME,
+    YOU,
+    connect_account,
+    create_approved_draft,
+    draft_status,
+    fake_platforms,
+    open_posting_desk,
+)
 
 MINUTE = timedelta(minutes=1)
 
@@ -118,7 +126,10 @@ async def test_duplicate_text_within_30_days_is_refused(tmp_path: Path) -> None:
     server = FakeServer()
     async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
         await connect_account(desk)
-        first, second = await create_approved_draft(desk), await create_approved_draft(desk, "One  thing worth\nsaying.")
+        first, second = (
+            await create_approved_draft(desk),
+            await create_approved_draft(desk, "One  thing worth\nsaying."),
+        )
         assert (await desk.posting.post(first)).posted == (ME,)
         assert [blocker.message for blocker in await desk.posting.blockers(second)] == [
             f"The same text went out there on {NOW:%-d %B}."
@@ -147,7 +158,9 @@ async def test_account_that_needs_login_holds_posts(tmp_path: Path) -> None:
 async def test_undecidable_outcome_needs_user(tmp_path: Path) -> None:
     server = FakeServer()
     server.faults.append(Fault.CUT_AFTER)
-    async with open_posting_desk(tmp_path, fake_platforms(server, trust=DeliveryGuarantees(can_read_back=False))) as desk:
+    async with open_posting_desk(
+        tmp_path, fake_platforms(server, trust=DeliveryGuarantees(can_read_back=False))
+    ) as desk:
         await connect_account(desk)
         draft_id = await create_approved_draft(desk)
         server.faults.append(Fault.CUT_BEFORE)

@@ -7,11 +7,19 @@ import msgspec
 import pytest
 
 from copydesk.errors import ConflictError
-from copydesk.model.delivery import Account, Intent, DeliveryStep
+from copydesk.model.delivery import Account, DeliveryStep, Intent
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import Post
 from desk_fixtures import NOW, Watch
-from posting_fixtures import ME, YOU, create_approved_draft, connect_account, fake_platforms, open_posting_desk, draft_status
+from posting_fixtures import (
+    ME,
+    YOU,
+    connect_account,
+    create_approved_draft,
+    draft_status,
+    fake_platforms,
+    open_posting_desk,
+)
 
 MINUTE = timedelta(minutes=1)
 

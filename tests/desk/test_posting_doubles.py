@@ -5,9 +5,9 @@ from pathlib import Path
 
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.keys import first_seed, tid_key
-from copydesk.posting.platform import StepResult, DeliveryGuarantees
+from copydesk.posting.platform import DeliveryGuarantees, StepResult
 from desk_fixtures import NOW, Watch, query_db
-from posting_fixtures import ME, create_approved_draft, connect_account, fake_platforms, open_posting_desk, draft_status
+from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 MINUTE = timedelta(minutes=1)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from copydesk.posting.fake import FakeServer, Fault
 from desk_fixtures import NOW, Watch
-from posting_fixtures import ME, create_approved_draft, connect_account, fake_platforms, open_posting_desk, draft_status
+from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 MINUTE = timedelta(minutes=1)
 

@@ -28,7 +28,11 @@ async def test_default_platforms_without_accounts(tmp_path: Path) -> None:
 
 async def test_limits_apply_per_account(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
-        await connect_account(desk), await connect_account(desk, "you"), await connect_account(desk, platform="bluesky", name="b")
+        (
+            await connect_account(desk),
+            await connect_account(desk, "you"),
+            await connect_account(desk, platform="bluesky", name="b"),
+        )
         previews = await desk.posting.preview("x" * 400, Format.SHORT)
     blockers = {preview.account: preview.stops for preview in previews}
     assert blockers[ME] == blockers[YOU] == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 from copydesk.model.delivery import PostMetrics
 from copydesk.posting.fake import FakeServer
 from desk_fixtures import Watch
-from posting_fixtures import create_approved_draft, connect_account, fake_platforms, open_posting_desk
+from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 
 
 async def test_metrics_are_read_now_and_when_due(tmp_path: Path) -> None:

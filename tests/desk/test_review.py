@@ -9,10 +9,22 @@ import pytest
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Action, Status
 from copydesk.model.schedule import Slot
-from copydesk.model.transitions import next_status, allowed_actions, can_edit
+from copydesk.model.transitions import allowed_actions, can_edit, next_status
 from copydesk.model.wire import to_json_value
 from copydesk.store import schedule
-from desk_fixtures import NOW, URL_ONE, Watch, FakeWeb, create_source, execute_sql, list_drafts, entry, feed, open_desk_at, query_db
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    execute_sql,
+    feed,
+    list_drafts,
+    open_desk_at,
+    query_db,
+)
 
 LATER = NOW + timedelta(days=2)
 MONDAY, WEDNESDAY = Slot(day_of_week=1, hour=9, minute=0), Slot(day_of_week=3, hour=14, minute=30)
@@ -62,7 +74,9 @@ async def test_action_status_matrix(desk, tmp_path):
         set_columns(tmp_path, draft_id, status=status.value, archived_at=None, version=version * 2, scheduled_at=None)
         before = snapshot(tmp_path)
         if action in allowed_actions(status, archived=False):
-            assert (await desk.drafts.change(draft_id, request_for(action))).status == next_status(action, status, archived=False)
+            assert (await desk.drafts.change(draft_id, request_for(action))).status == next_status(
+                action, status, archived=False
+            )
             continue
         with pytest.raises(ConflictError) as refused:
             await desk.drafts.change(draft_id, request_for(action))

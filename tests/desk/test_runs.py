@@ -16,21 +16,21 @@ from desk_fixtures import (
     NOW,
     URL_ONE,
     URL_TWO,
-    ProgressRecorder,
     FailingWriter,
-    Watch,
     FakeWeb,
+    ProgressRecorder,
+    Watch,
     create_source,
-    writer_errors,
-    execute_sql,
-    entry,
-    feed,
-    open_desk_at,
-    filter_reasons,
-    query_db,
-    item_states,
-    story_title,
     draft_titles,
+    entry,
+    execute_sql,
+    feed,
+    filter_reasons,
+    item_states,
+    open_desk_at,
+    query_db,
+    story_title,
+    writer_errors,
 )
 from held_answers import DelayedResponse
 
@@ -86,7 +86,10 @@ async def test_second_run_waits_for_first(tmp_path):
 
 async def test_concurrent_runs_keep_queue_order(tmp_path):
     started = []
-    async with open_desk_at(tmp_path, web_with_stories(1, 2, 3)) as desk, open_desk_at(tmp_path, web_with_stories(1, 2, 3)) as other:
+    async with (
+        open_desk_at(tmp_path, web_with_stories(1, 2, 3)) as desk,
+        open_desk_at(tmp_path, web_with_stories(1, 2, 3)) as other,
+    ):
         await create_source(desk)
         queued = [await (desk, other)[number % 2].pipeline.queue(RunRequest(max_drafts=1)) for number in range(4)]
         executions = [

@@ -11,7 +11,16 @@ from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.run import Run, RunRequest, RunStatus, Stage
 from copydesk.model.source import Health, SourceType
 from copydesk.sample.desk import open_sample, sample_settings
-from desk_fixtures import NOW, ProgressRecorder, Watch, integrity_errors, list_drafts, query_db, settings_at, item_states
+from desk_fixtures import (
+    NOW,
+    ProgressRecorder,
+    Watch,
+    integrity_errors,
+    item_states,
+    list_drafts,
+    query_db,
+    settings_at,
+)
 
 UNLIMITED = RunRequest(max_drafts=1000)
 

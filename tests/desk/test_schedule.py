@@ -7,7 +7,18 @@ import pytest
 
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from desk_fixtures import NOW, Watch, open_desk_at, query_db
-from schedule_fixtures import FRI, MON, SUN, TUE, WED, insert_drafts, insert_scheduled, insert_draft, make_slot, draft_status
+from schedule_fixtures import (
+    FRI,
+    MON,
+    SUN,
+    TUE,
+    WED,
+    draft_status,
+    insert_draft,
+    insert_drafts,
+    insert_scheduled,
+    make_slot,
+)
 
 MINUTE = timedelta(minutes=1)
 # NOW is Tuesday, 10 February 2026, 12:00 UTC.

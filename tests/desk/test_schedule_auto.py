@@ -11,7 +11,17 @@ from sqlalchemy import Connection
 from copydesk.desk import auto
 from copydesk.errors import InvalidError, StoreFullError
 from desk_fixtures import NOW, open_desk_at, query_db
-from schedule_fixtures import FRI, MON, WED, insert_drafts, insert_scheduled, insert_draft, make_slot, draft_status, scheduled_times
+from schedule_fixtures import (
+    FRI,
+    MON,
+    WED,
+    draft_status,
+    insert_draft,
+    insert_drafts,
+    insert_scheduled,
+    make_slot,
+    scheduled_times,
+)
 
 DAILY = [make_slot(day, 9) for day in range(7)]
 
@@ -26,7 +36,9 @@ async def test_best_then_oldest_draft_first(tmp_path: Path) -> None:
         days = [datetime(2026, 2, day, 9, tzinfo=UTC) for day in (11, 12, 13)]
         assert [assignment.scheduled_at for assignment in outcome.scheduled] == days
         assert (outcome.skipped, outcome.reason) == (0, "")
-        assert await scheduled_times(desk) == {assignment.draft_id: assignment.scheduled_at for assignment in outcome.scheduled}
+        assert await scheduled_times(desk) == {
+            assignment.draft_id: assignment.scheduled_at for assignment in outcome.scheduled
+        }
 
 
 async def test_dry_run_returns_plan_only(tmp_path: Path) -> None:
@@ -177,9 +189,9 @@ async def test_slot_taken_concurrently_is_replanned(tmp_path: Path, monkeypatch:
         outcome = await desk.schedule.auto_schedule()
         assert {assignment.draft_id for assignment in outcome.scheduled} == set(ids)
         assert outcome.reason == ""
-        scheduled_times = sorted((await scheduled_times(desk)).values())
-        assert len(set(scheduled_times)) == 4
-        assert planned.scheduled[1].scheduled_at in scheduled_times
+        times = sorted((await scheduled_times(desk)).values())
+        assert len(set(times)) == 4
+        assert planned.scheduled[1].scheduled_at in times
 
 
 async def test_draft_rejected_concurrently_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from copydesk.desk.picking_up import NO_ACCOUNT_MESSAGE
 from copydesk.desk.steady import MonotonicReading, read_monotonic
 from desk_fixtures import NOW, Watch, execute_sql, open_desk_at, query_db
 from posting_fixtures import connect_account
-from schedule_fixtures import FRI, insert_scheduled, insert_draft, make_slot, draft_status, scheduled_times
+from schedule_fixtures import FRI, draft_status, insert_draft, insert_scheduled, make_slot, scheduled_times
 from store_fixtures import add_user
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -53,7 +53,8 @@ async def test_draft_is_missed_after_grace_period(tmp_path: Path, format: str, g
 async def test_grace_period_setting(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path, schedule__grace_short_minutes="5", schedule__grace_blog_hours="1") as desk:
         short, thread, blog = [
-            await insert_scheduled(desk, NOW - 20 * MINUTE, format=format_name) for format_name in ("SHORT", "THREAD", "BLOG")
+            await insert_scheduled(desk, NOW - 20 * MINUTE, format=format_name)
+            for format_name in ("SHORT", "THREAD", "BLOG")
         ]
         assert await mark_missed(desk) == {short}
         assert {await draft_status(desk, draft_id) for draft_id in (thread, blog)} == {"scheduled"}
@@ -113,14 +114,19 @@ async def test_posting_interval_holds_across_processes(tmp_path: Path) -> None:
         for platform in ("bluesky", "mastodon"):
             await connect_account(first_desk, platform=platform)
         first, second = [
-            await insert_scheduled(first_desk, NOW - minutes * MINUTE, target_platforms=("bluesky",)) for minutes in (10, 9)
+            await insert_scheduled(first_desk, NOW - minutes * MINUTE, target_platforms=("bluesky",))
+            for minutes in (10, 9)
         ]
         other = await insert_scheduled(first_desk, NOW - 8 * MINUTE, target_platforms=("mastodon",))
         assert [due.draft_id for due in await first_desk.schedule.due_drafts.dispatch_due()] == [first, other]
         assert await second_desk.schedule.due_drafts.dispatch_due() == ()
         watch.now += MINUTE
-        execute_sql(tmp_path, "UPDATE draft SET status = 'posted', posted_at = updated_at + 60000000 WHERE id = ?", first)
-        execute_sql(tmp_path, "UPDATE delivery SET state = 'sent', sent_at = due_at + 660000000 WHERE draft_id = ?", first)
+        execute_sql(
+            tmp_path, "UPDATE draft SET status = 'posted', posted_at = updated_at + 60000000 WHERE id = ?", first
+        )
+        execute_sql(
+            tmp_path, "UPDATE delivery SET state = 'sent', sent_at = due_at + 660000000 WHERE draft_id = ?", first
+        )
         watch.now += 4 * MINUTE
         assert await second_desk.schedule.due_drafts.dispatch_due() == ()
         watch.now += MINUTE

@@ -51,7 +51,9 @@ async def test_drafts_within_half_an_hour_of_week(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_zone("UTC")
         start, end = datetime(2026, 2, 9, tzinfo=UTC), datetime(2026, 2, 16, tzinfo=UTC)
-        inside = [await insert_scheduled(desk, time) for time in (start - 30 * MINUTE, start, end - MINUTE, end + 30 * MINUTE)]
+        inside = [
+            await insert_scheduled(desk, time) for time in (start - 30 * MINUTE, start, end - MINUTE, end + 30 * MINUTE)
+        ]
         await insert_scheduled(desk, start - 31 * MINUTE)
         await insert_scheduled(desk, end + 31 * MINUTE)
         assert [draft.id for draft in (await desk.schedule.week(NOW.date())).drafts] == inside

@@ -17,7 +17,19 @@ from copydesk.model.run import RunRequest
 from copydesk.store import tables
 from copydesk.store.ids import new_id
 from copydesk.store.search import _format_match_expression
-from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, create_source, list_drafts, entry, feed, open_desk_at, query_db, settings_at
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    URL_TWO,
+    FakeWeb,
+    create_source,
+    entry,
+    feed,
+    list_drafts,
+    open_desk_at,
+    query_db,
+    settings_at,
+)
 from store_fixtures import add_draft, add_item, add_source, add_user
 
 TEXTS = ("Many passengers were seen on Monday.", "On Tuesday no passengers were seen at all.")

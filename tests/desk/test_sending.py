@@ -14,7 +14,7 @@ from copydesk.posting.platform import LoginError, RefusedPostError
 from copydesk.secrets.redaction import DEFAULT_REDACTION
 from copydesk.store import accounts
 from desk_fixtures import NOW, Watch, query_db
-from posting_fixtures import ME, create_approved_draft, connect_account, fake_platforms, open_posting_desk, draft_status
+from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 MINUTE = timedelta(minutes=1)
 SECRET = "s3cret-that-nobody-may-see"

@@ -9,7 +9,7 @@ from copydesk.desk import Desk, signing_in
 from copydesk.errors import SignInError
 from copydesk.posting.platform import LoginError
 from posting_fixtures import open_posting_desk
-from signing_in_platforms import CODE, STATE, sign_in_platforms, authorize
+from signing_in_platforms import CODE, STATE, authorize, sign_in_platforms
 
 PLAIN_CREDENTIALS = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": "true"}
 

@@ -6,14 +6,29 @@ import pytest
 from sqlalchemy import update
 
 from copydesk.desk import Desk
-from copydesk.errors import ConflictError, FieldError, InvalidError, PageNotFoundError, NotFoundError
+from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError, PageNotFoundError
 from copydesk.model.draft import Status
 from copydesk.model.run import Progress, Run, RunStatus, Stage
 from copydesk.model.source import Health, Source
 from copydesk.store import tables
-from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, HeldResponse, Watch, FakeWeb, create_source, list_drafts, entry, feed, open_desk_at
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    URL_THREE,
+    URL_TWO,
+    FakeWeb,
+    HeldResponse,
+    Watch,
+    create_source,
+    entry,
+    feed,
+    list_drafts,
+    open_desk_at,
+)
 
-PAGE_HTML = '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head><body>Hi</body></html>'
+PAGE_HTML = (
+    '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head><body>Hi</body></html>'
+)
 
 
 async def test_moved_source_is_test_fetched(tmp_path):
@@ -121,9 +136,7 @@ async def test_other_source_can_be_deleted_during_posting(tmp_path):
         await create_source(desk)
         other = await create_source(desk, URL_TWO)
         await desk.pipeline.run()
-        await desk.ctx.write(
-            lambda conn, _: conn.execute(update(tables.draft).values(status=Status.POSTING)) and None
-        )
+        await desk.ctx.write(lambda conn, _: conn.execute(update(tables.draft).values(status=Status.POSTING)) and None)
         await desk.sources.delete(other.id)
 
         assert len(await desk.sources.list()) == 1

@@ -15,7 +15,19 @@ from hypothesis import strategies as st
 from copydesk.desk import Desk
 from copydesk.model.run import RunRequest
 from copydesk.model.source import Health, Source
-from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, FakeWeb, create_source, execute_sql, entry, feed, open_desk_at, query_db
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    URL_TWO,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    execute_sql,
+    feed,
+    open_desk_at,
+    query_db,
+)
 
 HOURS = (1, 30, 24 * 16, 24 * 70)
 event_strategy = st.tuples(

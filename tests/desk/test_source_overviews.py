@@ -6,15 +6,28 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from copydesk.desk.feed_import import Outcome, FeedImportResult
-from copydesk.desk.overviews import DAYS, start_of_days, deletion_prompt
+from copydesk.desk.feed_import import FeedImportResult, Outcome
+from copydesk.desk.overviews import DAYS, deletion_prompt, start_of_days
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Status
 from copydesk.model.history import EventKind
 from copydesk.store import changes
 from copydesk.store.changes import DraftChange
 from copydesk.store.ids import new_id
-from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, FakeWeb, create_source, hours_ago, execute_sql, entry, feed, open_desk_at, story_title
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    URL_THREE,
+    URL_TWO,
+    FakeWeb,
+    create_source,
+    entry,
+    execute_sql,
+    feed,
+    hours_ago,
+    open_desk_at,
+    story_title,
+)
 
 OPML_LIST = f"""<opml version="2.0"><body>
 <outline text="One" xmlUrl="{URL_ONE}"/><outline text="Two" xmlUrl="{URL_TWO}"/><outline text="Three" xmlUrl="{URL_THREE}"/>
@@ -58,7 +71,9 @@ async def test_deletion_question_names_scheduled_and_posted_drafts(tmp_path):
     def mark_posted(conn, user_id):
         snapshot = changes.load_snapshot(conn, user_id, drafts[1].id)
         after = changes.to_column_values({"status": Status.POSTED})
-        changes.apply_change(conn, user_id, snapshot, DraftChange(kind=EventKind.PERMANENT, action="ended_live", after=after, at=NOW))
+        changes.apply_change(
+            conn, user_id, snapshot, DraftChange(kind=EventKind.PERMANENT, action="ended_live", after=after, at=NOW)
+        )
 
     web = FakeWeb()
     web.put(URL_ONE, feed(entry(1), entry(2), entry(3), title="The Lighthouse"))
@@ -96,7 +111,10 @@ async def test_recent_items_of_a_source(tmp_path):
         await desk.pipeline.run()
         items = await desk.sources.recent(source.id, 2)
 
-    assert [(item.title, item.published) for item in items] == [(story_title(2), hours_ago(1)), (story_title(3), hours_ago(2))]
+    assert [(item.title, item.published) for item in items] == [
+        (story_title(2), hours_ago(1)),
+        (story_title(3), hours_ago(2)),
+    ]
 
 
 async def test_foreign_sources_are_not_visible(tmp_path):

@@ -10,7 +10,22 @@ from copydesk.ingest import decide
 from copydesk.model.run import RunStatus
 from copydesk.model.source import Health, Source
 from copydesk.store import sources
-from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, Watch, FakeWeb, create_source, entry, feed, open_desk_at, query_db, item_states, story_title, draft_titles
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    URL_THREE,
+    URL_TWO,
+    FakeWeb,
+    Watch,
+    create_source,
+    draft_titles,
+    entry,
+    feed,
+    item_states,
+    open_desk_at,
+    query_db,
+    story_title,
+)
 
 
 async def source_after_run(home, prepare, **settings: str) -> Source:
@@ -40,7 +55,12 @@ async def test_successful_fetch(tmp_path):
         (lambda web: web.fail(URL_ONE, 404), Health.ERROR, 1, "There is nothing at this address of one.example (404)."),
         (lambda web: web.fail(URL_ONE, 410), Health.ERROR, 1, "is gone for good (410). Remove the source"),
         (lambda web: web.fail(URL_ONE, 500), Health.DEGRADED, 1, "status 500 (internal server error)"),
-        (lambda web: web.fail(URL_ONE, 403), Health.DEGRADED, 1, "does not let programs in (403). Check the credentials"),
+        (
+            lambda web: web.fail(URL_ONE, 403),
+            Health.DEGRADED,
+            1,
+            "does not let programs in (403). Check the credentials",
+        ),
         (lambda web: web.fail(URL_ONE, 429, retry_after="60"), Health.DEGRADED, 0, "asks us to wait 1 minute."),
         (lambda web: web.cut(URL_ONE), Health.DEGRADED, 1, "There is no connection to one.example."),
         (lambda web: web.hold(URL_ONE), Health.DEGRADED, 1, "did not answer in time."),

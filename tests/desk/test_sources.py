@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from copydesk.errors import InvalidError, PageNotFoundError, NotAFeedError, NotFoundError
+from copydesk.errors import InvalidError, NotAFeedError, NotFoundError, PageNotFoundError
 from copydesk.model.source import Health, SourceConfig, SourceType
 from copydesk.model.wire import to_json_value
 from copydesk.store import sources as kept
@@ -13,19 +13,21 @@ from desk_fixtures import (
     URL_ONE,
     URL_THREE,
     URL_TWO,
-    Watch,
     FakeWeb,
+    Watch,
     create_source,
+    draft_titles,
     entry,
     feed,
+    item_states,
     open_desk_at,
     query_db,
-    item_states,
     story_title,
-    draft_titles,
 )
 
-PAGE_HTML = '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head><body>Hi</body></html>'
+PAGE_HTML = (
+    '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head><body>Hi</body></html>'
+)
 
 
 async def test_new_source_takes_name_of_feed(tmp_path):
@@ -221,7 +223,9 @@ async def test_test_fetch_stores_nothing(tmp_path):
     web.fail(URL_TWO, 404)
     web.put(URL_THREE, feed())
     async with open_desk_at(tmp_path, web) as desk:
-        working, missing, empty = [await desk.sources.test((await create_source(desk, url)).id) for url in (URL_ONE, URL_TWO, URL_THREE)]
+        working, missing, empty = [
+            await desk.sources.test((await create_source(desk, url)).id) for url in (URL_ONE, URL_TWO, URL_THREE)
+        ]
 
     assert working.ok
     assert [(item.title, item.url) for item in working.items] == [

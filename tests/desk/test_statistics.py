@@ -19,8 +19,8 @@ from copydesk.desk.statistics import statistics
 from copydesk.model.run import RunStats, RunStatus
 from copydesk.model.wire import to_json_value
 from copydesk.store import tables
-from copydesk.store.ids import IdGenerator, min_id, new_id, creation_time
-from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, FakeWeb, create_source, entry, feed, open_desk_at
+from copydesk.store.ids import IdGenerator, creation_time, min_id, new_id
+from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at
 from store_fixtures import add_user, open_store
 
 run_table = tables.run

@@ -8,7 +8,7 @@ from copydesk.posting.fake import FakeServer
 from copydesk.posting.platform import Post
 from copydesk.settings import Posting
 from desk_fixtures import NOW, FakeWeb
-from posting_fixtures import ME, create_approved_draft, connect_account, fake_platforms, open_posting_desk, draft_status
+from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 from some_pictures import drawing
 
 REQUIRE_ALT = Posting(require_alt=True)

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, insert
 
 from copydesk.desk import Desk
 from copydesk.desk.trends import metrics_by_span
-from copydesk.model.delivery import Delivery, StepResult, DeliveryState
+from copydesk.model.delivery import Delivery, DeliveryState, StepResult
 from copydesk.model.engagement import METRICS
-from copydesk.model.trend import RateSummary, Interval
+from copydesk.model.trend import Interval, RateSummary
 from copydesk.store import live, tables
 from copydesk.store.ids import new_id
 from copydesk.store.live import QUARTER_HOUR_SECONDS, QuarterHour
@@ -30,14 +30,22 @@ async def desk(tmp_path) -> AsyncIterator[Desk]:
         yield opened
 
 
-def insert_post(conn: Connection, user: str, values: dict[str, object], *, sent_at: datetime | None, draft_id: str) -> None:
+def insert_post(
+    conn: Connection, user: str, values: dict[str, object], *, sent_at: datetime | None, draft_id: str
+) -> None:
     """Insert an engagement record, and its delivery if it has `sent_at`."""
     record = {"id": new_id(NOW), "retry_count": 0, "created_at": NOW, "account": "me", **values}
     conn.execute(insert(tables.engagement).values(user_id=user, draft_id=draft_id, **record))
     if sent_at is None:
         return
     progress = Delivery(state=DeliveryState.SENT, made=(StepResult(ids=("1",), urls=("https://x.example/1",)),))
-    columns = {"id": record["id"], "user_id": user, "draft_id": draft_id, "state": DeliveryState.SENT, "due_at": sent_at}
+    columns = {
+        "id": record["id"],
+        "user_id": user,
+        "draft_id": draft_id,
+        "state": DeliveryState.SENT,
+        "due_at": sent_at,
+    }
     conn.execute(
         insert(tables.delivery).values(**columns, seed=record["id"], digest="d", sent_at=sent_at, progress=progress)
     )
@@ -76,7 +84,9 @@ def rate_of(values: dict[str, object]) -> RateSummary:
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("days", [7, 90, None])
 async def test_sums_equal_python_sums(desk, zone, days):
-    posts = await desk.ground.write(lambda conn, user: (insert_random_posts(conn, add_user(conn), 9, 5), insert_random_posts(conn, user, 120, 4))[1])
+    posts = await desk.ground.write(
+        lambda conn, user: (insert_random_posts(conn, add_user(conn), 9, 5), insert_random_posts(conn, user, 120, 4))[1]
+    )
     await desk.schedule.set_zone(zone)
     since = await desk.engagement.since(days) if days else None
     some = [post for post in posts if since is None or (post["at"] and post["at"] >= since)]
@@ -159,7 +169,9 @@ def test_week_and_month_boundaries():
 def test_clock_change_counts_local_day():
     prague = ZoneInfo("Europe/Prague")
     before_change, after_change = datetime(2026, 3, 29, 0, 45, tzinfo=UTC), datetime(2026, 3, 29, 1, tzinfo=UTC)
-    (day,) = metrics_by_span([quarter_at(before_change), quarter_at(after_change)], prague, None, date(2026, 3, 29), Interval.DAY)
+    (day,) = metrics_by_span(
+        [quarter_at(before_change), quarter_at(after_change)], prague, None, date(2026, 3, 29), Interval.DAY
+    )
 
     assert day.rate.posts == 2
 

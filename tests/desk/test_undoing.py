@@ -11,7 +11,19 @@ from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.schedule import Slot
 from copydesk.store import changes, events, schedule
 from copydesk.store.changes import DraftChange
-from desk_fixtures import NOW, URL_ONE, Watch, FakeWeb, create_source, execute_sql, list_drafts, entry, feed, open_desk_at, query_db
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    execute_sql,
+    feed,
+    list_drafts,
+    open_desk_at,
+    query_db,
+)
 
 SLOTS = [Slot(day_of_week=day, hour=9, minute=0) for day in range(7)]
 LATER = NOW + timedelta(days=2)
@@ -33,7 +45,9 @@ async def create_drafts(desk, count: int) -> list[str]:
 def restorable_rows(home) -> list[tuple[object, ...]]:
     """Return the rows of all drafts without the columns that an undo does not restore."""
     names = [str(name) for _, name, *_ in query_db(home, "PRAGMA table_info(draft)")]
-    return query_db(home, f"SELECT {', '.join(name for name in names if name not in UNRESTORED_COLUMNS)} FROM draft ORDER BY id")
+    return query_db(
+        home, f"SELECT {', '.join(name for name in names if name not in UNRESTORED_COLUMNS)} FROM draft ORDER BY id"
+    )
 
 
 async def apply_system_change(desk, draft_id: str, action: str, **after: object) -> None:
@@ -41,7 +55,9 @@ async def apply_system_change(desk, draft_id: str, action: str, **after: object)
 
     def work(conn, user_id):
         snapshot = changes.load_snapshot(conn, user_id, draft_id)
-        step = DraftChange(kind=EventKind.PERMANENT, action=action, after=changes.to_column_values(after), at=NOW, actor=SYSTEM)
+        step = DraftChange(
+            kind=EventKind.PERMANENT, action=action, after=changes.to_column_values(after), at=NOW, actor=SYSTEM
+        )
         changes.apply_change(conn, user_id, snapshot, step)
 
     await desk.ground.write(work)
@@ -297,7 +313,9 @@ async def test_unreachable_bulk_can_be_skipped(desk):
     await desk.drafts.act(Action.CANCEL_SCHEDULE, bulk)
     desk.ground.clock.now += timedelta(days=30)
     passed = set()
-    with pytest.raises(UndoNotAllowedError, match=r"\(.*\) cannot be undone on any of its 3 drafts. Its time") as refused:
+    with pytest.raises(
+        UndoNotAllowedError, match=r"\(.*\) cannot be undone on any of its 3 drafts. Its time"
+    ) as refused:
         await desk.drafts.undo(passing=passed)
     passed.add(refused.value.change_id)
     assert (await desk.drafts.undo(passing=passed)).succeeded == (first,)

@@ -7,7 +7,7 @@ from copydesk.drafting.fake import FakeWriter
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.model.draft import Format, Status
 from copydesk.model.wire import to_json
-from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, list_drafts, entry, feed, open_desk_at, query_db
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
 
 WRITER = "copydesk.drafting.writer.choose_writer"
 

@@ -10,7 +10,7 @@ from copydesk.model.picture import Thumbnail
 from copydesk.pictures.keep import save
 from copydesk.pictures.look import MAX_SIDE, thumbnail
 from desk_fixtures import FakeWeb, open_desk_at
-from some_pictures import LOCATION_MARKER, png_bomb, drawing, decode, animation, photo, image_with_metadata, gps_exif
+from some_pictures import LOCATION_MARKER, animation, decode, drawing, gps_exif, image_with_metadata, photo, png_bomb
 
 URL = "https://pictures.example/a.jpg"
 
@@ -92,5 +92,5 @@ def test_thumbnail_contains_no_metadata(format: str) -> None:
 
 
 def test_orientation_swaps_dimensions() -> None:
-    thumbnail = thumbnail(photo(80, 60, exif=gps_exif(6)))
-    assert (thumbnail.width, thumbnail.height, decode(thumbnail.content).size) == (60, 80, (60, 80))
+    result = thumbnail(photo(80, 60, exif=gps_exif(6)))
+    assert (result.width, result.height, decode(result.content).size) == (60, 80, (60, 80))

@@ -13,7 +13,18 @@ from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, FormatVoice, Link
 from copydesk.model.wire import to_json_value
 from copydesk.text.thread import split_parts
-from desk_fixtures import NOW, URL_ONE, Watch, FakeWeb, create_source, list_drafts, entry, feed, open_desk_at, made_up_word
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    feed,
+    list_drafts,
+    made_up_word,
+    open_desk_at,
+)
 from drafting_briefs import make_brief
 
 FULL_PROFILE = {
@@ -162,9 +173,16 @@ async def test_concurrent_updates_are_both_stored(desk):
 
 
 async def test_unsupported_fields_are_listed(desk):
-    assert unsupported_fields(await desk.voice.update(FULL_PROFILE)) == ("style", "examples", "formats.BLOG.instructions")
+    assert unsupported_fields(await desk.voice.update(FULL_PROFILE)) == (
+        "style",
+        "examples",
+        "formats.BLOG.instructions",
+    )
     assert (
-        unsupported_fields(await desk.voice.update({"style": "", "examples": [], "formats": {"SHORT": {"hashtags": 1}}})) == ()
+        unsupported_fields(
+            await desk.voice.update({"style": "", "examples": [], "formats": {"SHORT": {"hashtags": 1}}})
+        )
+        == ()
     )
 
 
@@ -188,7 +206,8 @@ async def write_offline(desk: Desk, draft_format: Format, **item: object) -> str
 
 
 LONG_TEXT = " ".join(
-    f"The {made_up_word(n)} of {made_up_word(n + 99)} opened {n} years ago with {made_up_word(n + 200)} members." for n in range(60)
+    f"The {made_up_word(n)} of {made_up_word(n + 99)} opened {n} years ago with {made_up_word(n + 200)} members."
+    for n in range(60)
 )
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, create_engine, event, insert
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Action, Format, Status
-from copydesk.model.window import TAB_STATUSES, DraftPosition, Tab, DraftView, tab_contains, count_in_tab, precedes
+from copydesk.model.window import TAB_STATUSES, DraftPosition, DraftView, Tab, count_in_tab, precedes, tab_contains
 from copydesk.store import tables, window
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import _create_tables
@@ -142,7 +142,9 @@ def test_neighbours_of_any_position(draft_set, filter_plan):
             after = window.load_slice(draft_set.connection, draft_set.user, view, limit=5, position=expected[index])
             assert list(after.positions) == expected[index + 1 : index + 6], view
             assert after.has_more == (len(expected) > index + 6)
-            before = window.load_slice(draft_set.connection, draft_set.user, view, limit=5, position=expected[index], backwards=True)
+            before = window.load_slice(
+                draft_set.connection, draft_set.user, view, limit=5, position=expected[index], backwards=True
+            )
             assert list(before.positions) == expected[max(index - 5, 0) : index], view
             assert before.has_more == (index > 5)
             assert window.count_before(draft_set.connection, draft_set.user, view, expected[index]) == index
@@ -165,7 +167,9 @@ def test_consecutive_windows_cover_view_once(draft_set, data):
     backwards, limit = data.draw(st.booleans()), data.draw(st.integers(1, 40))
     positions, position, more = [], None, True
     while more:
-        page = window.load_slice(draft_set.connection, draft_set.user, view, limit=limit, position=position, backwards=backwards)
+        page = window.load_slice(
+            draft_set.connection, draft_set.user, view, limit=limit, position=position, backwards=backwards
+        )
         positions = [*page.positions, *positions] if backwards else [*positions, *page.positions]
         position, more = (positions[0 if backwards else -1] if positions else None), page.has_more
     assert positions == draft_set.wanted(view)

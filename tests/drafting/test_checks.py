@@ -6,12 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.drafting.checks import RULES, RecentTexts, CheckContext, check, confidence, find_injections, build_check_context
+from copydesk.drafting.checks import (
+    RULES,
+    CheckContext,
+    RecentTexts,
+    build_check_context,
+    check,
+    confidence,
+    find_injections,
+)
 from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSource, Severity
 from copydesk.model.voice import Emoji, Link, Voice
 from copydesk.text.thread import join_parts
 from drafting_briefs import TEXT, make_brief, make_voice
-from growth import assert_linear, assert_bounded
+from growth import assert_bounded, assert_linear
 
 URL = "https://rivernews.example/library"
 SOURCE = (
@@ -259,7 +267,9 @@ def test_heuristic_rules_never_block() -> None:
     }
     for rule, bad, _, special in CASES:
         if rule in {"name", "copied", "stock", "not-just", "triples", "em-dash", "style", "style-distance", "repeat"}:
-            assert all(finding.severity is not Severity.ERROR for finding in findings_of(rule, bad, make_context(**special)))
+            assert all(
+                finding.severity is not Severity.ERROR for finding in findings_of(rule, bad, make_context(**special))
+            )
 
 
 def test_rule_reports_at_most_five_findings() -> None:

@@ -165,7 +165,10 @@ def test_fixed_rules_are_better_and_new_ones_worse():
 
 
 def test_lower_severity_is_better():
-    assert change_messages(make_checks(("length", "error")), make_checks(("length", "warning"))) == (["length error"], [])
+    assert change_messages(make_checks(("length", "error")), make_checks(("length", "warning"))) == (
+        ["length error"],
+        [],
+    )
     assert change_messages(make_checks(("length", "info")), make_checks(("length", "error"))) == ([], ["length error"])
 
 

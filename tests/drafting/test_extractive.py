@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.drafting.checks import check, build_check_context
+from copydesk.drafting.checks import build_check_context, check
 from copydesk.drafting.extractive import OfflineWriter
 from copydesk.drafting.writer import Brief, Field, WriterResult
 from copydesk.errors import WriterError
@@ -328,7 +328,9 @@ def test_subreddit_is_no_hashtag() -> None:
 
 def test_hashtags_are_in_last_thread_part() -> None:
     for link in (Link.NEVER, Link.ALWAYS):
-        parts = split_parts(write(make_brief(Format.THREAD, voice=make_voice(Format.THREAD, hashtags=1, link=link))).text)
+        parts = split_parts(
+            write(make_brief(Format.THREAD, voice=make_voice(Format.THREAD, hashtags=1, link=link))).text
+        )
         assert parts[-1].endswith("\n\n#CircularEconomy")
         assert not any("#" in part for part in parts[:-1])
 
@@ -525,7 +527,9 @@ def briefs(draw: st.DrawFn) -> Brief:
     )
     language = draw(st.sampled_from([None, "en", "ja", "fr", "xx"]))
     item_id, title, summary, text = draw(st.text(max_size=5)), draw(ANY_TEXT), draw(ANY_TEXT), draw(ANY_TEXT)
-    return make_brief(draft_format, voice=style, item_id=item_id, title=title, summary=summary, text=text, language=language)
+    return make_brief(
+        draft_format, voice=style, item_id=item_id, title=title, summary=summary, text=text, language=language
+    )
 
 
 @settings(max_examples=120, deadline=None)

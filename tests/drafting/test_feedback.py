@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from copydesk.drafting.checks import check, build_check_context, add_notes
+from copydesk.drafting.checks import add_notes, build_check_context, check
 from copydesk.drafting.extract.feedback import FeedbackRequest, parse_feedback
 from copydesk.drafting.extractive import OfflineWriter
 from copydesk.drafting.writer import Brief, WriterResult
@@ -23,7 +23,10 @@ def write(request: Brief) -> WriterResult:
     [
         ("Shorter", {FeedbackRequest.SHORTER}),
         ("Please make it a bit shorter.", {FeedbackRequest.SHORTER}),
-        ("Too long! No hashtags, no emoji", {FeedbackRequest.SHORTER, FeedbackRequest.NO_HASHTAGS, FeedbackRequest.NO_EMOJI}),
+        (
+            "Too long! No hashtags, no emoji",
+            {FeedbackRequest.SHORTER, FeedbackRequest.NO_HASHTAGS, FeedbackRequest.NO_EMOJI},
+        ),
         ("make it longer and without the link", {FeedbackRequest.LONGER, FeedbackRequest.NO_LINK}),
         ("", set()),
     ],

@@ -3,9 +3,9 @@
 import pytest
 
 from copydesk.drafting.extract import choose
-from copydesk.drafting.extract.credit import is_english, get_source_name, quote
+from copydesk.drafting.extract.credit import get_source_name, is_english, quote
 from copydesk.drafting.extract.frames import rotate_templates
-from copydesk.drafting.extract.passages import extract_passages, make_readable, has_first_person
+from copydesk.drafting.extract.passages import extract_passages, has_first_person, make_readable
 from copydesk.drafting.writer import Field
 from copydesk.model.source import SourceType
 from drafting_briefs import make_brief
@@ -123,7 +123,9 @@ def test_aggregator_is_not_the_source() -> None:
         source_name="Ask HN", source_type=SourceType.HACKERNEWS, url="https://news.ycombinator.com/item?id=1"
     )
     assert get_source_name(discussion) == "Ask HN"
-    tweet = make_brief(source_name="X list", source_type=SourceType.TWITTER, author="Ana Ruiz", url="https://x.com/ana/1")
+    tweet = make_brief(
+        source_name="X list", source_type=SourceType.TWITTER, author="Ana Ruiz", url="https://x.com/ana/1"
+    )
     assert get_source_name(tweet) == "Ana Ruiz"
     news = make_brief(source_name="sqlite", source_type=SourceType.GOOGLE_NEWS, publisher="The Register")
     assert get_source_name(news) == "The Register"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from copydesk.drafting.checks import check, confidence, build_check_context
+from copydesk.drafting.checks import build_check_context, check, confidence
 from copydesk.drafting.extract.passages import extract_passages
 from copydesk.drafting.extractive import OfflineWriter
 from copydesk.drafting.writer import Brief, Field

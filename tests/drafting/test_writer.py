@@ -60,12 +60,19 @@ def test_brief_is_built_from_item() -> None:
         state=ItemState.NEW,
     )
     voice = Voice(style="dry")
-    built = build_brief(item, Format.THREAD, voice, other_sources=("Other",), platforms=("x",), feedback="f", previous="p")
+    built = build_brief(
+        item, Format.THREAD, voice, other_sources=("Other",), platforms=("x",), feedback="f", previous="p"
+    )
     assert (built.item_id, built.title, built.summary, built.text) == ("i1", "T", "S", "X")
     assert (built.source_name, built.source_type, built.publisher, built.author) == ("Source", SourceType.RSS, "P", "A")
     assert (built.url, built.language, built.published) == ("https://a.example", "en", NOW)
     assert (built.image, built.tags) == ("https://a.example/i.png", ("t",))
-    assert (built.format, built.voice.style, built.other_sources, built.platforms) == (Format.THREAD, "dry", ("Other",), ("x",))
+    assert (built.format, built.voice.style, built.other_sources, built.platforms) == (
+        Format.THREAD,
+        "dry",
+        ("Other",),
+        ("x",),
+    )
     assert (built.feedback, built.previous) == ("f", "p")
 
 

@@ -62,7 +62,9 @@ def test_variant_ids_labels_and_configs_are_checked():
     assert invalid_fields_of_second(id="v\n1") == {"variants[1].id"}
     assert invalid_fields_of_second(label="x" * 101) == {"variants[1].label"}
     assert invalid_fields_of_second(colour="red") == {"variants[1].colour"}
-    assert invalid_fields(variants=[make_variants(1)[0], {}]) == {f"variants[1].{name}" for name in ("id", "label", "config")}
+    assert invalid_fields(variants=[make_variants(1)[0], {}]) == {
+        f"variants[1].{name}" for name in ("id", "label", "config")
+    }
 
 
 @pytest.mark.parametrize(

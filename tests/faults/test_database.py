@@ -14,17 +14,17 @@ from copydesk.store.migrate import HEAD_REVISION
 from desk_fixtures import (
     URL_ONE,
     URL_TWO,
-    Watch,
     FakeWeb,
+    Watch,
     create_source,
-    execute_sql,
+    draft_titles,
     entry,
+    execute_sql,
     feed,
+    item_states,
     open_desk_at,
     query_db,
-    item_states,
     story_title,
-    draft_titles,
 )
 
 WRITING = [("--run-pipeline",), ("source", "import", "{list}")]

@@ -15,17 +15,17 @@ from desk_fixtures import (
     URL_ONE,
     URL_TWO,
     FailingWriter,
-    Watch,
     FakeWeb,
+    Watch,
     create_source,
-    integrity_errors,
+    draft_titles,
     entry,
     feed,
+    integrity_errors,
+    item_states,
     open_desk_at,
     query_db,
-    item_states,
     story_title,
-    draft_titles,
 )
 from feed_server import FeedServer
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bad_source import run_with_good_source, serve_good_source, database_bytes
+from bad_source import database_bytes, run_with_good_source, serve_good_source
 from copydesk.desk import open_desk
-from desk_fixtures import NOW, Watch, create_source, entry, feed, query_db, settings_at, item_states, story_title
+from desk_fixtures import NOW, Watch, create_source, entry, feed, item_states, query_db, settings_at, story_title
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ from copydesk.desk import open_desk
 from copydesk.network.transport import GuardedTransport
 from desk_fixtures import (
     URL_ONE,
-    Watch,
     FakeWeb,
+    Watch,
     create_source,
     entry,
     feed,
+    item_states,
     open_desk_at,
     settings_at,
-    item_states,
     story_title,
 )
 

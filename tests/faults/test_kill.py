@@ -8,7 +8,7 @@ import pytest
 
 from copydesk.desk import open_desk
 from copydesk.model.run import Run, RunStatus
-from desk_fixtures import Watch, create_source, integrity_errors, entry, feed, query_db, settings_at
+from desk_fixtures import Watch, create_source, entry, feed, integrity_errors, query_db, settings_at
 from doomed_desk import FULL_RUN, kill_runner
 from feed_server import FeedServer
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from copydesk.errors import (
     FetchError,
-    PageNotFoundError,
+    FetchTimeoutError,
     NotAnArticleError,
+    PageNotFoundError,
     PrivateAddressError,
     ResponseTooLargeError,
-    FetchTimeoutError,
 )
 from copydesk.ingest import article as article_module
 from copydesk.ingest.apart import run_in_subprocess
@@ -154,7 +154,9 @@ async def test_slow_trafilatura_falls_back_to_paragraphs(monkeypatch: pytest.Mon
 
 
 async def test_process_output_is_sanitized(fake_trafilatura) -> None:
-    fake_trafilatura("return '<h2>Why</h2><p>One &amp; \\x1b[31m[red]\\u202etwo</p><script>no</script><p>' + 'x' * 500_000")
+    fake_trafilatura(
+        "return '<h2>Why</h2><p>One &amp; \\x1b[31m[red]\\u202etwo</p><script>no</script><p>' + 'x' * 500_000"
+    )
     article = await fetch_article(STORY)
     assert article.reader == "trafilatura"
     assert article.text.startswith("Why\n\nOne & [red]two\n\nxxx")
@@ -385,7 +387,19 @@ def assert_bounded_and_safe(article: Article) -> None:
         assert address is None or (address.startswith(("http://", "https://")) and len(address) <= MAX_URL_LENGTH)
 
 
-FRAGMENTS = ["<p>", "</p>", "<article>", "<nav>", "<title>", "<a href=x>", "<!--", "-->", "<script>", "</script>", "<br>"]
+FRAGMENTS = [
+    "<p>",
+    "</p>",
+    "<article>",
+    "<nav>",
+    "<title>",
+    "<a href=x>",
+    "<!--",
+    "-->",
+    "<script>",
+    "</script>",
+    "<br>",
+]
 FRAGMENTS += [
     "&#27;",
     "&#x202e;",
@@ -396,7 +410,17 @@ FRAGMENTS += [
     "\x9b2J",
     "<meta property=og:title content='",
 ]
-FRAGMENTS += ["'>", "<link rel=canonical href=", "http://[", "<pre>", "# ", "words of a story " * 8, "\ud83d", "\r", "\0"]
+FRAGMENTS += [
+    "'>",
+    "<link rel=canonical href=",
+    "http://[",
+    "<pre>",
+    "# ",
+    "words of a story " * 8,
+    "\ud83d",
+    "\r",
+    "\0",
+]
 BODIES = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=40).map(
     lambda parts: "".join(parts).encode("utf-8", "surrogatepass")
 )

@@ -13,12 +13,12 @@ from copydesk.ingest.decide import (
     after_failure,
     after_fetch,
     after_offline,
-    is_eligible,
-    source_health,
-    is_due,
-    may_fetch,
     confirmed_new_url,
+    is_due,
+    is_eligible,
     is_offline,
+    may_fetch,
+    source_health,
 )
 from copydesk.model.source import FetchState, Health
 from fetching import NOW
@@ -285,7 +285,9 @@ def test_offline_when_most_hosts_are_unreachable() -> None:
     assert not is_offline([("a", dark), ("b", dark)])
     assert not is_offline([("a", dark), ("a", dark), ("a", dark), ("b", dark)]), "two hosts are not three"
     assert not is_offline([("a", dark), ("b", dark), ("c", None)])
-    assert not is_offline([("a", dark), ("b", dark), ("c", dark), ("d", dark), ("e", None)]), "80 % is not more than 80 %"
+    assert not is_offline([("a", dark), ("b", dark), ("c", dark), ("d", dark), ("e", None)]), (
+        "80 % is not more than 80 %"
+    )
     assert not is_offline([("a", dark), ("b", dark), ("c", errors.FetchTimeoutError())])
     for c in ([("c", dark), ("c", None)], [("c", None), ("c", dark)]):
         assert not is_offline([("a", dark), ("b", dark), *c]), "c was reached by another source"
@@ -296,7 +298,8 @@ def test_offline_is_not_counted_as_failure() -> None:
     after = after_offline(before, errors.UnreachableError("No way."), NOW)
     assert (after.fails, after.error, after.interval, seconds_until_due(after)) == (1, "No way.", DAY, 15 * MINUTE)
     assert (
-        source_health(after_offline(FetchState(last_ok=ago(1)), errors.UnreachableError(), NOW), None, NOW) is Health.HEALTHY
+        source_health(after_offline(FetchState(last_ok=ago(1)), errors.UnreachableError(), NOW), None, NOW)
+        is Health.HEALTHY
     )
     assert source_health(after_offline(FetchState(), errors.UnreachableError(), NOW), None, NOW) is Health.UNKNOWN
 

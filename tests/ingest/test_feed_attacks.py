@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from copydesk.errors import NotAFeedError, ResponseTooLargeError, FetchTimeoutError
+from copydesk.errors import FetchTimeoutError, NotAFeedError, ResponseTooLargeError
 from copydesk.ingest import apart, looseparser, slowfeed
 from copydesk.ingest.feed import MAX_BODY_BYTES, parse_feed
 from feeds_for_tests import BASE_URL, parse_sample, rss
@@ -16,7 +16,9 @@ from growth import assert_linear
 
 NESTED_ENTITIES = "".join(f'<!ENTITY lol{n} "{f"&lol{n - 1};" * 10}">' for n in range(1, 10))
 BILLION_LAUGHS = rss("<title>&lol9;</title>", declaration=f'<!DOCTYPE rss [<!ENTITY lol0 "lol">{NESTED_ENTITIES}]>')
-QUADRATIC_BLOWUP = rss("<title>" + "&a;" * 30_000 + "</title>", declaration=f'<!DOCTYPE rss [<!ENTITY a "{"a" * 60_000}">]>')
+QUADRATIC_BLOWUP = rss(
+    "<title>" + "&a;" * 30_000 + "</title>", declaration=f'<!DOCTYPE rss [<!ENTITY a "{"a" * 60_000}">]>'
+)
 
 
 @pytest.mark.parametrize("bomb", [BILLION_LAUGHS, QUADRATIC_BLOWUP], ids=["billion laughs", "quadratic"])

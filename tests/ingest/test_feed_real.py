@@ -15,7 +15,7 @@ from copydesk.ingest.feed import parse_strict
 from copydesk.ingest.raw import StrictParseError
 from copydesk.model.item import Entry
 from copydesk.text import clean
-from feeds_for_tests import ATOM, BASE_URL, RDF, parse_sample, load_real_feeds, rss
+from feeds_for_tests import ATOM, BASE_URL, RDF, load_real_feeds, parse_sample, rss
 
 # Intended differences from feedparser in these feeds:
 # - a title of elpais-english contains zero-width spaces, which we remove;

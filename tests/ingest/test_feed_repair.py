@@ -151,7 +151,7 @@ def test_feedparser_agrees_with_strict_parser(feed: str, monkeypatch: pytest.Mon
     monkeypatch.setattr("copydesk.ingest.feed.parse_xml_feed", refuse)
     loose = parse_sample(feed)
     assert (strict.parser, loose.parser) == ("expat", "feedparser")
-    assert replace(loose, how="expat") == strict
+    assert replace(loose, parser="expat") == strict
 
 
 def test_feedparser_is_not_loaded_in_main_process() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ingest.answer import build_response, host_cooldown, error_for_status
-from copydesk.network.headers import MAX_WAIT, fresh_for, header_map, retry_after, format_duration
+from copydesk.ingest.answer import build_response, error_for_status, host_cooldown
+from copydesk.network.headers import MAX_WAIT, format_duration, fresh_for, header_map, retry_after
 from fetching import NOW
 
 DATE = {"date": "Tue, 10 Feb 2026 12:00:00 GMT"}
@@ -94,7 +94,12 @@ def test_duration_is_formatted(seconds: float, text: str) -> None:
 
 def test_number_between_separator_characters() -> None:
     """`str.strip` removes such characters as whitespace; number parsing rejects them."""
-    assert host_cooldown(200, {"x-ratelimit-remaining": "\x1f0", "x-ratelimit-reset": "5\x1f"}, NOW, forbidden_means_throttled=False) == 5
+    assert (
+        host_cooldown(
+            200, {"x-ratelimit-remaining": "\x1f0", "x-ratelimit-reset": "5\x1f"}, NOW, forbidden_means_throttled=False
+        )
+        == 5
+    )
 
 
 header_values = st.text(st.characters(max_codepoint=255), max_size=40) | st.sampled_from(
@@ -113,9 +118,15 @@ names = [
 
 @given(headers=st.dictionaries(st.sampled_from(names), header_values), status=st.integers(100, 999))
 def test_any_headers_wait_at_most_a_month(headers: dict[str, str], status: int) -> None:
-    for waiting in (fresh_for(headers, NOW), retry_after(headers, NOW), host_cooldown(status, headers, NOW, forbidden_means_throttled=True)):
+    for waiting in (
+        fresh_for(headers, NOW),
+        retry_after(headers, NOW),
+        host_cooldown(status, headers, NOW, forbidden_means_throttled=True),
+    ):
         assert waiting is None or 0 <= waiting <= MAX_WAIT
-    error = error_for_status(status, headers, "h", host_cooldown(status, headers, NOW, forbidden_means_throttled=False), NOW)
+    error = error_for_status(
+        status, headers, "h", host_cooldown(status, headers, NOW, forbidden_means_throttled=False), NOW
+    )
     assert str(error).isprintable()
     assert build_response("http://h/", 200, headers, b"", NOW, None).status == 200
     assert NOW + timedelta(seconds=error.retry_after or 0)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.errors import ResponseStatusError, FetchError, ResponseTooLargeError, FetchTimeoutError
+from copydesk.errors import FetchError, FetchTimeoutError, ResponseStatusError, ResponseTooLargeError
 from copydesk.network.body import read_body
 from feed_server import FeedServer, gzip_bomb, response_head
 from fetching import ANY_TYPE, make_fetcher

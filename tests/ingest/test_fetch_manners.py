@@ -8,7 +8,7 @@ from itertools import pairwise
 import httpx
 import pytest
 
-from copydesk.errors import ResponseStatusError, LoginRequiredError, RateLimitedError
+from copydesk.errors import LoginRequiredError, RateLimitedError, ResponseStatusError
 from feed_server import FeedServer
 from fetching import ANY_TYPE, NOW, FakeClock, make_fetcher
 
@@ -220,14 +220,18 @@ async def test_exhausted_rate_limit_cools_down_host(headers: dict[str, str], wai
 
 async def test_429_from_x_uses_rate_limit_reset() -> None:
     reset = str(int(NOW.timestamp()) + 500)
-    async with make_fetcher(transport=fixed_response(429, x_rate_limit_remaining="0", x_rate_limit_reset=reset)) as fetcher:
+    async with make_fetcher(
+        transport=fixed_response(429, x_rate_limit_remaining="0", x_rate_limit_reset=reset)
+    ) as fetcher:
         with pytest.raises(RateLimitedError) as throttled:
             await fetcher.get("https://api.x.com/2/users/1/tweets", accept=ANY_TYPE)
     assert throttled.value.retry_after == 500
 
 
 async def test_longer_cooldown_is_not_shortened() -> None:
-    async with make_fetcher(transport=fixed_response(200, x_ratelimit_remaining="0", x_ratelimit_reset="10")) as fetcher:
+    async with make_fetcher(
+        transport=fixed_response(200, x_ratelimit_remaining="0", x_ratelimit_reset="10")
+    ) as fetcher:
         fetcher._hosts.set_cooldown("api.example", 5000)
         fetcher._hosts.set_cooldown("api.example", 10)
         assert fetcher.cooldowns == {"api.example": NOW + timedelta(seconds=5000)}

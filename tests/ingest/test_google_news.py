@@ -7,7 +7,7 @@ import pytest
 from copydesk.errors import NotAFeedError, RateLimitedError
 from copydesk.ingest.visit import ACCEPT_FEEDS
 from copydesk.model.source import SourceSpec, SourceType
-from small_web import HOSTILE_TITLE, FakeFetcher, next_state, make_spec
+from small_web import HOSTILE_TITLE, FakeFetcher, make_spec, next_state
 
 SITE = "https://news.google.com"
 FEED = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?><rss version="2.0"><channel>

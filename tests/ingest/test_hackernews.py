@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from copydesk.errors import ResponseStatusError, NotAFeedError, RateLimitedError
+from copydesk.errors import NotAFeedError, RateLimitedError, ResponseStatusError
 from copydesk.model.source import FetchState, SourceSpec, SourceType
-from small_web import HOSTILE_TITLE, NOW, FakeFetcher, next_state, make_spec
+from small_web import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 SITE = "https://news.ycombinator.com"
 ALGOLIA = "https://hn.algolia.com/api/v1/search_by_date"

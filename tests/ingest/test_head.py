@@ -12,7 +12,7 @@ from copydesk.ingest.entry import MAX_ALT, MAX_NAME, MAX_SUMMARY, MAX_TITLE
 from copydesk.ingest.head import Head, canonical_url, parse_head
 from copydesk.ingest.linkeddata import parse_json_ld
 from copydesk.text import clean
-from growth import assert_linear, assert_bounded
+from growth import assert_bounded, assert_linear
 
 PAGE = "https://www.site.example/2026/ferry?id=7"
 

@@ -7,7 +7,7 @@ from copydesk.ingest import reading
 from copydesk.ingest.address import web_url_or_none
 from copydesk.ingest.reading import Credentials, normalize_url
 from copydesk.model.source import SourceConfig, SourceType
-from small_web import FakeFetcher, next_state, make_spec
+from small_web import FakeFetcher, make_spec, next_state
 
 RSS, TWITTER, REDDIT = SourceType.RSS, SourceType.TWITTER, SourceType.REDDIT
 HACKERNEWS, GOOGLE_NEWS, SUBSTACK = SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS, SourceType.SUBSTACK

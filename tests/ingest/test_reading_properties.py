@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from copydesk.errors import FetchError, InvalidError, RateLimitedError, UnreachableError
 from copydesk.ingest.answer import Response
 from copydesk.ingest.fetch import Fetcher
-from copydesk.ingest.reading import Credentials, FetchResult, normalize_url, fetch_source
+from copydesk.ingest.reading import Credentials, FetchResult, fetch_source, normalize_url
 from copydesk.model.source import FetchState, SourceConfig, SourceType
-from small_web import NOW, next_state, make_spec
+from small_web import NOW, make_spec, next_state
 
 ADDRESSES = {
     SourceType.RSS: "https://blog.example/feed",

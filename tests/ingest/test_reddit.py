@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from copydesk.errors import PageNotFoundError, LoginRequiredError, NotAFeedError, RateLimitedError
+from copydesk.errors import LoginRequiredError, NotAFeedError, PageNotFoundError, RateLimitedError
 from copydesk.ingest.reading import FetchResult
 from copydesk.ingest.visit import ACCEPT_FEEDS
 from copydesk.model.source import FetchState, SourceSpec, SourceType
-from small_web import HOSTILE_TITLE, NOW, FakeFetcher, next_state, make_spec
+from small_web import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 SITE = "https://www.reddit.com"
 FEED_URL = f"{SITE}/r/Python/new/.rss?limit=100"
@@ -75,7 +75,9 @@ def web_with_api(*posts: Any) -> FakeFetcher:
     return web
 
 
-async def read_api(web: FakeFetcher, state: FetchState | None = None, now: datetime = NOW, **config: Any) -> FetchResult:
+async def read_api(
+    web: FakeFetcher, state: FetchState | None = None, now: datetime = NOW, **config: Any
+) -> FetchResult:
     return await web.read(source(**config), state, now=now, reddit_client_id="id", reddit_client_secret="secret")
 
 
@@ -327,7 +329,9 @@ async def test_hostile_values_are_sanitized() -> None:
 
 
 async def test_hostile_feed_is_parsed() -> None:
-    nasty = feed(entry(text="<entry><id>" * 20_000), entry("t3_2", HOSTILE_TITLE.replace("\x1b", "").replace("\x07", "")))
+    nasty = feed(
+        entry(text="<entry><id>" * 20_000), entry("t3_2", HOSTILE_TITLE.replace("\x1b", "").replace("\x07", ""))
+    )
     web = FakeFetcher()
     web.put(FEED_URL, nasty)
     first, second = (await web.read(source())).entries

@@ -2,10 +2,10 @@
 
 import pytest
 
-from copydesk.errors import PageNotFoundError, NotAFeedError, RateLimitedError
+from copydesk.errors import NotAFeedError, PageNotFoundError, RateLimitedError
 from copydesk.ingest.visit import ACCEPT_FEEDS
 from copydesk.model.source import SourceSpec, SourceType
-from small_web import HOSTILE_TITLE, FakeFetcher, next_state, make_spec
+from small_web import HOSTILE_TITLE, FakeFetcher, make_spec, next_state
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0"><channel><title>Example Blog</title><link>https://blog.example/</link><ttl>60</ttl>

@@ -2,10 +2,10 @@
 
 import pytest
 
-from copydesk.errors import PageNotFoundError, LoginRequiredError, NotAFeedError
+from copydesk.errors import LoginRequiredError, NotAFeedError, PageNotFoundError
 from copydesk.ingest.visit import ACCEPT_FEEDS
 from copydesk.model.source import SourceSpec, SourceType
-from small_web import FakeFetcher, next_state, make_spec
+from small_web import FakeFetcher, make_spec, next_state
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?><rss xmlns:dc="http://purl.org/dc/elements/1.1/"
  xmlns:content="http://purl.org/rss/1.0/modules/content/" version="2.0"><channel>

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from copydesk.errors import (
-    ResponseStatusError,
     FetchError,
-    PageNotFoundError,
     LoginRequiredError,
     NotAFeedError,
+    PageNotFoundError,
     RateLimitedError,
+    ResponseStatusError,
     UnreachableError,
 )
 from copydesk.ingest.reading import FetchResult
 from copydesk.model.source import FetchState, SourceSpec, SourceType
-from small_web import HOSTILE_TITLE, NOW, FakeFetcher, next_state, make_spec
+from small_web import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 API = "https://api.x.com/2"
 LOOKUP = f"{API}/users/by/username/XDevelopers"
@@ -63,7 +63,9 @@ async def read(web: FakeFetcher, state: FetchState | None = None, budget: int = 
 async def read_post(**post: Any) -> Any:
     """Return the entry that is built from one post."""
     web = FakeFetcher()
-    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"data": [POST | post], "meta": {"result_count": 1}})
+    web.put(
+        timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"data": [POST | post], "meta": {"result_count": 1}}
+    )
     (entry,) = (await read(web, saved_state())).entries
     return entry
 
@@ -71,7 +73,9 @@ async def read_post(**post: Any) -> Any:
 async def test_first_fetch_resolves_account() -> None:
     web = FakeFetcher()
     web.put(LOOKUP, ACCOUNT)
-    web.put(timeline(f"max_results=20&{DEFAULT_QUERY}"), {"data": [POST], "meta": {"result_count": 1, "next_token": "more"}})
+    web.put(
+        timeline(f"max_results=20&{DEFAULT_QUERY}"), {"data": [POST], "meta": {"result_count": 1, "next_token": "more"}}
+    )
     reading = await read(web)
     assert web.requested_urls == [LOOKUP, timeline(f"max_results=20&{DEFAULT_QUERY}")]
     assert {request.headers["authorization"] for request in web.requests} == {"Bearer hush"}
@@ -303,7 +307,9 @@ async def test_lookup_cost_is_saved_when_posts_fail() -> None:
 async def test_unknown_account_is_missing() -> None:
     """X reports it as an error inside a response with status 200."""
     web = FakeFetcher()
-    web.put(LOOKUP, {"errors": [{"detail": f"Could not find user with username: [{HOSTILE_TITLE}].", "title": "Not Found"}]})
+    web.put(
+        LOOKUP, {"errors": [{"detail": f"Could not find user with username: [{HOSTILE_TITLE}].", "title": "Not Found"}]}
+    )
     with pytest.raises(PageNotFoundError, match="Could not find user") as error:
         await read(web)
     assert "\x1b" not in str(error.value)
@@ -311,7 +317,9 @@ async def test_unknown_account_is_missing() -> None:
 
 async def test_protected_account_needs_login() -> None:
     web = FakeFetcher()
-    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"errors": [{"detail": "Not authorized to see it."}]})
+    web.put(
+        timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"errors": [{"detail": "Not authorized to see it."}]}
+    )
     with pytest.raises(LoginRequiredError, match="Not authorized"):
         await read(web, saved_state())
 
@@ -336,7 +344,9 @@ async def test_refusal_names_its_cause(status: int, kind: type[FetchError], mess
 async def test_rate_limit_reset_sets_retry_after() -> None:
     web = FakeFetcher()
     headers = {"x_rate_limit_remaining": "0", "x_rate_limit_reset": str(int(NOW.timestamp()) + 420)}
-    web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"title": "Too Many Requests"}, status=429, **headers)
+    web.put(
+        timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"title": "Too Many Requests"}, status=429, **headers
+    )
     with pytest.raises(RateLimitedError) as error:
         await read(web, saved_state())
     assert error.value.retry_after == 420
@@ -357,7 +367,8 @@ async def test_malformed_post_is_skipped() -> None:
     web = FakeFetcher()
     bad = [{"id": None, "text": "a"}, {"id": "../1", "text": "a"}, {"id": "13", "text": None}, {"id": "9" * 99}, 7]
     web.put(
-        timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"), {"data": [*bad, {"id": "11", "text": "Good"}], "meta": {}}
+        timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10"),
+        {"data": [*bad, {"id": "11", "text": "Good"}], "meta": {}},
     )
     reading = await read(web, saved_state())
     assert [entry.title for entry in reading.entries] == ["Good"]

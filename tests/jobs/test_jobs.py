@@ -13,15 +13,27 @@ import pytest
 from copydesk.desk import Desk
 from copydesk.desk.process import current_owner
 from copydesk.errors import StoreBusyError
-from copydesk.jobs import Jobs, JobMessage, run_jobs
+from copydesk.jobs import JobMessage, Jobs, run_jobs
 from copydesk.jobs import jobs as module
 from copydesk.jobs.doing import JobOutcome
-from copydesk.model.job import JobName, DueWork
+from copydesk.model.job import DueWork, JobName
 from copydesk.model.run import RunStatus
 from copydesk.store import jobs as kept
 from copydesk.store.jobs import JobLease
-from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, FakeWeb, create_source, execute_sql, entry, feed, open_desk_at, query_db
-from schedule_fixtures import insert_drafts, insert_scheduled, draft_status
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    URL_TWO,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    execute_sql,
+    feed,
+    open_desk_at,
+    query_db,
+)
+from schedule_fixtures import draft_status, insert_drafts, insert_scheduled
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
@@ -62,7 +74,9 @@ async def _has_status(desk: Desk, draft: str, status: str) -> bool:
     return await draft_status(desk, draft) == status
 
 
-def replace_handler(monkeypatch: pytest.MonkeyPatch, name: JobName, work: Callable[[Desk], Awaitable[Sequence[JobOutcome]]]) -> None:
+def replace_handler(
+    monkeypatch: pytest.MonkeyPatch, name: JobName, work: Callable[[Desk], Awaitable[Sequence[JobOutcome]]]
+) -> None:
     """Replace a job's handler."""
     monkeypatch.setitem(module.HANDLERS, name, work)
 

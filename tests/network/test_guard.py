@@ -150,7 +150,9 @@ def fake_resolver(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]
     return lookups
 
 
-def fake_connections(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, *, dead: Sequence[str] = ()) -> list[str]:
+def fake_connections(
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, *, dead: Sequence[str] = ()
+) -> list[str]:
     """Let connections succeed at once, except to `dead` addresses; return the list of addresses tried."""
     tried: list[str] = []
 

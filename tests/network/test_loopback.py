@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import SignInError
-from copydesk.network.loopback import MAX_REQUEST_HEAD, MAX_CONNECTIONS, LoopbackServer, parse_pasted_code
+from copydesk.network.loopback import MAX_CONNECTIONS, MAX_REQUEST_HEAD, LoopbackServer, parse_pasted_code
 
 STATE = "a-state-of-43-characters"
 URL = f"http://127.0.0.1:8123/callback?code=c0de&state={STATE}"

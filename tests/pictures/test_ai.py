@@ -31,7 +31,9 @@ class FakeImageApi(httpx.AsyncBaseTransport):
 
     def __init__(self, body: object = None, status: int = 200, **headers: str) -> None:
         self.requests: list[httpx.Request] = []
-        self._body = body if isinstance(body, bytes) else json.dumps(image_response(PICTURE) if body is None else body).encode()
+        self._body = (
+            body if isinstance(body, bytes) else json.dumps(image_response(PICTURE) if body is None else body).encode()
+        )
         self._status, self._headers = status, {name.replace("_", "-"): value for name, value in headers.items()}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

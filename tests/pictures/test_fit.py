@@ -14,21 +14,21 @@ from copydesk.pictures.errors import ImageError
 from copydesk.pictures.fit import ImageBounds, ResizedImage, fit_to_bounds
 from some_pictures import (
     LOCATION_MARKER,
+    animation,
+    decode,
+    drawing,
+    encode,
+    gps_exif,
+    image_with_metadata,
+    make_png,
+    noise_image,
+    parameter_id,
+    photo,
+    photo_like_image,
     png_bomb,
     png_chunk,
-    drawing,
-    decode,
-    animation,
-    parameter_id,
-    noise_image,
-    encode,
-    photo,
-    make_png,
     srgb_profile,
-    photo_like_image,
-    image_with_metadata,
     webp_header,
-    gps_exif,
 )
 
 BLUESKY = ImageBounds(bytes=2_000_000, types=("image/jpeg", "image/png", "image/webp"))
@@ -48,9 +48,13 @@ def is_near(color: tuple[int, ...], expected: tuple[int, ...], tolerance: int = 
 
 
 class TestWithinBounds:
-    @pytest.mark.parametrize("bounds", [BLUESKY, X, SMALL, ImageBounds(bytes=2_000), JPEG_ONLY, ImageBounds(max_side=100)])
     @pytest.mark.parametrize(
-        "content", [photo(900, 600), encode(photo_like_image(500, 700), "PNG"), encode(noise_image(300, 300), "WEBP")], ids=parameter_id
+        "bounds", [BLUESKY, X, SMALL, ImageBounds(bytes=2_000), JPEG_ONLY, ImageBounds(max_side=100)]
+    )
+    @pytest.mark.parametrize(
+        "content",
+        [photo(900, 600), encode(photo_like_image(500, 700), "PNG"), encode(noise_image(300, 300), "WEBP")],
+        ids=parameter_id,
     )
     def test_image_is_within_bounds(self, content, bounds):
         fitted = fit_to_bounds(content, bounds)
@@ -105,7 +109,9 @@ class TestWithinBounds:
 
 
 class TestDeterminism:
-    @pytest.mark.parametrize("content", [photo(500, 400, exif=gps_exif(6)), drawing(), image_with_metadata("WEBP")], ids=parameter_id)
+    @pytest.mark.parametrize(
+        "content", [photo(500, 400, exif=gps_exif(6)), drawing(), image_with_metadata("WEBP")], ids=parameter_id
+    )
     def test_result_is_same_in_another_process(self, content):
         program = (
             "import sys, hashlib; from copydesk.pictures.fit import Bounds, fit;"

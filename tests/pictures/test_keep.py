@@ -10,7 +10,7 @@ import pytest
 
 from copydesk.pictures import keep as module
 from copydesk.pictures.errors import ImageError
-from copydesk.pictures.keep import is_stored, save, read_file, load
+from copydesk.pictures.keep import is_stored, load, read_file, save
 from some_pictures import drawing, photo
 
 PICTURE = drawing()

@@ -3,15 +3,20 @@
 import pytest
 
 from copydesk.pictures.errors import ImageError
-from copydesk.pictures.kind import MAX_BYTES, ImageFormat, validate_format, sniff
-from some_pictures import drawing, animation, parameter_id, photo
+from copydesk.pictures.kind import MAX_BYTES, ImageFormat, sniff, validate_format
+from some_pictures import animation, drawing, parameter_id, photo
 
 SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
 @pytest.mark.parametrize(
     ("content", "kind"),
-    [(photo(), ImageFormat.JPEG), (drawing(), ImageFormat.PNG), (animation(), ImageFormat.GIF), (animation("WEBP"), ImageFormat.WEBP)],
+    [
+        (photo(), ImageFormat.JPEG),
+        (drawing(), ImageFormat.PNG),
+        (animation(), ImageFormat.GIF),
+        (animation("WEBP"), ImageFormat.WEBP),
+    ],
     ids=parameter_id,
 )
 def test_image_type_is_detected(content, kind):

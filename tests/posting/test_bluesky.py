@@ -13,13 +13,13 @@ from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    PostMetrics,
     LoginError,
-    StepResult,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
+    PostMetrics,
     RefusedPostError,
+    StepResult,
     UnknownOutcomeError,
 )
 from fake_pds import DID, PASSWORD, FakePds, RequestLoss, error_response
@@ -351,12 +351,16 @@ class ReadOnlySecrets(RecordingSecrets):
 
 async def test_password_suffices_with_read_only_credentials():
     server = FakePds()
-    bluesky = Bluesky(PlatformClient(server.transport, timeout=1), ReadOnlySecrets(password=PASSWORD), clock=lambda: NOW)
+    bluesky = Bluesky(
+        PlatformClient(server.transport, timeout=1), ReadOnlySecrets(password=PASSWORD), clock=lambda: NOW
+    )
     assert (await bluesky.check(ME)).id == DID
 
 
 async def test_unsavable_token_is_not_used_without_password():
     server = FakePds()
-    bluesky = Bluesky(PlatformClient(server.transport, timeout=1), ReadOnlySecrets(refresh="refresh-1"), clock=lambda: NOW)
+    bluesky = Bluesky(
+        PlatformClient(server.transport, timeout=1), ReadOnlySecrets(refresh="refresh-1"), clock=lambda: NOW
+    )
     with pytest.raises(NotSentError, match="cannot be replaced"):
         await bluesky.check(ME)

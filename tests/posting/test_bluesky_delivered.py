@@ -8,18 +8,18 @@ from copydesk.model.draft import Format
 from copydesk.posting.bluesky import Bluesky
 from copydesk.posting.delivery import (
     Delivery,
-    NextAction,
     DeliveryState,
-    not_found,
+    NextAction,
     interrupted,
-    outcome_unknown,
-    step_succeeded,
     next_action,
+    not_found,
+    outcome_unknown,
     retry_later,
     send_started,
+    step_succeeded,
 )
 from copydesk.posting.http import PlatformClient
-from copydesk.posting.platform import Account, NotSentError, PostImage, Post, UnknownOutcomeError
+from copydesk.posting.platform import Account, NotSentError, Post, PostImage, UnknownOutcomeError
 from fake_pds import DID, PASSWORD, FakePds, RequestLoss, error_response
 from faulty_server import NOW, SEED, RecordingSecrets
 

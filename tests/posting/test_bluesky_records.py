@@ -13,7 +13,7 @@ from copydesk.model.wire import to_json_value
 from copydesk.posting.bluesky import records
 from copydesk.posting.bluesky.answers import normalize_handle, text_problem
 from copydesk.posting.bluesky.facets import find_facets
-from copydesk.posting.platform import PostImage, Post
+from copydesk.posting.platform import Post, PostImage
 
 AT = datetime(2026, 2, 10, 9, 0, 0, 123456, tzinfo=UTC)
 SEED = "019c465e-6f00-7000-8000-000000000000"
@@ -83,7 +83,9 @@ def test_rendered_thread_has_uris_but_no_hashes():
 
 
 def test_reply_names_root_and_parent_by_hash():
-    whole, cids = records.with_images_and_cids(records.writes_for(make_post("One.", "Two.", "Three."), "did:plc:me", SEED), ())
+    whole, cids = records.with_images_and_cids(
+        records.writes_for(make_post("One.", "Two.", "Three."), "did:plc:me", SEED), ()
+    )
     sent = to_json_value(whole)["writes"]
     assert [fake_pds.compute_cid(write["value"]) for write in sent] == cids
     assert sent[2]["value"]["reply"]["root"]["cid"] == cids[0]
@@ -99,7 +101,8 @@ def test_json_round_trip_keeps_hashes():
 
 def test_image_is_referenced_by_hash_with_alt_text():
     whole, cids = records.with_images_and_cids(
-        records.writes_for(make_post("One.", "Two.", alts=("Red",)), "did:plc:me", SEED), [records.image_of(PICTURE, "Red")]
+        records.writes_for(make_post("One.", "Two.", alts=("Red",)), "did:plc:me", SEED),
+        [records.image_of(PICTURE, "Red")],
     )
     value = to_json_value(whole)["writes"][0]["value"]
     image = value["embed"]["images"][0]

@@ -13,24 +13,29 @@ from copydesk.posting.delivery import (
     MAX_FAILED_LOOKUPS,
     MAX_RESENDS,
     NextAction,
-    not_found,
-    interrupted,
     abandoned,
-    outcome_unknown,
-    step_succeeded,
     confirmed_by_user,
-    next_action,
+    interrupted,
     lookup_failed,
-    retry_later,
+    next_action,
+    not_found,
+    outcome_unknown,
     rejected,
     restart_delivery,
+    retry_later,
     send_started,
+    step_succeeded,
 )
-from copydesk.posting.platform import Evidence, StepResult, DeliveryGuarantees
+from copydesk.posting.platform import DeliveryGuarantees, Evidence, StepResult
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
-IDEMPOTENT, IDEMPOTENT_FOR_50_MINUTES, READABLE, UNREADABLE = DeliveryGuarantees(idempotent=True), DeliveryGuarantees(idempotency_window=50 * MINUTE), DeliveryGuarantees(), DeliveryGuarantees(can_read_back=False)
+IDEMPOTENT, IDEMPOTENT_FOR_50_MINUTES, READABLE, UNREADABLE = (
+    DeliveryGuarantees(idempotent=True),
+    DeliveryGuarantees(idempotency_window=50 * MINUTE),
+    DeliveryGuarantees(),
+    DeliveryGuarantees(can_read_back=False),
+)
 ONE, TWO = StepResult(ids=("1",), urls=("https://social.example/1",)), StepResult(ids=("2",), urls=())
 
 
@@ -103,7 +108,9 @@ def test_lost_response_starts_lookup_not_resend(interrupt):
 
 
 def test_found_post_finishes_with_evidence():
-    found = step_succeeded(outcome_unknown(sending(), "No answer came."), StepResult(ids=("1",), urls=(), evidence=Evidence.READ_BACK))
+    found = step_succeeded(
+        outcome_unknown(sending(), "No answer came."), StepResult(ids=("1",), urls=(), evidence=Evidence.READ_BACK)
+    )
     assert (found.state, found.error, found.made[0].evidence) == (DeliveryState.SENT, "", Evidence.READ_BACK)
 
 
@@ -118,9 +125,17 @@ def test_absent_needs_settle_time_and_two_lookups():
     early = not_found(unknown, READABLE, NOW + 2 * SECOND, jitter=0)
     assert (early.state, early.not_before, early.absent_at) == (DeliveryState.UNKNOWN, NOW + READABLE.settle_time, None)
     absent_once = not_found(early, READABLE, NOW + READABLE.settle_time, jitter=0)
-    assert (absent_once.state, absent_once.not_before) == (DeliveryState.UNKNOWN, NOW + READABLE.settle_time + LOOKUP_INTERVAL)
-    assert not_found(absent_once, READABLE, NOW + READABLE.settle_time + SECOND, jitter=0).state is DeliveryState.UNKNOWN
-    assert not_found(absent_once, READABLE, NOW + READABLE.settle_time + LOOKUP_INTERVAL, jitter=0).state is DeliveryState.PLANNED
+    assert (absent_once.state, absent_once.not_before) == (
+        DeliveryState.UNKNOWN,
+        NOW + READABLE.settle_time + LOOKUP_INTERVAL,
+    )
+    assert (
+        not_found(absent_once, READABLE, NOW + READABLE.settle_time + SECOND, jitter=0).state is DeliveryState.UNKNOWN
+    )
+    assert (
+        not_found(absent_once, READABLE, NOW + READABLE.settle_time + LOOKUP_INTERVAL, jitter=0).state
+        is DeliveryState.PLANNED
+    )
 
 
 def search_until_settled(unknown: Delivery, trust: DeliveryGuarantees) -> Delivery:
@@ -135,7 +150,10 @@ def test_repeated_losses_need_user():
     delivery, now = Delivery(), NOW
     for _ in range(MAX_RESENDS + 1):
         assert delivery.state is DeliveryState.PLANNED
-        delivery, now = search_until_settled(outcome_unknown(sending(delivery, now), "No answer came."), READABLE), now + HOUR
+        delivery, now = (
+            search_until_settled(outcome_unknown(sending(delivery, now), "No answer came."), READABLE),
+            now + HOUR,
+        )
     assert delivery.state is DeliveryState.NEEDS_USER
     assert next_action(delivery, READABLE, now + HOUR) is NextAction.WAIT
 
@@ -143,14 +161,19 @@ def test_repeated_losses_need_user():
 def test_unreadable_platform_needs_user_at_once():
     unknown = outcome_unknown(sending(), "No answer came.")
     assert next_action(unknown, UNREADABLE, NOW) is NextAction.FIND
-    assert lookup_failed(unknown, UNREADABLE, "LinkedIn shows nobody their posts.", NOW, jitter=0).state is DeliveryState.NEEDS_USER
+    assert (
+        lookup_failed(unknown, UNREADABLE, "LinkedIn shows nobody their posts.", NOW, jitter=0).state
+        is DeliveryState.NEEDS_USER
+    )
 
 
 def test_idempotent_platform_resends_within_window():
     unknown = outcome_unknown(sending(), "No answer came.")
     assert next_action(unknown, IDEMPOTENT_FOR_50_MINUTES, NOW + 49 * MINUTE) is NextAction.SEND
     assert next_action(unknown, IDEMPOTENT_FOR_50_MINUTES, NOW + 50 * MINUTE) is NextAction.FIND
-    assert next_action(unknown, IDEMPOTENT_FOR_50_MINUTES, NOW - MINUTE) is NextAction.FIND  # the clock went back, so the key's age is unknown
+    assert (
+        next_action(unknown, IDEMPOTENT_FOR_50_MINUTES, NOW - MINUTE) is NextAction.FIND
+    )  # the clock went back, so the key's age is unknown
 
 
 def test_idempotency_window_starts_at_first_request():
@@ -209,7 +232,10 @@ class Server:
         for request in sorted(self.pending, key=lambda request: request[1]):
             if request[1] <= now:
                 self.pending.remove(request)
-                if not (self.created and (self.trust.idempotent or request[1] < self.created[0][1] + self.trust.idempotency_window)):
+                if not (
+                    self.created
+                    and (self.trust.idempotent or request[1] < self.created[0][1] + self.trust.idempotency_window)
+                ):
                     self.created.append(request)
         return bool(self.created)
 
@@ -220,7 +246,9 @@ lookup_outcomes = st.sampled_from(["sees", "sees", "sees", "cannot"])
 
 @given(
     trust=st.sampled_from([IDEMPOTENT, IDEMPOTENT_FOR_50_MINUTES, READABLE, UNREADABLE]),
-    steps=st.lists(st.tuples(request_outcomes, lookup_outcomes, st.integers(0, 80), st.floats(0, 1)), min_size=40, max_size=40),
+    steps=st.lists(
+        st.tuples(request_outcomes, lookup_outcomes, st.integers(0, 80), st.floats(0, 1)), min_size=40, max_size=40
+    ),
 )
 def test_post_is_created_at_most_once_under_faults(trust, steps):
     server, delivery, now = Server(trust), Delivery(), NOW

@@ -11,13 +11,13 @@ from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    PostMetrics,
     LoginError,
     NotSentError,
+    PostMetrics,
     RefusedPostError,
     UnknownOutcomeError,
 )
-from fake_blogs import SECOND, SEED, FakeClock, Fault, InMemorySecrets, make_post, fault_sequences, deliver
+from fake_blogs import SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
 from fake_forem import FakeForem
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
@@ -166,4 +166,7 @@ async def test_article_is_published_at_most_once_under_faults(faults):
     setup.clock.now += 100 * SECOND
     setup.blog.deliver_late()
     assert_published_at_most_once()
-    assert bool(setup.blog.published) == (delivery.state is DeliveryState.SENT) or delivery.state is DeliveryState.NEEDS_USER
+    assert (
+        bool(setup.blog.published) == (delivery.state is DeliveryState.SENT)
+        or delivery.state is DeliveryState.NEEDS_USER
+    )

@@ -10,10 +10,10 @@ from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    PostMetrics,
     LoginError,
     NotSentError,
     Post,
+    PostMetrics,
     RefusedPostError,
     UnknownOutcomeError,
 )

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from copydesk.errors import PrivateAddressError
-from copydesk.posting.http import Response, PlatformClient, error_for_read, retry_at, error_for_write
+from copydesk.posting.http import PlatformClient, Response, error_for_read, error_for_write, retry_at
 from copydesk.posting.platform import LoginError, NotSentError, RefusedPostError, UnknownOutcomeError
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
@@ -115,7 +115,9 @@ def test_write_status_maps_to_error(status, kind):
 
 
 def test_configured_status_is_not_login_error():
-    assert type(error_for_write(make_response(403), "x.example", NOW, login_statuses=frozenset({401}))) is RefusedPostError
+    assert (
+        type(error_for_write(make_response(403), "x.example", NOW, login_statuses=frozenset({401}))) is RefusedPostError
+    )
 
 
 def test_failed_read_changes_nothing():

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from copydesk.model.draft import Format
 from copydesk.posting.http import PlatformClient
 from copydesk.posting.linkedin import LinkedIn
-from copydesk.posting.linkedin_text import to_little_text, creation_time
+from copydesk.posting.linkedin_text import creation_time, to_little_text
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    PostMetrics,
     LoginError,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
+    PostMetrics,
     RefusedPostError,
     UnknownOutcomeError,
 )
@@ -232,7 +232,9 @@ async def test_expired_token_is_not_used():
 async def test_browser_sign_in_connects_account():
     setup = LinkedInSetup()
     client_credentials = {"client_id": "app", "client_secret": "hush"}
-    sign_in = await setup.linkedin.start_sign_in(LinkedIn.default_server, client_credentials, "http://127.0.0.1:8398/callback")
+    sign_in = await setup.linkedin.start_sign_in(
+        LinkedIn.default_server, client_credentials, "http://127.0.0.1:8398/callback"
+    )
     authorization = parse_qs(urlsplit(sign_in.url).query)
     assert (authorization["state"], authorization["scope"]) == ([sign_in.state], ["openid profile w_member_social"])
     assert "hush" not in sign_in.url

@@ -10,12 +10,12 @@ from copydesk.model.draft import Format
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.mastodon.media import CHECK_DELAYS
 from copydesk.posting.platform import (
+    DeliveryGuarantees,
     Evidence,
     LoginError,
     NotSentError,
     Post,
     RefusedPostError,
-    DeliveryGuarantees,
     UnknownOutcomeError,
 )
 from fake_mastodon import GOTOSOCIAL, HOUR, TOKEN, Fault
@@ -229,7 +229,9 @@ def find_problems(setup: MastodonSetup, post: Post, **account: object) -> list[t
 def test_length_is_counted_as_server_does(setup):
     link = "https://example.com/" + "a" * 600
     assert find_problems(setup, make_thread(link, "b" * 500, "@someone@" + "x" * 500 + ".example")) == []
-    assert find_problems(setup, make_thread("ok", "b" * 501)) == [("It has 501 characters; social.example takes 500.", 1)]
+    assert find_problems(setup, make_thread("ok", "b" * 501)) == [
+        ("It has 501 characters; social.example takes 500.", 1)
+    ]
     assert find_problems(setup, make_thread("b" * 501), longest=5000) == []
     assert find_problems(setup, make_thread("b" * 501), longest=None) != []
 
@@ -268,4 +270,8 @@ def test_validation_reports_problems(setup):
 def test_idempotency_depends_on_server_version(setup, software, idempotent):
     """Earlier versions do not honour a key while its first request is still being processed."""
     trust = setup.platform.trust(replace(setup.me, software=software))
-    assert trust == (DeliveryGuarantees(idempotency_window=timedelta(minutes=50)) if idempotent else DeliveryGuarantees(settle_time=timedelta(seconds=90)))
+    assert trust == (
+        DeliveryGuarantees(idempotency_window=timedelta(minutes=50))
+        if idempotent
+        else DeliveryGuarantees(settle_time=timedelta(seconds=90))
+    )

@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from copydesk.posting.platform import (
-    PostMetrics,
     LoginError,
     NotSentError,
     PostingError,
+    PostMetrics,
 )
 from fake_mastodon import GOTOSOCIAL, MASTODON, MASTODON_4, ME, TOKEN, Fault, Software
 from mastodon_fixtures import URL, MastodonSetup

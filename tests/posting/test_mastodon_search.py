@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.posting.delivery import DeliveryState
-from copydesk.posting.mastodon.search import MAX_PAGES, PAGE_SIZE, normalize_text, html_to_text
-from copydesk.posting.platform import Evidence, LoginError, StepResult, NotSentError, UnknownOutcomeError
+from copydesk.posting.mastodon.search import MAX_PAGES, PAGE_SIZE, html_to_text, normalize_text
+from copydesk.posting.platform import Evidence, LoginError, NotSentError, StepResult, UnknownOutcomeError
 from fake_mastodon import GOTOSOCIAL, MASTODON, MASTODON_4, MASTODON_46, PLEROMA, FakeMastodon, Fault, render_html
 from mastodon_fixtures import NOW, MastodonSetup
 from mastodon_runs import run_delivery
@@ -33,7 +33,9 @@ def setup(request: pytest.FixtureRequest) -> MastodonSetup:
     return MastodonSetup(request.param)
 
 
-async def find(setup: MastodonSetup, text: str, completed: tuple[StepResult, ...] = (), *, since=NOW) -> StepResult | None:
+async def find(
+    setup: MastodonSetup, text: str, completed: tuple[StepResult, ...] = (), *, since=NOW
+) -> StepResult | None:
     parts = ["Before."] * len(completed) + [text]
     return await setup.platform.find_post(setup.account, setup.render(*parts), completed, since)
 
@@ -181,7 +183,9 @@ async def test_thread_is_posted_once_in_order_after_two_faults(software, send_fa
     parts = [f"Part {number}." for number in range(count)]
     setup.server.faults["POST /api/v1/statuses"] = deque(send_faults)
     setup.server.faults["GET /api/v1/accounts/1090/statuses"] = deque(lookup_faults)
-    delivery = await run_delivery(setup.platform, setup.account, setup.render(*parts), setup.clock, on_wait=setup.server.deliver_late)
+    delivery = await run_delivery(
+        setup.platform, setup.account, setup.render(*parts), setup.clock, on_wait=setup.server.deliver_late
+    )
     setup.server.deliver_late()
     assert delivery.state is DeliveryState.SENT, delivery.error
     assert is_complete(setup.server, parts)
@@ -194,7 +198,9 @@ async def test_many_faults_post_nothing_twice(kind, sending, count):
     setup = MastodonSetup(kind)
     parts = [f"Part {number}." for number in range(count)]
     setup.server.faults["POST /api/v1/statuses"] = deque(sending)
-    delivery = await run_delivery(setup.platform, setup.account, setup.render(*parts), setup.clock, on_wait=setup.server.deliver_late)
+    delivery = await run_delivery(
+        setup.platform, setup.account, setup.render(*parts), setup.clock, on_wait=setup.server.deliver_late
+    )
     setup.server.deliver_late()
     texts = [text for text, _ in setup.server.posted_texts()]
     assert texts == parts[: len(texts)]

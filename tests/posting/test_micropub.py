@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.posting.delivery import DeliveryState
-from copydesk.posting.http import Response, PlatformClient
+from copydesk.posting.http import PlatformClient, Response
 from copydesk.posting.keys import short_key
 from copydesk.posting.micropub import SETTLE_TIME, Micropub
 from copydesk.posting.micropub_finding import find_endpoint
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    PostMetrics,
     LoginError,
     NotSentError,
+    PostMetrics,
     RefusedPostError,
     UnknownOutcomeError,
 )
-from fake_blogs import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, make_post, fault_sequences, deliver
+from fake_blogs import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
 from fake_micropub import FakeMicropub
 from growth import assert_linear
 
@@ -39,7 +39,9 @@ class MicropubSetup:
         self.blog = FakeMicropub(self.clock)
         self.blog.add_post({"name": ["Old"], "content": [{"html": "<p>x</p>"}], "mp-slug": ["old"]})
         self.clock.now = NOW
-        self.platform = Micropub(PlatformClient(self.blog), InMemorySecrets(token="t0ken", endpoint=ENDPOINT), clock=self.clock)
+        self.platform = Micropub(
+            PlatformClient(self.blog), InMemorySecrets(token="t0ken", endpoint=ENDPOINT), clock=self.clock
+        )
         self.intent = self.platform.render(make_post(NOW, tags=("Tea",)), ME, SEED)
 
 
@@ -109,7 +111,9 @@ async def test_response_without_location_has_unknown_outcome():
     setup = MicropubSetup()
     for headers in ({}, {"location": "javascript:x"}, {"location": "https://["}):
         answer = httpx.MockTransport(lambda _, headers=headers: httpx.Response(201, headers=headers))
-        platform = Micropub(PlatformClient(answer), InMemorySecrets(token="t0ken", endpoint=ENDPOINT), clock=setup.clock)
+        platform = Micropub(
+            PlatformClient(answer), InMemorySecrets(token="t0ken", endpoint=ENDPOINT), clock=setup.clock
+        )
         with pytest.raises(UnknownOutcomeError):
             await platform.send(ME, setup.intent, ())
 
@@ -164,7 +168,9 @@ async def test_page_without_endpoint_gets_no_token():
     site = SiteWithPage(setup.clock)
     site.page = "<p>Hello"
     with pytest.raises(RefusedPostError, match="names no Micropub endpoint"):
-        await Micropub(PlatformClient(site), InMemorySecrets(), clock=setup.clock).connect("me.example", {"token": "t0ken"})
+        await Micropub(PlatformClient(site), InMemorySecrets(), clock=setup.clock).connect(
+            "me.example", {"token": "t0ken"}
+        )
 
 
 @pytest.mark.parametrize(
@@ -231,4 +237,6 @@ async def test_article_is_published_at_most_once_under_faults(faults, takes_slug
     setup.clock.now += SETTLE_TIME + 100 * SECOND
     setup.blog.deliver_late()
     assert_published_at_most_once()
-    assert (len(setup.blog.published) == 2) == (delivery.state is DeliveryState.SENT) or delivery.state is DeliveryState.NEEDS_USER
+    assert (len(setup.blog.published) == 2) == (
+        delivery.state is DeliveryState.SENT
+    ) or delivery.state is DeliveryState.NEEDS_USER

@@ -5,8 +5,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from copydesk.posting.http import Response, PlatformClient
-from copydesk.posting.oauth import AuthorizedClient, TokenResponse, to_credentials, parse_token_response, as_repeatable
+from copydesk.posting.http import PlatformClient, Response
+from copydesk.posting.oauth import AuthorizedClient, TokenResponse, as_repeatable, parse_token_response, to_credentials
 from copydesk.posting.platform import Account, LoginError, NotSentError, UnknownOutcomeError
 from faulty_server import NOW, FakeClock, RecordingSecrets
 
@@ -41,7 +41,9 @@ def make_access(server: TokenServer, clock: FakeClock, *, renews: bool = True) -
 
 
 async def test_new_token_is_saved_before_use():
-    server = TokenServer(RecordingSecrets(access_token="old", expires_at=(NOW + timedelta(minutes=5)).isoformat(), more="kept"))
+    server = TokenServer(
+        RecordingSecrets(access_token="old", expires_at=(NOW + timedelta(minutes=5)).isoformat(), more="kept")
+    )
     assert (await make_access(server, FakeClock()).request(ME, "GET", URL)).is_success
     assert server.received == [("old+", 1)]
     assert server.secrets.secrets["more"] == "kept"

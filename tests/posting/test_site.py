@@ -6,16 +6,19 @@ import httpx
 import msgspec
 import pytest
 
-from copydesk.posting.http import Response, PlatformClient
+from copydesk.posting.http import PlatformClient, Response
 from copydesk.posting.platform import LoginError, NotSentError, RefusedPostError, UnknownOutcomeError
-from copydesk.posting.site import Site, error_text, parse_server_url, link_urls
+from copydesk.posting.site import Site, error_text, link_urls, parse_server_url
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 
 
 def make_site(status: int, **response) -> Site:
     return Site(
-        PlatformClient(httpx.MockTransport(lambda _: httpx.Response(status, **response))), "https://blog.example", {}, NOW
+        PlatformClient(httpx.MockTransport(lambda _: httpx.Response(status, **response))),
+        "https://blog.example",
+        {},
+        NOW,
     )
 
 

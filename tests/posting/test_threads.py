@@ -13,11 +13,11 @@ from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    PostMetrics,
     LoginError,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
+    PostMetrics,
     RefusedPostError,
     UnknownOutcomeError,
 )
@@ -226,7 +226,9 @@ async def test_permalink_of_other_host_is_replaced():
 
 async def test_browser_sign_in_connects_account():
     setup = ThreadsSetup()
-    sign_in = await setup.threads.start_sign_in(Threads.default_server, {"client_id": "1", "client_secret": "hush"}, Threads.manual_redirect_uri)
+    sign_in = await setup.threads.start_sign_in(
+        Threads.default_server, {"client_id": "1", "client_secret": "hush"}, Threads.manual_redirect_uri
+    )
     authorization = parse_qs(urlsplit(sign_in.url).query)
     assert authorization["redirect_uri"] == [Threads.manual_redirect_uri]
     assert "hush" not in sign_in.url
@@ -297,7 +299,9 @@ async def test_posts_are_created_once_in_order_under_faults(faults, parts, jitte
     setup.server.faults.extend(faults)
     texts = [f"Part {number}." for number in range(parts)]
     intent = setup.intent(*texts)
-    delivery = await run_delivery(None, ME, intent, setup.clock, max_actions=100, jitter=jitter, make_platform=lambda: setup.threads)
+    delivery = await run_delivery(
+        None, ME, intent, setup.clock, max_actions=100, jitter=jitter, make_platform=lambda: setup.threads
+    )
     setup.server.deliver_late(everything=True)
     posts = setup.server.posts
     assert [posted["text"] for posted in posts] == texts[: len(posts)]

@@ -12,16 +12,16 @@ from copydesk.posting.delivery import DeliveryState
 from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import (
     Account,
-    PostMetrics,
     LoginError,
-    StepResult,
     NotSentError,
     Post,
+    PostMetrics,
     RefusedPostError,
+    StepResult,
     UnknownOutcomeError,
 )
 from copydesk.posting.webhook import Webhook, sign
-from fake_blogs import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, make_post, fault_sequences, deliver
+from fake_blogs import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
 from fake_receiver import FakeReceiver
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
@@ -35,7 +35,9 @@ class WebhookSetup:
     def __init__(self) -> None:
         self.clock = FakeClock(NOW)
         self.receiver = FakeReceiver(self.clock)
-        self.platform = Webhook(PlatformClient(self.receiver), InMemorySecrets(secret=FakeReceiver.secret), clock=self.clock)
+        self.platform = Webhook(
+            PlatformClient(self.receiver), InMemorySecrets(secret=FakeReceiver.secret), clock=self.clock
+        )
         self.intent = self.platform.render(THREAD, ME, SEED)
 
 
@@ -156,4 +158,7 @@ async def test_post_is_taken_at_most_once_under_faults(faults):
     setup.clock.now += 100 * SECOND
     setup.receiver.deliver_late()
     assert_taken_at_most_once()
-    assert bool(setup.receiver.posts) == (delivery.state is DeliveryState.SENT) or delivery.state is DeliveryState.NEEDS_USER
+    assert (
+        bool(setup.receiver.posts) == (delivery.state is DeliveryState.SENT)
+        or delivery.state is DeliveryState.NEEDS_USER
+    )

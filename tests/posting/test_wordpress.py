@@ -12,14 +12,14 @@ from copydesk.posting.keys import short_key
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    PostMetrics,
     LoginError,
     NotSentError,
+    PostMetrics,
     RefusedPostError,
     UnknownOutcomeError,
 )
 from copydesk.posting.wordpress import WordPress
-from fake_blogs import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, make_post, fault_sequences, deliver
+from fake_blogs import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
 from fake_wordpress import FakeWordPress
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
@@ -34,7 +34,9 @@ class WordPressSetup:
     def __init__(self) -> None:
         self.clock = FakeClock(NOW)
         self.blog = FakeWordPress(self.clock)
-        self.platform = WordPress(PlatformClient(self.blog), InMemorySecrets(user="me", password="abcd efgh"), clock=self.clock)
+        self.platform = WordPress(
+            PlatformClient(self.blog), InMemorySecrets(user="me", password="abcd efgh"), clock=self.clock
+        )
         self.intent = self.platform.render(POST, ME, SEED)
 
 
@@ -145,7 +147,9 @@ async def test_response_without_id_has_unknown_outcome():
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json=[] if request.method == "GET" else {"status": "draft"})
 
-    platform = WordPress(PlatformClient(httpx.MockTransport(answer)), InMemorySecrets(user="me", password="p"), clock=setup.clock)
+    platform = WordPress(
+        PlatformClient(httpx.MockTransport(answer)), InMemorySecrets(user="me", password="p"), clock=setup.clock
+    )
     with pytest.raises(UnknownOutcomeError):
         await platform.send(ME, platform.render(make_post(NOW), ME, SEED), ())
 
@@ -192,6 +196,9 @@ async def test_article_is_published_at_most_once_under_faults(faults):
     setup.clock.now += 100 * SECOND
     setup.blog.deliver_late()
     assert_published_at_most_once()
-    assert bool(setup.blog.published) == (delivery.state is DeliveryState.SENT) or delivery.state is DeliveryState.NEEDS_USER
+    assert (
+        bool(setup.blog.published) == (delivery.state is DeliveryState.SENT)
+        or delivery.state is DeliveryState.NEEDS_USER
+    )
     if delivery.state is DeliveryState.SENT:
         assert delivery.made[-1].ids == (str(setup.blog.published[0]["id"]),)

@@ -21,13 +21,13 @@ from copydesk.posting.oauth import code_challenge
 from copydesk.posting.platform import (
     Account,
     Evidence,
-    PostMetrics,
     LoginError,
-    StepResult,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
+    PostMetrics,
     RefusedPostError,
+    StepResult,
     UnknownOutcomeError,
 )
 from copydesk.posting.x import X
@@ -157,7 +157,9 @@ async def test_response_maps_to_error(status, detail, error):
 )
 async def test_response_without_id_has_unknown_outcome(body):
     secrets = RecordingSecrets(access_token="a", client_id="app")
-    platform = X(PlatformClient(httpx.MockTransport(lambda _: httpx.Response(201, content=body))), secrets, clock=FakeClock())
+    platform = X(
+        PlatformClient(httpx.MockTransport(lambda _: httpx.Response(201, content=body))), secrets, clock=FakeClock()
+    )
     with pytest.raises(UnknownOutcomeError):
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
 
@@ -355,7 +357,9 @@ async def test_browser_sign_in_uses_pkce_and_state():
 
 
 def test_challenge_matches_rfc_7636():
-    assert code_challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk") == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    assert (
+        code_challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk") == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    )
 
 
 async def test_client_secret_is_sent_in_header():

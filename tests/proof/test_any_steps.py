@@ -17,12 +17,12 @@ from small_desk import Refusal
 from small_tables import ALLOWED_FROM, GENERATING, POSTING, REGENERATING, STATES, STATUS_AFTER_EVENT, UNKNOWN
 from steps_fixtures import (
     INITIAL_STATES,
-    result_or_error,
-    build_change,
-    assert_matches,
     apply_system_event,
-    without_post,
+    assert_matches,
+    build_change,
     leave_deliveries_unknown,
+    result_or_error,
+    without_post,
 )
 from two_desks import TwoDeskMachine
 
@@ -53,18 +53,27 @@ class AnySteps(TwoDeskMachine):
         predicted = self.model.change(self.ids[position], self.clock(), text=text)
         self.change_and_check(which, self.ids[position], predicted, ChangeDraft(text=text))
 
-    @rule(which=desks, position=positions, action=st.sampled_from(["approve", "archive", "reject"]), back=st.integers(1, 3))
+    @rule(
+        which=desks,
+        position=positions,
+        action=st.sampled_from(["approve", "archive", "reject"]),
+        back=st.integers(1, 3),
+    )
     def change_outdated_version(self, which, position, action, back) -> None:
         draft = self.model.drafts[self.ids[position]]
         request = ChangeDraft(action=Action(action))
-        self.change_and_check(which, self.ids[position], draft.refusal(), request, expected_version=draft.version - back)
+        self.change_and_check(
+            which, self.ids[position], draft.refusal(), request, expected_version=draft.version - back
+        )
 
     @rule(which=desks, action=actions, later=hours, data=st.data())
     def change_missing_draft(self, which, action, later, data) -> None:
         request = build_change(action, None, self.draw_arguments(action, None, later, data))
         self.change_and_check(which, "nobody", Refusal(UNKNOWN), request)
 
-    @rule(which=desks, position=positions, hours_ago=st.integers(0, 3), action=st.sampled_from(["schedule", "reschedule"]))
+    @rule(
+        which=desks, position=positions, hours_ago=st.integers(0, 3), action=st.sampled_from(["schedule", "reschedule"])
+    )
     def schedule_in_past(self, which, position, hours_ago, action) -> None:
         at = self.clock() - timedelta(hours=hours_ago)
         error = self.run(self.desks[which].drafts.change(self.ids[position], build_change(action, None, {"at": at})))
@@ -77,7 +86,10 @@ class AnySteps(TwoDeskMachine):
         draft_id, now = self.ids[position], self.clock()
         own_action, theirs = self.draw_action(draft_id, data), self.draw_action(draft_id, data)
         slow, fast = self.desks[which], self.desks[1 - which]
-        own_fields, their_fields = self.draw_arguments(own_action, None, later, data), self.draw_arguments(theirs, "No.", later, data)
+        own_fields, their_fields = (
+            self.draw_arguments(own_action, None, later, data),
+            self.draw_arguments(theirs, "No.", later, data),
+        )
         snapshot = self.model.drafts[draft_id]
         allowed = own_action in snapshot.allowed
         before, refusal_before = snapshot.version, snapshot.refusal()
@@ -96,7 +108,9 @@ class AnySteps(TwoDeskMachine):
 
         async def late(*args):
             slow.ground.write = write
-            answers.append(await result_or_error(fast.drafts.change(draft_id, build_change(theirs, None, their_fields))))
+            answers.append(
+                await result_or_error(fast.drafts.change(draft_id, build_change(theirs, None, their_fields)))
+            )
             return await write(*args)
 
         slow.ground.write = late

@@ -19,8 +19,8 @@ from copydesk.posting.platform import (
     Intent,
     LoginError,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
     RefusedPostError,
     UnknownOutcomeError,
 )

@@ -20,7 +20,7 @@ from copydesk.model.draft import Format
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.bluesky import Bluesky
 from copydesk.posting.http import PlatformClient
-from copydesk.posting.platform import Account, PostMetrics, NotSentError, Post
+from copydesk.posting.platform import Account, NotSentError, Post, PostMetrics
 from copydesk.store import accounts
 from copydesk.store.ids import new_id
 from cutting_proxy import FaultProxy
@@ -90,7 +90,11 @@ class Author:
 
     def request_sizes(self) -> list[int]:
         """Return the number of posts in each metrics request."""
-        return [request.path.count("uris=") for request in self.proxy.requests if f"GET {request.path}".startswith(METRICS_REQUEST)]
+        return [
+            request.path.count("uris=")
+            for request in self.proxy.requests
+            if f"GET {request.path}".startswith(METRICS_REQUEST)
+        ]
 
 
 @pytest.fixture
@@ -215,7 +219,9 @@ async def test_desk_reads_metrics_until_post_is_deleted(network, readers, author
 
 def test_network_ends_when_starter_is_killed(network):
     earlier = network_folders()
-    with subprocess.Popen([sys.executable, "-c", HOLD_PROGRAM], env=TEST_ENVIRONMENT, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD_PROGRAM], env=TEST_ENVIRONMENT, stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "ready\n"
         assert len(network_folders() - earlier) == 2

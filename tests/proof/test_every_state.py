@@ -5,9 +5,9 @@ from itertools import product
 
 from desk_fixtures import NOW, execute_sql, open_desk_at
 from proof_desk import HOURLY_SLOTS, insert_drafts
-from small_desk import ModelDraft, ModelDesk
+from small_desk import ModelDesk, ModelDraft
 from small_tables import ALLOWED_FROM, STATES, TIMED_STATES
-from steps_fixtures import result_or_error, build_change, assert_matches, model_values
+from steps_fixtures import assert_matches, build_change, model_values, result_or_error
 
 SCHEDULED_AT = NOW + timedelta(hours=300, minutes=30)
 TEXTS = (None, "Other words.")
@@ -31,7 +31,9 @@ async def test_actions_and_edits_in_all_statuses(tmp_path):
             model.drafts[draft_id] = ModelDraft(model_values(before), "SHORT", 0.5, 0)
             fields = ACTION_FIELDS.get(action, {})
             predicted = model.change(draft_id, NOW, action=action, text=text, **fields)
-            assert_matches(await result_or_error(desk.drafts.change(draft_id, build_change(action, text, fields))), predicted)
+            assert_matches(
+                await result_or_error(desk.drafts.change(draft_id, build_change(action, text, fields))), predicted
+            )
             after = await desk.drafts.get(draft_id)
             assert model_values(after) == model.drafts[draft_id].values
             assert after == before or predicted is None

@@ -12,12 +12,27 @@ from copydesk.desk import open_desk
 from copydesk.errors import ConflictError
 from desk_fixtures import Watch, settings_at
 from doomed_changes import AUTO, NEVER, OPERATIONS, KillRunner, affected_drafts, kill_runner
-from proof_desk import HOURLY_SLOTS, EXHAUSTIVE, assert_consistent, load_drafts, load_events, dump_tables, insert_drafts, shared_slots
+from proof_desk import (
+    EXHAUSTIVE,
+    HOURLY_SLOTS,
+    assert_consistent,
+    dump_tables,
+    insert_drafts,
+    load_drafts,
+    load_events,
+    shared_slots,
+)
 
 HUNDRED = 100
 KILLS_PER_WORK = 40 if EXHAUSTIVE else 2
 """The number of kills per kind of work."""
-FINAL_STATUS = {"approve": "approved", "reject": "rejected", "archive": "approved", "schedule": "scheduled", AUTO: "scheduled"}
+FINAL_STATUS = {
+    "approve": "approved",
+    "reject": "rejected",
+    "archive": "approved",
+    "schedule": "scheduled",
+    AUTO: "scheduled",
+}
 
 
 @pytest.fixture(scope="module")

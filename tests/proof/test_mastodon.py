@@ -18,7 +18,7 @@ from copydesk.network.transport import GuardedTransport
 from copydesk.posting.delivery import DeliveryState
 from copydesk.posting.http import PlatformClient
 from copydesk.posting.mastodon import Mastodon
-from copydesk.posting.platform import Account, Evidence, PostMetrics, LoginError, PostImage, Post
+from copydesk.posting.platform import Account, Evidence, LoginError, Post, PostImage, PostMetrics
 from cutting_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
 from fake_mastodon import InMemorySecrets
 from mastodon_runs import ShiftedClock, run_delivery
@@ -87,7 +87,15 @@ async def test_thread_is_posted_in_order(server, account_name, client):
     assert all(post["visibility"] == "public" for post in server.posts(account_name))
 
 
-SINGLE_FAULTS = [[Cut.BEFORE], [Cut.AFTER], [Cut.HALF], [Cut.LATE], [GARBAGE], [ReplacedResponse(503)], [ReplacedResponse(503, forwarded=True)]]
+SINGLE_FAULTS = [
+    [Cut.BEFORE],
+    [Cut.AFTER],
+    [Cut.HALF],
+    [Cut.LATE],
+    [GARBAGE],
+    [ReplacedResponse(503)],
+    [ReplacedResponse(503, forwarded=True)],
+]
 DOUBLE_FAULTS = [[Cut.AFTER, Cut.AFTER], [Cut.BEFORE, Cut.LATE], [Cut.LATE, Cut.BEFORE], [Cut.LATE, Cut.LATE]]
 LATER_FAULTS = [[None, Cut.AFTER], [None, Cut.LATE], [None, None, Cut.HALF], [Cut.AFTER, None, Cut.BEFORE]]
 
@@ -130,7 +138,7 @@ class NoSettleTime(Mastodon):
     """Reports a post as absent without waiting for late arrivals."""
 
     def guarantees(self, account):
-        return replace(super().guarantees(account), quiet=timedelta(0))
+        return replace(super().guarantees(account), settle_time=timedelta(0))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +182,9 @@ async def test_lost_response_without_keys_is_found_by_search(server, account_nam
         platform, account = await connect(client, proxy.url, account_name, clock)
         account = replace(account, software="")
         proxy.faults.append(Cut.AFTER)
-        delivery = await run_delivery(platform, account, platform.render(make_thread("Once."), account, next_seed()), clock)
+        delivery = await run_delivery(
+            platform, account, platform.render(make_thread("Once."), account, next_seed()), clock
+        )
         assert len([request for request in proxy.requests if request.method == "POST"]) == 1
     assert (delivery.state, delivery.made[0].evidence) == (DeliveryState.SENT, Evidence.READ_BACK)
 
@@ -186,13 +196,17 @@ async def test_refused_connection_is_retried(server, account_name, client):
         intent = platform.render(make_thread("Once."), account, next_seed())
         refusing = proxy.refuse_connections()
         await refusing.__aenter__()
-        delivery = await run_delivery(platform, account, intent, clock, on_wait=lambda: refusing.__aexit__(None, None, None))
+        delivery = await run_delivery(
+            platform, account, intent, clock, on_wait=lambda: refusing.__aexit__(None, None, None)
+        )
     assert (delivery.state, server.said(account_name)) == (DeliveryState.SENT, [("Once.", None)])
 
 
 async def test_pictures_are_stored_with_alt_texts(server, account_name, client):
     platform, account = await connect(client, server.url, account_name, ShiftedClock())
-    pictures = [PostImage(content=ONE_PIXEL, media_type="image/png", width=1, height=1, alt=alt) for alt in ("A é", "B")]
+    pictures = [
+        PostImage(content=ONE_PIXEL, media_type="image/png", width=1, height=1, alt=alt) for alt in ("A é", "B")
+    ]
     await platform.send(account, platform.render(make_thread("Look."), account, next_seed()), (), pictures)
     attachments = server.posts(account_name)[0]["media_attachments"]
     assert [(attachment["type"], attachment["description"]) for attachment in attachments] == [
@@ -204,7 +218,9 @@ async def test_pictures_are_stored_with_alt_texts(server, account_name, client):
 async def test_metrics_are_read_and_deleted_post_has_none(server, account_name, account_names, client):
     clock, reader = ShiftedClock(), next(account_names)
     platform, account = await connect(client, server.url, account_name, clock)
-    delivery = await run_delivery(platform, account, platform.render(make_thread("Liked.", "Gone."), account, next_seed()), clock)
+    delivery = await run_delivery(
+        platform, account, platform.render(make_thread("Liked.", "Gone."), account, next_seed()), clock
+    )
     first, second = delivery.made
     for action in ("favourite", "reblog"):
         assert server.ask("POST", f"/api/v1/statuses/{first.ids[0]}/{action}", reader).status_code == 200

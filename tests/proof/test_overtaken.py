@@ -6,7 +6,7 @@ from copydesk.errors import ConflictError
 from copydesk.model.change import BulkChange
 from copydesk.model.draft import Action, Status
 from desk_fixtures import open_desk_at
-from proof_desk import assert_consistent, load_drafts, insert_drafts
+from proof_desk import assert_consistent, insert_drafts, load_drafts
 
 
 async def run_before_write(desk, monkeypatch, method, other_change):
@@ -38,7 +38,9 @@ async def test_edit_without_status_change_conflicts_too(tmp_path, monkeypatch):
     async with open_desk_at(tmp_path) as slow, open_desk_at(tmp_path) as fast:
         (draft_id,) = await insert_drafts(slow, ["pending_review"])
         before = load_drafts(tmp_path)
-        await run_before_write(slow, monkeypatch, "write", lambda: fast.drafts.edit(draft_id, "The faster one's words."))
+        await run_before_write(
+            slow, monkeypatch, "write", lambda: fast.drafts.edit(draft_id, "The faster one's words.")
+        )
         with pytest.raises(ConflictError, match="changed meanwhile"):
             await slow.drafts.edit(draft_id, "The slower one's words.")
     assert load_drafts(tmp_path)[draft_id]["text"] == "The faster one's words."

@@ -31,7 +31,9 @@ with pds_server.running() as pds:
 
 
 def test_pds_ends_when_starter_is_killed(pds: Pds):
-    with subprocess.Popen([sys.executable, "-c", HOLD_PROGRAM], env=TEST_ENVIRONMENT, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD_PROGRAM], env=TEST_ENVIRONMENT, stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout is not None
         urls = holder.stdout.readline().split()
         holder.send_signal(signal.SIGKILL)

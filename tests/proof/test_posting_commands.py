@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import COMMAND, CommandResult, run_command, make_environment
+from command_line import COMMAND, CommandResult, make_environment, run_command
 from pds_server import Pds, PdsAccount
 
 pytestmark = pytest.mark.xdist_group("pds")
@@ -62,7 +62,8 @@ def test_secrets_are_in_no_file_or_output(tmp_path: Path, pds: Pds, writer: PdsA
     results = [connect(home, pds, writer)]
     draft = create_approved(home, "Nothing secret in here.")
     results += [
-        run_command(home, "--debug", *args, **KEYS) for args in (("draft", "post", draft), ("account", "list", "--json"))
+        run_command(home, "--debug", *args, **KEYS)
+        for args in (("draft", "post", draft), ("account", "list", "--json"))
     ]
     results.append(run_command(home, "draft", "post", draft, **KEYS))
     (home / "copydesk.log").write_text("".join(result.out + result.err for result in results), encoding="utf-8")
@@ -82,7 +83,11 @@ def test_secret_argument_is_refused_and_stdin_is_invisible(tmp_path: Path, pds: 
     assert "every user of this machine could read it" in result.err
     assert writer.app_password not in result.err
     process = subprocess.Popen(
-        [*COMMAND, *args], env=make_environment(tmp_path, **KEYS), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*COMMAND, *args],
+        env=make_environment(tmp_path, **KEYS),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     command = Path(f"/proc/{process.pid}/cmdline").read_bytes()
     out, _ = process.communicate(f"{writer.app_password}\n", timeout=60)

@@ -2,7 +2,7 @@
 
 from copydesk.model.draft import Status
 from desk_fixtures import open_desk_at
-from proof_desk import HOURLY_SLOTS, EXHAUSTIVE, assert_consistent, load_drafts, load_events, insert_drafts
+from proof_desk import EXHAUSTIVE, HOURLY_SLOTS, assert_consistent, insert_drafts, load_drafts, load_events
 from racing_changes import run_racers
 
 DRAFTS = 50

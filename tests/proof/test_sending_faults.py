@@ -24,14 +24,18 @@ from doomed_sender import STORE_FAILED, make_platform
 from proof_desk import EXHAUSTIVE
 from sending_boundaries import DUE, CrashPoints, CrashPointTransport
 from sending_places import SendCase
-from sending_runs import is_finished, find_problems
+from sending_runs import find_problems, is_finished
 
 FAKE_SERVERS = ("fake with keys", "fake without keys")
 MASTODON_SERVERS = ("mastodon with keys", "mastodon without keys")
 REAL_SERVERS = (*MASTODON_SERVERS, "pds")
 ALL_SERVERS = (*FAKE_SERVERS, *REAL_SERVERS)
 WRITE_REQUEST = r"POST /xrpc/com\.atproto\.repo\.applyWrites"
-FAULT_TARGETS = {"mastodon with keys": "POST /api/v1/statuses", "mastodon without keys": "POST /api/v1/statuses", "pds": WRITE_REQUEST}
+FAULT_TARGETS = {
+    "mastodon with keys": "POST /api/v1/statuses",
+    "mastodon without keys": "POST /api/v1/statuses",
+    "pds": WRITE_REQUEST,
+}
 REFRESH_REQUEST = r"POST /xrpc/com\.atproto\.server\.refreshSession"
 POSTING_BOUNDARIES = ("before send", "before POST statuses", "before POST applyWrites")
 NON_COMMIT_BOUNDARIES = ("send", "look up", "keep secrets")

@@ -74,7 +74,9 @@ async def test_kill_at_any_two_boundaries_posts_once(desks, servers, name, parts
         pairs += [(first, second) for second in range(1, first_run.after_kill + 1)]
     if EXHAUSTIVE:
         assert len(pairs) >= MIN_PAIRS[parts if name != "pds" else 1]
-    limit = SAMPLE_PAIRS if not EXHAUSTIVE else MAX_THREAD_PAIRS if parts > 1 and name not in FAKE_SERVERS else len(pairs)
+    limit = (
+        SAMPLE_PAIRS if not EXHAUSTIVE else MAX_THREAD_PAIRS if parts > 1 and name not in FAKE_SERVERS else len(pairs)
+    )
     errors, count = {}, 0
     for pair in rng.sample(pairs, min(limit, len(pairs))):
         result = await desks.to_the_end(await desks.case(server, parts), kills=pair)

@@ -12,7 +12,7 @@ from copydesk.model.change import BulkChange, ChangeDraft
 from copydesk.model.draft import BULK_ACTIONS, Action
 from copydesk.model.transitions import allowed_actions
 from desk_fixtures import NOW, open_desk_at
-from proof_desk import HOURLY_SLOTS, EXHAUSTIVE, assert_consistent, load_drafts, dump_tables, insert_drafts, draft_text
+from proof_desk import EXHAUSTIVE, HOURLY_SLOTS, assert_consistent, draft_text, dump_tables, insert_drafts, load_drafts
 
 STEPS = 200
 SEEDS = range(25) if EXHAUSTIVE else range(1)

@@ -91,7 +91,9 @@ def test_url_outweighs_title(driver: IndexDriver) -> None:
 
 def test_most_similar_story_wins(driver: IndexDriver) -> None:
     for n in range(8):
-        driver.index.add(f"s{n}", f"d{n}", f"US civil rights icon no{'abcdefgh'[n]} Jesse Jackson dies aged 84", "", NOW)
+        driver.index.add(
+            f"s{n}", f"d{n}", f"US civil rights icon no{'abcdefgh'[n]} Jesse Jackson dies aged 84", "", NOW
+        )
     driver.index.add("best", "d9", SIMILAR_TITLE, "", NOW)
     assert driver.place("c1", TITLE) == "best"
 
@@ -124,7 +126,9 @@ def test_memory_is_bounded_by_window(driver: IndexDriver) -> None:
     for day in range(40):
         for n in range(6):
             word = f"{day}x{n}"
-            driver.place(f"a{word}", f"Story number {word} is told once {word}b", f"https://e.com/{word}", hours=24 * day)
+            driver.place(
+                f"a{word}", f"Story number {word} is told once {word}b", f"https://e.com/{word}", hours=24 * day
+            )
     index = driver.index
     assert len(index) <= 6 * 16
     mappings = [index._items_by_word, index._items_by_page, index._source_counts]
@@ -148,7 +152,9 @@ def test_expired_items_are_not_stored(driver: IndexDriver) -> None:
 
 
 @pytest.mark.parametrize("title_template", ["{}q {}r {}s", "Jackson remembered"], ids=["a changelog", "one story"])
-def test_comparisons_for_shared_link_are_bounded(driver: IndexDriver, monkeypatch: pytest.MonkeyPatch, title_template: str) -> None:
+def test_comparisons_for_shared_link_are_bounded(
+    driver: IndexDriver, monkeypatch: pytest.MonkeyPatch, title_template: str
+) -> None:
     """A feed with 9,000 entries that all linked to one page blocked everything for half a minute."""
     compared = 0
     is_near = StoryIndex._is_within_window

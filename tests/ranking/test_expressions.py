@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from copydesk.ranking import expressions
-from copydesk.ranking.expressions import UserPattern, PatternTimeoutError
+from copydesk.ranking.expressions import PatternTimeoutError, UserPattern
 
 
 class SlowPattern:

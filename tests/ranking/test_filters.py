@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from copydesk.errors import InvalidError
-from copydesk.ranking.filters import MAX_SEARCHED_TEXT, compile_rules, rejection_reason, detect_language
+from copydesk.ranking.filters import MAX_SEARCHED_TEXT, compile_rules, detect_language, rejection_reason
 from copydesk.ranking.phrases import Phrases
 from growth import assert_bounded
 from ranking_items import NOW, make_entry, make_item
@@ -57,16 +57,30 @@ def test_title_summary_text_and_tags_are_searched() -> None:
 
 
 def test_reason_names_the_rule() -> None:
-    assert rejection_reason(make_item("Crypto crash"), compile_rules((), ["crypto", "nft"]), NOW) == "has the excluded crypto"
+    assert (
+        rejection_reason(make_item("Crypto crash"), compile_rules((), ["crypto", "nft"]), NOW)
+        == "has the excluded crypto"
+    )
     assert rejection_reason(make_item("Crash"), compile_rules((), ["/cr.sh/"]), NOW) == "has the excluded /cr.sh/"
-    assert rejection_reason(make_item("News"), compile_rules(["sqlite", "/post.*/"]), NOW) == "has none of sqlite, /post.*/"
-    assert rejection_reason(make_item(hours=73), compile_rules(max_age=timedelta(hours=72)), NOW) == "older than 72 hours"
+    assert (
+        rejection_reason(make_item("News"), compile_rules(["sqlite", "/post.*/"]), NOW)
+        == "has none of sqlite, /post.*/"
+    )
+    assert (
+        rejection_reason(make_item(hours=73), compile_rules(max_age=timedelta(hours=72)), NOW) == "older than 72 hours"
+    )
     assert rejection_reason(make_item(hours=999), compile_rules(max_age=timedelta(days=7)), NOW) == "older than 7 days"
-    assert rejection_reason(make_item("x", summary=GERMAN), compile_rules(language="en"), NOW) == "in German, not in English"
+    assert (
+        rejection_reason(make_item("x", summary=GERMAN), compile_rules(language="en"), NOW)
+        == "in German, not in English"
+    )
 
 
 def test_exclude_overrides_include() -> None:
-    assert rejection_reason(make_item("sqlite and crypto"), compile_rules(["sqlite"], ["crypto"]), NOW) == "has the excluded crypto"
+    assert (
+        rejection_reason(make_item("sqlite and crypto"), compile_rules(["sqlite"], ["crypto"]), NOW)
+        == "has the excluded crypto"
+    )
 
 
 def test_blank_terms_are_ignored() -> None:
@@ -122,12 +136,17 @@ def test_catastrophic_pattern_is_refused(slow: str) -> None:
 def test_pattern_slow_on_one_item_is_reported() -> None:
     """Fast on any repeated letter, so it passes validation, but exponential on its own syllable."""
     rules = compile_rules(["/(?:xy|xyxy)+$/"])
-    assert rejection_reason(make_item("xy" * 6000 + "!"), rules, NOW) == "the expression /(?:xy|xyxy)+$/ took too long on it"
+    assert (
+        rejection_reason(make_item("xy" * 6000 + "!"), rules, NOW)
+        == "the expression /(?:xy|xyxy)+$/ took too long on it"
+    )
 
 
 def test_long_text_costs_no_more() -> None:
     rules = compile_rules(["nothing of it"], ["/x{5}/", "neither"])
-    assert_bounded(lambda size: make_item("a " * size, text="b" * size), lambda long: rejection_reason(long, rules, NOW), 400_000)
+    assert_bounded(
+        lambda size: make_item("a " * size, text="b" * size), lambda long: rejection_reason(long, rules, NOW), 400_000
+    )
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,9 @@ def test_opposite_decisions_give_opposite_result() -> None:
 def test_heavier_decision_counts_more() -> None:
     def probability_with(weight: float) -> float:
         liked = Decision(text="sqlite", source_id="s1", approved=True, weight=weight)
-        return train([liked, Decision(text="yacht", source_id="s2", approved=False)]).predict("sqlite", "s1").probability
+        return (
+            train([liked, Decision(text="yacht", source_id="s2", approved=False)]).predict("sqlite", "s1").probability
+        )
 
     assert probability_with(3) > probability_with(1) > probability_with(0.3) > 0.5
 

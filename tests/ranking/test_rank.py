@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.item import Item
-from copydesk.ranking.rank import SOURCE_WINDOW, MAX_PER_SOURCE, RankedStory, Ranking, rank
+from copydesk.ranking.rank import MAX_PER_SOURCE, SOURCE_WINDOW, RankedStory, Ranking, rank
 from copydesk.ranking.score import ScoringContext, SourceRecord
 from copydesk.ranking.stories import group_into_stories
 from ranking_items import NOW, make_item
@@ -32,7 +32,11 @@ def test_higher_score_ranks_first() -> None:
 
 
 def test_ties_are_ordered_by_id() -> None:
-    assert order(ranking(*(make_item("Same", id=item_id, source=item_id, url=None) for item_id in "cab"))) == ["a", "b", "c"]
+    assert order(ranking(*(make_item("Same", id=item_id, source=item_id, url=None) for item_id in "cab"))) == [
+        "a",
+        "b",
+        "c",
+    ]
 
 
 def test_merged_story_lists_all_sources() -> None:
@@ -81,11 +85,20 @@ def test_story_below_min_score_is_dropped() -> None:
 
 
 def test_only_low_score_is_not_permanent() -> None:
-    context = ScoringContext(interests=("-crypto",), recent_titles=("Iran and the US talk in Geneva again",), min_score=0.99)
-    found = ranking(
-        make_item("Crypto", id="a"), make_item("Iran and the US talk in Geneva", id="b"), make_item("Weak", id="c"), context=context
+    context = ScoringContext(
+        interests=("-crypto",), recent_titles=("Iran and the US talk in Geneva again",), min_score=0.99
     )
-    assert {dropped.story.story_id: dropped.permanent for dropped in found.dropped} == {"a": True, "b": True, "c": False}
+    found = ranking(
+        make_item("Crypto", id="a"),
+        make_item("Iran and the US talk in Geneva", id="b"),
+        make_item("Weak", id="c"),
+        context=context,
+    )
+    assert {dropped.story.story_id: dropped.permanent for dropped in found.dropped} == {
+        "a": True,
+        "b": True,
+        "c": False,
+    }
 
 
 def test_story_passes_if_one_source_allows() -> None:
@@ -146,7 +159,9 @@ def sort_key(story: RankedStory) -> tuple[float, str, str]:
 @settings(max_examples=60)
 def test_no_story_is_lost_or_promoted(specs: list[tuple[str, int, int, str]]) -> None:
     """A story is ranked above a better one only if the better one's source has used up its positions."""
-    items = [make_item(title, id=f"i{n}", source=source, hours=hours) for n, (source, hours, _, title) in enumerate(specs)]
+    items = [
+        make_item(title, id=f"i{n}", source=source, hours=hours) for n, (source, hours, _, title) in enumerate(specs)
+    ]
     found = ranking(*items)
     assert sorted(order(found)) == sorted(story_item.id for story_item in items)
     sources = [story.lead.source_id for story in found.ranked]

@@ -12,7 +12,7 @@ from copydesk.model.draft import Score, ScorePart
 from copydesk.model.item import Item
 from copydesk.model.source import SourceType
 from copydesk.ranking.preference import Decision, train
-from copydesk.ranking.score import ScoringContext, SourceRecord, Weights, score, prepare
+from copydesk.ranking.score import ScoringContext, SourceRecord, Weights, prepare, score
 from copydesk.ranking.stories import group_into_stories
 from ranking_items import NOW, make_item
 
@@ -61,13 +61,18 @@ def test_half_life_is_configurable() -> None:
 
 
 def test_story_age_is_its_leads_age() -> None:
-    items = [make_item("A", id="a", story="x", hours=18, text="much " * 100), make_item("B", id="b", source="s2", story="x")]
+    items = [
+        make_item("A", id="a", story="x", hours=18, text="much " * 100),
+        make_item("B", id="b", source="s2", story="x"),
+    ]
     assert part("recency", *items).value == 0.5
 
 
 def test_interest_names_title_matches_first() -> None:
     interests = ScoringContext(interests=("python", "sqlite", "go"))
-    found = part("interest", make_item("SQLite news", summary="for Python people"), make_item("B", id="b"), context=interests)
+    found = part(
+        "interest", make_item("SQLite news", summary="for Python people"), make_item("B", id="b"), context=interests
+    )
     assert found.why == "matches sqlite, python"
     assert 0.5 < found.value < 1
 
@@ -199,7 +204,9 @@ TITLES = st.text(alphabet="abc iran talks 12 日本", max_size=30)
 def test_values_are_shares_and_sum_to_total(specs: Sequence[tuple[str, int, float]]) -> None:
     items = [make_item(title, id=f"i{n}", points=points, hours=hours) for n, (title, points, hours) in enumerate(specs)]
     context = ScoringContext(
-        interests=("iran", "-talks", "日本"), recent_titles=("iran talks", "12"), source_records={"s1": SourceRecord(weight=9)}
+        interests=("iran", "-talks", "日本"),
+        recent_titles=("iran talks", "12"),
+        source_records={"s1": SourceRecord(weight=9)},
     )
     stories = group_into_stories(items)
     field = prepare(stories, context, NOW)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from copydesk.model.source import SourceType
-from copydesk.ranking.stories import build_candidate, group_into_stories, choose_lead, sources_of
+from copydesk.ranking.stories import build_candidate, choose_lead, group_into_stories, sources_of
 from ranking_items import make_item
 
 LONG, SHORT = "word " * 300, "word " * 30
@@ -34,7 +34,12 @@ def test_longest_item_leads() -> None:
 
 
 def test_earlier_item_leads_on_similar_length() -> None:
-    assert choose_lead([make_item("Late", id="a", text=SHORT + "more"), make_item("Early", id="b", text=SHORT, hours=5)]).id == "b"
+    assert (
+        choose_lead(
+            [make_item("Late", id="a", text=SHORT + "more"), make_item("Early", id="b", text=SHORT, hours=5)]
+        ).id
+        == "b"
+    )
 
 
 def test_lower_id_leads_on_same_time() -> None:
@@ -42,7 +47,9 @@ def test_lower_id_leads_on_same_time() -> None:
 
 
 def test_story_lists_all_sources() -> None:
-    items = [make_item(f"Told {n}", id=f"i{n}", source=f"s{n}", story="one", hours=n, summary="x" * n) for n in range(1, 6)]
+    items = [
+        make_item(f"Told {n}", id=f"i{n}", source=f"s{n}", story="one", hours=n, summary="x" * n) for n in range(1, 6)
+    ]
     (story,) = group_into_stories(items)
     assert [source.source_id for source in sources_of(story)] == ["s5", "s4", "s3", "s2", "s1"]
     assert sources_of(story)[0].item_id == story.lead.id

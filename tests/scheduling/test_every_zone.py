@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo, available_timezones
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clock_changes import FIRST, LAST, MINUTE, find_transitions, wall_time_exists, first_instants
+from clock_changes import FIRST, LAST, MINUTE, find_transitions, first_instants, wall_time_exists
 from copydesk.model.schedule import Slot
-from copydesk.scheduling.meant import instant_of, wall_time_at, moved_instant
+from copydesk.scheduling.meant import instant_of, moved_instant, wall_time_at
 from copydesk.scheduling.plan import ApprovedDraft, plan_drafts
 from copydesk.scheduling.slots import HORIZON, occurrences
 from copydesk.scheduling.zones import instant_of_wall
@@ -58,7 +58,10 @@ def occurrences_before(end, times):
 
 def expected_instant(wall, instants_by_wall):
     """Return the first instant at which the clock displays `wall`, else that of the first minute after it."""
-    return instants_by_wall.get(wall) or instants_by_wall[min(displayed for displayed in instants_by_wall if displayed > wall)]
+    return (
+        instants_by_wall.get(wall)
+        or instants_by_wall[min(displayed for displayed in instants_by_wall if displayed > wall)]
+    )
 
 
 def test_zone_database_has_relevant_changes():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.scheduling.late import MIN_POST_INTERVAL, DueDraft, select_due, is_missed
+from copydesk.scheduling.late import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 
 NOW = datetime(2026, 11, 30, 14, 30, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -76,7 +76,9 @@ def test_all_drafts_are_sent_or_missed(waiting, sent):
     now = NOW
     for _ in range(300):
         for draft in select_due(drafts, last, now):
-            assert all(now - last.get(account, NOW - MIN_POST_INTERVAL) >= MIN_POST_INTERVAL for account in draft.accounts)
+            assert all(
+                now - last.get(account, NOW - MIN_POST_INTERVAL) >= MIN_POST_INTERVAL for account in draft.accounts
+            )
             last |= dict.fromkeys(draft.accounts, now)
             drafts.discard(draft)
         now += timedelta(minutes=1)

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
-from copydesk.scheduling.meant import WallTime, describe_clock_change, instant_of, wall_time_at, scheduled_at_instant, scheduled_at_wall_time, moved_instant
+from copydesk.scheduling.meant import (
+    WallTime,
+    describe_clock_change,
+    instant_of,
+    moved_instant,
+    scheduled_at_instant,
+    scheduled_at_wall_time,
+    wall_time_at,
+)
 from copydesk.scheduling.zones import get_zone
 
 PRAGUE = ZoneInfo("Europe/Prague")

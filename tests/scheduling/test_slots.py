@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
 from copydesk.model.schedule import Slot
-from copydesk.scheduling.daytime import parse_clock, parse_slot, format_slot
-from copydesk.scheduling.slots import MAX_SLOTS, validate_slots, free_slots, next_free_slot, occurrences
+from copydesk.scheduling.daytime import format_slot, parse_clock, parse_slot
+from copydesk.scheduling.slots import MAX_SLOTS, free_slots, next_free_slot, occurrences, validate_slots
 
 PRAGUE = ZoneInfo("Europe/Prague")
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)  # a Saturday, 11:00 in Prague
@@ -162,7 +162,9 @@ def test_not_before_is_inclusive():
     monday = utc("2026-11-30T08:00")
     assert next_free_slot(slots("mon 9"), PRAGUE, (), NOW, not_before=monday).at == monday
     assert next_free_slot(slots("mon 9"), PRAGUE, (), NOW, not_before=monday + timedelta(seconds=1)).at > monday
-    assert next_free_slot(slots("mon 9"), PRAGUE, (), NOW, not_before=NOW - timedelta(days=99)).at == utc("2026-11-23T08:00")
+    assert next_free_slot(slots("mon 9"), PRAGUE, (), NOW, not_before=NOW - timedelta(days=99)).at == utc(
+        "2026-11-23T08:00"
+    )
 
 
 def test_not_before_searches_a_year_ahead():

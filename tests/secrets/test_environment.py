@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.errors import CredentialsError
-from vaults import SECRET_NAME, OTHER_NAME, PASSPHRASE, PLANTED_SECRETS, read_files, make_encrypted_vault, make_vault
+from vaults import OTHER_NAME, PASSPHRASE, PLANTED_SECRETS, SECRET_NAME, make_encrypted_vault, make_vault, read_files
 
 SECOND = "bluesky:did:plc:abc@https://pds.example"
 
@@ -14,12 +14,18 @@ async def read_with_variable(home, value: str, name: str = SECRET_NAME, **option
 
 async def test_json_secrets_apply_to_all_platform_accounts(tmp_path):
     value = '{"password": "planted-1"}'
-    assert await read_with_variable(tmp_path, value) == await read_with_variable(tmp_path, value, SECOND) == {"password": "planted-1"}
+    assert (
+        await read_with_variable(tmp_path, value)
+        == await read_with_variable(tmp_path, value, SECOND)
+        == {"password": "planted-1"}
+    )
     assert await read_with_variable(tmp_path, value, OTHER_NAME) is None
 
 
 async def test_single_value_is_the_platforms_only_secret(tmp_path):
-    assert await read_with_variable(tmp_path, "abcd-efgh\n", single={"bluesky": "password"}) == {"password": "abcd-efgh"}
+    assert await read_with_variable(tmp_path, "abcd-efgh\n", single={"bluesky": "password"}) == {
+        "password": "abcd-efgh"
+    }
     with pytest.raises(CredentialsError, match="holds one value, and bluesky takes several"):
         await read_with_variable(tmp_path, "abcd-efgh")
 

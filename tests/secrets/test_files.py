@@ -16,8 +16,17 @@ from hypothesis import strategies as st
 from copydesk.errors import CopydeskError, CredentialsError, WrongPassphraseError
 from copydesk.secrets import folder as folder_module
 from copydesk.secrets.folder import MAX_FILE_SIZE, PrivateFolder
-from copydesk.secrets.seal import ScryptParameters, Passphrase
-from vaults import CHEAP_SCRYPT, SECRET_NAME, OTHER_NAME, PASSPHRASE, PLANTED_SECRETS, read_files, make_encrypted_vault, make_vault
+from copydesk.secrets.seal import Passphrase, ScryptParameters
+from vaults import (
+    CHEAP_SCRYPT,
+    OTHER_NAME,
+    PASSPHRASE,
+    PLANTED_SECRETS,
+    SECRET_NAME,
+    make_encrypted_vault,
+    make_vault,
+    read_files,
+)
 
 SEALER = Passphrase(PASSPHRASE, parameters=CHEAP_SCRYPT)
 
@@ -59,7 +68,16 @@ def test_invalid_passphrase_is_distinguished_from_damage():
         SEALER.decrypt(whole[:-1] + bytes([whole[-1] ^ 1]), "it")
 
 
-@pytest.mark.parametrize("cost", [ScryptParameters(2**19, 8, 1), ScryptParameters(2**4, 8, 99), ScryptParameters(3, 8, 1), ScryptParameters(2, 0, 1), ScryptParameters(0, 8, 1)])
+@pytest.mark.parametrize(
+    "cost",
+    [
+        ScryptParameters(2**19, 8, 1),
+        ScryptParameters(2**4, 8, 99),
+        ScryptParameters(3, 8, 1),
+        ScryptParameters(2, 0, 1),
+        ScryptParameters(0, 8, 1),
+    ],
+)
 def test_excessive_kdf_cost_is_refused(cost):
     header = SEALER.encrypt(b"").replace(b" 2 8 1 ", f" {cost.n} {cost.r} {cost.p} ".encode())
     with pytest.raises(CredentialsError, match="damaged"):
@@ -77,7 +95,12 @@ async def test_damaged_file_is_reported_and_unchanged(tmp_path, content):
     path = tmp_path / "secrets/secrets.json"
     path.write_bytes(content)
     secrets = make_vault(tmp_path)
-    for operation in (secrets.load(SECRET_NAME), secrets.save(SECRET_NAME, PLANTED_SECRETS), secrets.remove(SECRET_NAME), secrets.names()):
+    for operation in (
+        secrets.load(SECRET_NAME),
+        secrets.save(SECRET_NAME, PLANTED_SECRETS),
+        secrets.remove(SECRET_NAME),
+        secrets.names(),
+    ):
         with pytest.raises(CredentialsError, match=r"is damaged.*\.1") as caught:
             await operation
         assert caught.value.__cause__ is caught.value.__context__ is None

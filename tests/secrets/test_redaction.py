@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from copydesk.errors import CopydeskError
 from copydesk.secrets import redaction as redaction_module
-from copydesk.secrets.redaction import MIN_LENGTH, MASK, RedactingFilter, Redaction, redact_crashes, redact_logs
-from vaults import SECRET_NAME, PASSPHRASE, PLANTED_SECRETS, make_encrypted_vault
+from copydesk.secrets.redaction import MASK, MIN_LENGTH, RedactingFilter, Redaction, redact_crashes, redact_logs
+from vaults import PASSPHRASE, PLANTED_SECRETS, SECRET_NAME, make_encrypted_vault
 
 SECRET = PLANTED_SECRETS["refresh"]
 

@@ -13,7 +13,18 @@ from copydesk.errors import CredentialsError, WrongPassphraseError
 from copydesk.secrets.places import BackendKind
 from copydesk.secrets.vault import open_vault
 from copydesk.settings import load
-from vaults import SECRET_NAME, OTHER_NAME, PASSPHRASE, PLANTED_SECRETS, PassphrasePrompt, MemoryKeyring, read_files, make_encrypted_vault, find_secrets, make_vault
+from vaults import (
+    OTHER_NAME,
+    PASSPHRASE,
+    PLANTED_SECRETS,
+    SECRET_NAME,
+    MemoryKeyring,
+    PassphrasePrompt,
+    find_secrets,
+    make_encrypted_vault,
+    make_vault,
+    read_files,
+)
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=40)
 
@@ -141,7 +152,11 @@ async def test_unreachable_keyring_is_not_replaced(tmp_path):
     await make_vault(tmp_path, keyring=MemoryKeyring()).save(SECRET_NAME, PLANTED_SECRETS)
     without_keyring = make_encrypted_vault(tmp_path, plain=True)
     before = read_files(tmp_path)
-    for operation in (without_keyring.load(SECRET_NAME), without_keyring.save(SECRET_NAME, PLANTED_SECRETS), without_keyring.remove(SECRET_NAME)):
+    for operation in (
+        without_keyring.load(SECRET_NAME),
+        without_keyring.save(SECRET_NAME, PLANTED_SECRETS),
+        without_keyring.remove(SECRET_NAME),
+    ):
         with pytest.raises(CredentialsError, match="cannot be reached from here"):
             await operation
     assert await without_keyring.names() == (SECRET_NAME,)
@@ -156,9 +171,16 @@ async def test_keyring_error_is_reported_without_secrets(tmp_path):
     class LockedError(Exception):
         pass
 
-    for failure, message in ((LockedError(*PLANTED_SECRETS.values()), "is locked"), (OSError(PLANTED_SECRETS["refresh"]), "OSError")):
+    for failure, message in (
+        (LockedError(*PLANTED_SECRETS.values()), "is locked"),
+        (OSError(PLANTED_SECRETS["refresh"]), "OSError"),
+    ):
         keyring.error = failure
-        for operation in (secrets.load(SECRET_NAME), secrets.save(SECRET_NAME, PLANTED_SECRETS), secrets.remove(SECRET_NAME)):
+        for operation in (
+            secrets.load(SECRET_NAME),
+            secrets.save(SECRET_NAME, PLANTED_SECRETS),
+            secrets.remove(SECRET_NAME),
+        ):
             with pytest.raises(CredentialsError, match=message) as caught:
                 await operation
             assert caught.value.__cause__ is caught.value.__context__ is None
@@ -212,7 +234,11 @@ async def test_invalid_passphrase_changes_nothing_and_is_retried(tmp_path):
     await make_encrypted_vault(tmp_path).save(SECRET_NAME, PLANTED_SECRETS)
     before = read_files(tmp_path)
     secrets = make_vault(tmp_path, ask=PassphrasePrompt("wrong one", "wrong two", "wrong three", PASSPHRASE))
-    for operation in (secrets.load(SECRET_NAME), secrets.save(SECRET_NAME, {"password": "lost"}), secrets.remove(SECRET_NAME)):
+    for operation in (
+        secrets.load(SECRET_NAME),
+        secrets.save(SECRET_NAME, {"password": "lost"}),
+        secrets.remove(SECRET_NAME),
+    ):
         with pytest.raises(WrongPassphraseError, match="Nothing was changed"):
             await operation
     assert await secrets.load(SECRET_NAME) == PLANTED_SECRETS
@@ -221,7 +247,10 @@ async def test_invalid_passphrase_changes_nothing_and_is_retried(tmp_path):
 
 async def test_passphrase_is_unicode_normalized(tmp_path):
     await make_encrypted_vault(tmp_path, passphrase="café au lait").save(SECRET_NAME, PLANTED_SECRETS)
-    assert await make_encrypted_vault(tmp_path, passphrase="cafe\N{COMBINING ACUTE ACCENT} au lait").load(SECRET_NAME) == PLANTED_SECRETS
+    assert (
+        await make_encrypted_vault(tmp_path, passphrase="cafe\N{COMBINING ACUTE ACCENT} au lait").load(SECRET_NAME)
+        == PLANTED_SECRETS
+    )
 
 
 async def test_short_passphrase_is_refused(tmp_path):
@@ -235,7 +264,12 @@ async def test_status_names_backend_before_and_after_first_key(tmp_path):
         before = await secrets.status()
         await secrets.save(SECRET_NAME, PLANTED_SECRETS)
         after = await secrets.status()
-        assert (before.backend, before.has_credentials, after.backend, after.has_credentials) == (backend, False, backend, True)
+        assert (before.backend, before.has_credentials, after.backend, after.has_credentials) == (
+            backend,
+            False,
+            backend,
+            True,
+        )
         assert before.usable
         assert after.usable
         assert before.description == after.description
@@ -255,7 +289,9 @@ async def test_two_backends_at_once_are_an_error(tmp_path):
 async def test_repr_shows_no_secret(tmp_path):
     for secrets in vaults_of_each_backend(tmp_path):
         await secrets.save(SECRET_NAME, PLANTED_SECRETS)
-        text = repr((secrets, vars(secrets), await secrets.load(SECRET_NAME), await secrets.status(), await secrets.names()))
+        text = repr(
+            (secrets, vars(secrets), await secrets.load(SECRET_NAME), await secrets.status(), await secrets.names())
+        )
         assert not find_secrets(text.encode())
         assert PASSPHRASE not in text
 

@@ -24,8 +24,12 @@ def scan_counts(connection: Connection, user: str) -> DraftCounts:
     """Return the counts found by a full scan."""
     by_status = dict.fromkeys(Status, 0)
     archived = 0
-    query = select(DRAFT_COLUMNS.status, DRAFT_COLUMNS.archived_at.is_not(None), func.count()).where(DRAFT_COLUMNS.user_id == user)
-    for status, is_archived, drafts in connection.execute(query.group_by(DRAFT_COLUMNS.status, DRAFT_COLUMNS.archived_at.is_not(None))):
+    query = select(DRAFT_COLUMNS.status, DRAFT_COLUMNS.archived_at.is_not(None), func.count()).where(
+        DRAFT_COLUMNS.user_id == user
+    )
+    for status, is_archived, drafts in connection.execute(
+        query.group_by(DRAFT_COLUMNS.status, DRAFT_COLUMNS.archived_at.is_not(None))
+    ):
         if is_archived:
             archived += drafts
         else:
@@ -36,7 +40,9 @@ def scan_counts(connection: Connection, user: str) -> DraftCounts:
 def scan_decisions(connection: Connection, user: str) -> dict[str, tuple[int, int]]:
     """Return (approved, rejected) per source, found by a full scan."""
     by_source: dict[str, tuple[int, int]] = {}
-    for source, status in connection.execute(select(DRAFT_COLUMNS.source_id, DRAFT_COLUMNS.status).where(DRAFT_COLUMNS.user_id == user)):
+    for source, status in connection.execute(
+        select(DRAFT_COLUMNS.source_id, DRAFT_COLUMNS.status).where(DRAFT_COLUMNS.user_id == user)
+    ):
         approved, rejected = status in APPROVED_STATUSES, status == Status.REJECTED
         if source is not None and (approved or rejected):
             before = by_source.get(source, (0, 0))
@@ -117,7 +123,9 @@ def _statement(users, sources, kind, number, status, selected):
         "source": delete(tables.source).where(tables.source.c.id == source),
         "item": delete(tables.item).where(tables.item.c.id == item),
         "user": delete(tables.user).where(tables.user.c.id == user),
-        "nothing": upsert(tables.draft).from_select(COLUMNS_WITHOUT_RID, select(*COLUMNS_WITHOUT_RID).where(selected)).on_conflict_do_nothing(),
+        "nothing": upsert(tables.draft)
+        .from_select(COLUMNS_WITHOUT_RID, select(*COLUMNS_WITHOUT_RID).where(selected))
+        .on_conflict_do_nothing(),
     }[kind]
 
 

@@ -42,7 +42,9 @@ async def test_decisions_are_newest_first(store: Database) -> None:
 
 async def test_limit_applies_across_statuses(store: Database) -> None:
     def decide(conn: Connection) -> list[tuple[str, bool]]:
-        return list_decisions(conn, add_decided(conn, *((f"{n}", (Status.APPROVED, Status.REJECTED)[n % 2]) for n in range(6))), 3)
+        return list_decisions(
+            conn, add_decided(conn, *((f"{n}", (Status.APPROVED, Status.REJECTED)[n % 2]) for n in range(6))), 3
+        )
 
     assert await store.write(decide) == [("5", False), ("4", True), ("3", False)]
 

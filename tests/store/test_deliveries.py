@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from copydesk.store import deliveries
-from posting_fixtures import NOW, create_approved_draft, connect_account, fake_platforms, open_posting_desk
+from posting_fixtures import NOW, connect_account, create_approved_draft, fake_platforms, open_posting_desk
 
 Query = Callable[[Connection], object]
 
@@ -21,7 +21,9 @@ Query = Callable[[Connection], object]
     [
         (lambda conn: deliveries.list_by_draft(conn, "ada", "draft"), "delivery USING INDEX ix_delivery_draft_id"),
         (
-            lambda conn: deliveries.last_duplicate_sent_at(conn, "ada", "draft", "digest", "account", NOW - timedelta(days=30)),
+            lambda conn: deliveries.last_duplicate_sent_at(
+                conn, "ada", "draft", "digest", "account", NOW - timedelta(days=30)
+            ),
             "delivery USING INDEX ix_delivery_user_id_digest",
         ),
         (

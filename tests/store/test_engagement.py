@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, insert, select, update
 
 from copydesk.desk.engagement import summarize
-from copydesk.model.engagement import METRICS, INTERACTION_METRICS, engagement_rate
+from copydesk.model.engagement import INTERACTION_METRICS, METRICS, engagement_rate
 from copydesk.store import engagement, tables
 from copydesk.store.engine import Database
 from copydesk.store.ids import new_id
@@ -103,7 +103,11 @@ async def run_steps(store: Database, steps: list[tuple[str, int, dict[str, Any]]
                     if conn.execute(select(tables.draft.c.id).where(tables.draft.c.id == draft)).first():
                         write_record(conn, user, draft, platform, values, kind)
                 elif action == "delete":
-                    conn.execute(delete(engagement_table).where(engagement_table.c.draft_id == draft, engagement_table.c.platform == platform))
+                    conn.execute(
+                        delete(engagement_table).where(
+                            engagement_table.c.draft_id == draft, engagement_table.c.platform == platform
+                        )
+                    )
                 else:
                     conn.execute(delete(tables.draft).where(tables.draft.c.id == draft))
                 assert_totals_match(conn, user)

@@ -23,11 +23,11 @@ from copydesk.store.place import file_system_type
 from store_fixtures import (
     add_source,
     add_user,
-    list_files,
     has_statistics,
+    list_files,
     open_store,
-    user_names,
     run_ambiguous_query,
+    user_names,
 )
 
 FAIL_COUNT = select(tables.source.c.fail_count)
@@ -115,7 +115,12 @@ async def test_file_and_folder_are_private(tmp_path: Path) -> None:
     store = await open_store(tmp_path / "new" / "folder")
     await store.write(add_user)
 
-    assert file_modes(store.path.parent) == {"folder": 0o700, "desk.db": 0o600, "desk.db-wal": 0o600, "desk.db-shm": 0o600}
+    assert file_modes(store.path.parent) == {
+        "folder": 0o700,
+        "desk.db": 0o600,
+        "desk.db-wal": 0o600,
+        "desk.db-shm": 0o600,
+    }
     await store.close()
 
 

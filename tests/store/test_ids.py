@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.store.ids import IdGenerator, min_id, new_id, creation_time
+from copydesk.store.ids import IdGenerator, creation_time, min_id, new_id
 
 NOW = datetime(2026, 2, 11, 9, 30, 0, 123456, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -42,7 +42,10 @@ async def test_existing_entries_are_found_by_index(store: Database) -> None:
     [
         (lambda conn: items.list_new(conn, "user", None), "ix_item_user_id_state_published_new"),
         (lambda conn: items.list_new(conn, "user", ["one", "other"]), "ix_item_user_id_state_published_new"),
-        (lambda conn: items.reopen_filtered(conn, "user", ["one", "other"], NOW), "ix_item_user_id_state_published_filtered"),
+        (
+            lambda conn: items.reopen_filtered(conn, "user", ["one", "other"], NOW),
+            "ix_item_user_id_state_published_filtered",
+        ),
         (lambda conn: items.list_newest(conn, "user", 20), "ix_item_user_id_published"),
         (lambda conn: items.list_story_members(conn, "user", NOW), "ix_item_user_id_published"),
     ],
@@ -71,7 +74,11 @@ async def test_entry_is_matched_once_by_either_key(store: Database) -> None:
         both = add_item(conn, user, source, ident="id 1", alias="alias 1", content_hash=b"")
         renamed = add_item(conn, user, source, ident="old id 2", alias="alias 2", content_hash=b"")
         add_item(conn, user, source, ident="id 3", alias="alias 3", content_hash=b"")
-        return both, renamed, [item.id for item in items.find_existing(conn, user, source, [make_entry(1), make_entry(2)])]
+        return (
+            both,
+            renamed,
+            [item.id for item in items.find_existing(conn, user, source, [make_entry(1), make_entry(2)])],
+        )
 
     both, renamed, found = await store.write(add)
 

@@ -25,7 +25,13 @@ async def test_jobs_are_per_user(store: Database) -> None:
         other = jobs.claim_job(conn, bea, claim("c"), NOW)
         # Another user's claim id matches nothing.
         jobs.release_job(conn, bea, claim("a"), NOW, finished=True, error=None)
-        return [first, second, other, jobs.renew_claim(conn, ada, claim("a"), NOW), jobs.renew_claim(conn, bea, claim("a"), NOW)]
+        return [
+            first,
+            second,
+            other,
+            jobs.renew_claim(conn, ada, claim("a"), NOW),
+            jobs.renew_claim(conn, bea, claim("a"), NOW),
+        ]
 
     assert await store.write(work) == [True, False, True, True, False]
 

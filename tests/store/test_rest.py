@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection
 
 from copydesk.store.engine import READER_COUNT, Database
-from store_fixtures import add_user, has_statistics, open_store, user_names, run_ambiguous_query
+from store_fixtures import add_user, has_statistics, open_store, run_ambiguous_query, user_names
 
 
 def open_connections(store: Database) -> tuple[int, int]:

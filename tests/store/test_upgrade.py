@@ -34,7 +34,9 @@ RECREATE_TABLE = """
     with op.batch_alter_table("{table}", recreate="always") as batch:
         batch.add_column(sa.Column("note", sa.Text()))
 """
-RECREATE_TABLES = RECREATE_TABLE.format(table="user") + RECREATE_TABLE.format(table="source") + RECREATE_TABLE.format(table="item")
+RECREATE_TABLES = (
+    RECREATE_TABLE.format(table="user") + RECREATE_TABLE.format(table="source") + RECREATE_TABLE.format(table="item")
+)
 FAILING_UPGRADE = (
     RECREATE_TABLES
     + """
@@ -168,7 +170,9 @@ async def test_backup_includes_wal_contents(old_database: Path, set_next_version
     await other.close()
 
 
-async def test_failed_upgrade_changes_nothing_and_names_backup(old_database: Path, set_next_version: SetNextVersion) -> None:
+async def test_failed_upgrade_changes_nothing_and_names_backup(
+    old_database: Path, set_next_version: SetNextVersion
+) -> None:
     # With the driver's own transactions the first new table would stay behind, and the next start would fail on it.
     before = dump(old_database)
     set_next_version(FAILING_UPGRADE)
@@ -210,7 +214,9 @@ async def test_disk_full_during_upgrade_is_reported(old_database: Path, set_next
     assert dump(old_database) == before
 
 
-async def test_failed_backup_prevents_upgrade(old_database: Path, set_next_version: SetNextVersion, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failed_backup_prevents_upgrade(
+    old_database: Path, set_next_version: SetNextVersion, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_space(path: Path, target: Path) -> None:
         target.write_bytes(b"half")
         raise OSError(28, "No space left on device")

@@ -14,8 +14,8 @@ from copydesk.text.length import (
     fits,
     graphemes,
     length,
-    shorten_links,
     remove_emoji,
+    shorten_links,
 )
 
 FAMILY = "👨‍👩‍👧‍👦"
@@ -48,7 +48,11 @@ SPECIAL_CHARACTERS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "bluesky", "x", "units"), [row[1:] for row in SPECIAL_CHARACTERS], ids=[row[0] for row in SPECIAL_CHARACTERS])
+@pytest.mark.parametrize(
+    ("text", "bluesky", "x", "units"),
+    [row[1:] for row in SPECIAL_CHARACTERS],
+    ids=[row[0] for row in SPECIAL_CHARACTERS],
+)
 def test_special_characters_count_per_platform(text: str, bluesky: int, x: int, units: int) -> None:
     assert length(text, "bluesky") == len(graphemes(text)) == bluesky
     assert length(text, "x") == x

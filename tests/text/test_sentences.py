@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.text.sentences import split_sentences, spans
+from copydesk.text.sentences import spans, split_sentences
 from growth import assert_linear
 
 # The golden rules of pysbd's test suite, and some cases of our own.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from copydesk.errors import WriterError
 from copydesk.text import links
 from copydesk.text.length import LIMITS, length
-from copydesk.text.thread import join_parts, split_thread, split_parts
+from copydesk.text.thread import join_parts, split_parts, split_thread
 from growth import assert_linear
 
 
@@ -38,7 +38,10 @@ def test_sentence_end_beats_clause_end() -> None:
 
 def test_clause_end_beats_word_end() -> None:
     text = "When the rain had stopped at last, they all went out into the garden to look"
-    assert split_thread(text, len, 50) == ["When the rain had stopped at last,", "they all went out into the garden to look"]
+    assert split_thread(text, len, 50) == [
+        "When the rain had stopped at last,",
+        "they all went out into the garden to look",
+    ]
 
 
 def test_line_breaks_within_post_remain() -> None:

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from copydesk.tui.charts import (
-    EIGHTHS,
     CHART_HEIGHT,
-    SHADES,
+    EIGHTHS,
     NO_VALUE,
+    SHADES,
     Bar,
     BarChart,
     ColumnChart,
@@ -17,8 +17,8 @@ from copydesk.tui.charts import (
     EstimateChart,
     HeatMap,
     Point,
-    format_percent,
     axis_maximum,
+    format_percent,
     sparkline,
 )
 from copydesk.tui.layout import Block

@@ -83,7 +83,10 @@ async def test_week_reloads_after_late_write(tmp_path: Path) -> None:
 async def test_approval_check_runs_after_failed_check(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         actions, captured = review.screen.review_actions, []
-        review.app.run_desk_task, run_task = lambda task, **kwargs: captured.append((task, kwargs)), review.app.run_desk_task
+        review.app.run_desk_task, run_task = (
+            lambda task, **kwargs: captured.append((task, kwargs)),
+            review.app.run_desk_task,
+        )
         actions.check_blockers(["one"])
         await review.wait_for(lambda: captured)
         review.app.run_desk_task = run_task

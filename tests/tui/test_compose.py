@@ -12,7 +12,7 @@ from copydesk.tui.compose_entry import PLACEHOLDERS, ComposeState, ImageInput
 from copydesk.tui.composing import COMPOSE_FOLDER
 from copydesk.tui.screens.review import ReviewScreen
 from held_answers import wait_until
-from setup_screen import add_sample_setup, wait_until_absent, open_setup, open_setup_desk, wait_for_text, type_text
+from setup_screen import add_sample_setup, open_setup, open_setup_desk, type_text, wait_for_text, wait_until_absent
 from some_pictures import photo
 from tui_fixtures import ConsoleDriver
 
@@ -98,7 +98,9 @@ async def test_draft_gets_format_tags_platforms_and_images(tmp_path: Path) -> No
         assert [image.alt for image in draft.images] == ["A boat."]
 
 
-@pytest.mark.parametrize(("option_keys", "tab"), [((), "to_review"), (("right",), "approved"), (("left",), "scheduled")])
+@pytest.mark.parametrize(
+    ("option_keys", "tab"), [((), "to_review"), (("right",), "approved"), (("left",), "scheduled")]
+)
 async def test_cursor_moves_to_created_draft(tmp_path: Path, option_keys: tuple[str, ...], tab: str) -> None:
     async def add_drafts(desk: Desk) -> None:
         await desk.schedule.set_slots([desk.schedule.parse_slot("wed 09:00")])
@@ -199,7 +201,9 @@ async def test_unsaved_text_is_restored_after_crash(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await open_form(ui)
         await type_text(ui, TEXT)
-        await wait_until(lambda: any(TEXT in typed.text for typed in Autosave(tmp_path / COMPOSE_FOLDER).list_all()), ui.wait)
+        await wait_until(
+            lambda: any(TEXT in typed.text for typed in Autosave(tmp_path / COMPOSE_FOLDER).list_all()), ui.wait
+        )
     async with open_setup(tmp_path) as ui:
         await open_form(ui)
         await wait_for_text(ui, "and no draft was made of it.")

@@ -141,7 +141,7 @@ async def test_bulk_reports_failures_and_keeps_marks(tmp_path: Path, monkeypatch
         ids = [row.id for row in (await review.desk.drafts.list()).items]
         await review.desk.drafts.archive(ids[1])
         failed_ids: list[tuple[str, ...]] = []
-        selection = select_ids(ids)._replace(keep=lambda remaining: failed_ids.append(tuple(remaining)))
+        selection = select_ids(ids)._replace(on_finish=lambda remaining: failed_ids.append(tuple(remaining)))
         monkeypatch.setattr(review.screen, "chosen", lambda: selection)
         await review.press("a")
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 4

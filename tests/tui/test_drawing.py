@@ -40,7 +40,9 @@ XTERM = {"TERM": "xterm-256color"}
         (KITTY | {"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}, None, None),
     ],
 )
-def test_environment_selects_drawing_method(environ: dict[str, str], auto: ImageProtocol | None, always: ImageProtocol | None) -> None:
+def test_environment_selects_drawing_method(
+    environ: dict[str, str], auto: ImageProtocol | None, always: ImageProtocol | None
+) -> None:
     assert choose_image_protocol("auto", environ) is auto
     assert choose_image_protocol("always", environ) is always
     assert choose_image_protocol("never", environ) is None

@@ -7,7 +7,7 @@ import pytest
 from copydesk.tui.widgets.drawn import LineScrollView
 from copydesk.tui.widgets.week_grid import WeekGrid
 from schedule_screen import open_schedule
-from tui_fixtures import FakeDesk, ConsoleDriver, open_console
+from tui_fixtures import ConsoleDriver, FakeDesk, open_console
 
 
 def find_stale_lines(ui: ConsoleDriver) -> list[str]:

@@ -11,16 +11,18 @@ from copydesk.errors import StoreBusyError
 from copydesk.model.delivery import PostMetrics
 from copydesk.posting.fake import FakeServer
 from copydesk.tui.themes import LIGHT
-from posted_desk import POSTS, make_posted_console, open_posted_desk, insert_post
-from posting_fixtures import create_approved_draft, connect_account
-from tui_fixtures import FakeDesk, ConsoleDriver, make_console, wait_until_idle
+from posted_desk import POSTS, insert_post, make_posted_console, open_posted_desk
+from posting_fixtures import connect_account, create_approved_draft
+from tui_fixtures import ConsoleDriver, FakeDesk, make_console, wait_until_idle
 
 Compare = Callable[..., bool]
 HOSTILE = "[/nope] \x1b]0;owned\x07 [@click=app.quit]x[/] \u202eevil \U0001f469\u200d\U0001f4bb 漢字 "
 
 
 @asynccontextmanager
-async def open_engagement(home: Path, size: tuple[int, int] = (120, 44), **options: Any) -> AsyncIterator[ConsoleDriver]:
+async def open_engagement(
+    home: Path, size: tuple[int, int] = (120, 44), **options: Any
+) -> AsyncIterator[ConsoleDriver]:
     """Open the Engagement screen and yield it loaded."""
     app = make_posted_console(home, **options)
     async with app.run_test(size=size, notifications=True) as pilot:
@@ -163,7 +165,9 @@ async def test_posts_without_date_are_counted(tmp_path: Path) -> None:
 
 async def test_hostile_text_is_harmless(tmp_path: Path) -> None:
     post = ("x" + HOSTILE[:30], 1, 0, "SHORT", 10**12, 1, 0, 0, 0)
-    async with open_engagement(tmp_path, (80, 24), fill=lambda conn, user: insert_post(conn, user, post, HOSTILE * 400)) as ui:
+    async with open_engagement(
+        tmp_path, (80, 24), fill=lambda conn, user: insert_post(conn, user, post, HOSTILE * 400)
+    ) as ui:
         await ui.press("tab", "tab", "m", "escape", "shift+tab")
         assert "\x1b" not in ui.text
         assert "\u202e" not in ui.text

@@ -10,10 +10,10 @@ from textual.widgets import Input
 
 from copydesk.errors import StoreBusyError
 from copydesk.tui.layout import lay_out_blocks
-from copydesk.tui.pages.experiment import VariantColumn, SideBySide
+from copydesk.tui.pages.experiment import SideBySide, VariantColumn
 from copydesk.tui.themes import LIGHT
 from tried_desk import LENGTHS, make_experiments_console, open_experiments_desk
-from tui_fixtures import FakeDesk, ConsoleDriver, make_console, wait_until_idle
+from tui_fixtures import ConsoleDriver, FakeDesk, make_console, wait_until_idle
 
 Compare = Callable[..., bool]
 ESCAPE = "\x1b]0;owned\x07"
@@ -21,7 +21,9 @@ HOSTILE = "[/nope][@click=app.quit]x[/]\u202eevil 漢字"
 
 
 @asynccontextmanager
-async def open_experiments(home: Path, size: tuple[int, int] = (120, 40), **options: Any) -> AsyncIterator[ConsoleDriver]:
+async def open_experiments(
+    home: Path, size: tuple[int, int] = (120, 40), **options: Any
+) -> AsyncIterator[ConsoleDriver]:
     """Open the Experiments screen and yield it loaded."""
     app = make_experiments_console(home, **options)
     async with app.run_test(size=size, notifications=True) as pilot:
@@ -123,7 +125,9 @@ async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, typed: tupl
         (("alt+3",), "You concluded it with five as the winner."),
     ],
 )
-async def test_experiment_concludes_with_or_without_winner(tmp_path: Path, answer: tuple[str, ...], message: str) -> None:
+async def test_experiment_concludes_with_or_without_winner(
+    tmp_path: Path, answer: tuple[str, ...], message: str
+) -> None:
     async with open_experiments(tmp_path) as ui:
         await ui.press("c", *answer)
         assert "Concluded How many hashtags." in ui.toasts
@@ -172,7 +176,9 @@ async def test_long_variants_stack_on_narrow_terminal(tmp_path: Path) -> None:
 
 
 def test_columns_share_width() -> None:
-    columns = [VariantColumn(name, (("posts", "1"), ("rate", "2.00%"))) for name in ("one", "a name that is far too long")]
+    columns = [
+        VariantColumn(name, (("posts", "1"), ("rate", "2.00%"))) for name in ("one", "a name that is far too long")
+    ]
     head, posts, rate = (line.plain for line in lay_out_blocks([SideBySide(columns)], 60))
 
     assert len(head) == len(posts) == len(rate) <= 60

@@ -31,7 +31,9 @@ async def test_rows_of_deleted_source_disappear(tmp_path: Path) -> None:
         deleted_row = next(row for row_id, row in rows_before.items() if row_id not in remaining)
 
         app.screen.review_actions.apply(APPROVE, target=select_draft(deleted_row))
-        await wait_until(lambda: {row.id for row in queue.window.rows} == remaining and ui.toasts, lambda: asyncio.sleep(0.005))
+        await wait_until(
+            lambda: {row.id for row in queue.window.rows} == remaining and ui.toasts, lambda: asyncio.sleep(0.005)
+        )
         await wait_until_idle(pilot)
         assert {row.id for row in queue.window.rows} == remaining
         assert f"Queue · {len(remaining)}" in ui.text

@@ -11,7 +11,7 @@ from copydesk.errors import CopydeskError
 from copydesk.model.draft import Checks, Finding, ListedDraft, ScorePart, Severity
 from copydesk.model.item import Item
 from copydesk.model.run import Progress, RunStatus, Stage
-from tui_fixtures import FakeDesk, make_draft, make_item, open_console, make_run
+from tui_fixtures import FakeDesk, make_draft, make_item, make_run, open_console
 
 HOSTILE = (
     "[red]x[/]",

@@ -4,8 +4,8 @@ import pytest
 from textual.screen import Screen
 
 from copydesk.tui.widgets import queue
-from held_answers import DelayedResponse, wait_until, assert_stays
-from tui_fixtures import FakeDesk, ConsoleDriver, open_console
+from held_answers import DelayedResponse, assert_stays, wait_until
+from tui_fixtures import ConsoleDriver, FakeDesk, open_console
 
 MANY = 1_000
 

@@ -16,16 +16,16 @@ from copydesk.desk.accounts import ConnectMethod
 from copydesk.model.schedule import AutoSchedule
 from copydesk.model.window import DraftView
 from copydesk.tui.layout import paragraph
-from copydesk.tui.modals.ask import PromptDialog, ConfirmDialog
+from copydesk.tui.modals.ask import ConfirmDialog, PromptDialog
 from copydesk.tui.modals.compose import ComposeDialog
 from copydesk.tui.modals.connect import PlatformDialog, SignInDialog
 from copydesk.tui.modals.edit import EditDialog
 from copydesk.tui.modals.feed_import import FeedImportDialog
 from copydesk.tui.modals.fields import Field, FieldsDialog
 from copydesk.tui.modals.filters import FilterDialog
-from copydesk.tui.modals.hold import WaitDialog, ExitDialog
-from copydesk.tui.modals.moment import TimePrompt, ParsedTime
-from copydesk.tui.modals.posting import PostPlan, PostDialog
+from copydesk.tui.modals.hold import ExitDialog, WaitDialog
+from copydesk.tui.modals.moment import ParsedTime, TimePrompt
+from copydesk.tui.modals.posting import PostDialog, PostPlan
 from copydesk.tui.modals.reading import PageDialog
 from copydesk.tui.modals.schedule import PickDraftDialog, PlanDialog
 from copydesk.tui.modals.source_form import SourceDialog
@@ -34,7 +34,7 @@ from copydesk.tui.modals.voice import VoiceDialog
 from copydesk.tui.screens.help import HelpDialog
 from copydesk.tui.widgets.key_line import KeyLine
 from sources_on_screen import make_source
-from tui_fixtures import NOW, FakeDesk, ConsoleDriver, make_draft, open_console
+from tui_fixtures import NOW, ConsoleDriver, FakeDesk, make_draft, open_console
 
 REVIEW = "j k move  a approve  r reject  e edit  s schedule  u undo  ? help  q quit"
 

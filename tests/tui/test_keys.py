@@ -7,7 +7,7 @@ from copydesk.tui.app import Console
 from copydesk.tui.keymap import find_conflicts
 from copydesk.tui.keys import KEYS, Key, KeyContext, bindings, footer_entries, format_keys
 from copydesk.tui.layout import lay_out_blocks
-from copydesk.tui.modals.ask import PromptDialog, ConfirmDialog
+from copydesk.tui.modals.ask import ConfirmDialog, PromptDialog
 from copydesk.tui.modals.compose import ComposeDialog
 from copydesk.tui.modals.connect import SignInDialog
 from copydesk.tui.modals.edit import EditDialog

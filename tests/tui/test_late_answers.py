@@ -8,7 +8,7 @@ from copydesk.model.draft import Status
 from copydesk.tui.modals.edit import EditDialog
 from copydesk.tui.widgets.typing import SafeTextArea
 from deciding_fixtures import open_review
-from held_answers import DelayedResponse, press_without_waiting, assert_stays
+from held_answers import DelayedResponse, assert_stays, press_without_waiting
 
 pytestmark = pytest.mark.usefixtures("no_key_waiting")
 
@@ -57,7 +57,11 @@ async def test_late_text_is_not_reused_for_next_draft(tmp_path: Path) -> None:
         await late.wait_until_called()
         edit = review.app.screen
         assert isinstance(edit, EditDialog)
-        assert (edit.is_waiting, edit.query_one(SafeTextArea).read_only, edit.query_one(SafeTextArea).text) == (True, True, "")
+        assert (edit.is_waiting, edit.query_one(SafeTextArea).read_only, edit.query_one(SafeTextArea).text) == (
+            True,
+            True,
+            "",
+        )
         late.released.set()
         await review.wait()
 

@@ -11,7 +11,7 @@ from copydesk.tui.modals.feed_import import FeedImportDialog
 from desk_fixtures import URL_TWO
 from held_answers import DelayedResponse, wait_until
 from sources_on_screen import open_sources
-from tui_fixtures import FakeDesk, successful_run, open_console
+from tui_fixtures import FakeDesk, open_console, successful_run
 
 
 @pytest.mark.parametrize(("service", "name"), [("sources", "list"), ("pipeline", "queue")])

@@ -17,8 +17,8 @@ from copydesk.tui.widgets.typing import SafeTextArea
 from desk_fixtures import URL_ONE, URL_TWO, create_source
 from held_answers import DelayedResponse, wait_until
 from setup_screen import add_sample_setup, open_setup
-from sources_on_screen import open_sources, add_three_sources
-from tui_fixtures import FakeDesk, ConsoleDriver, make_console, successful_run, open_console, wait_until_idle
+from sources_on_screen import add_three_sources, open_sources
+from tui_fixtures import ConsoleDriver, FakeDesk, make_console, open_console, successful_run, wait_until_idle
 
 
 async def test_source_toggled_twice_is_unchanged(tmp_path: Path) -> None:

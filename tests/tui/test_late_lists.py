@@ -7,8 +7,8 @@ import pytest
 from copydesk.errors import StoreError
 from copydesk.model.draft import Action, ListedDraft
 from copydesk.tui.widgets.search_line import SearchLine
-from held_answers import DelayedResponse, wait_stable_rounds, press_without_waiting
-from queue_fixtures import selected_numbers, current_number, open_queue, review_screen, type_search
+from held_answers import DelayedResponse, press_without_waiting, wait_stable_rounds
+from queue_fixtures import current_number, open_queue, review_screen, selected_numbers, type_search
 
 pytestmark = pytest.mark.usefixtures("no_key_waiting")
 

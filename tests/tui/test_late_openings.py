@@ -20,16 +20,18 @@ from copydesk.tui.screens.week_changes import WeekEditing
 from copydesk.tui.source_messages import FeedsLoaded
 from copydesk.tui.widgets.typing import SafeTextArea
 from deciding_fixtures import TEXTS, ReviewDriver, open_review
-from held_answers import DelayedResponse, wait_until, assert_stays
+from held_answers import DelayedResponse, assert_stays, wait_until
 from schedule_fixtures import insert_drafts
 from schedule_screen import open_schedule
 from setup_screen import add_sample_setup, open_setup
-from sources_on_screen import open_sources, add_three_sources
-from tui_fixtures import NOW, FakeDesk, ConsoleDriver, wait_until_idle
+from sources_on_screen import add_three_sources, open_sources
+from tui_fixtures import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 
 
 @asynccontextmanager
-async def composing_held(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[ReviewDriver, DelayedResponse]]:
+async def composing_held(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[ReviewDriver, DelayedResponse]]:
     """Press c on the review; the form opens when the yielded handle is released."""
     text = AutosavedText(Autosave(home / composing.COMPOSE_FOLDER), composing.NEW_DRAFT_NAME)
     monkeypatch.setattr(composing, "AutosavedText", lambda *_: text)
@@ -77,7 +79,11 @@ async def test_keys_after_compose_go_to_form(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("key", ["f", "H"])
 async def test_number_after_opening_key_does_not_switch_screen(tmp_path: Path, key: str) -> None:
     async with open_review(tmp_path, texts=TEXTS[:2]) as review:
-        held = DelayedResponse(review.desk.sources, "list") if key == "f" else DelayedResponse(review.desk.drafts, "history")
+        held = (
+            DelayedResponse(review.desk.sources, "list")
+            if key == "f"
+            else DelayedResponse(review.desk.drafts, "history")
+        )
         review.app.simulate_key(key)
         await held.wait_until_called()
         await type_held_keys(review, "3")

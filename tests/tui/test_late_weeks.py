@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from held_answers import DelayedResponse, wait_stable_rounds, press_without_waiting
+from held_answers import DelayedResponse, press_without_waiting, wait_stable_rounds
 from schedule_screen import fill_schedule, open_schedule
 
 pytestmark = pytest.mark.usefixtures("no_key_waiting")

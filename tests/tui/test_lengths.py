@@ -16,7 +16,9 @@ def test_platforms_count_differently() -> None:
 
 def test_overlong_platform_comes_first() -> None:
     assert render_lengths("a" * 290) == "x 290/280, 10 too long  bluesky 290/300"
-    assert render_lengths("a" * 310, platforms=("mastodon", "bluesky")) == "bluesky 310/300, 10 too long  mastodon 310/500"
+    assert (
+        render_lengths("a" * 310, platforms=("mastodon", "bluesky")) == "bluesky 310/300, 10 too long  mastodon 310/500"
+    )
 
 
 def test_thread_counts_longest_post() -> None:

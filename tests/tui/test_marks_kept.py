@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from copydesk.model.draft import Action, Status
-from queue_fixtures import selected_numbers, insert_drafts, detect_changes, open_queue, review_screen
+from queue_fixtures import detect_changes, insert_drafts, open_queue, review_screen, selected_numbers
 
 
 async def test_marks_survive_refresh(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from copydesk.tui.screens import deciding
 from copydesk.tui.screens.deciding import DraftActionsScreen
 from copydesk.tui.themes import LIGHT
 from desk_fixtures import NOW
-from furnished_desk import OPML, populate, make_populated_console, open_populated_desk
+from furnished_desk import OPML, make_populated_console, open_populated_desk, populate
 from posted_desk import make_posted_console
 from setup_screen import wait_for_text
 from tried_desk import make_experiments_console
-from tui_fixtures import FakeDesk, ConsoleDriver, make_console, wait_until_idle
+from tui_fixtures import ConsoleDriver, FakeDesk, make_console, wait_until_idle
 
 Compare = Callable[..., bool]
 Before = Callable[[Pilot[int]], Awaitable[None]]

@@ -14,9 +14,9 @@ from copydesk.tui.screens.sources import SourcesScreen
 from copydesk.tui.widgets.drawn import THUMB
 from copydesk.tui.widgets.line_list import LineList
 from desk_fixtures import URL_ONE
-from furnished_desk import populate, make_populated_console
-from sources_on_screen import open_sources, wait_for_text, type_text
-from tui_fixtures import FakeDesk, ConsoleDriver, make_draft, open_console, wait_until_idle
+from furnished_desk import make_populated_console, populate
+from sources_on_screen import open_sources, type_text, wait_for_text
+from tui_fixtures import ConsoleDriver, FakeDesk, make_draft, open_console, wait_until_idle
 
 
 def wheel_down(widget: Widget) -> MouseScrollDown:
@@ -146,7 +146,7 @@ async def test_click_in_key_line_presses_key() -> None:
 
 async def test_prompts_are_answered_by_click() -> None:
     async with open_console(FakeDesk(3)) as ui:
-        from copydesk.tui.modals.ask import PromptDialog, ConfirmDialog
+        from copydesk.tui.modals.ask import ConfirmDialog, PromptDialog
 
         answers: list[object] = []
         for label in ("y yes", "n no"):
@@ -160,7 +160,8 @@ async def test_prompts_are_answered_by_click() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "hint", "widget_id"), [("e", "Esc leaves", "edit"), ("c", "Esc leaves", "compose"), ("c", "Tab next", "way")]
+    ("key", "hint", "widget_id"),
+    [("e", "Esc leaves", "edit"), ("c", "Esc leaves", "compose"), ("c", "Tab next", "way")],
 )
 async def test_keys_named_in_forms_are_clickable(tmp_path: Path, key: str, hint: str, widget_id: str) -> None:
     await populate(tmp_path)

@@ -13,7 +13,7 @@ from copydesk.tui.keymap import apply_custom_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES
 from copydesk.tui.naming import key_label
 from copydesk.tui.widgets.said_keys import key_hints
-from tui_fixtures import NOW, FakeDesk, ConsoleDriver, wait_until_idle
+from tui_fixtures import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 
 FILE = Path("settings.toml")
 KEY_TABLES = {"keys.py", "keymap.py"}

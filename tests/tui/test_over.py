@@ -14,14 +14,23 @@ from copydesk.desk.drafts import Drafts
 from copydesk.desk.sources import Sources
 from copydesk.desk.voice import Voices
 from copydesk.tui.modals import typed_form
-from copydesk.tui.modals.ask import PromptDialog, ConfirmDialog
-from copydesk.tui.modals.moment import TimePrompt, ParsedTime
+from copydesk.tui.modals.ask import ConfirmDialog, PromptDialog
+from copydesk.tui.modals.moment import ParsedTime, TimePrompt
 from copydesk.tui.modals.voice import VoiceDialog
 from copydesk.tui.screens.setup import SetupScreen
 from deciding_fixtures import open_review
 from held_answers import wait_until
-from setup_screen import type_answer, wait_for_prompt, add_sample_setup, wait_until_absent, open_setup, open_setup_desk, wait_for_text, type_text
-from tui_fixtures import FakeDesk, ConsoleDriver, open_console
+from setup_screen import (
+    add_sample_setup,
+    open_setup,
+    open_setup_desk,
+    type_answer,
+    type_text,
+    wait_for_prompt,
+    wait_for_text,
+    wait_until_absent,
+)
+from tui_fixtures import ConsoleDriver, FakeDesk, open_console
 
 
 class Gate:

@@ -8,9 +8,9 @@ import pytest
 from copydesk.errors import SettingsError
 from copydesk.settings import load
 from copydesk.tui.app import Console
-from copydesk.tui.keymap import custom_keys, apply_custom_keys
+from copydesk.tui.keymap import apply_custom_keys, custom_keys
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
-from tui_fixtures import NOW, FakeDesk, ConsoleDriver, wait_until_idle
+from tui_fixtures import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 
 FILE = Path("settings.toml")
 
@@ -103,7 +103,9 @@ def test_duplicates_of_default_table_are_allowed() -> None:
 
 
 def test_only_changed_keys_are_passed_to_console() -> None:
-    assert custom_keys(apply_custom_keys({"review.approve": "y", "review.copy_text": "t", "review.undo": "u"}, FILE)) == {
+    assert custom_keys(
+        apply_custom_keys({"review.approve": "y", "review.copy_text": "t", "review.undo": "u"}, FILE)
+    ) == {
         "review.approve": "y",
         "review.copy_text": "t",
     }

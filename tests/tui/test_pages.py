@@ -8,11 +8,11 @@ import pytest
 from textual.content import Content
 
 from copydesk.desk.versions import Difference
-from copydesk.drafting.difference import PieceKind, Piece
+from copydesk.drafting.difference import Piece, PieceKind
 from copydesk.errors import CopydeskError
-from copydesk.model.delivery import Evidence, DeliveryState
+from copydesk.model.delivery import DeliveryState, Evidence
 from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Severity, Status
-from copydesk.model.posting import DeliveryReport, DeliveredPost
+from copydesk.model.posting import DeliveredPost, DeliveryReport
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
 from copydesk.tui.pages.change import diff_page
 from copydesk.tui.pages.draft import draft_page
@@ -100,7 +100,9 @@ def test_all_line_breaks_are_equal() -> None:
 
 def test_headline_has_schedule_on_users_clock() -> None:
     due = make_draft(0, status=Status.SCHEDULED, scheduled_at=datetime(2026, 3, 9, 8, 0, tzinfo=UTC))
-    assert " · scheduled · Mon 9 Mar 09:00 · " in render(draft_page(due, NOW, delivery=DeliveryInfo(ZoneInfo("Europe/Oslo"))))
+    assert " · scheduled · Mon 9 Mar 09:00 · " in render(
+        draft_page(due, NOW, delivery=DeliveryInfo(ZoneInfo("Europe/Oslo")))
+    )
     assert " · scheduled · 93%" in render(draft_page(due, NOW))
     late = make_draft(0, status=Status.MISSED, scheduled_at=datetime(2025, 12, 31, 8, 0, tzinfo=UTC))
     assert " · missed its time · Wed 31 Dec 2025 08:00" in render(
@@ -126,7 +128,10 @@ def report(*posts: DeliveredPost, account: str) -> DeliveryReport:
 
 
 def test_posted_draft_lists_time_and_addresses() -> None:
-    posts = (DeliveredPost(id="1", url=None, evidence=Evidence.ANSWERED), DeliveredPost(id="2", url=URL, evidence=Evidence.ANSWERED))
+    posts = (
+        DeliveredPost(id="1", url=None, evidence=Evidence.ANSWERED),
+        DeliveredPost(id="2", url=URL, evidence=Evidence.ANSWERED),
+    )
     reports = report(*posts, account="bluesky:me"), report(posts[0], account="webhook:bell")
     posted = make_draft(0, status=Status.POSTED, posted_at=NOW - timedelta(hours=2))
     page = render(draft_page(posted, NOW, delivery=DeliveryInfo(reports=reports))).split("\n")

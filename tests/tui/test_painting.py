@@ -47,7 +47,9 @@ class PageApp(App[None]):
 
 
 @asynccontextmanager
-async def page_with_lines(lines: int, size: tuple[int, int] = (40, 12)) -> AsyncIterator[tuple[RecordingPage, Pilot[None]]]:
+async def page_with_lines(
+    lines: int, size: tuple[int, int] = (40, 12)
+) -> AsyncIterator[tuple[RecordingPage, Pilot[None]]]:
     """Yield a painted page of `lines` lines, its record empty."""
     app = PageApp()
     async with app.run_test(size=size) as pilot:

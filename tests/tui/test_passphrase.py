@@ -11,8 +11,8 @@ from copydesk.tui.modals.ask import PromptDialog
 from copydesk.tui.modals.hold import WaitDialog
 from copydesk.tui.passphrase import prompt_passphrase
 from held_answers import wait_until
-from setup_screen import type_answer, wait_for_prompt, open_setup, open_setup_desk
-from tui_fixtures import FakeDesk, ConsoleDriver, open_console
+from setup_screen import open_setup, open_setup_desk, type_answer, wait_for_prompt
+from tui_fixtures import ConsoleDriver, FakeDesk, open_console
 
 PROMPT = "The passphrase of the keys"
 

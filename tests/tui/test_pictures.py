@@ -15,7 +15,7 @@ from copydesk.tui import drawing as drawing_of
 from copydesk.tui.app import Console
 from deciding_fixtures import ReviewDriver
 from desk_fixtures import NOW, open_desk_at
-from some_pictures import png_bomb, drawing, encode, photo, photo_like_image
+from some_pictures import drawing, encode, photo, photo_like_image, png_bomb
 from tui_fixtures import wait_until_idle
 
 WIDE = (160, 44)

@@ -58,7 +58,9 @@ def test_image_line_has_description_or_none() -> None:
 
 
 def test_image_line_has_size_and_error() -> None:
-    page = render([], ImageView("A boat.", Thumbnail(b"x", 1200, 800, 84_400)), ImageView("", Thumbnail(message="It is damaged.")))
+    page = render(
+        [], ImageView("A boat.", Thumbnail(b"x", 1200, 800, 84_400)), ImageView("", Thumbnail(message="It is damaged."))
+    )
     assert "picture 1  1200x800, 84 kB  “A boat.”\npicture 2  no description\n  It is damaged." in page
 
 

@@ -18,10 +18,10 @@ from copydesk.errors import (
 from copydesk.jobs import JobMessage
 from copydesk.tui import desk_app, saying
 from copydesk.tui.app import Console
-from desk_fixtures import URL_THREE, URL_TWO, Watch, FakeWeb, create_source, open_desk_at
+from desk_fixtures import URL_THREE, URL_TWO, FakeWeb, Watch, create_source, open_desk_at
 from setup_screen import wait_for_text
 from sources_on_screen import make_sources_console, sample_web
-from tui_fixtures import NOW, FakeDesk, ConsoleDriver, open_console, wait_until_idle, partial_progress
+from tui_fixtures import NOW, ConsoleDriver, FakeDesk, open_console, partial_progress, wait_until_idle
 
 LINES = {
     120: "Copydesk  1 Review  2 Schedule  3 Sources  4 Experiments  5 Engagement  6 Setup{}2 problems Ctrl+l",

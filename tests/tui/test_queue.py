@@ -7,7 +7,15 @@ import pytest
 from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action, Status
 from copydesk.tui.widgets.tabs_line import format_count
-from queue_fixtures import selected_numbers, insert_drafts, detect_changes, current_number, open_queue, review_screen, type_search
+from queue_fixtures import (
+    current_number,
+    detect_changes,
+    insert_drafts,
+    open_queue,
+    review_screen,
+    selected_numbers,
+    type_search,
+)
 from tui_fixtures import screen_text
 
 
@@ -230,4 +238,10 @@ async def test_wheel_moves_cursor(tmp_path: Path) -> None:
 
 
 def test_counts_are_abbreviated() -> None:
-    assert [format_count(number) for number in (0, 9999, 10_000, 999_999, 1_250_000)] == ["0", "9999", "10k", "999k", "1.2M"]
+    assert [format_count(number) for number in (0, 9999, 10_000, 999_999, 1_250_000)] == [
+        "0",
+        "9999",
+        "10k",
+        "999k",
+        "1.2M",
+    ]

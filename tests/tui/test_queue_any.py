@@ -13,7 +13,7 @@ from copydesk.model.draft import Status
 from copydesk.tui import queue_reading, window
 from copydesk.tui.screens import review_reading
 from copydesk.tui.widgets.queue import DraftQueue
-from queue_fixtures import insert_drafts, detect_changes, open_queue, review_screen
+from queue_fixtures import detect_changes, insert_drafts, open_queue, review_screen
 from tui_fixtures import ConsoleDriver
 
 DRAFTS = 44

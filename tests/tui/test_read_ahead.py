@@ -10,7 +10,7 @@ from copydesk.model.posting import Preview, PreviewPart
 from copydesk.tui.messages import DeskChanged
 from copydesk.tui.screens import review
 from held_answers import wait_until
-from tui_fixtures import FakeDesk, FakePosting, ConsoleDriver, open_console
+from tui_fixtures import ConsoleDriver, FakeDesk, FakePosting, open_console
 
 
 class FakePreviews(FakePosting):

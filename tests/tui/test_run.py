@@ -1,8 +1,8 @@
 """Tests for running the pipeline from the console."""
 
 from copydesk.model.run import Progress, RunStatus, Stage
-from copydesk.tui.run_view import RunView, format_failures, format_progress, progress_ratio, format_summary
-from tui_fixtures import FakeDesk, make_draft, successful_run, make_item, open_console, make_run, partial_progress
+from copydesk.tui.run_view import RunView, format_failures, format_progress, format_summary, progress_ratio
+from tui_fixtures import FakeDesk, make_draft, make_item, make_run, open_console, partial_progress, successful_run
 
 
 async def test_p_starts_run_with_bar_per_stage() -> None:

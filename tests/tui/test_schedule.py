@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 
 from copydesk.errors import StoreBusyError
-from copydesk.tui.week_clock import Hour, GridPosition
+from copydesk.tui.week_clock import GridPosition, Hour
 from desk_fixtures import Watch, open_desk_at
 from schedule_fixtures import FRI, THU, insert_drafts, insert_scheduled, make_slot
 from schedule_screen import DAY, HOUR, MINUTE, NOW, fill_schedule, open_schedule
@@ -33,7 +33,9 @@ async def test_empty_schedule_names_next_key(tmp_path: Path) -> None:
 
 
 async def test_slots_drafts_and_conflicts_are_displayed(tmp_path: Path) -> None:
-    await fill_schedule(tmp_path, slots=[make_slot(THU, 9, 15)], at=[NOW + 4 * HOUR, NOW + 4 * HOUR + 20 * MINUTE, NOW + DAY])
+    await fill_schedule(
+        tmp_path, slots=[make_slot(THU, 9, 15)], at=[NOW + 4 * HOUR, NOW + 4 * HOUR + 20 * MINUTE, NOW + DAY]
+    )
     async with open_schedule(tmp_path) as ui:
         assert "[:15" in ui.text
         assert ":30!S Dra" in ui.text

@@ -6,9 +6,9 @@ from pathlib import Path
 from copydesk.model.draft import Status
 from copydesk.tui.screens.review import ReviewScreen
 from copydesk.tui.screens.week_screen import WeekLoaded
-from copydesk.tui.week_clock import Hour, GridPosition
+from copydesk.tui.week_clock import GridPosition, Hour
 from desk_fixtures import Watch, open_desk_at
-from schedule_fixtures import FRI, THU, WED, insert_draft, make_slot, draft_status, scheduled_times
+from schedule_fixtures import FRI, THU, WED, draft_status, insert_draft, make_slot, scheduled_times
 from schedule_screen import DAY, HOUR, NOW, fill_schedule, open_schedule
 
 # NOW is Wednesday, 25 March 2026, 10:30 in Prague.

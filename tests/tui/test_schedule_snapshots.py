@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 
 from copydesk.tui.screens.schedule import ScheduleScreen
 from copydesk.tui.themes import LIGHT
-from copydesk.tui.week_clock import Hour, GridPosition
+from copydesk.tui.week_clock import GridPosition, Hour
 from desk_fixtures import Watch, open_desk_at
-from schedule_fixtures import FRI, MON, SUN, THU, TUE, WED, insert_scheduled, insert_draft, make_slot
+from schedule_fixtures import FRI, MON, SUN, THU, TUE, WED, insert_draft, insert_scheduled, make_slot
 from schedule_screen import HOUR, MINUTE, NOW, make_schedule_console
 from tui_fixtures import TEXTS, wait_until_idle
 
@@ -47,7 +47,9 @@ def home(tmp_path: Path) -> Path:
         async with open_desk_at(tmp_path, clock=Watch(NOW)) as desk:
             await desk.schedule.set_zone("Europe/Prague")
             mornings = [make_slot(day, 9) for day in (MON, TUE, WED, THU, FRI)]
-            await desk.schedule.set_slots([*mornings, make_slot(WED, 14, 30), make_slot(FRI, 14, 30), make_slot(SUN, 2, 30)])
+            await desk.schedule.set_slots(
+                [*mornings, make_slot(WED, 14, 30), make_slot(FRI, 14, 30), make_slot(SUN, 2, 30)]
+            )
             for number, hours in enumerate((4, 4.25, 26, 22.5)):
                 await insert_scheduled(desk, NOW + hours * HOUR, text=TEXTS[number])
             await insert_draft(
@@ -63,7 +65,9 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
 def test_full_week(snap_compare: Compare, home: Path, theme: str) -> None:
-    assert snap_compare(make_schedule_console(home), terminal_size=(120, 40), run_before=press_keys(*"jjjj", theme=theme))
+    assert snap_compare(
+        make_schedule_console(home), terminal_size=(120, 40), run_before=press_keys(*"jjjj", theme=theme)
+    )
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 16)], ids=["80x24", "40x16"])
@@ -97,4 +101,6 @@ def test_week_with_repeated_hour(snap_compare: Compare, tmp_path: Path) -> None:
 
     asyncio.run(furnish())
     sunday = GridPosition(date(2026, 10, 25), Hour(2, is_repeat=True))
-    assert snap_compare(make_schedule_console(tmp_path, AUTUMN), terminal_size=(100, 24), run_before=press_keys(position=sunday))
+    assert snap_compare(
+        make_schedule_console(tmp_path, AUTUMN), terminal_size=(100, 24), run_before=press_keys(position=sunday)
+    )

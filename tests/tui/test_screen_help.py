@@ -32,7 +32,8 @@ def test_help_omits_keys_of_other_screens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "composes"), [(KeyContext.EXPERIMENTS, "Ctrl+n"), (KeyContext.SCHEDULE, "c Ctrl+n"), (KeyContext.SOURCES, "c Ctrl+n")]
+    ("where", "composes"),
+    [(KeyContext.EXPERIMENTS, "Ctrl+n"), (KeyContext.SCHEDULE, "c Ctrl+n"), (KeyContext.SOURCES, "c Ctrl+n")],
 )
 def test_help_omits_overridden_global_keys(where: KeyContext, composes: str) -> None:
     (line,) = (line for line in help_lines(where, KeyContext.CONSOLE) if "compose a draft" in line)

@@ -8,7 +8,16 @@ import pytest
 
 from copydesk.desk import Desk
 from copydesk.tui import browser
-from setup_screen import type_answer, wait_for_prompt, add_sample_setup, wait_until_absent, open_setup, open_setup_desk, wait_for_text, type_text
+from setup_screen import (
+    add_sample_setup,
+    open_setup,
+    open_setup_desk,
+    type_answer,
+    type_text,
+    wait_for_prompt,
+    wait_for_text,
+    wait_until_absent,
+)
 from signing_in_platforms import CODE, authorize
 from tui_fixtures import ConsoleDriver
 

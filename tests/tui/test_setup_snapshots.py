@@ -27,7 +27,13 @@ def full_console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
     """Return the console of a desk with two accounts, a voice and drafts; its vault's name contains no path."""
 
     async def keys(self: Accounts) -> VaultStatus:
-        return VaultStatus(backend=BackendKind.KEYRING, has_credentials=True, usable=True, description="the system's keyring", environment=())
+        return VaultStatus(
+            backend=BackendKind.KEYRING,
+            has_credentials=True,
+            usable=True,
+            description="the system's keyring",
+            environment=(),
+        )
 
     monkeypatch.setattr(Accounts, "vault_status", keys)
 
@@ -90,11 +96,15 @@ def test_desk_with_open_error(snap_compare: Compare) -> None:
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
 def test_voice_form(snap_compare: Compare, full_console: Console, size: tuple[int, int]) -> None:
-    assert snap_compare(full_console, terminal_size=size, run_before=press_keys("j", "e", expected="by the offline writer"))
+    assert snap_compare(
+        full_console, terminal_size=size, run_before=press_keys("j", "e", expected="by the offline writer")
+    )
 
 
 def test_account_form(snap_compare: Compare, full_console: Console) -> None:
-    assert snap_compare(full_console, terminal_size=(80, 24), run_before=press_keys("n", "enter", expected="Esc leaves it"))
+    assert snap_compare(
+        full_console, terminal_size=(80, 24), run_before=press_keys("n", "enter", expected="Esc leaves it")
+    )
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])

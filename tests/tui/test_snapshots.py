@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 
 from copydesk.errors import StoreBusyError
 from copydesk.tui.themes import LIGHT
-from tui_fixtures import FakeDesk, make_console, wait_until_idle, partial_progress
+from tui_fixtures import FakeDesk, make_console, partial_progress, wait_until_idle
 
 Compare = Callable[..., bool]
 Before = Callable[[Pilot[int]], object]
@@ -29,7 +29,9 @@ def press_keys(*keys: str, theme: str = "") -> Before:
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
 def test_full_queue(snap_compare: Compare, theme: str) -> None:
-    assert snap_compare(make_console(FakeDesk(40)), terminal_size=(120, 32), run_before=press_keys("j", "j", "j", theme=theme))
+    assert snap_compare(
+        make_console(FakeDesk(40)), terminal_size=(120, 32), run_before=press_keys("j", "j", "j", theme=theme)
+    )
 
 
 def test_wide_terminal(snap_compare: Compare) -> None:

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
 from copydesk.model.source import SourceConfig, SourceType
-from copydesk.tui.source_entry import SourceLocation, join_list, build_update, fields_of, split_list, location_of, guess_type
+from copydesk.tui.source_entry import (
+    SourceLocation,
+    build_update,
+    fields_of,
+    guess_type,
+    join_list,
+    location_of,
+    split_list,
+)
 from sources_on_screen import make_source
 
 
@@ -72,7 +80,7 @@ def test_only_edited_fields_are_changed() -> None:
 
 def test_resolved_address_is_saved() -> None:
     original = make_source()
-    entered = fields_of(original)._replace(place=SourceLocation(original.type, "https://two.example/"))
+    entered = fields_of(original)._replace(location=SourceLocation(original.type, "https://two.example/"))
     assert build_update(original, entered, "https://two.example/feed.xml") == {"url": "https://two.example/feed.xml"}
 
 

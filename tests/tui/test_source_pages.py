@@ -16,13 +16,15 @@ from copydesk.tui.naming import key_label
 from copydesk.tui.pages.run import run_header, run_page, run_row
 from copydesk.tui.pages.source import MAX_ERROR_LENGTH, format_settings, source_page
 from copydesk.tui.pages.source_notes import EXAMPLES, first_steps
-from copydesk.tui.pages.source_row import format_next_fetch, source_header, format_count, source_row, sparkline
+from copydesk.tui.pages.source_row import format_count, format_next_fetch, source_header, source_row, sparkline
 from sources_on_screen import make_source
-from tui_fixtures import NOW, successful_run, make_run
+from tui_fixtures import NOW, make_run, successful_run
 
 
 def overview(**values: Any) -> SourceOverview:
-    return SourceOverview(source=make_source(**values), next_fetch=NOW + timedelta(hours=3), drafts=4, days=(0,) * 13 + (5,))
+    return SourceOverview(
+        source=make_source(**values), next_fetch=NOW + timedelta(hours=3), drafts=4, days=(0,) * 13 + (5,)
+    )
 
 
 def render(blocks: list[Block], width: int = 80) -> str:

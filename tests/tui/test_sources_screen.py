@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from copydesk.tui.keys import KeyContext, footer_entries
 from copydesk.tui.screens import source_actions
 from desk_fixtures import URL_ONE, URL_THREE, URL_TWO, FakeWeb, create_source, entry, feed, open_desk_at, story_title
-from sources_on_screen import open_sources, sample_web, sources_screen, add_three_sources, wait_for_text, type_text
+from sources_on_screen import add_three_sources, open_sources, sample_web, sources_screen, type_text, wait_for_text
 
 OPML = f"""<opml version="2.0"><body><outline text="First" xmlUrl="{URL_ONE}"/>
 <outline text="Second" xmlUrl="{URL_TWO}"/><outline text="Third" xmlUrl="{URL_THREE}"/></body></opml>"""

@@ -11,7 +11,7 @@ from copydesk.errors import CopydeskError
 from copydesk.tui.app import Console
 from copydesk.tui.themes import LIGHT
 from desk_fixtures import open_desk_at
-from sources_on_screen import make_sources_console, sample_web, add_three_sources
+from sources_on_screen import add_three_sources, make_sources_console, sample_web
 from tui_fixtures import ConsoleDriver, wait_until_idle
 
 Compare = Callable[..., bool]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from copydesk.tui.plain_glyphs import terminal_encoding, replace_unencodable
+from copydesk.tui.plain_glyphs import replace_unencodable, terminal_encoding
 from copydesk.tui.steady import correct_widths
 from copydesk.tui.widths import patch_rich_width_table
 

@@ -8,7 +8,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from copydesk.tui.app import Console
 from copydesk.tui.themes import DARK, LIGHT, initial_theme
-from tui_fixtures import NOW, FakeDesk, ConsoleDriver, open_console, wait_until_idle
+from tui_fixtures import NOW, ConsoleDriver, FakeDesk, open_console, wait_until_idle
 
 
 def luminance(color: Color) -> float:
@@ -27,7 +27,9 @@ TEXT_COLOURS = ("foreground", "primary", "success", "warning", "error")
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
-@pytest.mark.parametrize("background", ["background", "panel", "block-cursor-background", "block-cursor-blurred-background"])
+@pytest.mark.parametrize(
+    "background", ["background", "panel", "block-cursor-background", "block-cursor-blurred-background"]
+)
 def test_theme_contrast_is_readable(theme: Theme, background: str) -> None:
     """WCAG 2 requires a contrast of 4.5 for text (level AA)."""
     background_colour = Color.parse(theme.variables.get(background) or getattr(theme, background))

@@ -17,7 +17,7 @@ from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.queue import DraftQueue
 from desk_fixtures import Watch, open_desk_at
 from posted_desk import make_posted_console
-from sources_on_screen import make_sources_console, sample_web, add_three_sources
+from sources_on_screen import add_three_sources, make_sources_console, sample_web
 from tried_desk import make_experiments_console
 from tui_fixtures import NOW, FakeDesk, screen_text, wait_until_idle
 
@@ -47,9 +47,12 @@ async def test_draft_age_advances_in_row_and_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "make_console"), [("experiments", make_experiments_console), ("engagement", make_posted_console), ("sources", sources_console)]
+    ("name", "make_console"),
+    [("experiments", make_experiments_console), ("engagement", make_posted_console), ("sources", sources_console)],
 )
-async def test_ages_advance_on_other_screens(tmp_path: Path, name: str, make_console: Callable[[Path], Console]) -> None:
+async def test_ages_advance_on_other_screens(
+    tmp_path: Path, name: str, make_console: Callable[[Path], Console]
+) -> None:
     app = make_console(tmp_path)
     if name == "sources":
         async with open_desk_at(tmp_path, sample_web(), Watch()) as desk:
@@ -93,7 +96,9 @@ async def wait_until(pilot: Pilot[int], is_ready: Callable[[], bool]) -> None:
 def pane_texts(app: Console) -> list[str]:
     """Return the texts of the widgets that display ages."""
     widgets = [
-        widget for widget in app.screen.query(LineScrollView) if isinstance(widget, TimestampedList | Page) and widget.id not in WIDGETS_WITHOUT_AGES
+        widget
+        for widget in app.screen.query(LineScrollView)
+        if isinstance(widget, TimestampedList | Page) and widget.id not in WIDGETS_WITHOUT_AGES
     ]
     return ["\n".join(widget.render_line(y).text for y in range(widget.drawable_size.height)) for widget in widgets]
 

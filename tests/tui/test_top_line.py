@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.tui.app import Console
-from tui_fixtures import NOW, FakeDesk, ConsoleDriver, wait_until_idle
+from tui_fixtures import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from copydesk.tui.modals.schedule import PickDraftDialog
 from copydesk.tui.screens.schedule import ScheduleScreen
 from deciding_fixtures import TEXTS, open_review
 from schedule_screen import open_schedule
-from tui_fixtures import FakeDesk, ConsoleDriver, make_console, wait_until_idle
+from tui_fixtures import ConsoleDriver, FakeDesk, make_console, wait_until_idle
 
 
 async def burst(ui: ConsoleDriver, *keys: str) -> None:

@@ -34,7 +34,9 @@ async def open_session(home: Path, folder: Path) -> AsyncIterator[Session]:
 
 def list_drafts(home: Path, *filters: str) -> list[Any]:
     """Return the sample desk's drafts from the command line."""
-    completed = run_command(home, "--home", str(home), "--sample", "draft", "list", "--json", "--limit", "100", *filters)
+    completed = run_command(
+        home, "--home", str(home), "--sample", "draft", "list", "--json", "--limit", "100", *filters
+    )
     assert completed.code == 0, completed.err
     result: list[Any] = json.loads(completed.out)["drafts"]
     return result
@@ -48,7 +50,9 @@ def text_starts(drafts: list[Any]) -> list[str]:
 async def test_review_by_keys(sample_home: Path, tmp_path: Path) -> None:
     async with open_session(sample_home, tmp_path) as session:
         page = session.page
-        assert await page.evaluate("location.href") == session.server.origin + "/"  # the key was removed from the address
+        assert (
+            await page.evaluate("location.href") == session.server.origin + "/"
+        )  # the key was removed from the address
         await page.press("j", "j", "k", "a")
         await page.wait_for(r"Approved 1[\s\S]*Approved · u undo")
         await page.press("x")
@@ -110,7 +114,9 @@ async def test_copy_and_links_use_users_browser(sample_home: Path, tmp_path: Pat
         other = await session.browser.wait_for_page("https://lighthouse.example/releases/quarrystone-3")
         # The opened page is untrusted: it must not be able to navigate the console's page.
         assert await other.evaluate("window.opener === null")
-    assert copied == next(draft["text"] for draft in list_drafts(sample_home) if draft["text"].startswith("Quarrystone"))
+    assert copied == next(
+        draft["text"] for draft in list_drafts(sample_home) if draft["text"].startswith("Quarrystone")
+    )
 
 
 async def test_refused_permissions_are_reported(sample_home: Path, tmp_path: Path) -> None:

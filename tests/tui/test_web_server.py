@@ -180,7 +180,10 @@ async def test_page_closes_when_console_dies(command: str) -> None:
 
 
 async def test_stopping_server_ends_pages_and_consoles() -> None:
-    async with run_server(console_program(WAIT_FOR_INPUT)) as server, aiohttp.ClientSession(cookies=server.cookies) as browser:
+    async with (
+        run_server(console_program(WAIT_FOR_INPUT)) as server,
+        aiohttp.ClientSession(cookies=server.cookies) as browser,
+    ):
         page = await browser.ws_connect(server.url + "/ws", origin=server.url)
         process = await read_pid(page)
         await server.console_server.on_shutdown(web.Application())

@@ -8,24 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import clock_changes
+import clock_changes as dst_transitions
 from copydesk.model.draft import Status
 from copydesk.scheduling.zones import instant_of_wall
-from copydesk.tui.week import HourCell, WeekLayout, visible_days, lay_out_week, find_conflicts
+from copydesk.tui.week import HourCell, WeekLayout, find_conflicts, lay_out_week, visible_days
 from copydesk.tui.week_clock import (
     ClockChange,
-    Hour,
-    GridPosition,
     ClockSpan,
+    GridPosition,
+    Hour,
     clock_changes,
+    clock_span,
+    format_time,
+    grid_position,
     instant,
     shift_time,
     utc_offsets,
-    grid_position,
-    clock_span,
-    format_time,
 )
-from week_fixtures import AUTUMN, NOW, SPRING, make_week_draft, make_free_slot, at_wall_time, make_week
+from week_fixtures import AUTUMN, NOW, SPRING, at_wall_time, make_free_slot, make_week, make_week_draft
 
 MINUTE = timedelta(minutes=1)
 PRAGUE, NEW_YORK, LORD_HOWE, KATHMANDU = "Europe/Prague", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"
@@ -49,7 +49,14 @@ def test_draft_is_in_its_local_hour() -> None:
 def test_slot_with_draft_is_not_free() -> None:
     slot_time = at_wall_time("2026-03-25 14:30")
     grid = lay_out_week(
-        make_week(SPRING, "UTC", make_free_slot(slot_time), make_week_draft(slot_time + timedelta(seconds=20)), make_free_slot(slot_time + MINUTE)), NOW
+        make_week(
+            SPRING,
+            "UTC",
+            make_free_slot(slot_time),
+            make_week_draft(slot_time + timedelta(seconds=20)),
+            make_free_slot(slot_time + MINUTE),
+        ),
+        NOW,
     )
     taken, other = cell_at(grid, date(2026, 3, 25), 14).entries
     assert (taken.slot, taken.draft is None) == (make_free_slot(slot_time), False)
@@ -63,7 +70,10 @@ def test_drafts_in_cell_are_ordered() -> None:
 
 
 def test_draft_outside_week_conflicts_but_is_not_displayed() -> None:
-    earlier, inside = make_week_draft(at_wall_time("2026-03-22 23:45")), make_week_draft(at_wall_time("2026-03-23 00:10"))
+    earlier, inside = (
+        make_week_draft(at_wall_time("2026-03-22 23:45")),
+        make_week_draft(at_wall_time("2026-03-23 00:10")),
+    )
     grid = lay_out_week(make_week(SPRING, "UTC", earlier, inside), NOW)
     assert [entry.conflict_minutes for cell_ in grid.cells.values() for entry in cell_.entries] == [-25]
 
@@ -85,7 +95,16 @@ def test_drafts_within_half_hour_conflict(minutes: list[int], conflicts: list[in
 
 
 def test_posted_and_missed_drafts_do_not_conflict() -> None:
-    assert find_conflicts([make_week_draft(NOW), make_week_draft(NOW, status=Status.POSTED), make_week_draft(NOW, status=Status.MISSED)]) == {}
+    assert (
+        find_conflicts(
+            [
+                make_week_draft(NOW),
+                make_week_draft(NOW, status=Status.POSTED),
+                make_week_draft(NOW, status=Status.MISSED),
+            ]
+        )
+        == {}
+    )
 
 
 def test_empty_early_hours_are_hidden() -> None:
@@ -131,8 +150,16 @@ def test_hidden_hour_maps_to_nearest() -> None:
         (LORD_HOWE, date(2026, 9, 28), [ClockChange(date(2026, 10, 4), forward=True, first=time(2), last=time(2, 30))]),
         (KATHMANDU, SPRING, []),
         # At midnight: the day starts at 01:00, or its last hour is repeated.
-        ("Africa/Cairo", date(2026, 4, 20), [ClockChange(date(2026, 4, 24), forward=True, first=time(0), last=time(1))]),
-        ("Africa/Cairo", date(2026, 10, 26), [ClockChange(date(2026, 10, 29), forward=False, first=time(23), last=time(0))]),
+        (
+            "Africa/Cairo",
+            date(2026, 4, 20),
+            [ClockChange(date(2026, 4, 24), forward=True, first=time(0), last=time(1))],
+        ),
+        (
+            "Africa/Cairo",
+            date(2026, 10, 26),
+            [ClockChange(date(2026, 10, 29), forward=False, first=time(23), last=time(0))],
+        ),
         ("Asia/Beirut", SPRING, [ClockChange(date(2026, 3, 29), forward=True, first=time(0), last=time(1))]),
     ],
 )
@@ -150,7 +177,10 @@ def test_spring_change_skips_hour() -> None:
 
 
 def test_autumn_change_repeats_hour_with_offsets() -> None:
-    first, second = make_week_draft(datetime(2026, 10, 25, 0, 30, tzinfo=UTC)), make_week_draft(datetime(2026, 10, 25, 1, 30, tzinfo=UTC))
+    first, second = (
+        make_week_draft(datetime(2026, 10, 25, 0, 30, tzinfo=UTC)),
+        make_week_draft(datetime(2026, 10, 25, 1, 30, tzinfo=UTC)),
+    )
     grid = lay_out_week(make_week(AUTUMN, PRAGUE, first, second), NOW)
     index = grid.hours.index(Hour(2))
     assert grid.hours[index + 1] == Hour(2, is_repeat=True)
@@ -198,7 +228,9 @@ def test_offsets_of_week(zone: str, monday: date, expected: list[str]) -> None:
 def weeks_with_clock_change() -> Iterator[tuple[str, date]]:
     for name in ZONES:
         zone = ZoneInfo(name)
-        for change in clock_changes.find_transitions(zone, datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)):
+        for change in dst_transitions.find_transitions(
+            zone, datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+        ):
             day = change.at.astimezone(zone).date()
             yield name, day - timedelta(days=day.weekday())
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.window import DraftPosition, DraftSlice
-from copydesk.tui.window import READ_AHEAD, MAX_HIDDEN_ROWS, MAX_ROWS, PAGE_SIZE, RowOrigin, Window, RowRequest
+from copydesk.tui.window import MAX_HIDDEN_ROWS, MAX_ROWS, PAGE_SIZE, READ_AHEAD, RowOrigin, RowRequest, Window
 from tui_fixtures import make_draft
 
 HEIGHT = 20
@@ -20,7 +20,11 @@ def load_rows(shelf: Numbers, request: RowRequest) -> DraftSlice:
         preceding = [number for number in shelf if request.origin is RowOrigin.END or number < position]
         numbers, has_more = preceding[-PAGE_SIZE:], len(preceding) > PAGE_SIZE
     else:
-        following = [number for number in shelf if number > position] if request.origin is RowOrigin.AFTER else shelf[request.start_index :]
+        following = (
+            [number for number in shelf if number > position]
+            if request.origin is RowOrigin.AFTER
+            else shelf[request.start_index :]
+        )
         numbers, has_more = following[:PAGE_SIZE], len(following) > PAGE_SIZE
     return DraftSlice(
         tuple(DRAFTS[number] for number in numbers),

@@ -16,10 +16,10 @@ from copydesk.model.change import (
     CreationMode,
     NewImage,
     bulk_response,
+    creation_response,
     validate_bulk,
     validate_change,
     validate_create,
-    creation_response,
 )
 from copydesk.model.draft import BULK_ACTIONS, Action, Draft, Format, ImageSource, Status
 from copydesk.model.wire import to_json_value
@@ -51,7 +51,12 @@ def find_problems(validate, **body: object) -> dict[str, str]:
 class TestCreate:
     def test_text_alone_makes_short_draft(self):
         draft = create(text="  Hello.\n")
-        assert (draft.text, draft.format, draft.formats, draft.mode) == ("Hello.", Format.SHORT, None, CreationMode.DIRECT)
+        assert (draft.text, draft.format, draft.formats, draft.mode) == (
+            "Hello.",
+            Format.SHORT,
+            None,
+            CreationMode.DIRECT,
+        )
 
     def test_url_or_prompt_makes_one_short_draft(self):
         for body in ({"url": PAGE_URL}, {"prompt": "About tides"}, {"url": PAGE_URL, "prompt": "About tides"}):
@@ -127,7 +132,10 @@ class TestCreate:
         assert set(find_problems(create, text="x", targetPlatforms=platforms)) == {field}
 
     def test_images_keep_order_and_get_positions(self):
-        images = [{"url": PAGE_URL, "source": "OG"}, {"url": PAGE_URL, "source": "UPLOAD", "alt": " A cat ", "position": 0}]
+        images = [
+            {"url": PAGE_URL, "source": "OG"},
+            {"url": PAGE_URL, "source": "UPLOAD", "alt": " A cat ", "position": 0},
+        ]
         assert create(text="x", images=images).images == (
             NewImage(url=PAGE_URL, source=ImageSource.OG, position=0),
             NewImage(url=PAGE_URL, source=ImageSource.UPLOAD, alt="A cat", position=0),
@@ -241,7 +249,9 @@ class TestChange:
         assert set(find_problems(change, action=action, smartSchedule=True)) == {"smartSchedule"}
 
     def test_slot_is_not_for_reschedule_or_cancel(self):
-        assert set(find_problems(change, action="reschedule", scheduledAt=FUTURE_TIME, smartSchedule=True)) == {"smartSchedule"}
+        assert set(find_problems(change, action="reschedule", scheduledAt=FUTURE_TIME, smartSchedule=True)) == {
+            "smartSchedule"
+        }
         assert set(find_problems(change, action="cancel_schedule", scheduledAt=FUTURE_TIME)) == {"scheduledAt"}
         assert change(action="schedule", scheduledAt=FUTURE_TIME, smartSchedule=True).smart_schedule
         assert not change(action="approve", smartSchedule=False).smart_schedule

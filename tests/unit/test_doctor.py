@@ -12,7 +12,7 @@ from copydesk.desk.keys import secret_name
 from copydesk.pictures.keep import save
 from copydesk.store import accounts
 from desk_fixtures import URL_ONE, URL_TWO, create_source, open_desk_at
-from posting_fixtures import create_approved_draft, connect_account, fake_platforms, open_posting_desk
+from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 from some_pictures import drawing, photo
 from sources_on_screen import sample_web
 

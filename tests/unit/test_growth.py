@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from copydesk.text import digest
-from growth import assert_linear, assert_bounded
+from growth import assert_bounded, assert_linear
 
 
 def test_linear_work_passes_whatever_its_duration() -> None:

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 
-from copydesk.desk.process import _start_time, is_alive, current_owner
+from copydesk.desk.process import _start_time, current_owner, is_alive
 
 
 def test_own_process_is_alive():

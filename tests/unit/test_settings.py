@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from copydesk.errors import SettingsError
-from copydesk.settings import SECTIONS, Secret, setting_descriptions, get_directories, load
+from copydesk.settings import SECTIONS, Secret, get_directories, load, setting_descriptions
 
 
 def write(home: Path, text: str) -> Path:

@@ -11,11 +11,11 @@ from copydesk.model.draft import BULK_ACTIONS, Action, Status
 from copydesk.model.transitions import (
     NEW_VERSION,
     SystemEvent,
+    allowed_actions,
+    can_edit,
     next_status,
     status_after_edit,
     status_after_event,
-    allowed_actions,
-    can_edit,
 )
 
 REVIEW = "pending_review awaiting_review changes_requested"
@@ -76,7 +76,9 @@ def test_action_follows_table_or_is_refused(action, status):
 
 @pytest.mark.parametrize("status", Status)
 def test_allowed_actions_are_those_not_refused(status):
-    assert list(allowed_actions(status, archived=False)) == [action for action in Action if expected_status(action, status)]
+    assert list(allowed_actions(status, archived=False)) == [
+        action for action in Action if expected_status(action, status)
+    ]
 
 
 @pytest.mark.parametrize(("action", "status"), product(Action, Status))

@@ -60,7 +60,9 @@ def connect(
         _validate_preset(method, preset)
         if plain:
             desk.accounts.allow_plaintext_vault()
-        fields = _collect_fields(method, preset, through_browser=method.uses_browser and (by_hand or sys.stdin.isatty()))
+        fields = _collect_fields(
+            method, preset, through_browser=method.uses_browser and (by_hand or sys.stdin.isatty())
+        )
         if needs_browser(method, fields):
             return await _sign_in_with_browser(desk, method, fields, url, by_hand=by_hand)
         return await desk.accounts.connect(platform, fields, url)

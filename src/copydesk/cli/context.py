@@ -77,7 +77,7 @@ class Context:
         if not self.sample:
             from copydesk.desk import open_desk  # noqa: PLC0415
 
-            return open_desk(settings, ask=_prompt_passphrase if sys.stdin.isatty() else None)
+            return open_desk(settings, ask_passphrase=_prompt_passphrase if sys.stdin.isatty() else None)
         from copydesk.sample.desk import open_sample  # noqa: PLC0415
 
         return open_sample(settings)

@@ -103,4 +103,6 @@ def _print_status(context: Context, *, as_json: bool) -> None:
         )
         for state in states
     ]
-    print_table(rows, empty=context.with_desk_options("Nothing was done without being asked yet. Start it: copydesk daemon"))
+    print_table(
+        rows, empty=context.with_desk_options("Nothing was done without being asked yet. Start it: copydesk daemon")
+    )

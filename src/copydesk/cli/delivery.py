@@ -54,7 +54,9 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
         )
         for report in reports
     ]
-    print_table(rows, empty="It was not sent anywhere." if draft_id else "Nothing is on its way, and nothing failed lately.")
+    print_table(
+        rows, empty="It was not sent anywhere." if draft_id else "Nothing is on its way, and nothing failed lately."
+    )
 
 
 @delivery.command()

@@ -28,7 +28,11 @@ def doctor(context: Context, *, as_json: bool) -> None:
         print_json(findings)
     else:
         rows = [
-            (MARKS[finding.verdict], finding.what, context.with_desk_options(f"{finding.found} {finding.advice}".strip()))
+            (
+                MARKS[finding.verdict],
+                finding.what,
+                context.with_desk_options(f"{finding.found} {finding.advice}".strip()),
+            )
             for finding in findings
         ]
         print_table(rows, empty="")

@@ -50,7 +50,11 @@ def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool,
         return page, await desk.schedule.zone()
 
     has_filters = any(options[name] for name in FILTER_NAMES)
-    empty = "No draft is like that." if has_filters else context.with_desk_options("No drafts. Make some: copydesk --run-pipeline")
+    empty = (
+        "No draft is like that."
+        if has_filters
+        else context.with_desk_options("No drafts. Make some: copydesk --run-pipeline")
+    )
     _print_page(*context.run(work), empty=empty, as_json=as_json)
 
 

@@ -89,7 +89,14 @@ def run_action(
     if selection["all_matching"]:
         if ids:
             raise click.UsageError("Give IDs or --all-matching, not both.")
-        _run_bulk(context, request, _confirm_matching(context, request, question_suffix, selection), follow_up, print_notes, as_json=selection["as_json"])
+        _run_bulk(
+            context,
+            request,
+            _confirm_matching(context, request, question_suffix, selection),
+            follow_up,
+            print_notes,
+            as_json=selection["as_json"],
+        )
     elif any(selection[name] for name in filters.FILTER_NAMES):  # type: ignore[literal-required]
         raise click.UsageError("Filters go with --all-matching.")
     elif not ids:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import pluralize, first_line, print_table
-from copydesk.model.engagement import METRICS, RecordStatus, FormatEngagement, PlatformEngagement, TopPost
+from copydesk.cli.show import first_line, pluralize, print_table
+from copydesk.model.engagement import METRICS, FormatEngagement, PlatformEngagement, RecordStatus, TopPost
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -101,7 +101,9 @@ def record(
 def _print_groups(attribute: str, groups: Sequence[FormatEngagement | PlatformEngagement]) -> None:
     if groups:
         click.echo(f"\nBy {attribute}")
-        rows = [("", getattr(group, attribute), pluralize(group.count, "post"), _format_rate(group)) for group in groups]
+        rows = [
+            ("", getattr(group, attribute), pluralize(group.count, "post"), _format_rate(group)) for group in groups
+        ]
         print_table(rows, empty="")
 
 

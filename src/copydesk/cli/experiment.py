@@ -6,9 +6,9 @@ import click
 import msgspec
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import pluralize, format_time, print_table
+from copydesk.cli.show import format_time, pluralize, print_table
 from copydesk.errors import InvalidError
-from copydesk.model.experiment import VariantResults, Experiment, ExperimentStatus, ExperimentResults
+from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, VariantResults
 from copydesk.model.ways import parse_variants
 from copydesk.text import clean
 

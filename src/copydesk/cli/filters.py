@@ -13,7 +13,16 @@ from copydesk.model.source import SourceType
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-FILTER_NAMES = ("status", "format", "source_id", "source_type", "tags", "scheduled_after", "scheduled_before", "archived")
+FILTER_NAMES = (
+    "status",
+    "format",
+    "source_id",
+    "source_type",
+    "tags",
+    "scheduled_after",
+    "scheduled_before",
+    "archived",
+)
 _TIMES = {"scheduled_after": "--scheduled-after", "scheduled_before": "--scheduled-before"}
 
 OPTIONS = (
@@ -56,4 +65,4 @@ async def filter_params(desk: "Desk", options: dict[str, Any]) -> FilterParams:
     for name, field in _TIMES.items():
         if name in params:
             params[name] = await desk.drafts.parse_time(params[name], field=field)
-    return cast("Narrowing", params)
+    return cast("FilterParams", params)

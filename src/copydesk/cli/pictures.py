@@ -65,7 +65,9 @@ class ImageOptions(NamedTuple):
     """Alt text of the generated image."""
 
 
-def parse_image_options(images: tuple[str, ...], alts: tuple[str, ...], ai_image: str | None, provider: str | None) -> ImageOptions:
+def parse_image_options(
+    images: tuple[str, ...], alts: tuple[str, ...], ai_image: str | None, provider: str | None
+) -> ImageOptions:
     """Combine the options' values. Raise UsageError if they do not go together."""
     if provider and ai_image is None:
         raise click.UsageError("--provider is for --ai-image.")

@@ -49,7 +49,8 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
         for report in reports:
             if report.account in accounts:
                 click.echo(
-                    f"{report.account}: {clean(context.with_desk_options(report.says))}", err=report.account in result.failed
+                    f"{report.account}: {clean(context.with_desk_options(report.says))}",
+                    err=report.account in result.failed,
                 )
     if result.under_way:
         daemon_command = context.with_desk_options("`copydesk daemon`")

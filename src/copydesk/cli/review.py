@@ -69,7 +69,9 @@ def archive(context: Context, **selection: Unpack[DraftSelection]) -> None:
 @pass_context
 def schedule(context: Context, *, time: str | None, next_slot: bool, **selection: Unpack[DraftSelection]) -> None:
     """Give approved drafts a time, or a slot each."""
-    at, question_suffix = _parse_time(context, time, selection) if time is not None else (None, " to the next free slots")
+    at, question_suffix = (
+        _parse_time(context, time, selection) if time is not None else (None, " to the next free slots")
+    )
     request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=next_slot)
     run_action(context, request, question_suffix=question_suffix, print_notes=print_blockers, **selection)
 
@@ -81,7 +83,9 @@ def schedule(context: Context, *, time: str | None, next_slot: bool, **selection
 def reschedule(context: Context, *, time: str, **selection: Unpack[DraftSelection]) -> None:
     """Give scheduled or missed drafts another time."""
     at, question_suffix = _parse_time(context, time, selection)
-    run_action(context, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), question_suffix=question_suffix, **selection)
+    run_action(
+        context, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), question_suffix=question_suffix, **selection
+    )
 
 
 @click.command()

@@ -3,7 +3,7 @@
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import pluralize, format_time, print_table
+from copydesk.cli.show import format_time, pluralize, print_table
 
 
 @click.group()
@@ -58,7 +58,10 @@ def stats(context: Context, *, as_json: bool) -> None:
             "a run brings",
             f"{_mean(totals.average_items_per_run, 'item')}, {_mean(totals.average_drafts_per_run, 'draft')}",
         ),
-        ("in 30 days", ", ".join(pluralize(getattr(last_month, f"{noun}s"), noun) for noun in ("run", "item", "draft"))),
+        (
+            "in 30 days",
+            ", ".join(pluralize(getattr(last_month, f"{noun}s"), noun) for noun in ("run", "item", "draft")),
+        ),
         *(("failed of", f"{error.category}, {pluralize(error.count, 'time')}") for error in totals.top_errors),
     ]
     print_table(rows, empty="")

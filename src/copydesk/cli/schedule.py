@@ -8,7 +8,7 @@ import click
 
 from copydesk.cli.ask import confirm, is_interactive
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import pluralize, first_line, print_table
+from copydesk.cli.show import first_line, pluralize, print_table
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -109,7 +109,9 @@ def clock(context: Context, *, accept: bool, as_json: bool) -> None:
 
 async def _run_auto(desk: "Desk", ids: tuple[str, ...], *, dry_run: bool) -> Plan:
     plan_result = await desk.schedule.auto_schedule(ids or None, dry_run=dry_run)
-    return plan_result, await desk.schedule.format_times(*(placement.scheduled_at for placement in plan_result.scheduled))
+    return plan_result, await desk.schedule.format_times(
+        *(placement.scheduled_at for placement in plan_result.scheduled)
+    )
 
 
 def _print_plan(

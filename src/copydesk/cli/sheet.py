@@ -37,7 +37,11 @@ async def draft_facts(desk: "Desk", draft: Draft) -> list[tuple[str, str]]:
     times = [(name, at) for name, at in _draft_times(draft) if at is not None]
     formatted = await desk.schedule.format_times(*(at for _, at in times))
     # Only these drafts can have deliveries worth showing; others save the query.
-    reports = await desk.posting.list_deliveries(draft.id) if draft.status in STATUSES_WITH_DELIVERIES or draft.last_error else ()
+    reports = (
+        await desk.posting.list_deliveries(draft.id)
+        if draft.status in STATUSES_WITH_DELIVERIES or draft.last_error
+        else ()
+    )
     return [
         *((name, at) for (name, _), at in zip(times, formatted, strict=True)),
         *((report.account, report.says) for report in reports),

@@ -7,7 +7,7 @@ import click
 
 from copydesk.cli.ask import confirm
 from copydesk.cli.context import Context, parse_config, pass_context, print_json
-from copydesk.cli.show import format_age, pluralize, format_time, print_table
+from copydesk.cli.show import format_age, format_time, pluralize, print_table
 from copydesk.model.source import Source, SourceType
 from copydesk.model.wire import to_json
 from copydesk.text import clean
@@ -69,7 +69,10 @@ def list_(context: Context, *, as_json: bool) -> None:
         )
         for entry in sources
     ]
-    print_table(rows, empty=context.with_desk_options("No sources yet. Add one: copydesk source add rss https://example.com/feed"))
+    print_table(
+        rows,
+        empty=context.with_desk_options("No sources yet. Add one: copydesk source add rss https://example.com/feed"),
+    )
 
 
 @source.command()
@@ -148,7 +151,9 @@ def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
     if not yes:
         rows = context.run(lambda desk: desk.sources.list_overviews())
         # The overview counts the items and drafts deleted along with the source; without a row ask plainly.
-        (question,) = [deletion_prompt(row) for row in rows if row.source.id == found.id] or [f"Delete {clean(found.name)}?"]
+        (question,) = [deletion_prompt(row) for row in rows if row.source.id == found.id] or [
+            f"Delete {clean(found.name)}?"
+        ]
         confirm(question, declined="Nothing was deleted.")
     context.run(lambda desk: desk.sources.delete(id))
     if as_json:

@@ -130,7 +130,9 @@ class ConsoleServer(Server):
         """Return our page; textual-serve's own loads its font from another site."""
         page = (files("copydesk.cli") / "web_page.html").read_text(encoding="utf-8")
         policy = CONTENT_SECURITY_POLICY.format(sockets=" ".join(f"ws://{host}" for host in self._auth.hosts))
-        return web.Response(text=page, content_type="text/html", headers=SECURITY_HEADERS | {"Content-Security-Policy": policy})
+        return web.Response(
+            text=page, content_type="text/html", headers=SECURITY_HEADERS | {"Content-Security-Policy": policy}
+        )
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         """Start a console and forward messages until its page is closed or it ends."""

@@ -9,10 +9,10 @@ import click
 
 from copydesk.cli.ask import is_interactive
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.drafts import AS_JSON, print_changed, print_writer_notes, print_unwritten
+from copydesk.cli.drafts import AS_JSON, print_changed, print_unwritten, print_writer_notes
 from copydesk.cli.generation import NO_WAIT, wait_for_new
 from copydesk.cli.pictures import create_with_images, parse_image_options, print_missing_alt, with_image_options
-from copydesk.editor import get_editor_command, create_temporary_file, read_edited_file
+from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.change import MAX_TEXT_LENGTH, ChangeDraft, CreatedDrafts, CreationMode
 from copydesk.model.draft import Draft, Format

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from copydesk.desk.claiming import account_lease
 from copydesk.desk.ground import DeskContext
-from copydesk.desk.keys import secret_name, login_error_hint
+from copydesk.desk.keys import login_error_hint, secret_name
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.account import ConnectedAccount, select_accounts
 from copydesk.model.delivery import Account
@@ -19,11 +19,11 @@ from copydesk.posting.platform import (
     RECONNECT_HINT,
     BrowserPlatform,
     ConnectResult,
+    CredentialField,
     LoginError,
     NotSentError,
     Platform,
     SignIn,
-    CredentialField,
 )
 from copydesk.store import accounts, deliveries
 from copydesk.store.ids import new_id
@@ -98,7 +98,9 @@ class Accounts:
             connected = replace(connected, secrets={})
         return await self._save(connected)
 
-    async def start_sign_in(self, platform: str, credentials: Mapping[str, str], redirect_uri: str, server: str = "") -> SignIn:
+    async def start_sign_in(
+        self, platform: str, credentials: Mapping[str, str], redirect_uri: str, server: str = ""
+    ) -> SignIn:
         """Start to connect an account through the browser. Raises as `connect` does."""
         adapter, server_url = self._resolve_request(platform, credentials, server)
         return await _browser_platform(adapter).start_sign_in(server_url, credentials, redirect_uri)
@@ -106,7 +108,9 @@ class Accounts:
     async def finish_sign_in(self, platform: str, sign_in: SignIn, code: str, server: str = "") -> ConnectedAccount:
         """Complete a sign-in with the code from the redirect and return the account. Raises as `connect` does."""
         adapter = self._ctx.platform(platform)
-        return await self._save(await _browser_platform(adapter).finish_sign_in(server or adapter.default_server, sign_in, code))
+        return await self._save(
+            await _browser_platform(adapter).finish_sign_in(server or adapter.default_server, sign_in, code)
+        )
 
     async def check(self, name: str) -> ConnectedAccount:
         """Ask the account's server whether the credentials work, and return the account with fresh details.
@@ -156,7 +160,9 @@ class Accounts:
         """Return the platform and the server's URL. Raise InvalidError for missing fields."""
         adapter = self._ctx.platform(platform)
         missing = [
-            field.name for field in adapter.credential_fields if not field.optional and not credentials.get(field.name, "").strip()
+            field.name
+            for field in adapter.credential_fields
+            if not field.optional and not credentials.get(field.name, "").strip()
         ]
         if missing:
             raise InvalidError(*(FieldError(name, "is missing") for name in missing))

@@ -11,7 +11,7 @@ from copydesk.desk.review import write_change
 from copydesk.errors import ConflictError, CopydeskError, StoreError
 from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action, Status
-from copydesk.model.schedule import AutoSchedule, SlotAssignment, Slot, validate_draft_ids
+from copydesk.model.schedule import AutoSchedule, Slot, SlotAssignment, validate_draft_ids
 from copydesk.model.wire import Struct
 from copydesk.scheduling.meant import ScheduledTime
 from copydesk.scheduling.plan import ApprovedDraft, PlannedDraft, plan_drafts
@@ -126,7 +126,15 @@ class AutoScheduler:
             raise ConflictError("The slot was taken meanwhile.")
         snapshot = changes.load_snapshot(conn, user_id, entry.draft_id)
         request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=entry.at)
-        write_change(conn, user_id, snapshot, request, now, at=ScheduledTime(at=entry.at, wall_time=entry.wall_time), bulk_id=self._bulk_id)
+        write_change(
+            conn,
+            user_id,
+            snapshot,
+            request,
+            now,
+            at=ScheduledTime(at=entry.at, wall_time=entry.wall_time),
+            bulk_id=self._bulk_id,
+        )
 
 
 def _load_inputs(conn: Connection, user_id: str, ids: Collection[str] | None, now: datetime) -> _PlanInputs:

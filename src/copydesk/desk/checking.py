@@ -52,12 +52,14 @@ def _load_inputs(conn: Connection, user_id: str, since: datetime, item_id: str |
     item = items.get(conn, user_id, item_id) if item_id else None
     recent = drafts.list_texts_since(conn, user_id, since, MAX_RECENT, except_story=item.story_id if item else None)
     voice = voices.load(conn, user_id) or Voice()
-    return CheckInputs(voice=voice, recent=recent, item=item if item and (item.source_type or item.entry.text) else None)
+    return CheckInputs(
+        voice=voice, recent=recent, item=item if item and (item.source_type or item.entry.text) else None
+    )
 
 
 def _run_checks(draft: Draft, inputs: CheckInputs) -> CheckResult:
     """Run the checks. Slow enough to need a thread."""
-    from copydesk.drafting.checks import RecentTexts, CheckContext, check, confidence, build_check_context  # noqa: PLC0415
+    from copydesk.drafting.checks import CheckContext, RecentTexts, build_check_context, check, confidence  # noqa: PLC0415
     from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - heavy, and only needed for checks
 
     recent, voice, platforms = RecentTexts(inputs.recent), inputs.voice, draft.target_platforms
@@ -65,6 +67,8 @@ def _run_checks(draft: Draft, inputs: CheckInputs) -> CheckResult:
         brief = build_brief(inputs.item, draft.format, voice, platforms=platforms)
         subject = build_check_context(brief, recent=recent, images=draft.images)
     else:
-        subject = CheckContext(format=draft.format, voice=voice, recent=recent, images=draft.images, platforms=platforms)
+        subject = CheckContext(
+            format=draft.format, voice=voice, recent=recent, images=draft.images, platforms=platforms
+        )
     checks = check(draft.text, subject)
     return CheckResult(checks=checks, confidence=confidence(checks))

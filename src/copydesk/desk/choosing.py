@@ -42,7 +42,9 @@ MAX_DECISIONS = 2000
 """Newest decisions that the preference is trained on; more would not change it."""
 
 
-async def select_stories(ctx: DeskContext, request: RunRequest, progress: RunProgress, new: Container[str]) -> tuple[RankedStory, ...]:
+async def select_stories(
+    ctx: DeskContext, request: RunRequest, progress: RunProgress, new: Container[str]
+) -> tuple[RankedStory, ...]:
     """Return the stories worth drafting, best first. `new` holds the ids of the items this run stored."""
     with progress.track_stage(Stage.FILTER):
         stories = await _filter(ctx, request, progress, new)
@@ -50,7 +52,9 @@ async def select_stories(ctx: DeskContext, request: RunRequest, progress: RunPro
         return await _rank(ctx, stories, progress)
 
 
-async def _filter(ctx: DeskContext, request: RunRequest, progress: RunProgress, new: Container[str]) -> tuple[Candidate, ...]:
+async def _filter(
+    ctx: DeskContext, request: RunRequest, progress: RunProgress, new: Container[str]
+) -> tuple[Candidate, ...]:
     """Return the stories of the items that pass the rules; store the outcome of the others."""
     now = ctx.clock()
     rules = await _load_rules(ctx)
@@ -213,7 +217,10 @@ def _compile_source_rules(config: SourceConfig) -> FilterRules | None:
 
 
 async def _filter_items(
-    waiting: Sequence[Item], rules: tuple[FilterRules, Mapping[str, FilterRules | None]], now: datetime, progress: RunProgress
+    waiting: Sequence[Item],
+    rules: tuple[FilterRules, Mapping[str, FilterRules | None]],
+    now: datetime,
+    progress: RunProgress,
 ) -> tuple[list[Item], list[tuple[str, ItemState, str | None]]]:
     """Return the items that pass and the outcomes of the others; items of a source with unusable rules keep waiting."""
     passed: list[Item] = []

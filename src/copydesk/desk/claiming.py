@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 from copydesk.desk.ground import DeskContext
-from copydesk.desk.process import is_lease_abandoned, current_owner
+from copydesk.desk.process import current_owner, is_lease_abandoned
 from copydesk.errors import StoreError
 from copydesk.store import accounts
 from copydesk.store.accounts import AccountLease
@@ -40,8 +40,10 @@ async def _acquire(ctx: DeskContext, account_id: str) -> str | None:
     if current is None:
         return None
     # Compare-and-set on the abandoned lease: of two workers that see it, one gets it.
-    abandoned_id = current.claim_id if is_lease_abandoned(current.owner, current.lease_until, now, LEASE_DURATION) else None
+    abandoned_id = (
+        current.claim_id if is_lease_abandoned(current.owner, current.lease_until, now, LEASE_DURATION) else None
+    )
     lease_id = new_id(now)
     lease = AccountLease(owner=current_owner(), claim_id=lease_id, lease_until=now + LEASE_DURATION)
-    acquired = await ctx.write(accounts.acquire_lease, account_id, lease, now, instead_of=abandoned_id)
+    acquired = await ctx.write(accounts.acquire_lease, account_id, lease, now, abandoned_claim_id=abandoned_id)
     return lease_id if acquired else None

@@ -7,10 +7,10 @@ import msgspec
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import DeskContext, utc_now
-from copydesk.desk.steady import MonotonicReading, MonotonicClock, read_monotonic
+from copydesk.desk.steady import MonotonicClock, MonotonicReading, read_monotonic
 from copydesk.model.job import ClockWarning
-from copydesk.scheduling.jumps import ZERO, ClockReading, clock_lag, clock_jump
-from copydesk.store import clock as kept
+from copydesk.scheduling.jumps import ZERO, ClockReading, clock_jump, clock_lag
+from copydesk.store import clock as clock_store
 from copydesk.store.clock import SavedClockReading
 
 SAVE_INTERVAL = timedelta(minutes=5)
@@ -30,7 +30,7 @@ class ClockGuard:
         A warning ends when the clock is set right, or by `accept`.
         """
         wall, monotonic = self._ctx.clock(), self.monotonic()
-        previous = await self._ctx.read(kept.load_reading)
+        previous = await self._ctx.read(clock_store.load_reading)
         state = evaluate(previous, wall, monotonic)
         # Read first and write only if needed: this runs on every tick.
         if previous is None or _should_save(previous, state):
@@ -40,7 +40,7 @@ class ClockGuard:
     async def accept(self) -> ClockWarning | None:
         """Trust the wall clock as it is now; return the warning there was."""
         warning = await self.check()
-        await self._ctx.write(kept.save_reading, _new_reference(self._ctx.clock(), self.monotonic()))
+        await self._ctx.write(clock_store.save_reading, _new_reference(self._ctx.clock(), self.monotonic()))
         return warning
 
 
@@ -57,7 +57,9 @@ def evaluate(previous: SavedClockReading | None, wall: datetime, monotonic: Mono
     offset = _jump(previous, wall, monotonic) if same_boot else ZERO
     offset = offset or -clock_lag(wall, previous.seen)
     if offset:
-        return msgspec.structs.replace(previous, doubt_since=previous.doubt_since or wall, doubt_by=offset.total_seconds())
+        return msgspec.structs.replace(
+            previous, doubt_since=previous.doubt_since or wall, doubt_by=offset.total_seconds()
+        )
     if same_boot:
         return msgspec.structs.replace(previous, seen=max(wall, previous.seen), doubt_since=None, doubt_by=None)
     # The clock was ahead before the reboot. A new reference would hide that, so keep the warning.
@@ -68,7 +70,9 @@ def evaluate(previous: SavedClockReading | None, wall: datetime, monotonic: Mono
 
 def _jump(previous: SavedClockReading, wall: datetime, monotonic: MonotonicReading) -> timedelta:
     earlier = ClockReading(wall=previous.wall, monotonic=previous.steady, counts_sleep=previous.counts_sleep)
-    return clock_jump(earlier, ClockReading(wall=wall, monotonic=monotonic.seconds, counts_sleep=monotonic.counts_sleep))
+    return clock_jump(
+        earlier, ClockReading(wall=wall, monotonic=monotonic.seconds, counts_sleep=monotonic.counts_sleep)
+    )
 
 
 def _new_reference(wall: datetime, monotonic: MonotonicReading) -> SavedClockReading:
@@ -82,10 +86,12 @@ def _should_save(previous: SavedClockReading, state: SavedClockReading) -> bool:
     return state.seen - previous.seen >= SAVE_INTERVAL or state != msgspec.structs.replace(previous, seen=state.seen)
 
 
-def _evaluate_and_save(conn: Connection, user_id: str, wall: datetime, monotonic: MonotonicReading) -> SavedClockReading:
+def _evaluate_and_save(
+    conn: Connection, user_id: str, wall: datetime, monotonic: MonotonicReading
+) -> SavedClockReading:
     """Evaluate in one transaction: another process may have checked, and the user answered, in the meantime."""
-    state = evaluate(kept.load_reading(conn, user_id), wall, monotonic)
-    kept.save_reading(conn, user_id, state)
+    state = evaluate(clock_store.load_reading(conn, user_id), wall, monotonic)
+    clock_store.save_reading(conn, user_id, state)
     return state
 
 

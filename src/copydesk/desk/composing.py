@@ -15,7 +15,7 @@ from copydesk.desk.ground import DeskContext
 from copydesk.desk.own_picture import page_image
 from copydesk.desk.settling import GeneratedText, save_failure, save_text
 from copydesk.desk.trial import Treatment, get_treatment
-from copydesk.drafting.checks import RecentTexts, check, confidence, build_check_context, add_notes
+from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check, confidence
 from copydesk.drafting.subject import TrigramCache
 from copydesk.drafting.writer import Brief, WriterResult, build_brief
 from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
@@ -171,7 +171,7 @@ def _brief(inputs: _TextInputs, material: GenerationInput) -> Brief:
     brief = msgspec.structs.replace(
         brief,
         item_id=item.entry.ident,
-        earlier=inputs.earlier_texts,
+        earlier_versions=inputs.earlier_texts,
         instructions=material.prompt,
         parameters=treatment.parameters if treatment else {},
     )

@@ -16,14 +16,22 @@ from copydesk.desk.checking import check_new_draft
 from copydesk.desk.ground import DeskContext
 from copydesk.desk.trial import claim_next
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.change import MAX_ALT_LENGTH, CreatedDrafts, CreateDraft, CreationMode, NewImage, validate_create, creation_response
+from copydesk.model.change import (
+    MAX_ALT_LENGTH,
+    CreatedDrafts,
+    CreateDraft,
+    CreationMode,
+    NewImage,
+    creation_response,
+    validate_create,
+)
 from copydesk.model.draft import Draft, DraftImage, Format, ImageSource, Status, without_item
 from copydesk.model.history import USER
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.picture import stored_image_digest
 from copydesk.model.transitions import status_after_edit
 from copydesk.store import changes, drafts, generation, items, lists
-from copydesk.store import pictures as kept_pictures
+from copydesk.store import pictures as image_store
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.items import NewItem
@@ -50,7 +58,9 @@ class DraftCreation:
             from copydesk.desk.pictures import check_stored  # noqa: PLC0415 - seldom needed
 
             check_stored(self._ctx, request.images)
-        return await (self._create_direct(request) if request.mode is CreationMode.DIRECT else self._create_pending(request))
+        return await (
+            self._create_direct(request) if request.mode is CreationMode.DIRECT else self._create_pending(request)
+        )
 
     async def save_image(self, path: Path) -> str:
         """Store an image file; return the URL that `create` accepts for it. Raise PictureError."""
@@ -190,7 +200,7 @@ def _insert_request(
 def _set_alt(conn: Connection, user_id: str, draft_id: str, alt: str | None, position: int) -> Draft:
     snapshot = changes.load_snapshot(conn, user_id, draft_id)
     status_after_edit(snapshot.get_status, archived=snapshot.archived)
-    if not kept_pictures.set_image_alt(conn, user_id, draft_id, position, alt):
+    if not image_store.set_image_alt(conn, user_id, draft_id, position, alt):
         raise InvalidError(FieldError("picture", "is none of the draft's"))
     draft = lists.get(conn, user_id, draft_id)
     assert draft is not None

@@ -11,7 +11,7 @@ from typing import Any
 from copydesk.errors import ConflictError
 from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action, Checks, Status, Trace
-from copydesk.model.transitions import next_status, status_after_edit, allowed_actions
+from copydesk.model.transitions import allowed_actions, next_status, status_after_edit
 from copydesk.model.wire import Struct
 from copydesk.scheduling.meant import ScheduledTime
 from copydesk.store.changes import DraftSnapshot
@@ -30,7 +30,12 @@ class EditedText(Struct, frozen=True):
 
 
 def changed_columns(
-    snapshot: DraftSnapshot, request: ChangeDraft, now: datetime, *, edited: EditedText | None = None, at: ScheduledTime | None = None
+    snapshot: DraftSnapshot,
+    request: ChangeDraft,
+    now: datetime,
+    *,
+    edited: EditedText | None = None,
+    at: ScheduledTime | None = None,
 ) -> dict[str, Any]:
     """Return the columns to set for `request`, the edit applied first; unchanged ones may be among them.
 
@@ -97,7 +102,9 @@ def _cleared_columns(snapshot: DraftSnapshot, status: Status) -> dict[str, Any]:
 
 def _not_connected_error(snapshot: DraftSnapshot) -> ConflictError:
     alternatives = [
-        action for action in allowed_actions(snapshot.get_status, archived=snapshot.archived) if action is not Action.POST
+        action
+        for action in allowed_actions(snapshot.get_status, archived=snapshot.archived)
+        if action is not Action.POST
     ]
     return ConflictError(
         "No platform is connected; nothing was posted.",

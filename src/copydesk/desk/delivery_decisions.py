@@ -16,7 +16,7 @@ from copydesk.model.change import MAX_ID_LENGTH
 from copydesk.model.delivery import Delivery, DeliveryState
 from copydesk.model.draft import Action, Status
 from copydesk.model.transitions import next_status
-from copydesk.posting import delivery as may
+from copydesk.posting import delivery as delivery_states
 from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.store import changes, deliveries
 from copydesk.store.deliveries import DeliveryRow
@@ -57,7 +57,7 @@ def apply_decision(conn: Connection, user_id: str, delivery_id: str, decision: D
     if decision.restart and row.account_id is None:
         raise ConflictError("The account was removed; nothing was sent.", hint="Connect it, and post the draft again.")
     # Sending again while the first request may still arrive could post twice.
-    if decision.restart and may.may_still_arrive(row.progress, decision.guarantees, now):
+    if decision.restart and delivery_states.may_still_arrive(row.progress, decision.guarantees, now):
         raise ConflictError("The last request may arrive yet; nothing was sent.", hint="Look once more in two minutes.")
     snapshot = changes.load_snapshot(conn, user_id, row.draft_id, include_text=True)
     if snapshot.get_status is not Status.POSTING:
@@ -68,7 +68,7 @@ def apply_decision(conn: Connection, user_id: str, delivery_id: str, decision: D
     if decision.restart:
         digest = text_digest(snapshot.value("text"))
         restart = DeliveryRestart(account_id=row.account_id, seed=new_id(now), digest=digest, due_at=now, anyway=True)
-        update = replace(update, progress=may.restart_delivery(row.progress, row.intent), anew=restart)
+        update = replace(update, progress=delivery_states.restart_delivery(row.progress, row.intent), restart=restart)
     record_delivery(conn, user_id, row, update, now)
     settle_draft(conn, user_id, row.draft_id, now)
     return get_delivery(conn, user_id, delivery_id)

@@ -45,7 +45,9 @@ class CheckFinding(Struct, frozen=True):
     advice: str = ""
 
 
-async def examine(settings: Settings, open_desk: Callable[[], AbstractAsyncContextManager[Desk]]) -> tuple[CheckFinding, ...]:
+async def examine(
+    settings: Settings, open_desk: Callable[[], AbstractAsyncContextManager[Desk]]
+) -> tuple[CheckFinding, ...]:
     """Run all checks and return their results in order. A desk that cannot be opened is the last one."""
     findings = [_check_settings(settings), _check_disk(settings.data_home)]
     try:
@@ -131,7 +133,9 @@ async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:
     message = f"{len(failing)} of {len(connected)} cannot be posted to. {' '.join(failing[:5])}"
     all_fine = f"{len(connected)}, none in trouble."
     verdict = Verdict.WARNING if failing else Verdict.OK
-    return CheckFinding(what="accounts", verdict=verdict, found=message if failing else all_fine), await _check_vault(desk)
+    return CheckFinding(what="accounts", verdict=verdict, found=message if failing else all_fine), await _check_vault(
+        desk
+    )
 
 
 async def _check_vault(desk: Desk) -> CheckFinding:
@@ -141,7 +145,11 @@ async def _check_vault(desk: Desk) -> CheckFinding:
         return CheckFinding(what="keys", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
     environment = f" The environment gives {', '.join(vault.environment)}." if vault.environment else ""
     message = f"{'Kept in' if vault.has_credentials else 'None is kept so far. The first goes to'} {vault.description}.{environment}"
-    advice = _ADVICE[vault.backend] if vault.has_credentials and (not vault.usable or vault.backend is BackendKind.PLAIN) else ""
+    advice = (
+        _ADVICE[vault.backend]
+        if vault.has_credentials and (not vault.usable or vault.backend is BackendKind.PLAIN)
+        else ""
+    )
     return CheckFinding(what="keys", verdict=Verdict.WARNING if advice else Verdict.OK, found=message, advice=advice)
 
 

@@ -55,7 +55,11 @@ class Drafts(DraftCreation, Review, UndoRedo, DraftHistory, Versions, Thumbnails
         The query syntax is described in `copydesk.model.query`; with `half_typed` the last word may be a prefix. Raise
         InvalidError for a query without a word, and as `list` does.
         """
-        parsed, filters, limit = parse_query(query, incomplete=half_typed), validate_filters(params), validate_limit(limit)
+        parsed, filters, limit = (
+            parse_query(query, incomplete=half_typed),
+            validate_filters(params),
+            validate_limit(limit),
+        )
         scope = ("search", self._ctx.user_id, parsed, filters)
         before = cursors.decode(cursor, *scope) if cursor is not None else None
         # One more row than the page holds tells whether there is a next page.

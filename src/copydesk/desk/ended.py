@@ -37,18 +37,22 @@ def settle_draft(conn: Connection, user_id: str, draft_id: str, now: datetime) -
         # A draft posted before keeps its first time and post id.
         values["posted_at"] = snapshot.value("posted_at") or first.sent_at or now
         values["post_id"] = snapshot.value("post_id") or _post_id(first)
-    change = DraftChange(kind=EventKind.PERMANENT, action=event, after=changes.to_column_values(values), at=now, actor=SYSTEM)
+    change = DraftChange(
+        kind=EventKind.PERMANENT, action=event, after=changes.to_column_values(values), at=now, actor=SYSTEM
+    )
     changes.apply_change(conn, user_id, snapshot, change)
 
 
-def record_delivery(conn: Connection, user_id: str, row: DeliveryRow, update: DeliveryUpdate, now: datetime) -> DeliveryRow | None:
+def record_delivery(
+    conn: Connection, user_id: str, row: DeliveryRow, update: DeliveryUpdate, now: datetime
+) -> DeliveryRow | None:
     """Store a delivery update, and settle the draft if the delivery ended by it.
 
     Return the stored row, or None if the delivery was changed in the meantime (compare-and-set on its version).
     """
     if update.progress.state is DeliveryState.SENT:
         # The first metrics reading is due shortly after the post went out.
-        update = replace(update, figures_at=now + METRIC_READ_DELAYS[0])
+        update = replace(update, metrics_at=now + METRIC_READ_DELAYS[0])
     stored = delivery_changes.save_update(conn, user_id, row, update, now)
     if stored is not None and stored.progress.state in FINAL_STATES:
         settle_draft(conn, user_id, row.draft_id, now)

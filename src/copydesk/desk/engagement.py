@@ -19,10 +19,10 @@ from copydesk.model.engagement import (
     PlatformEngagement,
     RecordEngagement,
     TopPost,
-    validate_record,
     update_record,
+    validate_record,
 )
-from copydesk.model.trend import FormatSummary, LivePost, PeriodSummary, Interval, HourSummary
+from copydesk.model.trend import FormatSummary, HourSummary, Interval, LivePost, PeriodSummary
 from copydesk.store import engagement, live, schedule
 from copydesk.store.engagement import EngagementTotal
 from copydesk.store.ids import new_id
@@ -63,7 +63,9 @@ class Engagements:
         """Return sums of the posts published since then, or of all, by platform and format."""
         return await self._ctx.read(live.sum_by_kind, since)
 
-    async def over_time(self, since: datetime | None = None, step: Interval = Interval.DAY) -> tuple[PeriodSummary, ...]:
+    async def over_time(
+        self, since: datetime | None = None, step: Interval = Interval.DAY
+    ) -> tuple[PeriodSummary, ...]:
         """Return sums per step (day, week, …) since then, or over all dated posts, including empty spans."""
         zone, quarters = await self._ctx.read(_load_quarters, since)
         first = since.astimezone(zone).date() if since else None
@@ -126,7 +128,9 @@ def _load_summary(conn: Connection, user_id: str, top: int) -> tuple[tuple[Engag
     return engagement.list_totals(conn, user_id), engagement.list_top(conn, user_id, top)
 
 
-def _load_quarters(conn: Connection, user_id: str, since: datetime | None) -> tuple[ZoneInfo, tuple[live.QuarterHour, ...]]:
+def _load_quarters(
+    conn: Connection, user_id: str, since: datetime | None
+) -> tuple[ZoneInfo, tuple[live.QuarterHour, ...]]:
     return schedule.get_time_zone(conn, user_id), live.sum_by_quarter_hour(conn, user_id, since)
 
 

@@ -82,7 +82,9 @@ class Experiments:
 
         def update(conn: Connection, user_id: str) -> None:
             experiment = _get_experiment(conn, user_id, experiment_id)
-            columns: dict[str, object] = {"status": status_after_change(request, experiment.status, experiment.variants)}
+            columns: dict[str, object] = {
+                "status": status_after_change(request, experiment.status, experiment.variants)
+            }
             if request.action is ExperimentAction.CONCLUDE:
                 columns |= {"ended_at": now, "results": {"winner": request.winner}}
             experiments.update_experiment(conn, user_id, experiment_id, columns)

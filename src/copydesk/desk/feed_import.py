@@ -62,7 +62,9 @@ async def import_feeds(
             group.create_task(import_one(feed))
 
 
-async def _import_feed(sources: "Sources", feed: Outline, existing: Collection[Identity], *, test: bool) -> FeedImportResult:
+async def _import_feed(
+    sources: "Sources", feed: Outline, existing: Collection[Identity], *, test: bool
+) -> FeedImportResult:
     config = msgspec.to_builtins(feed.config) if feed.config else None
     try:
         spec = await candidates.validate_source(feed.type, feed.url, config)

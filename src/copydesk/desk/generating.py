@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from copydesk.desk.ground import DeskContext
-from copydesk.desk.process import is_alive, current_owner
+from copydesk.desk.process import current_owner, is_alive
 from copydesk.errors import StoreError
 from copydesk.model.wire import Struct
 from copydesk.store import generation

@@ -15,7 +15,7 @@ from copydesk.errors import CopydeskError, InvalidError
 from copydesk.model.account import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
 from copydesk.settings import Settings
-from copydesk.store import sources as kept_sources
+from copydesk.store import sources as source_store
 from copydesk.store.engine import Database
 from copydesk.store.users import User
 
@@ -149,10 +149,10 @@ class DeskContext:
         )
         async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:
             # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.
-            fetcher.cooldowns.update(await self.read(kept_sources.list_cooldowns, self.clock()))
+            fetcher.cooldowns.update(await self.read(source_store.list_cooldowns, self.clock()))
             before = dict(fetcher.cooldowns)
             try:
                 yield fetcher
             finally:
                 if fetcher.cooldowns != before:
-                    await self.write(kept_sources.save_cooldowns, dict(fetcher.cooldowns), self.clock())
+                    await self.write(source_store.save_cooldowns, dict(fetcher.cooldowns), self.clock())

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import DeskContext
-from copydesk.desk.left_behind import fetch_outcome, store_fetch, build_outcome, with_cursor
+from copydesk.desk.left_behind import build_outcome, fetch_outcome, store_fetch, with_cursor
 from copydesk.desk.report import RunProgress
 from copydesk.errors import CopydeskError, FetchError, StoreError, UnreachableError
 from copydesk.ingest import decide

@@ -26,7 +26,9 @@ SILENCE_THRESHOLD = timedelta(days=14)
 """A source may be silent this long before its health is questioned."""
 
 
-def match_entries(entries: Sequence[Entry], stored_items: Sequence[ExistingItem]) -> tuple[list[Entry], list[tuple[str, Entry]]]:
+def match_entries(
+    entries: Sequence[Entry], stored_items: Sequence[ExistingItem]
+) -> tuple[list[Entry], list[tuple[str, Entry]]]:
     """Return the new entries, and (item id, entry) of the stored items that changed.
 
     An entry matches the stored item with its id, or else with its second key if no other entry has that item's id: a
@@ -63,7 +65,9 @@ def store_fetch(
     if not sources.save_fetch_outcomes(conn, user_id, [outcome]):
         return []  # the source was deleted or changed in the meantime: the entries are not its any more
     items.add(conn, user_id, stored.source.id, new_items, now)
-    items.update_entries(conn, user_id, [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed])
+    items.update_entries(
+        conn, user_id, [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed]
+    )
     return new_items
 
 
@@ -122,7 +126,9 @@ def fetch_outcome(
     return msgspec.structs.replace(outcome, url=url) if url else outcome
 
 
-def build_outcome(conn: Connection, user_id: str, stored: StoredSource, state: FetchState, now: datetime) -> FetchOutcome:
+def build_outcome(
+    conn: Connection, user_id: str, stored: StoredSource, state: FetchState, now: datetime
+) -> FetchOutcome:
     """Return the outcome of a fetch that led to `state`; the source's health is judged by its usual interval."""
     gap = None
     # A source that never had an item is silent since the user created it.

@@ -5,16 +5,16 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from copydesk.desk.planning import may_be_live, create_deliveries, latest_delivery
+from copydesk.desk.planning import create_deliveries, latest_delivery, may_be_live
 from copydesk.desk.telling import resolution_hint
 from copydesk.errors import ConflictError, FieldError, InvalidError
 from copydesk.model.account import ConnectedAccount, find_unknown_names
 from copydesk.model.delivery import DeliveryState
 from copydesk.model.draft import Action, Format, Status
 from copydesk.model.history import EventKind
-from copydesk.model.transitions import next_status, allowed_actions
+from copydesk.model.transitions import allowed_actions, next_status
 from copydesk.store import accounts, changes, deliveries, lists
-from copydesk.store.changes import DraftSnapshot, DraftChange
+from copydesk.store.changes import DraftChange, DraftSnapshot
 from copydesk.store.deliveries import DeliveryRow
 
 AccountResolver = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
@@ -80,7 +80,9 @@ def _already_posted(existing: Sequence[DeliveryRow]) -> tuple[str, str]:
 def mark_posting(conn: Connection, user_id: str, snapshot: DraftSnapshot, now: datetime) -> None:
     """Set the draft to POSTING. The step is fixed: it and everything before it can no longer be undone."""
     values = changes.to_column_values({"status": Status.POSTING, "last_error": None})
-    changes.apply_change(conn, user_id, snapshot, DraftChange(kind=EventKind.PERMANENT, action=Action.POST, after=values, at=now))
+    changes.apply_change(
+        conn, user_id, snapshot, DraftChange(kind=EventKind.PERMANENT, action=Action.POST, after=values, at=now)
+    )
 
 
 def _refusal(snapshot: DraftSnapshot, message: str, hint: str = "") -> ConflictError:

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 from copydesk.desk.ground import DeskContext
 from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.wire import Struct
-from copydesk.posting.platform import Limits, NotSentError, PostImage, Post, RefusedPostError
+from copydesk.posting.platform import Limits, NotSentError, Post, PostImage, RefusedPostError
 from copydesk.store import lists
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.text.thread import split_parts

@@ -144,7 +144,17 @@ async def open_desk(
         user = await engines.read(users.get_owner)
         if user is None:
             user = await engines.write(users.get_or_create_owner, clock(), local_zone())
-        desk = Desk(DeskContext(settings, engines, user, clock=clock, transport=transport, platforms=platforms, ask_passphrase=ask_passphrase))
+        desk = Desk(
+            DeskContext(
+                settings,
+                engines,
+                user,
+                clock=clock,
+                transport=transport,
+                platforms=platforms,
+                ask_passphrase=ask_passphrase,
+            )
+        )
         # Mark runs whose process died as interrupted, or the queue would wait for them.
         await desk.pipeline.recover()
         try:

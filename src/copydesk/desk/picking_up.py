@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from copydesk.desk.clockwork import ClockGuard
 from copydesk.desk.ended import record_delivery, settle_draft
-from copydesk.desk.grace import grace_periods, format_span, missed_cutoffs, expiry_reason
+from copydesk.desk.grace import expiry_reason, format_span, grace_periods, missed_cutoffs
 from copydesk.desk.ground import DeskContext
 from copydesk.desk.planning import create_deliveries
 from copydesk.errors import StoreError
@@ -17,10 +17,10 @@ from copydesk.model.draft import Format, Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.transitions import SystemEvent, status_after_event
 from copydesk.posting.delivery import abandoned
-from copydesk.scheduling.late import MIN_POST_INTERVAL, DueDraft, select_due, is_missed
+from copydesk.scheduling.late import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.meant import WallTime, moved_instant
 from copydesk.store import accounts, changes, deliveries, planned
-from copydesk.store.changes import DraftSnapshot, DraftChange
+from copydesk.store.changes import DraftChange, DraftSnapshot
 from copydesk.store.delivery_changes import DeliveryUpdate
 from copydesk.store.planned import ScheduledDraft
 
@@ -68,7 +68,11 @@ class DueDrafts:
             return ()
         now = self._ctx.clock()
         await self._give_up_late_deliveries(now)
-        late = [draft for draft in await self._load_due_drafts(now) if is_missed(draft.at, draft.format, now, self._grace_periods)]
+        late = [
+            draft
+            for draft in await self._load_due_drafts(now)
+            if is_missed(draft.at, draft.format, now, self._grace_periods)
+        ]
         missed = await self._apply_in_batches(
             late, lambda conn, user_id, draft: self._mark_missed(conn, user_id, draft, now)
         )
@@ -103,7 +107,9 @@ class DueDrafts:
                 draft_id=draft.id,
                 format=draft.format,
                 at=draft.at,
-                accounts=tuple(account.id for account in self._ctx.resolve_accounts(connected, draft.platforms, draft.format)),
+                accounts=tuple(
+                    account.id for account in self._ctx.resolve_accounts(connected, draft.platforms, draft.format)
+                ),
             )
             for draft in drafts
         ]
@@ -117,7 +123,9 @@ class DueDrafts:
 
     def _mark_missed(self, conn: Connection, user_id: str, draft: DueDraft, now: datetime) -> None:
         message = f"It was late by more than {format_span(self._grace_periods[draft.format])}; nothing was sent."
-        _apply_event(conn, user_id, draft, SystemEvent.MISSED, now, last_error=message if draft.accounts else NO_ACCOUNT_MESSAGE)
+        _apply_event(
+            conn, user_id, draft, SystemEvent.MISSED, now, last_error=message if draft.accounts else NO_ACCOUNT_MESSAGE
+        )
 
     async def _apply_in_batches(self, values: Sequence[T], work: Callable[[Connection, str, T], None]) -> list[T]:
         """Run `work` for each value in its own transaction; return the values that succeeded.
@@ -135,7 +143,9 @@ class DueDrafts:
         return succeeded
 
 
-def _load_due(conn: Connection, user_id: str, now: datetime) -> tuple[tuple[ConnectedAccount, ...], tuple[ScheduledDraft, ...]]:
+def _load_due(
+    conn: Connection, user_id: str, now: datetime
+) -> tuple[tuple[ConnectedAccount, ...], tuple[ScheduledDraft, ...]]:
     return accounts.list_all(conn, user_id), planned.list_due(conn, user_id, now)
 
 
@@ -177,4 +187,6 @@ def _check_still_scheduled(conn: Connection, user_id: str, draft_id: str, at: da
 
 
 def _system_change(action: str, after: Mapping[str, object], now: datetime) -> DraftChange:
-    return DraftChange(kind=EventKind.PERMANENT, action=action, after=changes.to_column_values(after), at=now, actor=SYSTEM)
+    return DraftChange(
+        kind=EventKind.PERMANENT, action=action, after=changes.to_column_values(after), at=now, actor=SYSTEM
+    )

@@ -18,10 +18,10 @@ from copydesk.model.draft import DraftImage, ImageSource
 from copydesk.model.picture import stored_image_digest
 from copydesk.pictures.errors import ImageError
 from copydesk.pictures.fit import ImageBounds, fit_to_bounds
-from copydesk.pictures.keep import is_stored, save, read_file, load
+from copydesk.pictures.keep import is_stored, load, read_file, save
 from copydesk.pictures.kind import MAX_BYTES
 from copydesk.posting.platform import Limits, PostImage
-from copydesk.store.pictures import save_stored_image_url, list_stored_image_urls
+from copydesk.store.pictures import list_stored_image_urls, save_stored_image_url
 
 if TYPE_CHECKING:
     import httpx
@@ -141,7 +141,9 @@ async def _load_content(
 
 def _prefix_error(label: str, error: ImageError) -> ImageError:
     """Return the same error with the image's name in front of the message."""
-    return ImageError(f"{label}: {error.message}", hint=error.hint, is_temporary=error.is_temporary, retry_after=error.retry_after)
+    return ImageError(
+        f"{label}: {error.message}", hint=error.hint, is_temporary=error.is_temporary, retry_after=error.retry_after
+    )
 
 
 def _load_generator(ctx: DeskContext, provider: ImageSource) -> "Generator":

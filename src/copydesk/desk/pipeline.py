@@ -10,15 +10,15 @@ from sqlalchemy import Connection
 
 from copydesk.desk import cursor as cursors
 from copydesk.desk.ground import Clock, DeskContext
-from copydesk.desk.process import is_alive, current_owner
+from copydesk.desk.process import current_owner, is_alive
 from copydesk.desk.report import Listener, RunProgress
 from copydesk.errors import (
-    RunCancelledError,
     ConflictError,
     CopydeskError,
     FieldError,
     InvalidError,
     NotFoundError,
+    RunCancelledError,
     StoreError,
 )
 from copydesk.model.draft import Format

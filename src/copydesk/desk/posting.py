@@ -9,25 +9,32 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from copydesk.desk.clockwork import ClockGuard
-from copydesk.desk.delivery_decisions import DOUBTFUL, UNSUCCESSFUL, Decision, apply_decision, get_delivery, reset_lookup
+from copydesk.desk.delivery_decisions import (
+    DOUBTFUL,
+    UNSUCCESSFUL,
+    Decision,
+    apply_decision,
+    get_delivery,
+    reset_lookup,
+)
 from copydesk.desk.figures import collect_metrics
 from copydesk.desk.ground import DeskContext
 from copydesk.desk.letting_go import AccountResolver, start_posting
 from copydesk.desk.material import run_in_article_thread, to_post
-from copydesk.desk.planning import text_digest, latest_delivery
+from copydesk.desk.planning import latest_delivery, text_digest
 from copydesk.desk.previewing import build_preview_post, preview
 from copydesk.desk.sending import DUPLICATE_TEXT_WINDOW, Sender
 from copydesk.desk.stopping import rule_violations
-from copydesk.desk.telling import to_report, describe
+from copydesk.desk.telling import describe, to_report
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import FINAL_STATES, DeliveryState
 from copydesk.model.draft import Format, ListedDraft, without_item
-from copydesk.model.posting import DeliveryReport, PostResult, Preview, Price, PostingBlocker
-from copydesk.posting import delivery as may
+from copydesk.model.posting import DeliveryReport, PostingBlocker, PostResult, Preview, Price
+from copydesk.posting import delivery as delivery_states
 from copydesk.posting.cost import post_cost
 from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.store import accounts, changes, deliveries, delivery_changes, lists
-from copydesk.store.deliveries import DeliveryRow, DeliveryEvent
+from copydesk.store.deliveries import DeliveryEvent, DeliveryRow
 
 T = TypeVar("T")
 POST_TIMEOUT = 30.0
@@ -91,7 +98,7 @@ class Posting:
 
     async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
         """Record the user's confirmation that the delivery is live, at `url` if given; return its report."""
-        transition = partial(may.confirmed_by_user, url=url)
+        transition = partial(delivery_states.confirmed_by_user, url=url)
         await self._decide(delivery_id, Decision("you said that it is there", DOUBTFUL | UNSUCCESSFUL, transition))
         return (await self.get_delivery(delivery_id))[0]
 
@@ -102,7 +109,13 @@ class Posting:
         """
         allowed_states = UNSUCCESSFUL | {DeliveryState.NEEDS_USER}
         guarantees = await self._load_guarantees(delivery_id)
-        decision = Decision("you had it sent again", allowed_states, may.restart_delivery, restart=True, guarantees=guarantees)
+        decision = Decision(
+            "you had it sent again",
+            allowed_states,
+            delivery_states.restart_delivery,
+            restart=True,
+            guarantees=guarantees,
+        )
         row = await self._decide(delivery_id, decision)
         await self._send_until_ended(row.draft_id, (delivery_id,), wait)
         return (await self.get_delivery(delivery_id))[0]
@@ -110,12 +123,14 @@ class Posting:
     async def give_up(self, delivery_id: str) -> DeliveryReport:
         """Abandon a delivery as it is; return its report."""
         allowed_states = DOUBTFUL | {DeliveryState.PLANNED}
-        await self._decide(delivery_id, Decision("you gave it up", allowed_states, may.abandoned))
+        await self._decide(delivery_id, Decision("you gave it up", allowed_states, delivery_states.abandoned))
         return (await self.get_delivery(delivery_id))[0]
 
     async def blockers(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[PostingBlocker, ...]:
         """Return the reasons that would prevent posting a draft as it is. Nothing is sent over the network."""
-        draft, targets = await self._ctx.read(_load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.resolve_accounts)
+        draft, targets = await self._ctx.read(
+            _load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.resolve_accounts
+        )
         post, digest = to_post(draft, self._ctx.clock()), text_digest(draft.text)
         rows = await self._ctx.read(_load_deliveries, draft_id)
         blockers: list[PostingBlocker] = []
@@ -168,10 +183,13 @@ class Posting:
 
     async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
         """Return the cost of posting a draft, one entry per account that charges."""
-        draft, targets = await self._ctx.read(_load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.resolve_accounts)
+        draft, targets = await self._ctx.read(
+            _load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.resolve_accounts
+        )
         post = to_post(draft, self._ctx.clock())
         priced = [
-            (account, post_cost(self._ctx.platform(account.details.platform), post, account.details)) for account in targets
+            (account, post_cost(self._ctx.platform(account.details.platform), post, account.details))
+            for account in targets
         ]
         return tuple(
             Price(account=account.label, amount=f"{price.amount.normalize():f}", currency=price.currency)
@@ -243,7 +261,9 @@ def _load_result(conn: Connection, user_id: str, draft_id: str, delivery_ids: Se
     )
 
 
-def _load_with_events(conn: Connection, user_id: str, delivery_id: str) -> tuple[DeliveryRow, tuple[DeliveryEvent, ...]]:
+def _load_with_events(
+    conn: Connection, user_id: str, delivery_id: str
+) -> tuple[DeliveryRow, tuple[DeliveryEvent, ...]]:
     return get_delivery(conn, user_id, delivery_id), deliveries.list_events(conn, user_id, delivery_id)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from copydesk.desk.ground import DeskContext
 from copydesk.desk.material import run_in_article_thread, split_text
 from copydesk.desk.stopping import rule_violations
-from copydesk.model.account import select_accounts, find_unknown_names
+from copydesk.model.account import find_unknown_names, select_accounts
 from copydesk.model.delivery import Account
 from copydesk.model.draft import Format
 from copydesk.model.posting import Preview, PreviewPart

@@ -63,4 +63,6 @@ class RunProgress:
 
     def _notify(self, note: str) -> None:
         if self._listener and self.stage:
-            self._listener(Progress(run_id=self.run_id, stage=self.stage, done=self.completed, total=self._total, note=note))
+            self._listener(
+                Progress(run_id=self.run_id, stage=self.stage, done=self.completed, total=self._total, note=note)
+            )

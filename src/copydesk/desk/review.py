@@ -26,11 +26,11 @@ from copydesk.model.draft import Action, Draft, ListedDraft, without_item
 from copydesk.model.filters import FilterParams, validate_filters
 from copydesk.model.history import EventKind, change_name
 from copydesk.model.schedule import SET_SLOTS_COMMAND
-from copydesk.model.transitions import next_status, status_after_edit, allowed_actions
+from copydesk.model.transitions import allowed_actions, next_status, status_after_edit
 from copydesk.scheduling.meant import ScheduledTime, scheduled_at_instant
 from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.store import changes, lists, schedule
-from copydesk.store.changes import DraftSnapshot, DraftChange
+from copydesk.store.changes import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
 
 MINUTE = timedelta(minutes=1)
@@ -57,7 +57,7 @@ class Review:
         """
         now = self._ctx.clock()
         request = validate_change(request, now)
-        snapshot = await self._ctx.read(changes.load_snapshot, draft_id, whole=request.text is not None)
+        snapshot = await self._ctx.read(changes.load_snapshot, draft_id, include_text=request.text is not None)
         if expected_version not in (None, snapshot.version):
             raise changes.version_conflict(snapshot)
         edited = await self._check_edit(snapshot, request.text) if request.text is not None else None
@@ -166,7 +166,9 @@ class Review:
 class _BulkAction:
     """A bulk action, applied to one draft per transaction."""
 
-    def __init__(self, request: ChangeDraft, snapshots: Mapping[str, DraftSnapshot], now: datetime, bulk_id: str) -> None:
+    def __init__(
+        self, request: ChangeDraft, snapshots: Mapping[str, DraftSnapshot], now: datetime, bulk_id: str
+    ) -> None:
         self._request = request
         self._snapshots = snapshots
         self._now = now
@@ -260,7 +262,9 @@ def _free_slot(
     start = max(now, not_before or now)
     earliest = max(start, later_than + MINUTE) if later_than else start
     taken = schedule.list_taken_times(conn, user_id, earliest - MINUTE)
-    slot = next_free_slot(slots, schedule.get_time_zone(conn, user_id), taken, now, not_before=earliest if earliest > now else None)
+    slot = next_free_slot(
+        slots, schedule.get_time_zone(conn, user_id), taken, now, not_before=earliest if earliest > now else None
+    )
     # `next_free` searches HORIZON from its own start, which a bulk may have moved.
     if slot is None or slot.at > start + HORIZON:
         raise _conflict(snapshot, "Every slot of the next 366 days is taken.", "Add slots, or give a time.")
@@ -273,7 +277,12 @@ def _conflict(snapshot: DraftSnapshot, message: str, hint: str) -> ConflictError
 
 
 def _apply_request(
-    conn: Connection, user_id: str, snapshot: DraftSnapshot, request: ChangeDraft, now: datetime, edited: EditedText | None
+    conn: Connection,
+    user_id: str,
+    snapshot: DraftSnapshot,
+    request: ChangeDraft,
+    now: datetime,
+    edited: EditedText | None,
 ) -> Draft:
     at = resolve_time(conn, user_id, snapshot, request, now)
     write_change(conn, user_id, snapshot, request, now, edited=edited, at=at)

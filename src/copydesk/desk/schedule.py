@@ -29,14 +29,14 @@ from copydesk.model.schedule import (
     WeekSlot,
     parse_slots,
 )
-from copydesk.scheduling.daytime import parse_slot, format_slot
+from copydesk.scheduling.daytime import format_slot, parse_slot
 from copydesk.scheduling.meant import describe_clock_change
 from copydesk.scheduling.shown import format_time
-from copydesk.scheduling.slots import validate_slots, occurrences
+from copydesk.scheduling.slots import occurrences, validate_slots
 from copydesk.scheduling.times import parse_time
-from copydesk.scheduling.zones import instant_of_wall, get_zone
+from copydesk.scheduling.zones import get_zone, instant_of_wall
 from copydesk.store import planned, schedule, users
-from copydesk.store.planned import WeekEntry, ScheduledDraft, first_line
+from copydesk.store.planned import ScheduledDraft, WeekEntry, first_line
 
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 

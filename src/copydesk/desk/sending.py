@@ -18,19 +18,19 @@ from copydesk.desk.ended import record_delivery
 from copydesk.desk.grace import expiry_reason
 from copydesk.desk.ground import DeskContext
 from copydesk.desk.keys import login_error_hint
-from copydesk.desk.material import PostPayload, run_in_article_thread, load_payload
+from copydesk.desk.material import PostPayload, load_payload, run_in_article_thread
 from copydesk.desk.stopping import rule_violations
 from copydesk.errors import CopydeskError, InvalidError, StoreError
 from copydesk.model.account import ConnectedAccount
-from copydesk.model.delivery import Delivery, Intent, StepResult, DeliveryState
-from copydesk.posting import delivery as may
+from copydesk.model.delivery import Delivery, DeliveryState, Intent, StepResult
+from copydesk.posting import delivery as delivery_states
 from copydesk.posting.delivery import NextAction
 from copydesk.posting.platform import (
+    DeliveryGuarantees,
     LoginError,
     NotSentError,
     Platform,
     RefusedPostError,
-    DeliveryGuarantees,
     UnknownOutcomeError,
 )
 from copydesk.secrets.redaction import DEFAULT_REDACTION
@@ -121,9 +121,9 @@ class _DeliveryAttempt:
             progress = row.progress
             if progress.state is DeliveryState.SENDING:
                 # Only one worker holds the account, so the one that was sending is dead and the outcome is unknown.
-                row = await self._save(row, may.interrupted(progress, self._ctx.clock()), "broken off")
+                row = await self._save(row, delivery_states.interrupted(progress, self._ctx.clock()), "broken off")
                 continue
-            match may.next_action(progress, self._guarantees(row), self._ctx.clock()):
+            match delivery_states.next_action(progress, self._guarantees(row), self._ctx.clock()):
                 case NextAction.SEND:
                     row = await self._send(row)
                 case NextAction.FIND:
@@ -138,7 +138,7 @@ class _DeliveryAttempt:
     async def _send(self, row: DeliveryRow) -> DeliveryRow | None:
         """Send the first missing step."""
         if message := expiry_reason(row, self._ctx.clock(), self._ctx.settings.schedule):
-            return await self._save(row, may.abandoned(row.progress, message), "too late", message)
+            return await self._save(row, delivery_states.abandoned(row.progress, message), "too late", message)
         try:
             payload = await load_payload(self._ctx, row, self._platform.limits)
             intent = row.intent or await self._prepare(row, payload)
@@ -159,18 +159,20 @@ class _DeliveryAttempt:
         except TimeoutError:
             # The request has left; the platform may still process it.
             message = f"{details.platform} took too long to answer."
-            outcome = may.outcome_unknown(progress, message, self._ctx.clock())
+            outcome = delivery_states.outcome_unknown(progress, message, self._ctx.clock())
             return await self._save(sending, outcome, "unknown outcome", message)
         except Exception as error:
             return await self._save(
                 sending, self._state_after_error(progress, error), _event_name(error), _error_message(error)
             )
-        return await self._save(sending, may.step_succeeded(progress, result), "made")
+        return await self._save(sending, delivery_states.step_succeeded(progress, result), "made")
 
     async def _prepare(self, row: DeliveryRow, payload: PostPayload) -> Intent:
         """Validate the payload and render it. Raise RefusedPostError if it is invalid or a recent duplicate."""
         post, account = payload.post, self._account.details
-        problems = [problem.message for problem in await run_in_article_thread(post, self._platform.validate, post, account)]
+        problems = [
+            problem.message for problem in await run_in_article_thread(post, self._platform.validate, post, account)
+        ]
         problems += rule_violations(post, self._ctx.settings.posting)
         if problems:
             raise RefusedPostError(" ".join(problems))
@@ -196,8 +198,10 @@ class _DeliveryAttempt:
         now = self._ctx.clock()
         if not accounts.renew_lease(conn, user_id, self._account.id, self._lease, now + LEASE_DURATION):
             return None
-        progress = may.send_started(row.progress, now, steps=len(intent.steps))
-        return record_delivery(conn, user_id, row, DeliveryUpdate(progress=progress, event="sending", intent=intent), now)
+        progress = delivery_states.send_started(row.progress, now, steps=len(intent.steps))
+        return record_delivery(
+            conn, user_id, row, DeliveryUpdate(progress=progress, event="sending", intent=intent), now
+        )
 
     async def _look_up(self, row: DeliveryRow) -> DeliveryRow | None:
         """Search the account for a post that the first missing step may have created."""
@@ -212,15 +216,17 @@ class _DeliveryAttempt:
             await self._check_not_another_draft(row, result)
         except LoginError as error:
             self._login_error = message = login_error_hint(error, details)
-            return await self._save(row, may.login_required(progress, message), "needs login", message)
+            return await self._save(row, delivery_states.login_required(progress, message), "needs login", message)
         except Exception as error:
             message, retry_after = _error_message(error), getattr(error, "retry_after", None)
             now, jitter = self._ctx.clock(), self._jitter()
-            state = may.lookup_failed(progress, guarantees, message, now, jitter=jitter, retry_after=retry_after)
+            state = delivery_states.lookup_failed(
+                progress, guarantees, message, now, jitter=jitter, retry_after=retry_after
+            )
             return await self._save(row, state, "not found out", message)
         if result is not None:
-            return await self._save(row, may.step_succeeded(progress, result), "found")
-        state = may.not_found(progress, guarantees, self._ctx.clock(), jitter=self._jitter())
+            return await self._save(row, delivery_states.step_succeeded(progress, result), "found")
+        state = delivery_states.not_found(progress, guarantees, self._ctx.clock(), jitter=self._jitter())
         return await self._save(row, state, "not there")
 
     def _renew(self, conn: Connection, user_id: str) -> bool:
@@ -249,24 +255,26 @@ class _DeliveryAttempt:
         match error:
             case LoginError():
                 self._login_error = message = login_error_hint(error, self._account.details)
-                return may.login_required(progress, message)
+                return delivery_states.login_required(progress, message)
             case RefusedPostError():
-                return may.rejected(progress, message)
+                return delivery_states.rejected(progress, message)
             case NotSentError(retry_after=retry_after):
                 now = self._ctx.clock()
-                return may.retry_later(progress, message, now, jitter=self._jitter(), retry_after=retry_after)
+                return delivery_states.retry_later(
+                    progress, message, now, jitter=self._jitter(), retry_after=retry_after
+                )
             case UnknownOutcomeError():
-                return may.outcome_unknown(progress, message, self._ctx.clock())
+                return delivery_states.outcome_unknown(progress, message, self._ctx.clock())
             case _:
                 log.error("Sending to %s ended in an unexpected way", self._account.label, exc_info=error)
-                return may.outcome_unknown(progress, message, self._ctx.clock())
+                return delivery_states.outcome_unknown(progress, message, self._ctx.clock())
 
     def _state_unsent(self, progress: Delivery, error: Exception) -> Delivery:
         """Return the delivery's new state after preparing it failed: no request has left this machine."""
         if isinstance(error, LoginError | RefusedPostError | NotSentError):
             return self._state_after_error(progress, error)
         log.error("What goes to %s could not be settled", self._account.label, exc_info=error)
-        return may.retry_later(progress, _error_message(error), self._ctx.clock(), jitter=self._jitter())
+        return delivery_states.retry_later(progress, _error_message(error), self._ctx.clock(), jitter=self._jitter())
 
     async def _save(self, row: DeliveryRow, progress: Delivery, event: str, message: str = "") -> DeliveryRow | None:
         update = DeliveryUpdate(progress=progress, event=event, message=message)

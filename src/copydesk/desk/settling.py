@@ -11,7 +11,7 @@ from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.transitions import NEW_VERSION, SystemEvent, status_after_event
 from copydesk.model.wire import Struct
 from copydesk.store import changes, drafts, generation
-from copydesk.store.changes import DraftSnapshot, DraftChange
+from copydesk.store.changes import DraftChange, DraftSnapshot
 from copydesk.store.drafts import NewDraft
 from copydesk.store.generation import PendingGeneration
 from copydesk.store.ids import new_id
@@ -88,7 +88,10 @@ def _apply_event(
 ) -> None:
     new_values = changes.to_column_values({**values, "status": status_after_event(event, snapshot.get_status)})
     changes.apply_change(
-        conn, user_id, snapshot, DraftChange(kind=EventKind.PERMANENT, action=event.value, after=new_values, at=now, actor=SYSTEM)
+        conn,
+        user_id,
+        snapshot,
+        DraftChange(kind=EventKind.PERMANENT, action=event.value, after=new_values, at=now, actor=SYSTEM),
     )
 
 

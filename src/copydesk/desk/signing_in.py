@@ -26,11 +26,18 @@ class LoopbackUnavailableError(SignInError):
 
 def needs_browser(method: "ConnectMethod", fields: Mapping[str, str]) -> bool:
     """Return True if `fields` require the browser, i.e. contain no credential that works without it."""
-    return method.uses_browser and not any(fields.get(field.name) for field in method.credential_fields if field.optional and field.secret)
+    return method.uses_browser and not any(
+        fields.get(field.name) for field in method.credential_fields if field.optional and field.secret
+    )
 
 
 async def sign_in_with_browser(
-    accounts: "Accounts", method: "ConnectMethod", fields: Mapping[str, str], server: str, show: ShowUrl, read_pasted: ReadPasted | None = None
+    accounts: "Accounts",
+    method: "ConnectMethod",
+    fields: Mapping[str, str],
+    server: str,
+    show: ShowUrl,
+    read_pasted: ReadPasted | None = None,
 ) -> "ConnectedAccount":
     """Send the user to the platform, wait for the redirect or the pasted code, and return the connected account.
 
@@ -64,7 +71,12 @@ async def _open_loopback(port: int | None) -> AsyncIterator[LoopbackServer]:
 
 
 async def sign_in_with_pasted_code(
-    accounts: "Accounts", method: "ConnectMethod", fields: Mapping[str, str], server: str, show: ShowUrl, read_pasted: ReadPasted
+    accounts: "Accounts",
+    method: "ConnectMethod",
+    fields: Mapping[str, str],
+    server: str,
+    show: ShowUrl,
+    read_pasted: ReadPasted,
 ) -> "ConnectedAccount":
     """Sign in like `sign_in_with_browser` when the browser runs on another machine: the user pastes
     the code it ends with.
@@ -72,7 +84,9 @@ async def sign_in_with_pasted_code(
     redirect = method.manual_redirect_uri or f"http://{HOST}:{method.redirect_port or DEFAULT_REDIRECT_PORT}{PATH}"
     sign_in = await accounts.start_sign_in(method.platform, fields, redirect, server)
     await show(sign_in.url)
-    return await accounts.finish_sign_in(method.platform, sign_in, await _read_pasted_code(read_pasted, sign_in.state), server)
+    return await accounts.finish_sign_in(
+        method.platform, sign_in, await _read_pasted_code(read_pasted, sign_in.state), server
+    )
 
 
 async def _read_pasted_code(pasted: ReadPasted, state: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from copydesk.desk import candidates, opml, overviews
-from copydesk.desk.feed_import import Identity, DuplicateSourceError, FeedImportResult, import_feeds, feed_identity
+from copydesk.desk.feed_import import DuplicateSourceError, FeedImportResult, Identity, feed_identity, import_feeds
 from copydesk.desk.fields import convert, parse_line
 from copydesk.desk.ground import DeskContext
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
@@ -123,7 +123,9 @@ class Sources:
     async def _relocate(self, before: Source, changes: Mapping[str, object], *, test: bool) -> dict[str, object]:
         current_config = msgspec.to_builtins(before.config) if before.config else None
         config = changes.get("config", current_config)
-        spec = await candidates.validate_source(changes.get("type", before.type), changes.get("url", before.url or ""), config)
+        spec = await candidates.validate_source(
+            changes.get("type", before.type), changes.get("url", before.url or ""), config
+        )
         requested: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
         # Write only requested fields: another process may have changed the others since `before` was read.
         values = {name: value for name, value in requested.items() if name in changes}

@@ -79,8 +79,14 @@ async def load_history(desk: "Desk", draft_id: str, status_labels: Mapping[str, 
     events = [event for version_id in _lineage(versions, draft_id) for event in await desk.drafts.history(version_id)]
     # Format all times in two calls instead of two per event: each reads the time zone from the database.
     times = [event.after.get("scheduled_at") or event.at for event in events]
-    formatted, scheduled = await desk.schedule.format_times(*(event.at for event in events)), await desk.schedule.format_times(*times)
-    lines = [describe_event(event, at, time, status_labels or {}) for event, at, time in zip(events, formatted, scheduled, strict=True)]
+    formatted, scheduled = (
+        await desk.schedule.format_times(*(event.at for event in events)),
+        await desk.schedule.format_times(*times),
+    )
+    lines = [
+        describe_event(event, at, time, status_labels or {})
+        for event, at, time in zip(events, formatted, scheduled, strict=True)
+    ]
     return DraftHistory(versions=versions, events=tuple(events), lines=tuple(lines))
 
 
@@ -101,7 +107,9 @@ def describe_event(event: DraftEvent, time_text: str, scheduled_text: str, statu
 
 def describe_action(action: str) -> str:
     """Return a short phrase for an action, for use inside a sentence."""
-    return BLOCKING_PHRASES.get(action) or (f"it was {RESULT_PHRASES[action]}" if action in RESULT_PHRASES else clean(action))
+    return BLOCKING_PHRASES.get(action) or (
+        f"it was {RESULT_PHRASES[action]}" if action in RESULT_PHRASES else clean(action)
+    )
 
 
 def _lineage(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:

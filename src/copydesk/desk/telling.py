@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from copydesk.model.delivery import Delivery, Evidence, Intent, DeliveryState
-from copydesk.model.posting import DeliveryReport, DeliveredPost
+from copydesk.model.delivery import Delivery, DeliveryState, Evidence, Intent
+from copydesk.model.posting import DeliveredPost, DeliveryReport
 from copydesk.store.deliveries import DeliveryRow
 
 _EVIDENCE_TEXT = {

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
-from copydesk.model.trend import RateSummary, PeriodSummary, Interval, HourSummary
+from copydesk.model.trend import HourSummary, Interval, PeriodSummary, RateSummary
 from copydesk.store.live import QUARTER_HOUR_SECONDS, QuarterHour
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 from sqlalchemy import Connection
 
-from copydesk.experiments.assignment import get_stratum, assign_variant
+from copydesk.experiments.assignment import assign_variant, get_stratum
 from copydesk.experiments.treatment import apply_variant
 from copydesk.model.draft import Format
 from copydesk.model.experiment import Experiment

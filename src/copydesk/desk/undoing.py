@@ -15,14 +15,14 @@ from sqlalchemy import Connection
 
 from copydesk.desk.ground import DeskContext
 from copydesk.desk.story import describe_action
-from copydesk.errors import ConflictError, CopydeskError, UndoNotAllowedError, StoreCorruptError
+from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, UndoNotAllowedError
 from copydesk.model.change import MAX_IDS, BulkFailure
 from copydesk.model.draft import Status
 from copydesk.model.history import EventKind, UndoResult
 from copydesk.model.transitions import allowed_actions
 from copydesk.model.wire import Struct, format_iso
 from copydesk.store import changes, events
-from copydesk.store.changes import DraftSnapshot, DraftChange
+from copydesk.store.changes import DraftChange, DraftSnapshot
 from copydesk.store.events import EventRow
 from copydesk.store.ids import new_id
 
@@ -51,7 +51,9 @@ class UndoRedo:
         """Redo the last undone change of a draft or of the user. Raise as `undo` does, and after another change."""
         return await self._run(EventKind.REDO, draft_id, (), is_cancelled)
 
-    async def _run(self, kind: EventKind, draft_id: str | None, passing: Collection[int], stopped: IsCancelled) -> UndoResult:
+    async def _run(
+        self, kind: EventKind, draft_id: str | None, passing: Collection[int], stopped: IsCancelled
+    ) -> UndoResult:
         now = self._ctx.clock()
         if draft_id is None:
             plan = await self._ctx.read(_plan_last, kind, frozenset(passing))
@@ -102,11 +104,18 @@ class _Restorer:
         self._check_not_posted(snapshot, event, self._sent.get(snapshot.id, ()))
         self._check_not_past(snapshot, event)
         change = DraftChange(
-            kind=self._kind, action=event.action, after=event.before, at=self._now, bulk_id=self._bulk_id, target_event=event
+            kind=self._kind,
+            action=event.action,
+            after=event.before,
+            at=self._now,
+            bulk_id=self._bulk_id,
+            target_event=event,
         )
         changes.apply_change(conn, user_id, snapshot, change)
 
-    def _check_not_posted(self, snapshot: DraftSnapshot, event: EventRow, posts: Sequence[tuple[datetime, str]]) -> None:
+    def _check_not_posted(
+        self, snapshot: DraftSnapshot, event: EventRow, posts: Sequence[tuple[datetime, str]]
+    ) -> None:
         for at, platform in posts:
             if at >= event.at:
                 raise _out_of_reach(
@@ -114,9 +123,14 @@ class _Restorer:
                 )
 
     def _check_not_past(self, snapshot: DraftSnapshot, event: EventRow) -> None:
-        if _TIMING_COLUMNS.isdisjoint(event.before) or event.before.get("status", snapshot.get_status) != Status.SCHEDULED:
+        if (
+            _TIMING_COLUMNS.isdisjoint(event.before)
+            or event.before.get("status", snapshot.get_status) != Status.SCHEDULED
+        ):
             return
-        at = changes.from_column_value("scheduled_at", event.before.get("scheduled_at", snapshot.stored["scheduled_at"]))
+        at = changes.from_column_value(
+            "scheduled_at", event.before.get("scheduled_at", snapshot.stored["scheduled_at"])
+        )
         if at is not None and at <= self._now:
             raise _out_of_reach(
                 snapshot,

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from copydesk.desk.ground import DeskContext
 from copydesk.model.draft import Format
-from copydesk.model.voice import ChangeVoice, VoicePreview, Voice, VoiceProfile, validate_voice_change, merge
+from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, VoiceProfile, merge, validate_voice_change
 from copydesk.store import voices
 from copydesk.store.ids import new_id
 
@@ -33,7 +33,9 @@ class Voices:
         """
         return await self._ctx.write(_update, changes, self._ctx.clock(), over=merge_formats)
 
-    async def preview(self, changes: ChangeVoice | Mapping[str, object], format: Format, item_id: str = "") -> VoicePreview:
+    async def preview(
+        self, changes: ChangeVoice | Mapping[str, object], format: Format, item_id: str = ""
+    ) -> VoicePreview:
         """Return what the writer makes of an item with the voice as it would be after `update`. Nothing is stored.
 
         Without an id the newest suitable item is used. Raise InvalidError as `update` does, NotFoundError if there is

@@ -7,12 +7,12 @@ import msgspec
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import DeskContext
-from copydesk.drafting.checks import check, build_check_context
+from copydesk.drafting.checks import build_check_context, check
 from copydesk.drafting.writer import build_brief, get_writer
 from copydesk.errors import NotFoundError
 from copydesk.model.draft import Format
 from copydesk.model.item import Item
-from copydesk.model.voice import ChangeVoice, VoicePreview, Voice, validate_voice_change
+from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, validate_voice_change
 from copydesk.store import items, voices
 
 MAX_CANDIDATES = 20
@@ -47,7 +47,9 @@ async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePrevi
 
 
 def _load_item_and_voice(conn: Connection, user_id: str, item_id: str) -> tuple[Item, Voice]:
-    candidates = [items.get(conn, user_id, item_id)] if item_id else list(items.list_newest(conn, user_id, MAX_CANDIDATES))
+    candidates = (
+        [items.get(conn, user_id, item_id)] if item_id else list(items.list_newest(conn, user_id, MAX_CANDIDATES))
+    )
     # Changes to hashtags are only visible on an item with tags. `max` returns the first, i.e. newest, of equal
     # candidates.
     item = max(

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from copydesk.desk.ground import DeskContext
 from copydesk.model.draft import ListedDraft
-from copydesk.model.window import SliceAround, DraftPosition, DraftSlice, Tab, DraftView, precedes
+from copydesk.model.window import DraftPosition, DraftSlice, DraftView, SliceAround, Tab, precedes
 from copydesk.store import window
 
 ID_PAGE_SIZE = 1000
@@ -37,7 +37,12 @@ class Windows:
         `offset` skips rows in that direction. They are walked over: 100,000 take some milliseconds.
         """
         return await self._ctx.read(
-            window.load_slice, view, limit=limit, place=after or before, backwards=end or before is not None, offset=offset
+            window.load_slice,
+            view,
+            limit=limit,
+            position=after or before,
+            backwards=end or before is not None,
+            offset=offset,
         )
 
     async def around(self, view: DraftView, position: DraftPosition, *, limit: int = 200) -> SliceAround:
@@ -100,7 +105,9 @@ class Windows:
         """Return the drafts with these ids, unordered; missing ones are left out."""
         return await self._ctx.read(window.by_ids, ids)
 
-    async def between(self, view: DraftView, first: DraftPosition | None = None, last: DraftPosition | None = None) -> tuple[str, ...]:
+    async def between(
+        self, view: DraftView, first: DraftPosition | None = None, last: DraftPosition | None = None
+    ) -> tuple[str, ...]:
         """Return the ids of the view's drafts from `first` to `last` inclusive; by default all of them."""
         ids: list[str] = []
         # Queries start after a position, so begin at the draft before `first` to include it.

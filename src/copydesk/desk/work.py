@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from copydesk.desk.grace import missed_cutoffs
 from copydesk.desk.ground import DeskContext
-from copydesk.desk.process import is_lease_abandoned, current_owner
+from copydesk.desk.process import current_owner, is_lease_abandoned
 from copydesk.errors import CopydeskError
-from copydesk.model.job import JobLease, JobName, JobState, DueWork
+from copydesk.model.job import DueWork, JobLease, JobName, JobState
 from copydesk.store import jobs
 from copydesk.store.ids import new_id
 from copydesk.text import clean
@@ -35,12 +35,16 @@ class JobLeases:
         """Acquire the lease of a job; return None if a live process holds it."""
         now = self._ctx.clock()
         holder = next((state for state in await self.states() if state.name == name and state.owner), None)
-        dead_owner = holder.owner if holder and is_lease_abandoned(holder.owner, holder.lease_until, now, LEASE_DURATION) else None
+        dead_owner = (
+            holder.owner
+            if holder and is_lease_abandoned(holder.owner, holder.lease_until, now, LEASE_DURATION)
+            else None
+        )
         if holder and holder.lease_until and holder.lease_until >= now and dead_owner is None:
             return None
         claim = JobLease(id=new_id(now), job=name, owner=current_owner(), lease_until=now + LEASE_DURATION)
         # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
-        acquired = await self._ctx.write(jobs.claim_job, claim, now, instead_of=dead_owner)
+        acquired = await self._ctx.write(jobs.claim_job, claim, now, abandoned_owner=dead_owner)
         return claim if acquired else None
 
     async def renew(self, claim: JobLease) -> bool:

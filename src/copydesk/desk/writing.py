@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from copydesk.desk.ground import DeskContext
 from copydesk.desk.own_picture import page_image
 from copydesk.desk.report import RunProgress
-from copydesk.desk.trial import Assignment, next_assignment, claim_assignment
+from copydesk.desk.trial import Assignment, claim_assignment, next_assignment
 from copydesk.errors import WriterError
 from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
 from copydesk.model.item import ItemState
@@ -41,7 +41,9 @@ MAX_ATTEMPTS = 5
 """Attempts to write a story when other processes keep claiming its experiment position."""
 
 
-async def write_drafts(ctx: DeskContext, stories: Sequence[RankedStory], request: RunRequest, progress: RunProgress) -> None:
+async def write_drafts(
+    ctx: DeskContext, stories: Sequence[RankedStory], request: RunRequest, progress: RunProgress
+) -> None:
     """Write drafts of the best stories in each requested format, until the run's maximum is reached."""
     maximum = ctx.settings.pipeline.max_drafts if request.max_drafts is None else request.max_drafts
     formats = [Format(name) for name in request.formats or ctx.settings.pipeline.formats]
@@ -112,7 +114,9 @@ class _DraftWriting:
         # After repeated conflicts write the story outside the experiment.
         return await self._write_once(story, formats, {})
 
-    async def _write_once(self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]) -> None:
+    async def _write_once(
+        self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
+    ) -> None:
         written, errors = await self._write_all(story, formats, assignments)
         stored = await self._save(story, written, errors, assignments)
         self._progress.increment(drafts_failed=len(errors))
@@ -146,7 +150,7 @@ class _DraftWriting:
             raise WriterError(f"Writing failed with an error that Copydesk did not expect ({error_type}).") from error
 
     async def _write(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
-        from copydesk.drafting.checks import check, build_check_context  # noqa: PLC0415
+        from copydesk.drafting.checks import build_check_context, check  # noqa: PLC0415
         from copydesk.drafting.writer import build_brief  # noqa: PLC0415
 
         lead = story.lead
@@ -192,7 +196,11 @@ class _DraftWriting:
         )
 
     async def _save(
-        self, story: RankedStory, written: Sequence[Draft], errors: Sequence[WriterError], assignments: Mapping[Format, Assignment]
+        self,
+        story: RankedStory,
+        written: Sequence[Draft],
+        errors: Sequence[WriterError],
+        assignments: Mapping[Format, Assignment],
     ) -> bool:
         """Store the drafts, update the items of their story and claim the experiment assignments.
 

@@ -10,10 +10,19 @@ from copydesk.drafting.rules import facts, form, structure, tells, voice
 from copydesk.drafting.rules.injection import find_injections
 from copydesk.drafting.rules.reading import AnalyzedText
 from copydesk.drafting.rules.rule import Rule
-from copydesk.drafting.subject import RecentTexts, CheckContext, build_check_context
+from copydesk.drafting.subject import CheckContext, RecentTexts, build_check_context
 from copydesk.model.draft import Checks, Finding, Severity
 
-__all__ = ["RULES", "RecentTexts", "CheckContext", "check", "confidence", "find_injections", "build_check_context", "add_notes"]
+__all__ = [
+    "RULES",
+    "CheckContext",
+    "RecentTexts",
+    "add_notes",
+    "build_check_context",
+    "check",
+    "confidence",
+    "find_injections",
+]
 
 _ALL: tuple[Rule, ...] = (*form.RULES, *facts.RULES, *voice.RULES, *structure.RULES, *tells.RULES)
 RULES = tuple(rule.name for rule in _ALL)

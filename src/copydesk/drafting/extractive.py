@@ -11,7 +11,7 @@ The output is deterministic: the same item, voice and previous versions give the
 from msgspec.structs import replace
 
 from copydesk.drafting.extract.blog import write_blog
-from copydesk.drafting.extract.feedback import unfulfilled_notes, parse_feedback, apply_requests
+from copydesk.drafting.extract.feedback import apply_requests, parse_feedback, unfulfilled_notes
 from copydesk.drafting.extract.material import read_material
 from copydesk.drafting.extract.short import write_short
 from copydesk.drafting.extract.threaded import write_thread

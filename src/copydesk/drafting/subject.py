@@ -87,11 +87,20 @@ class CheckContext(Struct, frozen=True):
         return self.voice.format_settings(self.format)
 
 
-def build_check_context(brief: Brief, *, recent: RecentTexts | None = None, images: tuple[DraftImage, ...] = ()) -> CheckContext:
+def build_check_context(
+    brief: Brief, *, recent: RecentTexts | None = None, images: tuple[DraftImage, ...] = ()
+) -> CheckContext:
     """Return the context for checking the draft that `brief` requests."""
     # In both notations, so that the check of numbers accepts the date in either.
     dates = [format_day(brief.published, english=english) for english in (True, False)] if brief.published else []
-    names = [brief.source_name, get_source_name(brief), brief.publisher or "", brief.author or "", *brief.other_sources, *brief.tags]
+    names = [
+        brief.source_name,
+        get_source_name(brief),
+        brief.publisher or "",
+        brief.author or "",
+        *brief.other_sources,
+        *brief.tags,
+    ]
     return CheckContext(
         format=brief.format,
         source="\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *names, *dates])),

@@ -17,7 +17,9 @@ _HINTS = {
 }
 
 
-def status_after_change(change: ChangeExperiment, status: ExperimentStatus, variants: Sequence[Variant]) -> ExperimentStatus:
+def status_after_change(
+    change: ChangeExperiment, status: ExperimentStatus, variants: Sequence[Variant]
+) -> ExperimentStatus:
     """Return the status after a change.
 
     Raise ConflictError if the action is not allowed in `status`, InvalidError if the winner is not one of the variants.

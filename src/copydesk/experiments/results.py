@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from copydesk.model.experiment import VariantResults, ExperimentResults, Variant
+from copydesk.model.experiment import ExperimentResults, Variant, VariantResults
 from copydesk.model.wire import Struct
 
 
@@ -37,7 +37,10 @@ def build_results(
     winner: str | None = None,
 ) -> ExperimentResults:
     """Return the results, variants in their given order. A variant missing from `counts` has zero of everything."""
-    arms = [_arm(variant, counts.get(variant.id, VariantCounts()), first=not index) for index, variant in enumerate(variants)]
+    arms = [
+        _arm(variant, counts.get(variant.id, VariantCounts()), first=not index)
+        for index, variant in enumerate(variants)
+    ]
     return ExperimentResults(parameter=parameter, data_as_of=now, arms=tuple(arms), winner=winner)
 
 

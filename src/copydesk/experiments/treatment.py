@@ -63,7 +63,9 @@ def _add_text(voice: Voice, format: Format, parameter: str, value: str) -> Voice
         line = f"{parameter.capitalize()}: {value}"
         return replace(voice, style=_append_line(voice.style, line))
     if parameter == "instructions":
-        return _replace_setting(voice, format, "instructions", _append_line(voice.format_settings(format).instructions or "", value))
+        return _replace_setting(
+            voice, format, "instructions", _append_line(voice.format_settings(format).instructions or "", value)
+        )
     return voice
 
 

@@ -3,10 +3,17 @@
 import re
 from datetime import datetime
 
-from copydesk.errors import ResponseStatusError, FetchError, GoneError, PageNotFoundError, LoginRequiredError, RateLimitedError
+from copydesk.errors import (
+    FetchError,
+    GoneError,
+    LoginRequiredError,
+    PageNotFoundError,
+    RateLimitedError,
+    ResponseStatusError,
+)
 from copydesk.model.wire import Struct
 from copydesk.network import RETRY_HINT
-from copydesk.network.headers import Headers, fresh_for, status_phrase, retry_after, format_duration, rate_limit_wait
+from copydesk.network.headers import Headers, format_duration, fresh_for, rate_limit_wait, retry_after, status_phrase
 
 DEFAULT_RETRY_AFTER = 900.0
 """Seconds to wait after a 429 that names no time."""
@@ -51,7 +58,9 @@ class Response(Struct, frozen=True):
     """`Link` and the rate limit headers, with lower-case names."""
 
 
-def build_response(url: str, status: int, headers: Headers, body: bytes, now: datetime, moved_to: str | None) -> Response:
+def build_response(
+    url: str, status: int, headers: Headers, body: bytes, now: datetime, moved_to: str | None
+) -> Response:
     """Build the response for a 304 or a success."""
     content_type = headers.get("content-type", "")
     media_type, charset = _MEDIA_TYPE.match(content_type), _CHARSET.search(content_type)

@@ -10,28 +10,37 @@ from importlib.util import find_spec
 from typing import Literal
 
 from copydesk.errors import (
-    ResponseStatusError,
     FetchError,
+    FetchTimeoutError,
     GoneError,
-    PageNotFoundError,
     LoginRequiredError,
     NotAnArticleError,
+    PageNotFoundError,
     RateLimitedError,
+    ResponseStatusError,
     ResponseTooLargeError,
-    FetchTimeoutError,
     UnreachableError,
 )
 from copydesk.ingest.answer import Response
 from copydesk.ingest.apart import run_in_subprocess
 from copydesk.ingest.entry import MAX_SUMMARY, MAX_TEXT, MAX_TITLE
 from copydesk.ingest.head import parse_head
-from copydesk.ingest.page import is_html, decode_page
+from copydesk.ingest.page import decode_page, is_html
 from copydesk.ingest.paragraphs import longest_paragraph_run
-from copydesk.ingest.plaintext import single_line, clean_text, html_to_text
+from copydesk.ingest.plaintext import clean_text, html_to_text, single_line
 from copydesk.ingest.visit import HttpClient
 from copydesk.model.wire import Struct
 
-__all__ = ["READ_TIMEOUT", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Article", "TextExtractor", "parse_article", "read_article"]
+__all__ = [
+    "MAX_SUMMARY",
+    "MAX_TEXT",
+    "MAX_TITLE",
+    "READ_TIMEOUT",
+    "Article",
+    "TextExtractor",
+    "parse_article",
+    "read_article",
+]
 
 READ_TIMEOUT = 45.0
 """Seconds for one page from request to article, including the wait for other requests to the same host."""
@@ -97,7 +106,7 @@ async def read_article(http: HttpClient, url: str, *, timeout: float = READ_TIME
                 response.content_type,
                 response.url,
                 charset=response.charset,
-                extracted=extracted,
+                extracted_html=extracted,
             )
     except TimeoutError:
         raise FetchTimeoutError(f"The page was not read within {timeout:g} seconds.", hint=_RETRY_HINT) from None
@@ -174,7 +183,9 @@ async def _extract_text(body: bytes, content_type: str | None, charset: str | No
     # Decoded here because only this side knows the HTTP charset: the subprocess always reads UTF-8.
     page = await asyncio.to_thread(decode_page, body, charset)
     try:
-        output = await run_in_subprocess("copydesk.ingest.articleparser", page.encode("utf-8", "replace"), timeout=EXTRACTION_TIMEOUT)
+        output = await run_in_subprocess(
+            "copydesk.ingest.articleparser", page.encode("utf-8", "replace"), timeout=EXTRACTION_TIMEOUT
+        )
     except TimeoutError:
         return ""
     return output.decode("utf-8", "replace")

@@ -6,7 +6,14 @@ from math import isfinite
 
 from msgspec.structs import replace
 
-from copydesk.errors import FetchError, GoneError, PageNotFoundError, LoginRequiredError, RateLimitedError, UnreachableError
+from copydesk.errors import (
+    FetchError,
+    GoneError,
+    LoginRequiredError,
+    PageNotFoundError,
+    RateLimitedError,
+    UnreachableError,
+)
 from copydesk.ingest.answer import DEFAULT_RETRY_AFTER
 from copydesk.model.source import FetchState, Health
 from copydesk.model.wire import Struct
@@ -170,7 +177,11 @@ def confirmed_new_url(state: FetchState) -> str | None:
 def source_health(state: FetchState, median_gap: float | None, now: datetime) -> Health:
     """Return the source's health. `median_gap` is the median number of seconds between its entries, None if unknown."""
     # A 404 counts at once: unlike other failures it rarely fixes itself.
-    if state.gone or state.fails >= FAILURES_TO_ERROR or (state.fails and state.error_category == PageNotFoundError.category):
+    if (
+        state.gone
+        or state.fails >= FAILURES_TO_ERROR
+        or (state.fails and state.error_category == PageNotFoundError.category)
+    ):
         return Health.ERROR
     if state.fails or state.error_category == RateLimitedError.category:
         return Health.DEGRADED

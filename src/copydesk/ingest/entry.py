@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from copydesk.ingest.dates import parse_date
 from copydesk.ingest.links import absolute_url, alias_key
 from copydesk.ingest.picture import first_image
-from copydesk.ingest.plaintext import is_probably_html, single_line, clean_text, html_to_text, unescape_html
+from copydesk.ingest.plaintext import clean_text, html_to_text, is_probably_html, single_line, unescape_html
 from copydesk.ingest.raw import RawEntry
 from copydesk.model.item import Entry
 from copydesk.text.digest import digest

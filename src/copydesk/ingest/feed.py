@@ -15,10 +15,10 @@ from copydesk.ingest.entry import (
     MAX_TEXT,
     MAX_TITLE,
     FeedDefaults,
-    normalize_language,
-    entry_url,
     build_entries,
     entry_title,
+    entry_url,
+    normalize_language,
 )
 from copydesk.ingest.fastfeed import parse_xml_feed
 from copydesk.ingest.jsonfeed import parse_json_feed
@@ -72,9 +72,7 @@ async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_ent
     try:
         if len(body) <= MAX_INLINE_BYTES:
             return parse_strict(body, charset=charset, base_url=base_url, max_entries=max_entries)
-        return await asyncio.to_thread(
-            parse_strict, body, charset=charset, base_url=base_url, max_entries=max_entries
-        )
+        return await asyncio.to_thread(parse_strict, body, charset=charset, base_url=base_url, max_entries=max_entries)
     except StrictParseError:
         text = await asyncio.to_thread(repair_utf8, body.lstrip(), charset)
     return await _parse_damaged(text, base_url, max_entries)
@@ -123,7 +121,9 @@ def _build_feed(raw_feed: RawFeed, base_url: str, how: ParserName) -> Feed:
         link=link,
         language=language,
         ttl_seconds=_parse_ttl(raw_feed.metadata.texts.get("ttl", "")),
-        entries=build_entries(raw_feed.entries, FeedDefaults(base_url=link or base, language=language, atom=raw_feed.is_atom)),
+        entries=build_entries(
+            raw_feed.entries, FeedDefaults(base_url=link or base, language=language, atom=raw_feed.is_atom)
+        ),
         parser=how,
         truncated=raw_feed.truncated,
     )

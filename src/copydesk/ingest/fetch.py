@@ -17,8 +17,8 @@ from urllib.parse import urlencode
 import httpx
 
 from copydesk import __version__
-from copydesk.errors import ResponseStatusError, PrivateAddressError
-from copydesk.ingest.answer import Response, build_response, host_cooldown, error_for_status
+from copydesk.errors import PrivateAddressError, ResponseStatusError
+from copydesk.ingest.answer import Response, build_response, error_for_status, host_cooldown
 from copydesk.ingest.hosts import HostLimiter
 from copydesk.model.wire import Struct
 from copydesk.network.body import read_body
@@ -154,7 +154,8 @@ class Fetcher:
         if last_modified:
             base_headers["if-modified-since"] = last_modified
         return await self._fetch(
-            Hop(method="GET", url=_parse_url(url), base_headers=base_headers, caller_headers=_lower_names(headers)), host_gap
+            Hop(method="GET", url=_parse_url(url), base_headers=base_headers, caller_headers=_lower_names(headers)),
+            host_gap,
         )
 
     async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Response:
@@ -233,7 +234,9 @@ class Fetcher:
     def _redirect(self, hop: Hop, location: str, *, permanent: bool) -> Hop:
         """Return the request for a redirect; raise a FetchError if it may not be followed."""
         if hop.redirect_count >= self.limits.max_redirects:
-            raise ResponseStatusError(f"{hop.host} redirects more than {hop.redirect_count} times.", hint="Check the address.")
+            raise ResponseStatusError(
+                f"{hop.host} redirects more than {hop.redirect_count} times.", hint="Check the address."
+            )
         # Servers send UTF-8 in Location although only ASCII is allowed; header values were decoded as Latin-1.
         target = location.encode("latin-1").decode("utf-8", "replace")
         try:

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from msgspec.structs import replace
 
-from copydesk.ingest.address import raise_invalid, parse_source_url
-from copydesk.ingest.visit import ACCEPT_FEEDS, FetchResult, FetchContext, fetch_body
+from copydesk.ingest.address import parse_source_url, raise_invalid
+from copydesk.ingest.visit import ACCEPT_FEEDS, FetchContext, FetchResult, fetch_body
 from copydesk.model.item import Entry
 from copydesk.model.source import SourceConfig
 

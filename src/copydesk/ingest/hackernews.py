@@ -15,11 +15,11 @@ from urllib.parse import urlencode
 import msgspec
 
 from copydesk.errors import FetchError
-from copydesk.ingest.address import raise_invalid, parse_source_url, web_url_or_none
-from copydesk.ingest.decoding import clamp_count, decode, parse_timestamp, decode_list
+from copydesk.ingest.address import parse_source_url, raise_invalid, web_url_or_none
+from copydesk.ingest.decoding import clamp_count, decode, decode_list, parse_timestamp
 from copydesk.ingest.entry import MAX_NAME, MAX_TEXT, MAX_TITLE
-from copydesk.ingest.plaintext import single_line, html_to_text
-from copydesk.ingest.visit import ACCEPT_JSON, FetchResult, FetchContext, fetch_body, body_digest
+from copydesk.ingest.plaintext import html_to_text, single_line
+from copydesk.ingest.visit import ACCEPT_JSON, FetchContext, FetchResult, body_digest, fetch_body
 from copydesk.model.item import Entry
 from copydesk.model.source import HackerNewsList, SourceConfig
 

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class StrictParseError(Exception):  # noqa: N818 - a signal to try the next parser
+class StrictParseError(Exception):
     """Raised by the strict parser when in doubt; not an error for the user, because feedparser is tried next."""
 
 

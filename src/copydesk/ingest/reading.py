@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from copydesk.ingest import google_news, hackernews, reddit, rss, substack, twitter
-from copydesk.ingest.visit import Credentials, Endpoints, HttpClient, FetchResult, FetchContext
+from copydesk.ingest.visit import Credentials, Endpoints, FetchContext, FetchResult, HttpClient
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
 
-__all__ = ["Credentials", "Endpoints", "HttpClient", "FetchResult", "normalize_url", "fetch_source"]
+__all__ = ["Credentials", "Endpoints", "FetchResult", "HttpClient", "fetch_source", "normalize_url"]
 
 _FETCHERS: dict[SourceType, Callable[[FetchContext], Awaitable[FetchResult]]] = {
     SourceType.RSS: rss.fetch,

@@ -12,11 +12,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from msgspec.structs import replace
 
 from copydesk.errors import LoginRequiredError, NotAFeedError, RateLimitedError
-from copydesk.ingest.address import raise_invalid, parse_source_url, web_url_or_none
+from copydesk.ingest.address import parse_source_url, raise_invalid, web_url_or_none
 from copydesk.ingest.reddit_api import SITE, fetch_listing
-from copydesk.ingest.visit import ACCEPT_FEEDS, FetchResult, FetchContext, fetch_body
+from copydesk.ingest.visit import ACCEPT_FEEDS, FetchContext, FetchResult, fetch_body
 from copydesk.model.item import Entry
-from copydesk.model.source import SubredditListing, SourceConfig
+from copydesk.model.source import SourceConfig, SubredditListing
 
 EXPECTED_URL = f"a subreddit's address, such as {SITE}/r/Python/ or {SITE}/r/Python+sqlite/"
 PERIODS = ("hour", "day", "week", "month", "year", "all")

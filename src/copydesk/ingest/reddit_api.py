@@ -13,10 +13,10 @@ import msgspec
 
 from copydesk.errors import LoginRequiredError
 from copydesk.ingest.address import web_url_or_none
-from copydesk.ingest.decoding import clamp_count, decode, parse_timestamp, decode_list
+from copydesk.ingest.decoding import clamp_count, decode, decode_list, parse_timestamp
 from copydesk.ingest.entry import MAX_TAG, MAX_TEXT, MAX_TITLE
-from copydesk.ingest.plaintext import single_line, clean_text, html_to_text
-from copydesk.ingest.visit import ACCEPT_JSON, FetchedBody, HttpClient, FetchResult, FetchContext, fetch_body
+from copydesk.ingest.plaintext import clean_text, html_to_text, single_line
+from copydesk.ingest.visit import ACCEPT_JSON, FetchContext, FetchedBody, FetchResult, HttpClient, fetch_body
 from copydesk.model.item import Entry
 
 SITE = "https://www.reddit.com"

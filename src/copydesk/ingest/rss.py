@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from copydesk.errors import FetchError, NotAFeedError, RateLimitedError
 from copydesk.ingest.address import parse_source_url
 from copydesk.ingest.discover import COMMON_FEED_PATHS, discover_feeds
-from copydesk.ingest.visit import REQUESTED_URL_KEY, ACCEPT_FEEDS, FetchedBody, FetchResult, FetchContext, fetch_body
+from copydesk.ingest.visit import ACCEPT_FEEDS, REQUESTED_URL_KEY, FetchContext, FetchedBody, FetchResult, fetch_body
 from copydesk.model.source import SourceConfig
 
 EXPECTED_URL = "the address of a feed or of a web page that has one, such as https://example.com/feed"
@@ -62,5 +62,5 @@ async def _discover(ctx: FetchContext, page: FetchedBody) -> FetchResult | None:
             raise
         except FetchError:
             continue
-        return replace(result, found_at=url)
+        return replace(result, discovered_url=url)
     return None

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from copydesk.errors import NotAFeedError, FetchTimeoutError
+from copydesk.errors import FetchTimeoutError, NotAFeedError
 from copydesk.ingest.apart import run_in_subprocess
 from copydesk.ingest.raw import RawFeed
 

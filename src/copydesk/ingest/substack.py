@@ -4,8 +4,8 @@ import re
 from urllib.parse import SplitResult
 
 from copydesk.errors import LoginRequiredError
-from copydesk.ingest.address import raise_invalid, parse_source_url
-from copydesk.ingest.visit import ACCEPT_FEEDS, FetchResult, FetchContext, fetch_body
+from copydesk.ingest.address import parse_source_url, raise_invalid
+from copydesk.ingest.visit import ACCEPT_FEEDS, FetchContext, FetchResult, fetch_body
 from copydesk.model.source import SourceConfig
 
 EXPECTED_URL = "the publication's address, such as https://NAME.substack.com"

@@ -11,7 +11,7 @@ from copydesk.ingest.address import web_url_or_none
 from copydesk.ingest.dates import parse_date
 from copydesk.ingest.decoding import clamp_count
 from copydesk.ingest.entry import normalize_language
-from copydesk.ingest.plaintext import single_line, clean_text
+from copydesk.ingest.plaintext import clean_text, single_line
 from copydesk.model.item import Entry
 
 MAX_TITLE_LENGTH = 120

@@ -15,11 +15,18 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from copydesk import text
-from copydesk.errors import ResponseStatusError, FetchError, PageNotFoundError, LoginRequiredError, NotAFeedError, RateLimitedError
-from copydesk.ingest.address import raise_invalid, parse_source_url
+from copydesk.errors import (
+    FetchError,
+    LoginRequiredError,
+    NotAFeedError,
+    PageNotFoundError,
+    RateLimitedError,
+    ResponseStatusError,
+)
+from copydesk.ingest.address import parse_source_url, raise_invalid
 from copydesk.ingest.decoding import decode, decode_list
 from copydesk.ingest.tweet import Post, to_entry
-from copydesk.ingest.visit import ACCEPT_JSON, FetchResult, FetchContext
+from copydesk.ingest.visit import ACCEPT_JSON, FetchContext, FetchResult
 from copydesk.model.source import SourceConfig
 
 SERVICE = "X"
@@ -232,7 +239,9 @@ async def _fetch_new_posts(api: _ApiClient, previous: _AccountState) -> tuple[li
     return posts, current
 
 
-async def _fetch_range(api: _ApiClient, user_id: str, since: str, until: str | None = None) -> tuple[list[Post], str | None]:
+async def _fetch_range(
+    api: _ApiClient, user_id: str, since: str, until: str | None = None
+) -> tuple[list[Post], str | None]:
     """Fetch the posts between two ids. Return them, and the oldest id read if the range was not finished.
 
     Raise FetchError only if the first page fails.
@@ -242,7 +251,9 @@ async def _fetch_range(api: _ApiClient, user_id: str, since: str, until: str | N
         if token is None or api.remaining_reads < MIN_PAGE_SIZE:
             break
         try:
-            page, token = await api.get_posts(user_id, MAX_PAGE_SIZE, since_id=since, until_id=until, pagination_token=token)
+            page, token = await api.get_posts(
+                user_id, MAX_PAGE_SIZE, since_id=since, until_id=until, pagination_token=token
+            )
         # Posts of earlier pages are paid for: return them, and leave the rest as a gap.
         except FetchError:
             break

@@ -43,7 +43,10 @@ async def _dispatch_due(desk: Desk) -> Sequence[JobOutcome]:
 
 async def _send_due(desk: Desk) -> Sequence[JobOutcome]:
     reports = await desk.posting.send_due()
-    return [JobOutcome(f"{report.draft_id} to {report.account}: {report.says}", report.state in _FAILED) for report in reports]
+    return [
+        JobOutcome(f"{report.draft_id} to {report.account}: {report.says}", report.state in _FAILED)
+        for report in reports
+    ]
 
 
 async def _collect_metrics(desk: Desk) -> Sequence[JobOutcome]:

@@ -11,7 +11,7 @@ from copydesk.errors import CopydeskError, StoreError
 from copydesk.jobs.alarm import INTERVAL, Ticker
 from copydesk.jobs.doing import HANDLERS, JobOutcome
 from copydesk.jobs.due import DueInputs, due_jobs
-from copydesk.model.job import JobLease, ClockWarning, JobName, DueWork
+from copydesk.model.job import ClockWarning, DueWork, JobLease, JobName
 from copydesk.model.wire import Struct
 
 log = logging.getLogger(__name__)

@@ -92,14 +92,23 @@ class FieldReader:
         return self._text(name, self._fields[name], max_length, 0, CONTROL_EXCEPT_BREAKS) if self.has(name) else None
 
     def texts(
-        self, name: str, max_count: int, max_length: int, *, min_count: int = 0, forbidden: re.Pattern[str] = CONTROL_CHARACTERS
+        self,
+        name: str,
+        max_count: int,
+        max_length: int,
+        *,
+        min_count: int = 0,
+        forbidden: re.Pattern[str] = CONTROL_CHARACTERS,
     ) -> tuple[str, ...]:
         """Return distinct texts of at most `max_length` characters each, stripped, in the order given.
 
         `min_count` and `max_count` bound the number of entries before duplicates are removed. `forbidden` matches
         characters that are not allowed.
         """
-        valid = [self._text(entry, value, max_length, 1, forbidden) for entry, value in self._entries(name, min_count, max_count)]
+        valid = [
+            self._text(entry, value, max_length, 1, forbidden)
+            for entry, value in self._entries(name, min_count, max_count)
+        ]
         return tuple(dict.fromkeys(text for text in valid if text is not None))
 
     def choice(self, name: str, kind: type[E], allowed: tuple[E, ...] = ()) -> E | None:
@@ -163,11 +172,14 @@ class FieldReader:
             return None
         return url
 
-    def objects(self, name: str, kind: type[msgspec.Struct], max_count: int, *, min_count: int = 0) -> list["FieldReader"]:
+    def objects(
+        self, name: str, kind: type[msgspec.Struct], max_count: int, *, min_count: int = 0
+    ) -> list["FieldReader"]:
         """Return a reader for each object of a list; their problems are recorded here."""
         entries = self._entries(name, min_count, max_count)
         return [
-            FieldReader(kind, value, prefix=f"{self._prefix}{entry}.", problems=self._problems) for entry, value in entries
+            FieldReader(kind, value, prefix=f"{self._prefix}{entry}.", problems=self._problems)
+            for entry, value in entries
         ]
 
     def objects_by_choice(self, name: str, keys: type[E], kind: type[msgspec.Struct]) -> dict[E, "FieldReader"]:

@@ -263,7 +263,9 @@ def _action_fields(
     smart_schedule = reader.flag("smartSchedule")
     if smart_schedule:
         _allow_only_with(reader, "smartSchedule", action, (Action.SCHEDULE,))
-    return ChangeDraft(feedback=feedback, scheduled_at=reader.future_time("scheduledAt", now), smart_schedule=smart_schedule)
+    return ChangeDraft(
+        feedback=feedback, scheduled_at=reader.future_time("scheduledAt", now), smart_schedule=smart_schedule
+    )
 
 
 def _allow_only_with(

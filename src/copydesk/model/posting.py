@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from copydesk.model.delivery import Evidence, DeliveryState
+from copydesk.model.delivery import DeliveryState, Evidence
 from copydesk.model.draft import Draft
 from copydesk.model.wire import Struct
 

@@ -98,7 +98,7 @@ def _as_prefix(term: Term) -> Term:
     # Excluding a prefix while it is being typed would hide results that the complete word does not exclude.
     if term.excluded or len(term.tokens[-1]) < MIN_PREFIX_LENGTH:
         return term
-    return replace(term, open_end=True)
+    return replace(term, is_prefix=True)
 
 
 def _invalid(message: str) -> InvalidError:

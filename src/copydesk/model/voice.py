@@ -100,7 +100,9 @@ def validate_voice_change(request: ChangeVoice | Mapping[str, object]) -> Change
     reader = FieldReader(ChangeVoice, request)
     avoid = reader.texts("avoid", MAX_AVOIDED, MAX_AVOIDED_LENGTH)
     examples = reader.texts("examples", MAX_EXAMPLES, MAX_EXAMPLE_LENGTH, forbidden=CONTROL_EXCEPT_BREAKS)
-    formats = {name: _read_format(fields) for name, fields in reader.objects_by_choice("formats", Format, FormatVoice).items()}
+    formats = {
+        name: _read_format(fields) for name, fields in reader.objects_by_choice("formats", Format, FormatVoice).items()
+    }
     change = ChangeVoice(
         style=reader.lines("style", MAX_STYLE_LENGTH),
         # An empty list clears the field, so absence has to be told apart from emptiness.

@@ -16,7 +16,7 @@ import certifi
 import httpcore
 import httpx
 
-from copydesk.errors import ResponseStatusError, FetchError, FetchTimeoutError, UnreachableError
+from copydesk.errors import FetchError, FetchTimeoutError, ResponseStatusError, UnreachableError
 from copydesk.network import RETRY_HINT
 from copydesk.network.guard import GuardedBackend
 
@@ -124,7 +124,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         stream = await self._backend.connect_tcp(host, port)
         if scheme == "https":
             stream = await _start_tls(stream, host)
-        return Connection(httpcore.Origin(scheme.encode(), host.encode(), port), stream, keepalive_expiry=KEEPALIVE_SECONDS)
+        return Connection(
+            httpcore.Origin(scheme.encode(), host.encode(), port), stream, keepalive_expiry=KEEPALIVE_SECONDS
+        )
 
 
 async def _send(request: httpcore.Request, connection: Connection) -> httpcore.Response:

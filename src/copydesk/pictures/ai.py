@@ -14,11 +14,11 @@ import msgspec
 
 from copydesk.errors import FetchError
 from copydesk.model.wire import Struct
-from copydesk.network.headers import status_phrase, retry_after
+from copydesk.network.headers import retry_after, status_phrase
 from copydesk.network.public import is_public
 from copydesk.network.transport import TRANSPORT_ERRORS, to_fetch_error
 from copydesk.pictures.errors import ImageError
-from copydesk.pictures.fetch import USER_AGENT, ImageResponse, send, fetch, to_image_error, host_of
+from copydesk.pictures.fetch import USER_AGENT, ImageResponse, fetch, host_of, send, to_image_error
 from copydesk.pictures.kind import MAX_BYTES, validate_format
 from copydesk.text import clean
 
@@ -63,7 +63,12 @@ class _ErrorResponse(msgspec.Struct):
 
 
 async def generate(
-    transport: httpx.AsyncBaseTransport, generator: Generator, prompt: str, *, now: datetime, user_agent: str = USER_AGENT
+    transport: httpx.AsyncBaseTransport,
+    generator: Generator,
+    prompt: str,
+    *,
+    now: datetime,
+    user_agent: str = USER_AGENT,
 ) -> bytes:
     """Return the image that `generator` creates for `prompt`, in an accepted format, at most `MAX_BYTES`.
 
@@ -84,7 +89,9 @@ async def generate(
     return content
 
 
-async def _request_image(transport: httpx.AsyncBaseTransport, generator: Generator, prompt: str, agent: str) -> ImageResponse:
+async def _request_image(
+    transport: httpx.AsyncBaseTransport, generator: Generator, prompt: str, agent: str
+) -> ImageResponse:
     url = validate_base_url(generator).join("images/generations")
     body = {"model": generator.model, "prompt": prompt, "size": generator.size, "n": 1}
     headers = {
@@ -101,7 +108,9 @@ async def _request_image(transport: httpx.AsyncBaseTransport, generator: Generat
         async with asyncio.timeout(generator.timeout):
             return await send(transport, request, max_bytes=MAX_RESPONSE_BYTES)
     except TRANSPORT_ERRORS as error:
-        image_error = ImageError(to_fetch_error(error, host_of(url)).message, hint="Try again later.", is_temporary=True)
+        image_error = ImageError(
+            to_fetch_error(error, host_of(url)).message, hint="Try again later.", is_temporary=True
+        )
     except FetchError as error:
         # Keep the message; the hint must be about the generator's settings.
         converted = to_image_error(error)
@@ -182,7 +191,11 @@ def _error_for_status(response: ImageResponse, generator: Generator, now: dateti
         )
     later = response.status in (408, 409, 425, 429) or response.status >= 500
     server_message = _server_message(response, generator)
-    message = f"{host} says: {server_message}" if server_message else f"{host} answered with {status_phrase(response.status)}."
+    message = (
+        f"{host} says: {server_message}"
+        if server_message
+        else f"{host} answered with {status_phrase(response.status)}."
+    )
     if later:
         return ImageError(
             message, hint="Try again later.", is_temporary=True, retry_after=retry_after(response.headers, now)

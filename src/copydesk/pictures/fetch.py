@@ -18,10 +18,10 @@ from copydesk.errors import (
 )
 from copydesk.model.wire import Struct
 from copydesk.network.body import read_body
-from copydesk.network.headers import header_map, status_phrase, retry_after
+from copydesk.network.headers import header_map, retry_after, status_phrase
 from copydesk.network.transport import TRANSPORT_ERRORS, to_fetch_error
 from copydesk.pictures.errors import ImageError
-from copydesk.pictures.kind import MAX_BYTES, validate_format, too_large_error
+from copydesk.pictures.kind import MAX_BYTES, too_large_error, validate_format
 
 TIMEOUT = 30.0
 """Timeout for the whole download, including redirects."""
@@ -36,7 +36,12 @@ _ANOTHER_URL = "Give another address, or the picture as a file."
 
 
 async def fetch(
-    transport: httpx.AsyncBaseTransport, url: str, *, now: datetime, user_agent: str = USER_AGENT, timeout_seconds: float = TIMEOUT
+    transport: httpx.AsyncBaseTransport,
+    url: str,
+    *,
+    now: datetime,
+    user_agent: str = USER_AGENT,
+    timeout_seconds: float = TIMEOUT,
 ) -> bytes:
     """Return the image at `url`, at most `MAX_BYTES`. `transport` must be the guarded one outside of tests.
 
@@ -147,7 +152,10 @@ def _error_for_status(response: ImageResponse, host: str, now: datetime) -> Imag
     phrases = {401: "wants a login for it", 403: "does not hand it out", 404: "does not have it", 410: "removed it"}
     message = f"{host} {phrases.get(response.status, f'answered with {status_phrase(response.status)}')}."
     return ImageError(
-        message, hint=TRY_LATER if is_temporary else _ANOTHER_URL, is_temporary=is_temporary, retry_after=retry_after_seconds
+        message,
+        hint=TRY_LATER if is_temporary else _ANOTHER_URL,
+        is_temporary=is_temporary,
+        retry_after=retry_after_seconds,
     )
 
 

@@ -13,7 +13,7 @@ from stat import S_ISREG
 
 from copydesk.model.picture import stored_image_digest, stored_image_url
 from copydesk.pictures.errors import ImageError
-from copydesk.pictures.kind import MAX_BYTES, validate_format, too_large_error
+from copydesk.pictures.kind import MAX_BYTES, too_large_error, validate_format
 
 _SAFE_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -60,7 +60,9 @@ def list_stored(folder: Path) -> dict[str, int]:
     try:
         with os.scandir(folder) as entries:
             candidates = [
-                (entry, stored_image_digest(stored_image_url(entry.name))) for entry in entries if entry.is_file(follow_symlinks=False)
+                (entry, stored_image_digest(stored_image_url(entry.name)))
+                for entry in entries
+                if entry.is_file(follow_symlinks=False)
             ]
             return {digest: entry.stat(follow_symlinks=False).st_size for entry, digest in candidates if digest}
     except OSError:
@@ -140,4 +142,6 @@ def _convert_os_errors(prefix: str) -> Iterator[None]:
     except (OSError, ValueError) as error:  # a path that contains NUL raises ValueError
         reason = (error.strerror or "") if isinstance(error, OSError) else "no path has such a character"
         message = f"{prefix}: {reason[:1].lower()}{reason[1:]}." if reason else f"{prefix}."
-        raise ImageError(message, hint="Check the path and the disk.", is_temporary=isinstance(error, OSError)) from None
+        raise ImageError(
+            message, hint="Check the path and the disk.", is_temporary=isinstance(error, OSError)
+        ) from None

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from copydesk.model.delivery import FINAL_STATES, Delivery, Evidence, Intent, StepResult, DeliveryState
+from copydesk.model.delivery import FINAL_STATES, Delivery, DeliveryState, Evidence, Intent, StepResult
 from copydesk.posting.platform import DeliveryGuarantees
 
 MAX_ATTEMPTS = 5
@@ -174,11 +174,19 @@ def _certainly_not_created(delivery: Delivery, trust: DeliveryGuarantees, now: d
         return replace(delivery, state=DeliveryState.ABANDONED, doubt=doubt, not_before=None)
     if not trust.idempotent and delivery.resends >= MAX_RESENDS:
         return replace(delivery, state=DeliveryState.NEEDS_USER, not_before=None)
-    return replace(delivery, state=DeliveryState.PLANNED, not_before=_next_attempt_at(delivery.attempts - 1, now, jitter, None))
+    return replace(
+        delivery, state=DeliveryState.PLANNED, not_before=_next_attempt_at(delivery.attempts - 1, now, jitter, None)
+    )
 
 
 def lookup_failed(
-    delivery: Delivery, guarantees: DeliveryGuarantees, message: str, now: datetime, *, jitter: float, retry_after: datetime | None = None
+    delivery: Delivery,
+    guarantees: DeliveryGuarantees,
+    message: str,
+    now: datetime,
+    *,
+    jitter: float,
+    retry_after: datetime | None = None,
 ) -> Delivery:
     """Record a lookup that failed or gave no clear result; NEEDS_USER after too many of them."""
     # Counts consecutive failures: `not_found` resets it.

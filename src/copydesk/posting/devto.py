@@ -17,19 +17,19 @@ from copydesk.posting.drafted import DraftThenPublish
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
-    Evidence,
-    PostMetrics,
-    Limits,
-    StepResult,
-    NotSentError,
-    PostImage,
-    Post,
-    RefusedPostError,
-    DeliveryStep,
-    UnknownOutcomeError,
     CredentialField,
+    DeliveryStep,
+    Evidence,
+    Limits,
+    NotSentError,
+    Post,
+    PostImage,
+    PostMetrics,
+    RefusedPostError,
+    StepResult,
+    UnknownOutcomeError,
 )
-from copydesk.posting.site import Site, parse_server_url, link_urls
+from copydesk.posting.site import Site, link_urls, parse_server_url
 
 MAX_TAGS, MAX_TAG_LENGTH = 4, 30
 PAGE_SIZE, MAX_PAGES = 30, 100
@@ -78,7 +78,9 @@ class DevTo(DraftThenPublish):
     limits: ClassVar[Limits] = Limits(formats=frozenset({Format.BLOG}))
     default_server: ClassVar[str] = "https://dev.to"
     credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="key", question="An API key (Settings > Extensions > DEV Community API Keys)", secret=True),
+        CredentialField(
+            name="key", question="An API key (Settings > Extensions > DEV Community API Keys)", secret=True
+        ),
         CredentialField(
             name="disclosure",
             question=f"What your articles say of AI: {', '.join(DISCLOSURE_LEVELS)} (empty: {DISCLOSURE_LEVELS[0]})",
@@ -106,7 +108,9 @@ class DevTo(DraftThenPublish):
         if disclosure not in DISCLOSURE_LEVELS:
             raise RefusedPostError(f"It has to be one of {', '.join(DISCLOSURE_LEVELS)}.")
         secrets = {"key": credentials["key"].strip(), "disclosure": disclosure}
-        return ConnectResult(account=await self._account(address, self.create_site(address, secrets)), credentials=secrets)
+        return ConnectResult(
+            account=await self._account(address, self.create_site(address, secrets)), credentials=secrets
+        )
 
     async def check(self, account: Account) -> Account:
         """Return the author as the site describes them now."""
@@ -123,7 +127,9 @@ class DevTo(DraftThenPublish):
                 return StepResult(ids=(str(article.id),), urls=(), evidence=Evidence.READ_BACK)
         return None
 
-    async def create_draft(self, site: Site, draft: DeliveryStep, images: Sequence[PostImage], credentials: Mapping[str, str]) -> StepResult:
+    async def create_draft(
+        self, site: Site, draft: DeliveryStep, images: Sequence[PostImage], credentials: Mapping[str, str]
+    ) -> StepResult:
         """Create the draft. The API accepts no images."""
         disclosure = credentials.get("disclosure", DISCLOSURE_LEVELS[0])
         body = {"article": {**draft.body, "published": False, "ai_disclosure_level": disclosure}}
@@ -188,7 +194,9 @@ async def _own_articles(site: Site, since: datetime | None) -> AsyncIterator[_Ar
             yield article
         if not articles:
             return
-    raise NotSentError(f"There are more than {PAGE_SIZE * MAX_PAGES} articles on {site.host}; nobody could look at all.")
+    raise NotSentError(
+        f"There are more than {PAGE_SIZE * MAX_PAGES} articles on {site.host}; nobody could look at all."
+    )
 
 
 def _is_same(article: _Article, draft: DeliveryStep) -> bool:

@@ -13,16 +13,16 @@ from copydesk.posting import blog
 from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import (
     Account,
+    CredentialField,
+    CredentialStore,
+    DeliveryGuarantees,
+    DeliveryStep,
     Intent,
     Limits,
-    StepResult,
-    PostImage,
     Post,
+    PostImage,
     Problem,
-    CredentialStore,
-    DeliveryStep,
-    DeliveryGuarantees,
-    CredentialField,
+    StepResult,
 )
 from copydesk.posting.site import Site
 
@@ -39,7 +39,9 @@ class DraftThenPublish(ABC):
     credential_fields: ClassVar[tuple[CredentialField, ...]]
     max_title_length: ClassVar[int | None] = None
 
-    def __init__(self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
+    ) -> None:
         self._client = client
         self._credential_store = credential_store
         self._clock = clock
@@ -74,7 +76,9 @@ class DraftThenPublish(ABC):
         draft = intent.steps[0]
         return await self.find_draft(site, draft, intent.at) or await self.create_draft(site, draft, images, secrets)
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
         """Return the draft by its slug, or the published article by its id."""
         site = await self._open_site(account)
         if completed:
@@ -100,7 +104,9 @@ class DraftThenPublish(ABC):
         """
 
     @abstractmethod
-    async def create_draft(self, site: Site, draft: DeliveryStep, images: Sequence[PostImage], credentials: Mapping[str, str]) -> StepResult:
+    async def create_draft(
+        self, site: Site, draft: DeliveryStep, images: Sequence[PostImage], credentials: Mapping[str, str]
+    ) -> StepResult:
         """Create the draft. Raise any of the four posting errors."""
 
     @abstractmethod

@@ -25,7 +25,13 @@ RawResponse = tuple[int, Headers, bytes]
 
 
 async def send_request(
-    transport: "Transport", method: str, url: str, host: str, headers: Mapping[str, str], content: bytes, timeout_seconds: float
+    transport: "Transport",
+    method: str,
+    url: str,
+    host: str,
+    headers: Mapping[str, str],
+    content: bytes,
+    timeout_seconds: float,
 ) -> RawResponse:
     """Send one request and return the response, within `timeout_seconds` in total.
 

@@ -18,22 +18,22 @@ from copydesk.posting.keys import uuid_key
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
+    CredentialField,
+    DeliveryGuarantees,
+    DeliveryStep,
     Evidence,
-    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    StepResult,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
     PostingError,
+    PostMetrics,
     Problem,
     RefusedPostError,
-    DeliveryStep,
-    DeliveryGuarantees,
+    StepResult,
     UnknownOutcomeError,
-    CredentialField,
 )
 
 MAX_LENGTH = 500
@@ -132,9 +132,13 @@ class FakePlatform:
         formats=frozenset(Format), max_images=4, max_image_bytes=1_000_000, max_alt_length=1000
     )
     default_server: ClassVar[str] = "https://fake.example"
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (CredentialField(name="name", question="Name of the account"),)
+    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
+        CredentialField(name="name", question="Name of the account"),
+    )
 
-    def __init__(self, server: FakeServer, *, guarantees: DeliveryGuarantees = DeliveryGuarantees(), latency: float = 0.0) -> None:  # noqa: B008
+    def __init__(
+        self, server: FakeServer, *, guarantees: DeliveryGuarantees = DeliveryGuarantees(), latency: float = 0.0
+    ) -> None:  # noqa: B008
         self.server = server
         self._trust = guarantees
         self._latency = latency
@@ -174,7 +178,9 @@ class FakePlatform:
         await self._apply_fault(request)
         return _step_result(self.server.accept(*request))
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
         """Return the post with the step's key."""
         await self._apply_fault(None)
         key = intent.steps[len(completed)].keys[0]
@@ -192,7 +198,8 @@ class FakePlatform:
         await self._apply_fault(None)
         existing_ids = {post.id for post in self.server.posts}
         return {
-            post_id: self.server.metrics.get(post_id, PostMetrics()) if post_id in existing_ids else None for post_id in ids
+            post_id: self.server.metrics.get(post_id, PostMetrics()) if post_id in existing_ids else None
+            for post_id in ids
         }
 
     async def _apply_fault(self, request: tuple[str, str, str, str | None] | None) -> None:

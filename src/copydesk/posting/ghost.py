@@ -17,23 +17,23 @@ import msgspec
 from copydesk.model.draft import Format
 from copydesk.posting import blog
 from copydesk.posting.drafted import DraftThenPublish
-from copydesk.posting.multipart import image_file_name, encode_form_with_image
+from copydesk.posting.multipart import encode_form_with_image, image_file_name
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
+    CredentialField,
+    DeliveryStep,
     Evidence,
-    PostMetrics,
     Limits,
     LoginError,
-    StepResult,
-    PostImage,
     Post,
+    PostImage,
+    PostMetrics,
     RefusedPostError,
-    DeliveryStep,
+    StepResult,
     UnknownOutcomeError,
-    CredentialField,
 )
-from copydesk.posting.site import Site, parse_server_url, link_urls
+from copydesk.posting.site import Site, link_urls, parse_server_url
 
 API = "/ghost/api/admin"
 VERSION = "v5.0"
@@ -81,7 +81,9 @@ class Ghost(DraftThenPublish):
     )
     default_server: ClassVar[str] = ""
     credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="key", question="The Admin API key of a custom integration (Settings > Integrations)", secret=True),
+        CredentialField(
+            name="key", question="The Admin API key of a custom integration (Settings > Integrations)", secret=True
+        ),
     )
     max_title_length: ClassVar[int | None] = 255
 
@@ -101,7 +103,9 @@ class Ghost(DraftThenPublish):
         # The URL of the admin area is accepted, too.
         address = parse_server_url(server).removesuffix("/ghost")
         secrets = {"key": credentials["key"].strip()}
-        return ConnectResult(account=await self._account(address, self.create_site(address, secrets)), credentials=secrets)
+        return ConnectResult(
+            account=await self._account(address, self.create_site(address, secrets)), credentials=secrets
+        )
 
     async def check(self, account: Account) -> Account:
         """Return the account unchanged if the blog still accepts the key."""
@@ -118,14 +122,18 @@ class Ghost(DraftThenPublish):
         page = await site.get_or_none(f"/posts/slug/{draft.keys[0]}/", _Posts)
         return StepResult(ids=(page.posts[0].id,), urls=(), evidence=Evidence.READ_BACK) if page else None
 
-    async def create_draft(self, site: Site, draft: DeliveryStep, images: Sequence[PostImage], credentials: Mapping[str, str]) -> StepResult:
+    async def create_draft(
+        self, site: Site, draft: DeliveryStep, images: Sequence[PostImage], credentials: Mapping[str, str]
+    ) -> StepResult:
         """Upload the images, then create the draft: without its images no post is created."""
         body: dict[str, object] = {**draft.body, "status": "draft"}
         image_urls = [await self._upload(site, image, draft.keys[0]) for image in images]
         if image_urls:
             # The first image is the article's feature image; the others go below the text.
             body["feature_image"], body["feature_image_alt"] = image_urls[0], images[0].alt
-            image_html = [blog.figure_html(url, image.alt) for url, image in zip(image_urls[1:], images[1:], strict=True)]
+            image_html = [
+                blog.figure_html(url, image.alt) for url, image in zip(image_urls[1:], images[1:], strict=True)
+            ]
             body["html"] = "\n".join([str(body["html"]), *image_html])
         response = await site.create("POST", "/posts/", _Posts, json={"posts": [body]}, params={"source": "html"})
         return StepResult(ids=(response.posts[0].id,), urls=())

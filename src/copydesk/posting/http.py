@@ -17,7 +17,7 @@ import msgspec
 from copydesk import __version__
 from copydesk.errors import CopydeskError
 from copydesk.model.wire import Struct
-from copydesk.network.headers import Headers, status_phrase, retry_after, rate_limit_wait
+from copydesk.network.headers import Headers, rate_limit_wait, retry_after, status_phrase
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     LoginError,
@@ -119,13 +119,19 @@ class PlatformClient:
         return Response(status=status, headers=response_headers, body=body)
 
 
-def error_for_write(response: Response, host: str, now: datetime, *, explanation: str = "", login_statuses: frozenset[int] = _LOGIN) -> PostingError:
+def error_for_write(
+    response: Response, host: str, now: datetime, *, explanation: str = "", login_statuses: frozenset[int] = _LOGIN
+) -> PostingError:
     """Return the error that an unsuccessful response to a write request means.
 
     `explanation` is the platform's own error message. `login_statuses` are those that concern the account and not the
     post. Every status that is not known to mean "nothing was created" is an `UnknownOutcomeError`.
     """
-    message = f"{host} says: {as_sentence(explanation)}" if explanation.strip() else f"{host} answered with {status_phrase(response.status)}."
+    message = (
+        f"{host} says: {as_sentence(explanation)}"
+        if explanation.strip()
+        else f"{host} answered with {status_phrase(response.status)}."
+    )
     if response.status in login_statuses:
         return LoginError(message, hint=RECONNECT_HINT)
     if response.status == 429:

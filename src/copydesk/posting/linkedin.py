@@ -13,32 +13,40 @@ import msgspec
 
 from copydesk.model.draft import Format
 from copydesk.posting import oauth
-from copydesk.posting.http import Response, PlatformClient, error_for_read
+from copydesk.posting.http import PlatformClient, Response, error_for_read
 from copydesk.posting.keys import uuid_key
-from copydesk.posting.linkedin_answers import HOST, API_VERSION, duplicate_of, created_post, duplicate_error, error_for_response, error_text
-from copydesk.posting.linkedin_text import CLOCK_TOLERANCE, to_little_text, creation_time, post_url
+from copydesk.posting.linkedin_answers import (
+    API_VERSION,
+    HOST,
+    created_post,
+    duplicate_error,
+    duplicate_of,
+    error_for_response,
+    error_text,
+)
+from copydesk.posting.linkedin_text import CLOCK_TOLERANCE, creation_time, post_url, to_little_text
 from copydesk.posting.oauth import AuthorizedClient, as_repeatable
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
     ConnectResult,
+    CredentialField,
+    CredentialStore,
+    DeliveryGuarantees,
+    DeliveryStep,
     Evidence,
-    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    StepResult,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
+    PostMetrics,
     Problem,
     RefusedPostError,
-    CredentialStore,
     SignIn,
-    DeliveryStep,
-    DeliveryGuarantees,
+    StepResult,
     UnknownOutcomeError,
-    CredentialField,
 )
 from copydesk.posting.site import parse_server_url
 from copydesk.text.length import LIMITS, length
@@ -150,18 +158,29 @@ class LinkedIn:
         if not all(app.values()):
             raise LoginError("LinkedIn wants the client ID and the client secret of an app.")
         url = f"{WEB}/oauth/v2/authorization"
-        return oauth.start_sign_in(url, client_id=app["client_id"], redirect_uri=redirect_uri, scope=SCOPES, pkce=False, context=app)
+        return oauth.start_sign_in(
+            url, client_id=app["client_id"], redirect_uri=redirect_uri, scope=SCOPES, pkce=False, context=app
+        )
 
     async def finish_sign_in(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         """Exchange the returned code for credentials. The token lasts 60 days and cannot be refreshed."""
         server = parse_server_url(server)
-        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": sign_in.redirect_uri, **sign_in.context}
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": sign_in.redirect_uri,
+            **sign_in.context,
+        }
         # LinkedIn's token endpoint is on another host than its API; a test server has both.
         base = WEB if server == self.default_server else server
-        tokens = await as_repeatable(oauth.request_tokens(self._client, f"{base}/oauth/v2/accessToken", form, self._clock()))
+        tokens = await as_repeatable(
+            oauth.request_tokens(self._client, f"{base}/oauth/v2/accessToken", form, self._clock())
+        )
         bearer = {"authorization": f"Bearer {tokens.access_token}"}
         answer = await as_repeatable(self._client.request("GET", f"{server}/v2/userinfo", headers=bearer))
-        return ConnectResult(account=self._decode_account(server, answer), credentials=oauth.to_credentials(tokens, self._clock()))
+        return ConnectResult(
+            account=self._decode_account(server, answer), credentials=oauth.to_credentials(tokens, self._clock())
+        )
 
     async def check(self, account: Account) -> Account:
         """Return the account with its current name."""
@@ -189,7 +208,9 @@ class LinkedIn:
             raise error_for_response(answer, self._clock())
         raise duplicate_error(first, started_at)
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
         """Send the same post once more, if that is allowed, and return the post that then exists.
 
         A rejection names the first post. A success is the only post, because the first one would have blocked it. Raise

@@ -5,8 +5,8 @@ from datetime import datetime
 import msgspec
 
 from copydesk.posting.http import Response, error_for_write
-from copydesk.posting.linkedin_text import CLOCK_TOLERANCE, is_urn, creation_time, find_urn, post_url
-from copydesk.posting.platform import StepResult, PostingError, RefusedPostError, UnknownOutcomeError
+from copydesk.posting.linkedin_text import CLOCK_TOLERANCE, creation_time, find_urn, is_urn, post_url
+from copydesk.posting.platform import PostingError, RefusedPostError, StepResult, UnknownOutcomeError
 
 HOST = "LinkedIn"
 API_VERSION = "202605"

@@ -15,31 +15,31 @@ import msgspec
 
 from copydesk.model.draft import Format
 from copydesk.posting import blog
-from copydesk.posting.http import Response, PlatformClient
-from copydesk.posting.micropub_finding import SourceResponse, Page, find_endpoint, is_own_post, reaches_back
-from copydesk.posting.multipart import image_file_name, encode_form_with_image
+from copydesk.posting.http import PlatformClient, Response
+from copydesk.posting.micropub_finding import Page, SourceResponse, find_endpoint, is_own_post, reaches_back
+from copydesk.posting.multipart import encode_form_with_image, image_file_name
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
     ConnectResult,
+    CredentialField,
+    CredentialStore,
+    DeliveryGuarantees,
+    DeliveryStep,
     Evidence,
-    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    StepResult,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
+    PostMetrics,
     Problem,
     RefusedPostError,
-    CredentialStore,
-    DeliveryStep,
-    DeliveryGuarantees,
+    StepResult,
     UnknownOutcomeError,
-    CredentialField,
 )
-from copydesk.posting.site import Site, parse_server_url, link_urls
+from copydesk.posting.site import Site, link_urls, parse_server_url
 from copydesk.text import links
 
 SETTLE_TIME = timedelta(minutes=15)
@@ -59,9 +59,13 @@ class Micropub:
         formats=frozenset({Format.BLOG}), max_images=4, max_image_bytes=2_000_000, max_alt_length=1000
     )
     default_server: ClassVar[str] = ""
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (CredentialField(name="token", question="A token of your site", secret=True),)
+    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
+        CredentialField(name="token", question="A token of your site", secret=True),
+    )
 
-    def __init__(self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
+    ) -> None:
         self._client = client
         self._secrets = credential_store
         self._clock = clock
@@ -115,7 +119,9 @@ class Micropub:
         url = _location(site, answer)
         return StepResult(ids=(url,), urls=link_urls(url))
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
         """Return the article from the list of posts, as far as that reaches back to `since`."""
         site = await self._open_site(account)
         params = {"q": "source", "limit": str(PAGE_SIZE)}

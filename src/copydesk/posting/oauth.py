@@ -17,14 +17,14 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from copydesk.model.wire import format_iso
-from copydesk.posting.http import Response, PlatformClient, shorten, error_for_read
+from copydesk.posting.http import PlatformClient, Response, error_for_read, shorten
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
+    CredentialStore,
     LoginError,
     NotSentError,
     PostingError,
-    CredentialStore,
     SignIn,
     UnknownOutcomeError,
 )
@@ -54,15 +54,25 @@ RefreshTokens = Callable[[Account, Mapping[str, str]], Awaitable[TokenResponse]]
 """Request new tokens with an account's credentials. Raises `LoginError`, `NotSentError` or `UnknownOutcomeError`."""
 
 
-def start_sign_in(authorize_url: str, *, client_id: str, redirect_uri: str, scope: str, pkce: bool, context: Mapping[str, str]) -> SignIn:
+def start_sign_in(
+    authorize_url: str, *, client_id: str, redirect_uri: str, scope: str, pkce: bool, context: Mapping[str, str]
+) -> SignIn:
     """Return a sign-in that starts at `authorize_url`; `context` holds further values that `finish_sign_in` needs."""
     # 48 random bytes are 64 characters; RFC 7636 allows 43 to 128.
     state, verifier = randomness.token_urlsafe(24), randomness.token_urlsafe(48)
-    params = {"response_type": "code", "client_id": client_id, "redirect_uri": redirect_uri, "scope": scope, "state": state}
+    params = {
+        "response_type": "code",
+        "client_id": client_id,
+        "redirect_uri": redirect_uri,
+        "scope": scope,
+        "state": state,
+    }
     if pkce:
         params |= {"code_challenge": code_challenge(verifier), "code_challenge_method": "S256"}
         context = {**context, "code_verifier": verifier}
-    return SignIn(url=f"{authorize_url}?{urlencode(params)}", redirect_uri=redirect_uri, state=state, context=dict(context))
+    return SignIn(
+        url=f"{authorize_url}?{urlencode(params)}", redirect_uri=redirect_uri, state=state, context=dict(context)
+    )
 
 
 def code_challenge(verifier: str) -> str:
@@ -71,7 +81,12 @@ def code_challenge(verifier: str) -> str:
 
 
 async def request_tokens(
-    client: PlatformClient, url: str, form: Mapping[str, str], now: datetime, *, headers: Mapping[str, str] | None = None
+    client: PlatformClient,
+    url: str,
+    form: Mapping[str, str],
+    now: datetime,
+    *,
+    headers: Mapping[str, str] | None = None,
 ) -> TokenResponse:
     """Request tokens. Raise `LoginError` if the server denies them, `NotSentError` or `UnknownOutcomeError`."""
     return parse_token_response(await client.request("POST", url, form=form, headers=headers), url, now)
@@ -132,7 +147,13 @@ class AuthorizedClient:
     """
 
     def __init__(
-        self, client: PlatformClient, credential_store: CredentialStore, clock: Callable[[], datetime], *, refresh: RefreshTokens | None, refresh_before: timedelta
+        self,
+        client: PlatformClient,
+        credential_store: CredentialStore,
+        clock: Callable[[], datetime],
+        *,
+        refresh: RefreshTokens | None,
+        refresh_before: timedelta,
     ) -> None:
         self._client = client
         self._secrets = credential_store

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 from copydesk.errors import CopydeskError
 from copydesk.model.account import CredentialField
-from copydesk.model.delivery import Account, Evidence, PostMetrics, Intent, StepResult, DeliveryStep
+from copydesk.model.delivery import Account, DeliveryStep, Evidence, Intent, PostMetrics, StepResult
 from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
 
@@ -19,25 +19,25 @@ __all__ = [
     "Account",
     "BrowserPlatform",
     "ConnectResult",
+    "CredentialField",
+    "CredentialStore",
+    "DeliveryGuarantees",
+    "DeliveryStep",
     "Evidence",
-    "PostMetrics",
     "Intent",
     "Limits",
     "LoginError",
-    "StepResult",
     "NotSentError",
-    "PostImage",
     "Platform",
     "Post",
+    "PostImage",
+    "PostMetrics",
     "PostingError",
     "Problem",
     "RefusedPostError",
-    "CredentialStore",
     "SignIn",
-    "DeliveryStep",
-    "DeliveryGuarantees",
+    "StepResult",
     "UnknownOutcomeError",
-    "CredentialField",
 ]
 
 
@@ -220,7 +220,9 @@ class Platform(Protocol):
         """
         ...
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
         """Return the result of the first step that has none in `completed`; None if it is not there.
 
         Only what was created since `since` counts.

@@ -5,7 +5,7 @@ from datetime import datetime
 from importlib import import_module
 
 from copydesk.posting.http import PlatformClient
-from copydesk.posting.platform import Platform, CredentialStore
+from copydesk.posting.platform import CredentialStore, Platform
 
 PLATFORMS: Mapping[str, tuple[str, str]] = {
     "bluesky": ("copydesk.posting.bluesky", "Bluesky"),
@@ -22,7 +22,9 @@ PLATFORMS: Mapping[str, tuple[str, str]] = {
 """Module and class of each platform."""
 
 
-def create_platform(name: str, client: PlatformClient, credential_store: CredentialStore, clock: Callable[[], datetime]) -> Platform:
+def create_platform(
+    name: str, client: PlatformClient, credential_store: CredentialStore, clock: Callable[[], datetime]
+) -> Platform:
     """Return a new instance of the platform `name`, a key of `PLATFORMS`."""
     module, class_name = PLATFORMS[name]
     instance: Platform = getattr(import_module(module), class_name)(client, credential_store, clock=clock)

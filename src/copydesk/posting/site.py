@@ -10,7 +10,7 @@ import msgspec
 
 from copydesk.errors import CopydeskError
 from copydesk.network.public import is_public
-from copydesk.posting.http import Response, PlatformClient, shorten, error_for_read, error_for_write
+from copydesk.posting.http import PlatformClient, Response, error_for_read, error_for_write, shorten
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.text import links
 
@@ -144,7 +144,13 @@ class Site:
         message = error_text(response)
         # A 403 without the platform's own error comes from a firewall in front of it, which objects to the text and
         # not to the credentials.
-        return error_for_write(response, self.host, self._now, explanation=message, login_statuses=_LOGIN_STATUSES if message else _UNAUTHORIZED)
+        return error_for_write(
+            response,
+            self.host,
+            self._now,
+            explanation=message,
+            login_statuses=_LOGIN_STATUSES if message else _UNAUTHORIZED,
+        )
 
     def error_for_prerequisite(self, response: Response) -> PostingError:
         """Return the error that an unsuccessful response to a prerequisite request means."""

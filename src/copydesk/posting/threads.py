@@ -11,35 +11,54 @@ from typing import ClassVar
 
 from copydesk.model.draft import Format
 from copydesk.posting import oauth
-from copydesk.posting.http import Response, PlatformClient
+from copydesk.posting.http import PlatformClient, Response
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.oauth import AuthorizedClient, TokenResponse, as_repeatable
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
     ConnectResult,
+    CredentialField,
+    CredentialStore,
+    DeliveryGuarantees,
+    DeliveryStep,
     Evidence,
-    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    StepResult,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
     PostingError,
+    PostMetrics,
     Problem,
     RefusedPostError,
-    CredentialStore,
     SignIn,
-    DeliveryStep,
-    DeliveryGuarantees,
+    StepResult,
     UnknownOutcomeError,
-    CredentialField,
 )
 from copydesk.posting.site import parse_server_url
-from copydesk.posting.threads_answers import Container, ObjectId, User, is_missing, is_valid_id, is_valid_name, validate_id, error_for_response, error_for_read
-from copydesk.posting.threads_posts import CLOCK_TOLERANCE, Insights, Page, ThreadsPost, length_on_threads, profile_url, public_url, find_match
+from copydesk.posting.threads_answers import (
+    Container,
+    ObjectId,
+    User,
+    error_for_read,
+    error_for_response,
+    is_missing,
+    is_valid_id,
+    is_valid_name,
+    validate_id,
+)
+from copydesk.posting.threads_posts import (
+    CLOCK_TOLERANCE,
+    Insights,
+    Page,
+    ThreadsPost,
+    find_match,
+    length_on_threads,
+    profile_url,
+    public_url,
+)
 from copydesk.text.length import LIMITS
 
 AUTHORIZE = "https://threads.com/oauth/authorize"
@@ -62,17 +81,23 @@ class Threads:
     limits: ClassVar[Limits] = Limits(formats=frozenset({Format.SHORT, Format.THREAD}))
     default_server: ClassVar[str] = "https://graph.threads.net"
     credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="client_id", question="Threads app ID, from the settings of your app at developers.facebook.com"),
+        CredentialField(
+            name="client_id", question="Threads app ID, from the settings of your app at developers.facebook.com"
+        ),
         CredentialField(name="client_secret", question="Threads app secret", secret=True),
     )
     fixed_port: ClassVar[int | None] = 8397
     manual_redirect_uri: ClassVar[str] = "https://localhost:8397/callback"
     """Threads requires https, which nothing serves there: the user copies the code from the address bar."""
 
-    def __init__(self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
+    ) -> None:
         self._client = client
         self._clock = clock
-        self._access = AuthorizedClient(client, credential_store, clock, refresh=self._refresh, refresh_before=REFRESH_BEFORE)
+        self._access = AuthorizedClient(
+            client, credential_store, clock, refresh=self._refresh, refresh_before=REFRESH_BEFORE
+        )
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return the defaults: containers and posts can be read back."""
@@ -113,13 +138,20 @@ class Threads:
         if not all(app.values()):
             raise LoginError("Threads wants the ID and the secret of an app.")
         client_id = app["client_id"]
-        return oauth.start_sign_in(AUTHORIZE, client_id=client_id, redirect_uri=redirect_uri, scope=SCOPES, pkce=False, context=app)
+        return oauth.start_sign_in(
+            AUTHORIZE, client_id=client_id, redirect_uri=redirect_uri, scope=SCOPES, pkce=False, context=app
+        )
 
     async def finish_sign_in(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         """Exchange the code for a token that lasts an hour, and that one for a token that lasts 60 days."""
         server = parse_server_url(server)
         code = code.removesuffix("#_")  # Meta appends this to its redirects
-        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": sign_in.redirect_uri, **sign_in.context}
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": sign_in.redirect_uri,
+            **sign_in.context,
+        }
         now = self._clock()
         short_lived = await as_repeatable(oauth.request_tokens(self._client, f"{server}/oauth/access_token", form, now))
         # The only request with secrets in its URL: Meta documents no other way.
@@ -129,8 +161,12 @@ class Threads:
         answer = await as_repeatable(self._client.request("GET", url, params=params))
         tokens = oauth.parse_token_response(answer, url, now)
         bearer = {"authorization": f"Bearer {tokens.access_token}"}
-        answer = await as_repeatable(self._client.request("GET", f"{server}/v1.0/me", headers=bearer, params=_ME_PARAMS))
-        return ConnectResult(account=self._decode_account(server, answer), credentials=oauth.to_credentials(tokens, now))
+        answer = await as_repeatable(
+            self._client.request("GET", f"{server}/v1.0/me", headers=bearer, params=_ME_PARAMS)
+        )
+        return ConnectResult(
+            account=self._decode_account(server, answer), credentials=oauth.to_credentials(tokens, now)
+        )
 
     async def check(self, account: Account) -> Account:
         """Return the account with its current name."""
@@ -154,7 +190,9 @@ class Threads:
         post_id = validate_id(answer.decode(ObjectId).id)
         return StepResult(ids=(post_id,), urls=(await self._post_url(account, post_id),))
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
         """Return the post that the container became.
 
         Containers are never looked up: they are invisible, so a lost one is simply created again.
@@ -192,7 +230,9 @@ class Threads:
                 metrics[post_id] = answer.decode(Insights).metrics
             elif not is_missing(answer):
                 raise error_for_read(answer, self._clock())
-            elif is_missing(await self._get(account, post_id, {"fields": "id"})):  # the post itself, not only its insights
+            elif is_missing(
+                await self._get(account, post_id, {"fields": "id"})
+            ):  # the post itself, not only its insights
                 metrics[post_id] = None
         return metrics
 
@@ -210,7 +250,9 @@ class Threads:
             raise NotSentError("Threads is not ready to publish it.", retry_after=self._clock() + CONTAINER_RETRY_DELAY)
         return container
 
-    async def _create_container(self, account: Account, intent: Intent, completed: Sequence[StepResult], index: int) -> str:
+    async def _create_container(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], index: int
+    ) -> str:
         form = {name: str(value) for name, value in intent.steps[index].body.items()}
         if parent := _parent_id(completed, index):
             form["reply_to_id"] = parent
@@ -276,7 +318,9 @@ class Threads:
         url = f"{account.server}/refresh_access_token"
         bearer = {"authorization": f"Bearer {credentials.get('access_token', '')}"}
         params = {"grant_type": "th_refresh_token"}
-        return oauth.parse_token_response(await self._client.request("GET", url, headers=bearer, params=params), url, self._clock())
+        return oauth.parse_token_response(
+            await self._client.request("GET", url, headers=bearer, params=params), url, self._clock()
+        )
 
 
 _ME_PARAMS = {"fields": "id,username"}

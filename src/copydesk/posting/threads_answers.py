@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from copydesk.posting.http import DEFAULT_RETRY_DELAY, Response, as_sentence, retry_at, error_for_write
+from copydesk.posting.http import DEFAULT_RETRY_DELAY, Response, as_sentence, error_for_write, retry_at
 from copydesk.posting.platform import RECONNECT_HINT, LoginError, NotSentError, PostingError, UnknownOutcomeError
 
 HOST = "Threads"

@@ -91,7 +91,9 @@ def find_match(posts: Sequence[ThreadsPost], text: str, parent: str) -> ThreadsP
     # Choose the oldest match: a later one would be another post with the same text.
     expected = _normalize(text)
     matches = [
-        post for post in posts if is_valid_id(post.id) and _parent_id(post) == parent and _normalize(post.text) == expected
+        post
+        for post in posts
+        if is_valid_id(post.id) and _parent_id(post) == parent and _normalize(post.text) == expected
     ]
     return min(matches, key=lambda post: post.published_at, default=None)
 

@@ -30,27 +30,27 @@ import msgspec
 from copydesk.model.draft import Format
 from copydesk.model.wire import format_iso
 from copydesk.posting import blog
-from copydesk.posting.http import Response, PlatformClient, error_for_read, error_for_write
+from copydesk.posting.http import PlatformClient, Response, error_for_read, error_for_write
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
-    PostMetrics,
+    CredentialField,
+    CredentialStore,
+    DeliveryGuarantees,
+    DeliveryStep,
     Intent,
     Limits,
-    StepResult,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
+    PostMetrics,
     Problem,
     RefusedPostError,
-    CredentialStore,
-    DeliveryStep,
-    DeliveryGuarantees,
+    StepResult,
     UnknownOutcomeError,
-    CredentialField,
 )
-from copydesk.posting.site import error_text, parse_server_url, link_urls
+from copydesk.posting.site import error_text, link_urls, parse_server_url
 
 IDEMPOTENCY_WINDOW = timedelta(days=30)
 """Receivers recognize an id for this long."""
@@ -79,7 +79,9 @@ class Webhook:
         CredentialField(name="secret", question="The secret that requests are signed with", secret=True),
     )
 
-    def __init__(self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
+    ) -> None:
         self._client = client
         self._secrets = credential_store
         self._clock = clock
@@ -139,7 +141,9 @@ class Webhook:
         receipt = _parse_receipt(answer)
         return StepResult(ids=(receipt.id or step.keys[0],), urls=link_urls(receipt.url))
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
         """Raise `UnknownOutcomeError`: nothing can be read from the receiver."""
         raise UnknownOutcomeError(f"{_host(account)} cannot be asked what it has taken.", hint="Look there yourself.")
 

@@ -15,21 +15,21 @@ from copydesk.model.draft import Format
 from copydesk.posting import blog
 from copydesk.posting.drafted import DraftThenPublish
 from copydesk.posting.http import Response, shorten
-from copydesk.posting.multipart import image_file_name, encode_form_with_image
+from copydesk.posting.multipart import encode_form_with_image, image_file_name
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
-    Evidence,
-    PostMetrics,
-    Limits,
-    StepResult,
-    PostImage,
-    Post,
-    RefusedPostError,
-    DeliveryStep,
     CredentialField,
+    DeliveryStep,
+    Evidence,
+    Limits,
+    Post,
+    PostImage,
+    PostMetrics,
+    RefusedPostError,
+    StepResult,
 )
-from copydesk.posting.site import Site, parse_server_url, link_urls
+from copydesk.posting.site import Site, link_urls, parse_server_url
 
 API = "/wp-json/wp/v2"
 MAX_IDS_PER_REQUEST = 100
@@ -94,7 +94,12 @@ class WordPress(DraftThenPublish):
     def draft_body(self, post: Post, article: blog.Article) -> dict[str, object]:
         """Return the request body of the draft; its tags are names here and replaced by ids when it is sent."""
         tags = list(dict.fromkeys(post.tags))
-        return {"slug": article.slug, "title": article.title, "content": blog.render_markdown(article.text), "tags": tags}
+        return {
+            "slug": article.slug,
+            "title": article.title,
+            "content": blog.render_markdown(article.text),
+            "tags": tags,
+        }
 
     def create_site(self, server: str, credentials: Mapping[str, str]) -> Site:
         """Return the blog's REST API."""
@@ -105,7 +110,9 @@ class WordPress(DraftThenPublish):
         """Return the account of the entered user on the blog at `server`."""
         address = parse_server_url(server)
         secrets = {"user": credentials["user"].strip(), "password": credentials["password"].strip()}
-        return ConnectResult(account=await self._account(address, self.create_site(address, secrets)), credentials=secrets)
+        return ConnectResult(
+            account=await self._account(address, self.create_site(address, secrets)), credentials=secrets
+        )
 
     async def check(self, account: Account) -> Account:
         """Return the user as the blog describes them now."""
@@ -122,7 +129,9 @@ class WordPress(DraftThenPublish):
         posts = await site.get("/posts", list[_Post], params={"slug": draft.keys[0], **_ANY_STATUS})
         return StepResult(ids=(str(posts[0].id),), urls=(), evidence=Evidence.READ_BACK) if posts else None
 
-    async def create_draft(self, site: Site, draft: DeliveryStep, images: Sequence[PostImage], credentials: Mapping[str, str]) -> StepResult:
+    async def create_draft(
+        self, site: Site, draft: DeliveryStep, images: Sequence[PostImage], credentials: Mapping[str, str]
+    ) -> StepResult:
         """Create tags, images and then the draft: without its images no post is created."""
         body: dict[str, object] = {**draft.body, "status": "draft", "tags": await self._tag_ids(site, draft)}
         if images:
@@ -151,7 +160,11 @@ class WordPress(DraftThenPublish):
         """Return the post if its status makes it visible."""
         posts = await site.get("/posts", list[_Post], params={"include": post_id, **_ANY_STATUS})
         visible = [post for post in posts if post.status in _VISIBLE and str(post.id) == post_id]
-        return StepResult(ids=(post_id,), urls=link_urls(visible[0].link), evidence=Evidence.READ_BACK) if visible else None
+        return (
+            StepResult(ids=(post_id,), urls=link_urls(visible[0].link), evidence=Evidence.READ_BACK)
+            if visible
+            else None
+        )
 
     async def delete(self, account: Account, result: StepResult) -> None:
         """Move the post to the blog's trash."""

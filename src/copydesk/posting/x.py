@@ -17,33 +17,33 @@ import msgspec
 from copydesk.model.draft import Format
 from copydesk.posting import oauth, x_figures
 from copydesk.posting.cost import Cost
-from copydesk.posting.http import Response, PlatformClient, error_for_read, error_for_write
+from copydesk.posting.http import PlatformClient, Response, error_for_read, error_for_write
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.oauth import AuthorizedClient, TokenResponse, as_repeatable
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
     ConnectResult,
+    CredentialField,
+    CredentialStore,
+    DeliveryGuarantees,
+    DeliveryStep,
     Evidence,
-    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    StepResult,
-    PostImage,
     Post,
+    PostImage,
+    PostMetrics,
     Problem,
     RefusedPostError,
-    CredentialStore,
     SignIn,
-    DeliveryStep,
-    DeliveryGuarantees,
+    StepResult,
     UnknownOutcomeError,
-    CredentialField,
 )
 from copydesk.posting.site import parse_server_url
 from copydesk.posting.x_errors import HOST, error_for_post, error_text
-from copydesk.posting.x_posts import CLOCK_TOLERANCE, Handle, PostId, Timeline, XPost, is_valid_id, find_match
+from copydesk.posting.x_posts import CLOCK_TOLERANCE, Handle, PostId, Timeline, XPost, find_match, is_valid_id
 from copydesk.posting.x_terms import post_price, validate_post
 
 AUTHORIZE = "https://x.com/i/oauth2/authorize"
@@ -94,10 +94,14 @@ class X:
     fixed_port: ClassVar[int | None] = REDIRECT_PORT
     manual_redirect_uri: ClassVar[str] = ""
 
-    def __init__(self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
+    ) -> None:
         self._client = client
         self._clock = clock
-        self._access = AuthorizedClient(client, credential_store, clock, refresh=self._refresh, refresh_before=REFRESH_BEFORE)
+        self._access = AuthorizedClient(
+            client, credential_store, clock, refresh=self._refresh, refresh_before=REFRESH_BEFORE
+        )
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return guarantees without idempotent keys; posts can be read back."""
@@ -132,7 +136,9 @@ class X:
         client_id = app["client_id"]
         if not client_id:
             raise LoginError("X wants the client ID of an app.", hint="Create one at developer.x.com.")
-        return oauth.start_sign_in(AUTHORIZE, client_id=client_id, redirect_uri=redirect_uri, scope=SCOPES, pkce=True, context=app)
+        return oauth.start_sign_in(
+            AUTHORIZE, client_id=client_id, redirect_uri=redirect_uri, scope=SCOPES, pkce=True, context=app
+        )
 
     async def finish_sign_in(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         """Exchange the returned code, valid for 30 seconds, for credentials."""
@@ -176,10 +182,14 @@ class X:
             raise error_for_post(answer, self._clock(), is_reply=bool(completed))
         return _step_result(account, answer.decode(_CreatedResponse).data.id, Evidence.ANSWERED)
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
         """Return the account's own post with the same text and parent."""
         text = str(intent.steps[len(completed)].body["text"])
-        post = find_match(await self._posts_since(account, since), text, completed[-1].ids[0] if completed else None, since)
+        post = find_match(
+            await self._posts_since(account, since), text, completed[-1].ids[0] if completed else None, since
+        )
         return _step_result(account, post.id, Evidence.READ_BACK) if post else None
 
     async def delete(self, account: Account, result: StepResult) -> None:
@@ -188,7 +198,9 @@ class X:
             answer = await self._access.request(account, "DELETE", f"{account.server}/2/tweets/{_validate_id(post_id)}")
             # A 403 concerns this post, not the account, so only 401 asks for a new login.
             if not answer.is_success and answer.status != 404:
-                raise error_for_write(answer, HOST, self._clock(), explanation=error_text(answer), login_statuses=frozenset({401}))
+                raise error_for_write(
+                    answer, HOST, self._clock(), explanation=error_text(answer), login_statuses=frozenset({401})
+                )
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return likes, replies, reposts without quotes, impressions, and link clicks for 30 days."""
@@ -234,14 +246,18 @@ class X:
         body = {"media": b64encode(image.content).decode(), "media_category": "tweet_image"}
         answer = await self._access.request(account, "POST", f"{account.server}/2/media/upload", json=body)
         if not answer.is_success:
-            raise error_for_write(answer, HOST, self._clock(), explanation=error_text(answer), login_statuses=frozenset({401}))
+            raise error_for_write(
+                answer, HOST, self._clock(), explanation=error_text(answer), login_statuses=frozenset({401})
+            )
         # Alt texts are set with a request of their own, before the post is created.
         media_id = answer.decode(_CreatedResponse).data.id
         if image.alt:
             alt_text = {"id": media_id, "metadata": {"alt_text": {"text": image.alt}}}
             answer = await self._access.request(account, "POST", f"{account.server}/2/media/metadata", json=alt_text)
             if not answer.is_success:
-                raise error_for_write(answer, HOST, self._clock(), explanation=error_text(answer), login_statuses=frozenset({401}))
+                raise error_for_write(
+                    answer, HOST, self._clock(), explanation=error_text(answer), login_statuses=frozenset({401})
+                )
         return media_id
 
     def _decode_account(self, server: str, answer: Response) -> Account:

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from copydesk.posting.http import Response, shorten, error_for_write
+from copydesk.posting.http import Response, error_for_write, shorten
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 
 HOST = "X"

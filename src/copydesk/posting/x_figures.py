@@ -8,7 +8,7 @@ import msgspec
 from copydesk.posting.http import Response, error_for_read
 from copydesk.posting.platform import PostMetrics
 from copydesk.posting.x_errors import HOST, XProblem, error_text
-from copydesk.posting.x_posts import is_valid_id, creation_time
+from copydesk.posting.x_posts import creation_time, is_valid_id
 
 MAX_IDS_PER_REQUEST = 100
 """Posts per request; X's maximum."""
@@ -62,7 +62,9 @@ def _batches(ids: Sequence[str]) -> list[Sequence[str]]:
     return [ids[start : start + MAX_IDS_PER_REQUEST] for start in range(0, len(ids), MAX_IDS_PER_REQUEST)]
 
 
-async def _load_batch(ask: GetPosts, ids: Sequence[str], now: datetime, *, clicks: bool) -> dict[str, PostMetrics | None]:
+async def _load_batch(
+    ask: GetPosts, ids: Sequence[str], now: datetime, *, clicks: bool
+) -> dict[str, PostMetrics | None]:
     fields = "public_metrics,non_public_metrics" if clicks else "public_metrics"
     answer = await ask({"ids": ",".join(ids), "tweet.fields": fields})
     if clicks and answer.status in {400, 403}:

@@ -88,7 +88,10 @@ def find_match(posts: Sequence[XPost], text: str, parent: str | None, since: dat
     matches = [
         post
         for post in posts
-        if post.is_original and post.parent_id == parent and post.created_at >= since - CLOCK_TOLERANCE and has_text(post, text)
+        if post.is_original
+        and post.parent_id == parent
+        and post.created_at >= since - CLOCK_TOLERANCE
+        and has_text(post, text)
     ]
     return min(matches, key=lambda post: (post.created_at, int(post.id)), default=None)
 

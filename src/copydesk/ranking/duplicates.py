@@ -20,7 +20,7 @@ _MAX_ITEMS_PER_WORD = 512
 class _IndexedItem:
     """An item in the window. Slots and interned strings save memory: there are tens of thousands."""
 
-    __slots__ = ("timestamp", "canonical", "source_id", "story_id", "title")
+    __slots__ = ("canonical", "source_id", "story_id", "timestamp", "title")
 
     def __init__(self, story_id: str, source_id: str, title: str, canonical: str, published: datetime) -> None:
         self.story_id = story_id
@@ -69,7 +69,9 @@ class StoryIndex:
         return by_url if by_url is not None else self._find_by_title(item)
 
     def _find_by_url(self, item: _IndexedItem) -> str | None:
-        same_page = [other for other in self._items_by_page.get(item.canonical, ()) if self._is_within_window(other, item)]
+        same_page = [
+            other for other in self._items_by_page.get(item.canonical, ()) if self._is_within_window(other, item)
+        ]
         stories = {other.story_id for other in same_page}
         # A page shared by two stories, such as a changelog or a list of links, does not identify a third.
         if len(stories) != 1 or any(_is_different_entry(other, item) for other in same_page):

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from copydesk.model.item import Entry, Item
 from copydesk.model.wire import Struct
-from copydesk.ranking.expressions import UserPattern, PatternTimeoutError, compile_pattern, is_regex
+from copydesk.ranking.expressions import PatternTimeoutError, UserPattern, compile_pattern, is_regex
 from copydesk.ranking.language import LANGUAGES, base_language, detect_text_language
 from copydesk.ranking.phrases import Phrases
 from copydesk.ranking.words import fold

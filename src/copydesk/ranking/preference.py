@@ -74,7 +74,8 @@ class Preference:
         ]
         direction = probability - 0.5
         return PreferenceScore(
-            probability, tuple(FeatureWeight(word, strength) for strength, word in strongest if strength * direction > 0)
+            probability,
+            tuple(FeatureWeight(word, strength) for strength, word in strongest if strength * direction > 0),
         )
 
 

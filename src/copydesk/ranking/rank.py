@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from copydesk.model.draft import Score
 from copydesk.model.item import Item
 from copydesk.model.wire import Struct
-from copydesk.ranking.score import ScoringContext, PreparedContext, SourceRecord, score, prepare
+from copydesk.ranking.score import PreparedContext, ScoringContext, SourceRecord, prepare, score
 from copydesk.ranking.stories import Candidate
 
 MAX_PER_SOURCE = 2
@@ -51,7 +51,9 @@ def rank(candidates: Sequence[Candidate], context: ScoringContext, now: datetime
     prepared = prepare(candidates, context, now)
     passed, dropped = [], []
     for story in candidates:
-        ranked = RankedStory(story_id=story.story_id, lead=story.lead, items=story.items, score=score(story, prepared, now))
+        ranked = RankedStory(
+            story_id=story.story_id, lead=story.lead, items=story.items, score=score(story, prepared, now)
+        )
         reason = _veto(story, prepared)
         weakness = _low_score(story, ranked.score, prepared)
         if reason is not None:

@@ -11,7 +11,7 @@ from collections.abc import Set
 from sys import intern
 from typing import NamedTuple
 
-from copydesk.ranking.words import fold, content_words
+from copydesk.ranking.words import content_words, fold
 
 _MAX_LENGTH = 400
 """Characters of a title that are compared."""
@@ -62,7 +62,10 @@ def _split_tail(text: str) -> tuple[frozenset[str], frozenset[str]]:
     separator = _TAIL.search(text)
     if separator is not None:
         # Interned: the index holds the words of tens of thousands of titles.
-        head, tail = frozenset(map(intern, content_words(text[: separator.start()]))), frozenset(content_words(separator[1]))
+        head, tail = (
+            frozenset(map(intern, content_words(text[: separator.start()]))),
+            frozenset(content_words(separator[1])),
+        )
         if len(head) >= max(4, len(tail) + 1):
             return head, tail - head
     return frozenset(map(intern, content_words(text))), _NO_WORDS
@@ -77,7 +80,11 @@ def story_similarity(title: Title, other: Title, seconds_between: float) -> floa
     if title.numbers != other.numbers or _contradict(title.series, other.series):
         return 0.0
     similarity = _overlap(title, other)
-    if similarity < NEAR_THRESHOLD or similarity < _required_similarity(title, other, seconds_between) or _names_differ(title, other):
+    if (
+        similarity < NEAR_THRESHOLD
+        or similarity < _required_similarity(title, other, seconds_between)
+        or _names_differ(title, other)
+    ):
         return 0.0
     return similarity
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.wire import Struct
-from copydesk.scheduling.zones import instant_of_wall, is_repeated, is_skipped, get_zone
+from copydesk.scheduling.zones import get_zone, instant_of_wall, is_repeated, is_skipped
 
 SECOND_OCCURRENCE = "#2"
 """Suffix of a wall time that a clock change repeats, if the second occurrence is meant."""
@@ -46,7 +46,9 @@ def scheduled_at_wall_time(wall: datetime, zone: ZoneInfo) -> ScheduledTime:
 
     The wall time stays `wall` even if a clock change skips it and the instant is the first minute after the gap.
     """
-    return ScheduledTime(at=instant_of_wall(wall, zone), wall_time=WallTime(wall=_format_wall_time(wall), zone=zone.key))
+    return ScheduledTime(
+        at=instant_of_wall(wall, zone), wall_time=WallTime(wall=_format_wall_time(wall), zone=zone.key)
+    )
 
 
 def wall_time_at(at: datetime, zone: ZoneInfo) -> WallTime:

@@ -11,7 +11,15 @@ from zoneinfo import ZoneInfo
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.asked import scheduled_time_problem
-from copydesk.scheduling.daytime import TIME_OF_DAY, DAYS, MONTHS, UNAMBIGUOUS_TIME, parse_clock, match_name, normalize_text
+from copydesk.scheduling.daytime import (
+    DAYS,
+    MONTHS,
+    TIME_OF_DAY,
+    UNAMBIGUOUS_TIME,
+    match_name,
+    normalize_text,
+    parse_clock,
+)
 from copydesk.scheduling.meant import ScheduledTime, scheduled_at_instant, scheduled_at_wall_time
 from copydesk.scheduling.shown import format_time
 from copydesk.text import clean

@@ -27,7 +27,9 @@ def get_zone(name: str, *, field: str = "timeZone") -> ZoneInfo:
             if similar
             else "It is a name such as Europe/Prague or America/New_York."
         )
-        raise UnknownTimeZoneError(FieldError(field, f"{quoted} is no time zone of the IANA database"), similar, hint=hint)
+        raise UnknownTimeZoneError(
+            FieldError(field, f"{quoted} is no time zone of the IANA database"), similar, hint=hint
+        )
     return ZoneInfo(name)
 
 

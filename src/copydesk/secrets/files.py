@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from copydesk.secrets.content import Secrets, parse_secrets, encode
+from copydesk.secrets.content import Secrets, encode, parse_secrets
 from copydesk.secrets.folder import PrivateFolder
 from copydesk.secrets.places import BACKEND_FILES, BackendKind
 from copydesk.secrets.seal import Passphrase, damaged_file_error

@@ -61,7 +61,9 @@ class PrivateFolder:
     def replace(self, name: str, content: bytes) -> None:
         """Replace a file durably and atomically, keeping no copy of the previous content."""
         if len(content) > MAX_FILE_SIZE:
-            raise CredentialsError(f"{self.path / name} would be larger than {MAX_FILE_SIZE} bytes. Nothing was changed.")
+            raise CredentialsError(
+                f"{self.path / name} would be larger than {MAX_FILE_SIZE} bytes. Nothing was changed."
+            )
         temporary = self.path / f"{name}.new"
         try:
             _write_durable(temporary, content)

@@ -17,7 +17,11 @@ class BackendKind(StrEnum):
     """An unencrypted file that only its owner can read."""
 
 
-BACKEND_FILES = {BackendKind.KEYRING: "keyring.json", BackendKind.ENCRYPTED: "secrets.sealed", BackendKind.PLAIN: "secrets.json"}
+BACKEND_FILES = {
+    BackendKind.KEYRING: "keyring.json",
+    BackendKind.ENCRYPTED: "secrets.sealed",
+    BackendKind.PLAIN: "secrets.json",
+}
 """File that exists while a backend stores anything. The keyring's file holds account names only."""
 
 

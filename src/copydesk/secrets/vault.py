@@ -22,12 +22,12 @@ from copydesk.errors import CredentialsError, WrongPassphraseError
 from copydesk.model.wire import Struct
 from copydesk.secrets.content import Secrets
 from copydesk.secrets.environment import Environment
-from copydesk.secrets.files import PlainFile, EncryptedFile
+from copydesk.secrets.files import EncryptedFile, PlainFile
 from copydesk.secrets.folder import PrivateFolder
-from copydesk.secrets.places import BACKEND_FILES, SecretBackend, BackendKind
+from copydesk.secrets.places import BACKEND_FILES, BackendKind, SecretBackend
 from copydesk.secrets.redaction import DEFAULT_REDACTION, Redaction
-from copydesk.secrets.seal import DEFAULT_PARAMETERS, ScryptParameters, Passphrase
-from copydesk.secrets.system_keyring import Keyring, list_names, find_keyring
+from copydesk.secrets.seal import DEFAULT_PARAMETERS, Passphrase, ScryptParameters
+from copydesk.secrets.system_keyring import Keyring, find_keyring, list_names
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -110,7 +110,9 @@ class Vault:
         self._redaction.add(*secrets.values())
         if await asyncio.to_thread(self._environment.load, name) is not None:
             hint = "Take it out of the environment, and connect the account again."
-            raise CredentialsError("The key to this account comes from the environment and cannot be replaced.", hint=hint)
+            raise CredentialsError(
+                "The key to this account comes from the environment and cannot be replaced.", hint=hint
+            )
         async with self._lock:
             backend = await self._current_backend() or await self._open_backend(
                 await asyncio.to_thread(self._choose_kind), new=True
@@ -157,7 +159,9 @@ class Vault:
         backend = await asyncio.to_thread(self._find_keyring)
         if backend is None:
             hint = "Unlock it, or start Copydesk where it is: in your session, not before. Nothing was overwritten."
-            raise CredentialsError("Your keys are in the system's keyring, which cannot be reached from here.", hint=hint)
+            raise CredentialsError(
+                "Your keys are in the system's keyring, which cannot be reached from here.", hint=hint
+            )
         return Keyring(self._folder, backend)
 
     async def _get_passphrase(self, *, new: bool) -> Passphrase:
@@ -169,7 +173,9 @@ class Vault:
             if not text:
                 raise _no_passphrase_error(new=new)
             if new and len(text) < MIN_PASSPHRASE_LENGTH:
-                raise CredentialsError(f"A passphrase has at least {MIN_PASSPHRASE_LENGTH} characters.", hint="Take four words or more.")
+                raise CredentialsError(
+                    f"A passphrase has at least {MIN_PASSPHRASE_LENGTH} characters.", hint="Take four words or more."
+                )
             self._redaction.add(text)
             self._passphrase = Passphrase(text, parameters=self._parameters)
         return self._passphrase
@@ -220,7 +226,11 @@ class Vault:
         return VaultStatus(
             backend=kind,
             has_credentials=current is not None,
-            usable={BackendKind.KEYRING: bool(backend), BackendKind.ENCRYPTED: bool(can_decrypt), BackendKind.PLAIN: True}[kind],
+            usable={
+                BackendKind.KEYRING: bool(backend),
+                BackendKind.ENCRYPTED: bool(can_decrypt),
+                BackendKind.PLAIN: True,
+            }[kind],
             description=description,
             environment=self._environment.origins(),
         )
@@ -239,7 +249,9 @@ def open_vault(
     the name of the secret that a bare value in the environment stands for: {"bluesky": "password"}.
     """
     environment = Environment(environ, single or {})
-    return Vault(settings.data_home / FOLDER_NAME, environment, preferences=settings.secrets, ask_passphrase=ask_passphrase)
+    return Vault(
+        settings.data_home / FOLDER_NAME, environment, preferences=settings.secrets, ask_passphrase=ask_passphrase
+    )
 
 
 def _no_passphrase_error(*, new: bool) -> CredentialsError:

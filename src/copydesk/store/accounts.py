@@ -68,7 +68,11 @@ def update_details(conn: Connection, user_id: str, account_id: str, details: Acc
 def set_error(conn: Connection, user_id: str, connected: ConnectedAccount, error: str) -> None:
     """Store why nothing can be posted to the account, unless it was reconnected since `connected` was read."""
     # A reconnect may have fixed what a running request still complains about: compare `connected_at`.
-    conditions = (account.c.user_id == user_id, account.c.id == connected.id, account.c.connected_at == connected.connected_at)
+    conditions = (
+        account.c.user_id == user_id,
+        account.c.id == connected.id,
+        account.c.connected_at == connected.connected_at,
+    )
     conn.execute(update(account).where(*conditions).values(trouble=error))
 
 
@@ -84,7 +88,13 @@ def get_lease(conn: Connection, user_id: str, account_id: str) -> AccountLease |
 
 
 def acquire_lease(
-    conn: Connection, user_id: str, account_id: str, lease: AccountLease, now: datetime, *, abandoned_claim_id: str | None
+    conn: Connection,
+    user_id: str,
+    account_id: str,
+    lease: AccountLease,
+    now: datetime,
+    *,
+    abandoned_claim_id: str | None,
 ) -> bool:
     """Acquire the lease of the account; return False if another process holds it.
 

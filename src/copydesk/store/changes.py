@@ -22,7 +22,7 @@ from copydesk.store.events import EventData, EventRow
 from copydesk.store.parts import chunked
 from copydesk.store.statements import DIALECT, execute_sql, raw_execute, to_sql
 from copydesk.store.tables import draft, engagement
-from copydesk.store.types import to_microseconds, from_microseconds
+from copydesk.store.types import from_microseconds, to_microseconds
 
 SHORT_COLUMNS: Final = (
     "status",
@@ -127,12 +127,16 @@ def from_column_value(name: str, raw: Any) -> Any:
     return type_.process_result_value(raw, DIALECT) if isinstance(type_, TypeDecorator) else raw
 
 
-def load_snapshots(conn: Connection, user_id: str, ids: Sequence[str], *, include_text: bool = False) -> dict[str, DraftSnapshot]:
+def load_snapshots(
+    conn: Connection, user_id: str, ids: Sequence[str], *, include_text: bool = False
+) -> dict[str, DraftSnapshot]:
     """Return the current state of the user's drafts by id; with `include_text` also LONG_COLUMNS."""
     names = (*SHORT_COLUMNS, *LONG_COLUMNS) if include_text else SHORT_COLUMNS
     snapshots = {}
     for chunk in chunked(ids):
-        for row in execute_sql(conn, _snapshot_sql(len(chunk), include_text=include_text), _draft_values(user_id, chunk)):
+        for row in execute_sql(
+            conn, _snapshot_sql(len(chunk), include_text=include_text), _draft_values(user_id, chunk)
+        ):
             snapshots[row[0]] = _snapshot(row, names)
     return snapshots
 
@@ -147,7 +151,9 @@ def load_snapshot(conn: Connection, user_id: str, draft_id: str, *, include_text
 
 def draft_not_found(draft_id: str) -> DraftNotFoundError:
     """Return the error for an id that is not a draft of the user."""
-    return DraftNotFoundError(f"There is no draft {draft_id[:MAX_ID_LENGTH]!r}.", hint="`copydesk draft list` shows them all.")
+    return DraftNotFoundError(
+        f"There is no draft {draft_id[:MAX_ID_LENGTH]!r}.", hint="`copydesk draft list` shows them all."
+    )
 
 
 def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change: DraftChange) -> int:
@@ -160,7 +166,9 @@ def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change
     after = (
         change.after
         if change.target_event
-        else {name: stored_value for name, stored_value in change.after.items() if snapshot.stored[name] != stored_value}
+        else {
+            name: stored_value for name, stored_value in change.after.items() if snapshot.stored[name] != stored_value
+        }
     )
     execute, event = raw_execute(conn), _event(snapshot, change, after)
     rid = events.next_rid(execute)
@@ -191,7 +199,9 @@ def _event(snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any
         who=change.actor,
         kind=change.kind,
         action=change.action,
-        before={name: snapshot.stored[name] for name in after} if change.target_event is None else dict(change.target_event.after),
+        before={name: snapshot.stored[name] for name in after}
+        if change.target_event is None
+        else dict(change.target_event.after),
         after=after,
         feedback=change.feedback,
         bulk_id=change.bulk_id,

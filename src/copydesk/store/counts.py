@@ -42,4 +42,6 @@ def count_by_status(conn: Connection, user_id: str) -> DraftCounts:
 
 def count_decisions_by_source(conn: Connection, user_id: str) -> Mapping[str, tuple[int, int]]:
     """Return (approved, rejected) draft counts by source id, archived drafts included."""
-    return {source_id: (approved, rejected) for source_id, approved, rejected in execute_sql(conn, _BY_SOURCE, (user_id,))}
+    return {
+        source_id: (approved, rejected) for source_id, approved, rejected in execute_sql(conn, _BY_SOURCE, (user_id,))
+    }

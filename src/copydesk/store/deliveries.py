@@ -95,7 +95,9 @@ _READY_ACCOUNTS = (
         .exists()
     )
 )
-_NEXT_ATTEMPT = select(func.min(delivery.c.not_before, type_=UtcDateTime)).where(_OWNED, IS_OPEN, delivery.c.not_before > _NOW)
+_NEXT_ATTEMPT = select(func.min(delivery.c.not_before, type_=UtcDateTime)).where(
+    _OWNED, IS_OPEN, delivery.c.not_before > _NOW
+)
 _IS_UNFINISHED = text("delivery.state IN ('planned', 'sending', 'unknown', 'needs_user')")
 _PLANNED = _JOINED.where(
     text("delivery.state = 'planned'"), IS_OPEN, delivery.c.due_at < bindparam("b_latest", type_=UtcDateTime)
@@ -215,7 +217,12 @@ def last_duplicate_sent_at(
 
 def list_duplicates(conn: Connection, user_id: str, original: DeliveryRow) -> tuple[DeliveryRow, ...]:
     """Return at most BATCH_SIZE deliveries with the same text, of other drafts, to the same account."""
-    values = {"b_user": user_id, "b_digest": original.digest, "b_account": original.account_id, "b_draft": original.draft_id}
+    values = {
+        "b_user": user_id,
+        "b_digest": original.digest,
+        "b_account": original.account_id,
+        "b_draft": original.draft_id,
+    }
     return tuple(DeliveryRow(**row._mapping) for row in conn.execute(_DUPLICATES, values))
 
 

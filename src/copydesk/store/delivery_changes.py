@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, Update, bindparam, insert, update
 
-from copydesk.model.delivery import Delivery, Intent, DeliveryState
+from copydesk.model.delivery import Delivery, DeliveryState, Intent
 from copydesk.model.draft import Format
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.wire import Struct
@@ -58,7 +58,13 @@ class DeliveryUpdate(Struct, frozen=True):
 
 
 def insert_deliveries(
-    conn: Connection, user_id: str, draft_id: str, format: Format, new_deliveries: Sequence[NewDelivery], due_at: datetime, now: datetime
+    conn: Connection,
+    user_id: str,
+    draft_id: str,
+    format: Format,
+    new_deliveries: Sequence[NewDelivery],
+    due_at: datetime,
+    now: datetime,
 ) -> None:
     """Insert deliveries of a draft in state PLANNED, with their engagement rows and first events."""
     for new in new_deliveries:
@@ -91,7 +97,9 @@ def insert_deliveries(
         _insert_event(conn, user_id, new.id, "planned", new.error, now)
 
 
-def save_update(conn: Connection, user_id: str, row: DeliveryRow, change: DeliveryUpdate, now: datetime) -> DeliveryRow | None:
+def save_update(
+    conn: Connection, user_id: str, row: DeliveryRow, change: DeliveryUpdate, now: datetime
+) -> DeliveryRow | None:
     """Store the new state of a delivery and return the updated row.
 
     Return None and store nothing if the delivery was changed since `row` was loaded.
@@ -115,9 +123,7 @@ def save_update(conn: Connection, user_id: str, row: DeliveryRow, change: Delive
         return None
     # Only after the compare-and-set succeeded: the engagement row has no version of its own.
     engagement_values = _engagement_values(row, change, now)
-    conn.execute(
-        _engagement_update(tuple(engagement_values)), {"b_user": user_id, "b_id": row.id, **engagement_values}
-    )
+    conn.execute(_engagement_update(tuple(engagement_values)), {"b_user": user_id, "b_id": row.id, **engagement_values})
     _insert_event(conn, user_id, row.id, change.event, change.message, now)
     changed_fields = {name: value for name, value in values.items() if name in DeliveryRow.__struct_fields__}
     return replace(row, **changed_fields)

@@ -15,7 +15,7 @@ from copydesk.store.counts import APPROVED_STATUSES
 from copydesk.store.ids import min_id, new_id
 from copydesk.store.parts import chunked
 from copydesk.store.search import ABOUT_SQL, about_parameters
-from copydesk.store.statements import ColumnCodec, BulkInsert, placeholders, execute_sql
+from copydesk.store.statements import BulkInsert, ColumnCodec, execute_sql, placeholders
 from copydesk.store.tables import DraftOrigin, draft, draft_event, draft_image, draft_tag, tag
 
 _DRAFT_FIELDS = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
@@ -134,7 +134,9 @@ def find_drafted_stories(conn: Connection, user_id: str, story_ids: Sequence[str
     for chunk in chunked(story_ids):
         for is_drafted in _DRAFTED_CONDITIONS:
             where = f"user_id = ? AND story_id IN ({placeholders(chunk)}) AND {is_drafted}"
-            found.update(id_ for (id_,) in execute_sql(conn, f"SELECT story_id FROM draft WHERE {where}", (user_id, *chunk)))  # noqa: S608
+            found.update(
+                id_ for (id_,) in execute_sql(conn, f"SELECT story_id FROM draft WHERE {where}", (user_id, *chunk))
+            )  # noqa: S608
     return frozenset(found)
 
 

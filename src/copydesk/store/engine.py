@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
 from copydesk.errors import CopydeskError, StoreError
 from copydesk.store.faults import translate_errors
-from copydesk.store.lanes import ConnectionThread, ConnectionPool
+from copydesk.store.lanes import ConnectionPool, ConnectionThread
 from copydesk.store.place import FileIdentity, create_private_file, reject_network_file_system
 from copydesk.store.statements import dbapi_connection
 

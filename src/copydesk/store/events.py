@@ -13,7 +13,7 @@ from copydesk.model.history import EventKind
 from copydesk.model.wire import Struct
 from copydesk.store.statements import execute_sql, to_sql
 from copydesk.store.tables import draft, draft_event
-from copydesk.store.types import to_microseconds, from_microseconds
+from copydesk.store.types import from_microseconds, to_microseconds
 
 
 class EventData(Struct, frozen=True):
@@ -130,7 +130,9 @@ def list_by_bulk(conn: Connection, user_id: str, bulk_id: str) -> tuple[EventRow
 
 def list_feedback(conn: Connection, user_id: str, action: str, limit: int) -> tuple[str, ...]:
     """Return the distinct feedback recently given with an action, most recently used first."""
-    rows = execute_sql(conn, _FEEDBACK, {"owner": user_id, "named": action, "among": FEEDBACK_SCAN_LIMIT, "most": limit})
+    rows = execute_sql(
+        conn, _FEEDBACK, {"owner": user_id, "named": action, "among": FEEDBACK_SCAN_LIMIT, "most": limit}
+    )
     return tuple(feedback_text for (feedback_text,) in rows)
 
 

@@ -94,7 +94,9 @@ _UNCLAIMED = (
 )
 
 
-def list_pending(conn: Connection, user_id: str, draft_ids: Sequence[str] | None = None) -> tuple[PendingGeneration, ...]:
+def list_pending(
+    conn: Connection, user_id: str, draft_ids: Sequence[str] | None = None
+) -> tuple[PendingGeneration, ...]:
     """Return those of `draft_ids` that are to be generated, oldest request first.
 
     Without `draft_ids`, return all claimed ones, then at most UNCLAIMED_LIMIT unclaimed ones: the cost does not grow
@@ -112,7 +114,9 @@ def list_pending(conn: Connection, user_id: str, draft_ids: Sequence[str] | None
     )
 
 
-def claim_pending(conn: Connection, user_id: str, requested: Sequence[PendingGeneration], claim: GenerationClaim) -> tuple[PendingGeneration, ...]:
+def claim_pending(
+    conn: Connection, user_id: str, requested: Sequence[PendingGeneration], claim: GenerationClaim
+) -> tuple[PendingGeneration, ...]:
     """Claim the drafts that are still pending and have no newer claim; return those claimed, with the new claim."""
     claimed = []
     for pending in requested:
@@ -214,7 +218,9 @@ def _pending_rows(rows: Iterable[Row[*tuple[Any, ...]]]) -> tuple[PendingGenerat
 
 
 def _is_pending(conn: Connection, user_id: str, draft_id: str) -> bool:
-    is_pending = exists().where(draft.c.user_id == user_id, draft.c.id == draft_id, draft.c.status.in_(PENDING_STATUSES))
+    is_pending = exists().where(
+        draft.c.user_id == user_id, draft.c.id == draft_id, draft.c.status.in_(PENDING_STATUSES)
+    )
     return bool(conn.execute(select(is_pending)).scalar_one())
 
 

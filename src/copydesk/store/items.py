@@ -11,7 +11,7 @@ from sqlalchemy import Connection, ScalarSelect, bindparam, insert, select, upda
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.wire import Struct
 from copydesk.store.parts import chunked
-from copydesk.store.statements import ColumnCodec, BulkInsert, placeholders, execute_sql, execute_many
+from copydesk.store.statements import BulkInsert, ColumnCodec, execute_many, execute_sql, placeholders
 from copydesk.store.tables import item, source
 from copydesk.store.types import to_microseconds
 from copydesk.text.digest import digest
@@ -92,7 +92,9 @@ def find_existing(conn: Connection, user_id: str, source_id: str, entries: Seque
         # Two queries, one per index: with OR all items of the source would be read.
         for key in ("ident", "alias"):
             for row in conn.execute(query.where(item.c[key].in_([getattr(entry, key) for entry in chunk]))):
-                existing[row.id] = ExistingItem(id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash)
+                existing[row.id] = ExistingItem(
+                    id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash
+                )
     return tuple(existing.values())
 
 

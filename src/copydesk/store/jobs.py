@@ -7,7 +7,7 @@ from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, exist
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Format, Status
-from copydesk.model.job import JobLease, JobState, DueWork
+from copydesk.model.job import DueWork, JobLease, JobState
 from copydesk.model.wire import Struct
 from copydesk.store import deliveries
 from copydesk.store.tables import account, delivery, draft, job, source
@@ -109,7 +109,9 @@ def list_states(conn: Connection, user_id: str) -> tuple[JobState, ...]:
     return tuple(JobState(**row._mapping) for row in conn.execute(_STATES, {"b_user": user_id}))
 
 
-def claim_job(conn: Connection, user_id: str, claim: JobLease, now: datetime, *, abandoned_owner: str | None = None) -> bool:
+def claim_job(
+    conn: Connection, user_id: str, claim: JobLease, now: datetime, *, abandoned_owner: str | None = None
+) -> bool:
     """Claim a job; return False if another process holds it.
 
     A job is free if it has no owner, if its lease has expired, or if its owner is `abandoned_owner`.
@@ -126,7 +128,9 @@ def renew_claim(conn: Connection, user_id: str, claim: JobLease, lease_until: da
     return conn.execute(statement.values(lease_until=lease_until)).rowcount == 1
 
 
-def release_job(conn: Connection, user_id: str, claim: JobLease, now: datetime, *, finished: bool, error: str | None) -> None:
+def release_job(
+    conn: Connection, user_id: str, claim: JobLease, now: datetime, *, finished: bool, error: str | None
+) -> None:
     """Release a job. With `finished`, replace its last error by `error`; otherwise the last error stays."""
     values: dict[str, object] = {"owner": None, "claim_id": None, "lease_until": None, "ended_at": now}
     if finished:

@@ -59,7 +59,9 @@ class ConnectionThread:
     busy for longer than the work takes. `on_close` is called with the connection as its last unit of work.
     """
 
-    def __init__(self, engine: Engine, file: FileIdentity, *, on_close: Callable[[Connection], None] | None = None) -> None:
+    def __init__(
+        self, engine: Engine, file: FileIdentity, *, on_close: Callable[[Connection], None] | None = None
+    ) -> None:
         self._engine = engine
         self._file = file
         self._on_close = on_close

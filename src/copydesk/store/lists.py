@@ -168,7 +168,9 @@ def _owned_rows() -> Select[*tuple[Any, ...]]:
     return select(*ROW_COLUMNS).join(item, item.c.id == draft.c.item_id).where(draft.c.user_id == bindparam("user"))
 
 
-def _select_newest(shape: PageShape, columns: Sequence[ColumnElement[Any]], source: FromClause) -> Select[*tuple[Any, ...]]:
+def _select_newest(
+    shape: PageShape, columns: Sequence[ColumnElement[Any]], source: FromClause
+) -> Select[*tuple[Any, ...]]:
     """Return the query for the newest drafts of this shape."""
     leading = _leading_columns(shape)
     columns_by_name = {

@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from copydesk.model.delivery import Delivery, Intent
 from copydesk.model.engagement import METRICS
-from copydesk.model.trend import FormatSummary, MetricSum, LivePost, RateSummary
+from copydesk.model.trend import FormatSummary, LivePost, MetricSum, RateSummary
 from copydesk.model.wire import Struct
 from copydesk.store.tables import delivery, draft, engagement
 from copydesk.store.types import ID, UtcDateTime

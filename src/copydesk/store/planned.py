@@ -149,7 +149,9 @@ def list_candidates(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple
     return tuple(drafts)
 
 
-def list_reserved_between(conn: Connection, user_id: str, first: datetime, last: datetime) -> tuple[ScheduledDraft, ...]:
+def list_reserved_between(
+    conn: Connection, user_id: str, first: datetime, last: datetime
+) -> tuple[ScheduledDraft, ...]:
     """Return the drafts scheduled or being posted from `first` to `last`, both included, by time."""
     rows = conn.execute(_RESERVED, {"owner": user_id, "first": first, "last": last})
     return tuple(ScheduledDraft(**row._mapping) for row in rows)
@@ -171,7 +173,9 @@ def has_reserved_between(conn: Connection, user_id: str, first: datetime, before
     return bool(conn.execute(_HAS_RESERVED, {"owner": user_id, "first": first, "last": before}).scalar())
 
 
-def list_by_wall_clock(conn: Connection, user_id: str, after: tuple[datetime, str], limit: int) -> tuple[ScheduledDraft, ...]:
+def list_by_wall_clock(
+    conn: Connection, user_id: str, after: tuple[datetime, str], limit: int
+) -> tuple[ScheduledDraft, ...]:
     """Return at most `limit` drafts scheduled by wall clock time, by (time, id), those after the cursor `after`.
 
     Their instants change with the rules of their zone.

@@ -11,7 +11,7 @@ from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunRequest, RunSta
 from copydesk.model.wire import Struct
 from copydesk.store import statements
 from copydesk.store.ids import min_id
-from copydesk.store.statements import ColumnCodec, BulkInsert
+from copydesk.store.statements import BulkInsert, ColumnCodec
 from copydesk.store.tables import run, run_error, run_total
 from copydesk.store.types import to_microseconds
 
@@ -61,7 +61,9 @@ def get(conn: Connection, user_id: str, run_id: str) -> Run | None:
 def get_request(conn: Connection, user_id: str, run_id: str) -> RunRequest | None:
     """Return the request of the run, or None if there is no such run."""
     query = f"SELECT {_REQUEST.column_list} FROM run WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
-    return next((request for (request,) in _REQUEST.decode(statements.execute_sql(conn, query, (user_id, run_id)))), None)
+    return next(
+        (request for (request,) in _REQUEST.decode(statements.execute_sql(conn, query, (user_id, run_id)))), None
+    )
 
 
 def list_newest(conn: Connection, user_id: str, limit: int, before: str | None) -> tuple[Run, ...]:
@@ -119,7 +121,9 @@ def request_cancel(conn: Connection, user_id: str, run_id: str) -> bool:
 def _update(conn: Connection, user_id: str, run_id: str, values: Mapping[str, object], condition: str) -> bool:
     columns = _columns_for(tuple(values))
     statement = f"UPDATE run SET {columns.assignments} WHERE {condition}"  # noqa: S608 - names of our own
-    return statements.execute_sql(conn, statement, [*columns.encode(list(values.values())), user_id, run_id]).rowcount == 1
+    return (
+        statements.execute_sql(conn, statement, [*columns.encode(list(values.values())), user_id, run_id]).rowcount == 1
+    )
 
 
 @lru_cache

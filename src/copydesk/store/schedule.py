@@ -19,7 +19,9 @@ _SLOTS = select(*_SLOT_COLUMNS).where(_OWN_SLOTS).order_by(*_SLOT_COLUMNS)
 _CLEAR = delete(schedule_slot).where(_OWN_SLOTS)
 _ZONE = select(user.c.time_zone).where(user.c.id == bindparam("owner"))
 _TAKEN = select(draft.c.scheduled_at).where(
-    draft.c.user_id == bindparam("owner"), draft.c.status.in_(RESERVING_STATUSES), draft.c.scheduled_at > bindparam("after")
+    draft.c.user_id == bindparam("owner"),
+    draft.c.status.in_(RESERVING_STATUSES),
+    draft.c.scheduled_at > bindparam("after"),
 )
 
 

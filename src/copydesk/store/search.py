@@ -59,7 +59,10 @@ def find(
 @lru_cache
 def _find_sql(shape: lists.PageShape) -> str:
     # The full text index leads to the drafts, newest first; all other conditions must not use an index.
-    conditions = [_INDEX.c.draft_words.op("MATCH")(bindparam("words")), *lists.column_conditions(shape, lists.UNINDEXED_COLUMNS)]
+    conditions = [
+        _INDEX.c.draft_words.op("MATCH")(bindparam("words")),
+        *lists.column_conditions(shape, lists.UNINDEXED_COLUMNS),
+    ]
     conditions += [lists.has_tag(index, draft.c.id) for index in range(shape.tags)]
     if shape.has_cursor:
         conditions.append(_INDEX.c.rowid < cast(bindparam("before"), Integer))
@@ -99,7 +102,9 @@ def _format_match_expression(
 
 def _term(term: Term, sources: Iterable[tuple[str, tuple[str, ...]]]) -> str:
     in_text = f"{{text about}} : {_quoted(term.text)}{' *' if term.is_prefix else ''}"
-    in_sources = [f'source_id : "{source_id}"' for source_id, name_tokens in sources if contains_term(name_tokens, term)]
+    in_sources = [
+        f'source_id : "{source_id}"' for source_id, name_tokens in sources if contains_term(name_tokens, term)
+    ]
     return f"({' OR '.join([in_text, *in_sources])})"
 
 

@@ -10,9 +10,9 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from copydesk.model.draft import Status
 from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
 from copydesk.model.wire import Struct
-from copydesk.store.statements import ColumnCodec, placeholders, execute_sql, execute_many
+from copydesk.store.statements import ColumnCodec, execute_many, execute_sql, placeholders
 from copydesk.store.tables import draft, host_cooldown, item, source
-from copydesk.store.types import to_microseconds, from_microseconds
+from copydesk.store.types import from_microseconds, to_microseconds
 
 _COLUMNS = ColumnCodec(source.c[name] for name in Source.__struct_fields__)
 _TO_FETCH = ColumnCodec([*(source.c[name] for name in _COLUMNS.names), source.c.fetch])

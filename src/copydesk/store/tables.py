@@ -23,7 +23,7 @@ from sqlalchemy import (
     text,
 )
 
-from copydesk.model.delivery import Account, Delivery, Intent, DeliveryState
+from copydesk.model.delivery import Account, Delivery, DeliveryState, Intent
 from copydesk.model.draft import Checks, Format, ImageSource, Score, Status, Trace
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.experiment import ExperimentStatus
@@ -32,8 +32,15 @@ from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import FetchState, Health, SourceConfig, SourceType
 from copydesk.model.voice import FormatVoice
-from copydesk.store.columns import id_column, draft_id_column, allowed_values, user_id_column, required_column, partial_index
-from copydesk.store.types import ID, ROW_ID, UtcDateTime, Choice, JsonText
+from copydesk.store.columns import (
+    allowed_values,
+    draft_id_column,
+    id_column,
+    partial_index,
+    required_column,
+    user_id_column,
+)
+from copydesk.store.types import ID, ROW_ID, Choice, JsonText, UtcDateTime
 
 
 class DraftOrigin(StrEnum):

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from copydesk.model.draft import ListedDraft
 from copydesk.model.query import parse_query
-from copydesk.model.window import TAB_STATUSES, DraftPosition, DraftSlice, Tab, DraftView
+from copydesk.model.window import TAB_STATUSES, DraftPosition, DraftSlice, DraftView, Tab
 from copydesk.store import search
 from copydesk.store import window_statements as statements
 from copydesk.store.listed import Execute, hydrate
@@ -80,7 +80,10 @@ def positions(conn: Connection, user_id: str, view: DraftView, ids: Sequence[str
     result: list[DraftPosition] = []
     for chunk in chunked(ids):
         id_values = {f"each{index}": draft_id for index, draft_id in enumerate(chunk)}
-        result += [DraftPosition(*row) for row in execute(statements.positions_of_drafts_sql(shape, len(chunk)), values | id_values)]
+        result += [
+            DraftPosition(*row)
+            for row in execute(statements.positions_of_drafts_sql(shape, len(chunk)), values | id_values)
+        ]
     return tuple(result)
 
 
@@ -92,7 +95,9 @@ def newest_id(conn: Connection, user_id: str) -> str:
 def count_newer(conn: Connection, user_id: str, view: DraftView, newer_than: str, limit: int) -> int:
     """Return the number of the view's drafts newer than the draft `newer_than`, counted up to `limit`."""
     shape, values = _plan(conn, user_id, view, None)
-    count: int = _scalar(raw_execute(conn), statements.count_newer_sql(shape), values | {"than": newer_than, "limit": limit})
+    count: int = _scalar(
+        raw_execute(conn), statements.count_newer_sql(shape), values | {"than": newer_than, "limit": limit}
+    )
     return count
 
 
@@ -109,7 +114,9 @@ def list_arrived_since(conn: Connection, user_id: str, tab: Tab, event_rid: int,
     execute = raw_execute(conn)
     arrived: set[str] = set()
     for chunk in chunked(ids):
-        values = {"user": user_id, "than": event_rid} | {f"each{index}": draft_id for index, draft_id in enumerate(chunk)}
+        values = {"user": user_id, "than": event_rid} | {
+            f"each{index}": draft_id for index, draft_id in enumerate(chunk)
+        }
         arrived.update(draft_id for (draft_id,) in execute(statements.arrived_since_sql(tab, len(chunk)), values))
     return frozenset(arrived)
 
@@ -130,14 +137,23 @@ def list_tags(conn: Connection, user_id: str, limit: int) -> tuple[str, ...]:
 
 
 def _select_positions(
-    conn: Connection, user_id: str, view: DraftView, *, limit: int, position: DraftPosition | None, backwards: bool, offset: int
+    conn: Connection,
+    user_id: str,
+    view: DraftView,
+    *,
+    limit: int,
+    position: DraftPosition | None,
+    backwards: bool,
+    offset: int,
 ) -> list[DraftPosition]:
     shape, values = _plan(conn, user_id, view, position)
     statement = statements.positions_sql(shape._replace(backwards=backwards))
     return [DraftPosition(*row) for row in raw_execute(conn)(statement, values | {"limit": limit, "offset": offset})]
 
 
-def _plan(conn: Connection, user_id: str, view: DraftView, position: DraftPosition | None) -> tuple[WindowShape, dict[str, Any]]:
+def _plan(
+    conn: Connection, user_id: str, view: DraftView, position: DraftPosition | None
+) -> tuple[WindowShape, dict[str, Any]]:
     """Return the shape of the view from that position and its values; counts up to a limit to choose the index."""
     shape = WindowShape(
         tab=view.tab,
@@ -157,7 +173,10 @@ def _plan(conn: Connection, user_id: str, view: DraftView, position: DraftPositi
         query = parse_query(view.query, incomplete=True)
         values["words"] = search.build_match_expression(conn, user_id, query, source_id=view.source_id, tags=view.tags)
     if shape.source or shape.tags or shape.has_query:
-        shape = shape._replace(led=_scalar(execute, statements.count_candidates_sql(shape), values | {"limit": MAX_SORTED}) < MAX_SORTED)
+        shape = shape._replace(
+            is_selective=_scalar(execute, statements.count_candidates_sql(shape), values | {"limit": MAX_SORTED})
+            < MAX_SORTED
+        )
     return shape, values
 
 

@@ -63,7 +63,7 @@ def positions_of_drafts_sql(shape: WindowShape, count: int) -> str:
     """Return the SQL for the positions of those of `count` drafts that are in the view."""
     among = f"draft.id IN ({', '.join(f':each{index}' for index in range(count))})"
     if shape.has_query:
-        return f"SELECT draft.rid, draft.id FROM {_search_from(shape._replace(led=True), among)}"  # noqa: S608
+        return f"SELECT draft.rid, draft.id FROM {_search_from(shape._replace(is_selective=True), among)}"  # noqa: S608
     conditions = [among, "+user_id = :user", *_tab_conditions(shape), *_filter_conditions(shape)]
     return f"SELECT {_KEY_COLUMNS[shape.order]}, id FROM draft WHERE {' AND '.join(conditions)}"  # noqa: S608
 

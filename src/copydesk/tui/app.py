@@ -109,7 +109,15 @@ class Console(DeskApp, inherit_bindings=False):
         qualify_commands: Callable[[str], str] = str,
         theme_file: "Path | None" = None,
     ) -> None:
-        super().__init__(open_desk, load_first_page=load_first_page, jobs=jobs, name=name, clock=clock, keys=keys, qualify_commands=qualify_commands)
+        super().__init__(
+            open_desk,
+            load_first_page=load_first_page,
+            jobs=jobs,
+            name=name,
+            clock=clock,
+            keys=keys,
+            qualify_commands=qualify_commands,
+        )
         if custom := custom_keys(keys):
             self.set_keymap(custom)
         # Animations delay the response to a key and cost output over slow connections.

@@ -53,7 +53,9 @@ class DeskTaskApp(NotifyingApp, inherit_bindings=False):
 
     type_ahead: "TypeAhead"
 
-    def __init__(self, clock: Callable[[], datetime] | None = None, qualify_commands: Callable[[str], str] = str) -> None:
+    def __init__(
+        self, clock: Callable[[], datetime] | None = None, qualify_commands: Callable[[str], str] = str
+    ) -> None:
         super().__init__(clock, qualify_commands)
         self.desk: Desk | None = None
         self.open_error: CopydeskError | None = None
@@ -93,7 +95,11 @@ class DeskTaskApp(NotifyingApp, inherit_bindings=False):
         `push_if_current`, and all of them wait. `on_finished` is called in every case, also if the desk was closed and
         nothing was done.
         """
-        return DeskTask(self._start_task(work, self.type_ahead.start_hold(hold_keys, opens_screen=opens_screen), on_finished, name=name))
+        return DeskTask(
+            self._start_task(
+                work, self.type_ahead.start_hold(hold_keys, opens_screen=opens_screen), on_finished, name=name
+            )
+        )
 
     def _start_task(
         self,
@@ -146,7 +152,9 @@ class DeskTaskApp(NotifyingApp, inherit_bindings=False):
         if reads:
             await asyncio.wait(reads, timeout=READ_TIMEOUT)
 
-    def enqueue_write(self, work: DeskWork, *, hold_keys: bool = False, on_finished: Callable[[], None] | None = None) -> None:
+    def enqueue_write(
+        self, work: DeskWork, *, hold_keys: bool = False, on_finished: Callable[[], None] | None = None
+    ) -> None:
         """Run `work` like `run_desk_task`, but after all earlier writes, and to its end even if the user quits."""
         exit_stack = self.type_ahead.start_hold(hold_keys, MAX_WRITE_HOLD)
         self._last_write = self._start_task(work, exit_stack, on_finished, previous=self._last_write)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from textual.content import Content
 
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 
 EIGHTHS = "▁▂▃▄▅▆▇█"
 SHADES = "░▒▓█"

@@ -34,7 +34,9 @@ class ImageInputCache:
             # An image without content was not readable last time: try again, the file may exist by now.
             cached = self._cache.get(image.location)
             thumbnail = (
-                cached.thumbnail if cached and cached.thumbnail and cached.thumbnail.content else await _load_thumbnail(desk, image)
+                cached.thumbnail
+                if cached and cached.thumbnail and cached.thumbnail.content
+                else await _load_thumbnail(desk, image)
             )
             # One cell stays free next to the scroll bar.
             lines = await render_thumbnail(app, desk, thumbnail, room - 1 - INDENT)

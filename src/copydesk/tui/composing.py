@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
-from copydesk.editor import UnsavedText, Autosave
+from copydesk.editor import Autosave, UnsavedText
 from copydesk.errors import CopydeskError
 from copydesk.model.change import ChangeDraft, CreatedDrafts, CreationMode
 from copydesk.model.draft import Action, ImageSource, Status
 from copydesk.tui.compose_entry import (
     APPROVE,
     REVIEW,
+    ComposeSession,
     ComposeState,
     ImageInput,
-    ComposeSession,
     build_request,
     dump_state,
     parse_images,

@@ -26,4 +26,6 @@ class UndoSkipList:
             return await desk.drafts.undo(skip=self._skipped, is_cancelled=should_stop)
         except UndoNotAllowedError as error:
             self._skipped.add(error.change_id)
-            raise ConflictError(error.message, hint=f"{key_label('review.undo')} undoes the change before it.") from error
+            raise ConflictError(
+                error.message, hint=f"{key_label('review.undo')} undoes the change before it."
+            ) from error

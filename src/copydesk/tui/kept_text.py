@@ -2,7 +2,7 @@
 
 import asyncio
 
-from copydesk.editor import UnsavedText, Autosave
+from copydesk.editor import Autosave, UnsavedText
 
 
 class AutosavedText:

@@ -12,7 +12,14 @@ from copydesk.tui.keys import KEYS, Key, KeyContext
 
 EXCLUSIVE_CONTEXTS = {KeyContext.LIST, KeyContext.PAGE, KeyContext.SCHEDULE}
 """Contexts of which only one can have the focus at a time."""
-SCREEN_CONTEXTS = (KeyContext.REVIEW, KeyContext.SCHEDULE, KeyContext.SOURCES, KeyContext.EXPERIMENTS, KeyContext.ENGAGEMENT, KeyContext.SETUP)
+SCREEN_CONTEXTS = (
+    KeyContext.REVIEW,
+    KeyContext.SCHEDULE,
+    KeyContext.SOURCES,
+    KeyContext.EXPERIMENTS,
+    KeyContext.ENGAGEMENT,
+    KeyContext.SETUP,
+)
 """The contexts that are screens."""
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}

@@ -150,7 +150,14 @@ KEYS = (
     Key("schedule.last", KeyContext.SCHEDULE, "G,end", "hour(-1)", "the last hour"),
     Key("schedule.next_thing", KeyContext.SCHEDULE, "tab", "next_thing", "the next of several in one hour"),
     Key("schedule.shift_left", KeyContext.SCHEDULE, "H,shift+left", "shift(-1,0)", "move it a day back", "move draft"),
-    Key("schedule.shift_down", KeyContext.SCHEDULE, "J,shift+down", "shift(0,1)", "move the draft an hour on", "move draft"),
+    Key(
+        "schedule.shift_down",
+        KeyContext.SCHEDULE,
+        "J,shift+down",
+        "shift(0,1)",
+        "move the draft an hour on",
+        "move draft",
+    ),
     Key("schedule.shift_up", KeyContext.SCHEDULE, "K,shift+up", "shift(0,-1)", "move it an hour back", "move draft"),
     Key("schedule.shift_right", KeyContext.SCHEDULE, "L,shift+right", "shift(1,0)", "move it a day on", "move draft"),
     Key("schedule.new_slot", KeyContext.SCHEDULE, "n", "new_slot", "make a weekly slot", "slot"),
@@ -171,7 +178,9 @@ KEYS = (
     Key("pick.take", KeyContext.DRAFT_PICKER, "enter", "take", "choose it", "take"),
     Key("pick.leave", KeyContext.DRAFT_PICKER, "escape,q", "leave", "choose none", "leave"),
     Key("experiments.new", KeyContext.EXPERIMENTS, "n", "new", "a new experiment", "new"),
-    Key("experiments.conclude", KeyContext.EXPERIMENTS, "c", "conclude", "end it, with or without a winner", "conclude"),
+    Key(
+        "experiments.conclude", KeyContext.EXPERIMENTS, "c", "conclude", "end it, with or without a winner", "conclude"
+    ),
     Key("experiments.archive", KeyContext.EXPERIMENTS, "x", "archive", "put a concluded one away", "archive"),
     Key("experiments.next_pane", KeyContext.EXPERIMENTS, "tab,shift+tab", "pane", "the list, or the variants", "pane"),
     Key("experiments.refresh", KeyContext.EXPERIMENTS, ".", "refresh", "read the desk again"),
@@ -211,7 +220,13 @@ KEYS = (
     Key("hold.leave", KeyContext.WAIT, "escape", "leave", "do not open it", "leave"),
     Key("help.close", KeyContext.HELP, "q,escape,?,enter", "close", "close it", "close"),
     *(
-        Key(f"console.{name}", KeyContext.CONSOLE, str(number), f"show_screen('{name}')", f"the screen {name.capitalize()}")
+        Key(
+            f"console.{name}",
+            KeyContext.CONSOLE,
+            str(number),
+            f"show_screen('{name}')",
+            f"the screen {name.capitalize()}",
+        )
         for number, name in enumerate(SCREEN_NAMES, 1)
     ),
     Key("line.take", KeyContext.PROMPT, "enter", "take", "answer with what stands there", "take"),
@@ -228,7 +243,13 @@ KEYS = (
     Key("edit.leave", KeyContext.EDIT, "escape", "leave", "leave it; asks where something would be lost", "leave"),
     Key("console.compose", KeyContext.CONSOLE, "c,ctrl+n", "compose", "compose a draft of your own"),
     Key("console.help", KeyContext.CONSOLE, "?", "help", "these keys", "help"),
-    Key("console.palette", KeyContext.CONSOLE, ":,ctrl+p", "command_palette", "every command, drafts and sources by name"),
+    Key(
+        "console.palette",
+        KeyContext.CONSOLE,
+        ":,ctrl+p",
+        "command_palette",
+        "every command, drafts and sources by name",
+    ),
     Key("console.log", KeyContext.CONSOLE, "ctrl+l", "log", "what went wrong, in full"),
     Key("console.suspend", KeyContext.CONSOLE, "ctrl+z", "suspend_process", "to the shell for a while; fg leads back"),
     Key("console.quit", KeyContext.CONSOLE, "q,ctrl+c", "leave", "quit", "quit"),
@@ -253,7 +274,9 @@ _LABELS = {
 
 def bindings(context: KeyContext, keys: Iterable[Key] = KEYS) -> list[BindingType]:
     """Return Textual's bindings for one context."""
-    return [Binding(key.keys, key.action, key.description, id=key.id, show=False) for key in keys if key.context is context]
+    return [
+        Binding(key.keys, key.action, key.description, id=key.id, show=False) for key in keys if key.context is context
+    ]
 
 
 def footer_entries(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
-Request = TypeVar("Wish")
+Request = TypeVar("Request")
 
 
 class Coalescer(Generic[Request]):

@@ -96,7 +96,9 @@ class Marks:
             return index if self.precedes(position, first) else index + by
 
         self.spans = tuple(
-            span._replace(first_at=shifted(span.first, span.first_index), last_at=shifted(span.last, span.last_index))
+            span._replace(
+                first_index=shifted(span.first, span.first_index), last_index=shifted(span.last, span.last_index)
+            )
             for span in self.spans
         )
 
@@ -104,7 +106,9 @@ class Marks:
         """Return the drafts whose presence and position in the list must be checked with the desk."""
         return (*self.ids, *self.excluded)
 
-    def update_positions(self, spans: "Mapping[Span, Span | None]", positions: "Mapping[str, DraftPosition | None]") -> None:
+    def update_positions(
+        self, spans: "Mapping[Span, Span | None]", positions: "Mapping[str, DraftPosition | None]"
+    ) -> None:
         """Update ranges and single marks to their current positions; None means it is no longer in the list."""
         current_spans = (spans.get(span, span) for span in self.spans)
         self.spans = tuple(span for span in current_spans if span is not None)
@@ -140,7 +144,12 @@ class Marks:
 
     def copy_from(self, other: "Marks") -> None:
         """Replace the marks by those of `other`."""
-        self.all_marked, self.spans, self.ids, self.excluded = other.all_marked, other.spans, dict(other.ids), dict(other.excluded)
+        self.all_marked, self.spans, self.ids, self.excluded = (
+            other.all_marked,
+            other.spans,
+            dict(other.ids),
+            dict(other.excluded),
+        )
 
     def clear(self) -> None:
         """Unmark everything."""

@@ -50,7 +50,9 @@ def list_commands(app: "Console") -> Iterable[Command]:
 
 def _title(key: Key, current: str) -> str:
     description = key.description[:1].upper() + key.description[1:]
-    return description if key.context.name in (current, KeyContext.CONSOLE.name) else f"{key.context.value}: {description}"
+    return (
+        description if key.context.name in (current, KeyContext.CONSOLE.name) else f"{key.context.value}: {description}"
+    )
 
 
 class CommandProvider(Provider):

@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 
 from copydesk.model.draft import ListedDraft
 from copydesk.model.filters import DraftCounts
-from copydesk.model.window import DraftPosition, DraftSlice, Tab, DraftView, count_in_tab, precedes
+from copydesk.model.window import DraftPosition, DraftSlice, DraftView, Tab, count_in_tab, precedes
 from copydesk.tui.cells import safe_line
 from copydesk.tui.marks import Marks, Span
-from copydesk.tui.window import PAGE_SIZE, RowOrigin, Window, RowRequest
+from copydesk.tui.window import PAGE_SIZE, RowOrigin, RowRequest, Window
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -104,7 +104,9 @@ class QueueLoader:
         self.event_count = event_count
         # Only the note of an empty list depends on whether there are sources.
         has_sources = bool(window.rows) or bool(await desk.sources.list())
-        return LoadedQueue(window, counts, newest, has_sources, self._view, position, await self._mark_positions(desk, marks))
+        return LoadedQueue(
+            window, counts, newest, has_sources, self._view, position, await self._mark_positions(desk, marks)
+        )
 
     async def _mark_positions(self, desk: "Desk", marks: Marks) -> MarkPositions:
         spans: dict[Span, Span | None] = {}
@@ -133,13 +135,19 @@ class QueueLoader:
                 )
             # All rows of this page are new: continue with the next page in the same direction.
             is_backward = request.origin in (RowOrigin.BEFORE, RowOrigin.END)
-            request = RowRequest(RowOrigin.BEFORE, page.positions[0]) if is_backward else RowRequest(RowOrigin.AFTER, page.positions[-1])
+            request = (
+                RowRequest(RowOrigin.BEFORE, page.positions[0])
+                if is_backward
+                else RowRequest(RowOrigin.AFTER, page.positions[-1])
+            )
 
     async def _initial_rows(self, desk: "Desk", page: DraftSlice) -> Sequence[int]:
         """Return the indexes of those rows whose drafts were in the list when it was loaded."""
         if self.event_count is None:
             return range(len(page.positions))
-        arrived = await desk.drafts.entered_since(self.event_count, self._view.tab, [position.id for position in page.positions])
+        arrived = await desk.drafts.entered_since(
+            self.event_count, self._view.tab, [position.id for position in page.positions]
+        )
         return [index for index, position in enumerate(page.positions) if position.id not in arrived]
 
     async def _load_window(self, desk: "Desk", wish: RowRequest) -> DraftSlice:

@@ -26,7 +26,9 @@ class PipelineRun:
     async def run(self, desk: "Desk") -> None:
         """Queue the run and execute it. Raise ConflictError if there is no source."""
         if not await desk.sources.list():
-            hint = f"Add one: {key_label('console.sources')} shows the sources, {key_label('sources.new')} there adds one."
+            hint = (
+                f"Add one: {key_label('console.sources')} shows the sources, {key_label('sources.new')} there adds one."
+            )
             raise ConflictError("There is no source to read.", hint=hint)
         await self._run(desk)
 
@@ -47,7 +49,7 @@ class PipelineRun:
             # BaseException: a cancelled task must not leave a run that seems to go on.
             self._set_view(RunView(failed=True))
             raise
-        self._set_view((self.view or RunView())._replace(ended=run, cancelling=False))
+        self._set_view((self.view or RunView())._replace(finished_run=run, cancelling=False))
 
     async def cancel(self, desk: "Desk") -> None:
         """Cancel the run; one that is not queued yet is cancelled as soon as it is."""

@@ -35,7 +35,9 @@ class NotifyingApp(App[int], inherit_bindings=False):
     problems = var(0)
     """Errors since the log was last opened."""
 
-    def __init__(self, clock: Callable[[], datetime] | None = None, qualify_commands: Callable[[str], str] = str) -> None:
+    def __init__(
+        self, clock: Callable[[], datetime] | None = None, qualify_commands: Callable[[str], str] = str
+    ) -> None:
         super().__init__()
         self.qualify_commands = qualify_commands
         """Rewrites commands mentioned in a text so that they address this desk when pasted into a shell."""

@@ -42,7 +42,9 @@ class SourceLocation(NamedTuple):
 def location_of(source: Source) -> SourceLocation:
     """Return the location of a source."""
     query = source.config.query if source.config else None
-    return SourceLocation(source.type, clean(source.url or ""), clean(query or "") if source.type in SEARCH_TYPES else "")
+    return SourceLocation(
+        source.type, clean(source.url or ""), clean(query or "") if source.type in SEARCH_TYPES else ""
+    )
 
 
 def guess_type(url: str) -> SourceType:
@@ -116,8 +118,8 @@ def build_update(source: Source, fields: SourceFields, url: str) -> dict[str, ob
     if fields.location.url != before.location.url:
         request["url"] = url
     # Every field except name and URL is part of the settings.
-    if fields._replace(name="", place=fields.location._replace(url="")) != before._replace(
-        name="", place=before.location._replace(url="")
+    if fields._replace(name="", location=fields.location._replace(url="")) != before._replace(
+        name="", location=before.location._replace(url="")
     ):
         request["config"] = _merge_config(source.config, before, fields)
     return request

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from copydesk.desk.feed_import import FeedImportResult
     from copydesk.desk.opml import Outline
     from copydesk.desk.overviews import RecentItem, SourceOverview
-    from copydesk.desk.sources import FetchTest, CandidateTest
+    from copydesk.desk.sources import CandidateTest, FetchTest
     from copydesk.model.run import Run, RunStatistics
     from copydesk.model.source import Source
     from copydesk.tui.source_entry import SourceLocation

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual.drivers.linux_driver import LinuxDriver
 
-from copydesk.tui.plain_glyphs import terminal_encoding, replace_unencodable
+from copydesk.tui.plain_glyphs import replace_unencodable, terminal_encoding
 from copydesk.tui.steady import correct_widths
 from copydesk.tui.widths import patch_rich_width_table
 

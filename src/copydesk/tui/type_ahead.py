@@ -97,7 +97,7 @@ class TypeAhead:
         """Start holding keys if requested, and return the exit stack that stops it."""
         exit_stack = ExitStack()
         if hold_keys or opens_screen or self._hold_all:
-            exit_stack.enter_context(self.hold_keys(timeout, opens=opens_screen))
+            exit_stack.enter_context(self.hold_keys(timeout, opens_screen=opens_screen))
         return exit_stack
 
     @contextmanager

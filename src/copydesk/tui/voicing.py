@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from copydesk.editor import Autosave
 from copydesk.tui.kept_text import AutosavedText
 from copydesk.tui.modals.voice import VoiceDialog
-from copydesk.tui.voice_entry import VoiceSession, VoiceFields, dump_fields, parse_fields
+from copydesk.tui.voice_entry import VoiceFields, VoiceSession, dump_fields, parse_fields
 from copydesk.tui.words import format_ago
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ VOICE = "voice"
 """Name of the installed voice screen, of the autosave folder, and of the file in it."""
 
 
-async def edit_voice(base: "DeskScreen", desk: "Desk", voice: "Voice", callback: "Callable[[bool | None], None]") -> None:
+async def edit_voice(
+    base: "DeskScreen", desk: "Desk", voice: "Voice", callback: "Callable[[bool | None], None]"
+) -> None:
     """Open the voice form, or continue with what was typed and not saved."""
     app, autosave = base.app, AutosavedText(Autosave(desk.settings.data_home / VOICE), VOICE)
     saved = await autosave.load()

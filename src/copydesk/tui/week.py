@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from copydesk.model.draft import Status
 from copydesk.model.schedule import CONFLICT_WINDOW, Week, WeekDraft, WeekSlot
-from copydesk.tui.week_clock import ClockChange, Hour, GridPosition, ClockSpan, clock_changes, grid_position, clock_span
+from copydesk.tui.week_clock import ClockChange, ClockSpan, GridPosition, Hour, clock_changes, clock_span, grid_position
 
 FIRST_HOUR = 6
 """Earlier hours are shown only if they have entries, or if there is room for all."""
@@ -73,7 +73,11 @@ class WeekLayout(NamedTuple):
         That is the same hour or, if it is not shown, the last one before it, else the first of all.
         """
         earlier = [hour for hour in self.hours if hour <= position.hour]
-        return position if position.hour in self.hours else GridPosition(position.day, earlier[-1] if earlier else self.hours[0])
+        return (
+            position
+            if position.hour in self.hours
+            else GridPosition(position.day, earlier[-1] if earlier else self.hours[0])
+        )
 
 
 def lay_out_week(week: Week, now: datetime, *, only: date | None = None, rows: int = 0) -> WeekLayout:
@@ -88,7 +92,9 @@ def lay_out_week(week: Week, now: datetime, *, only: date | None = None, rows: i
     entries = _entries_by_position(week, zone)
     hours = [Hour(hour, again) for hour in range(24) for again in (False, True)]
     # Repeated hours get a row only in a week in which clocks go back.
-    hours = [hour for hour in hours if not hour.is_repeat or any(_occurs_twice(hour, change) for change in zone_changes)]
+    hours = [
+        hour for hour in hours if not hour.is_repeat or any(_occurs_twice(hour, change) for change in zone_changes)
+    ]
     cells = {
         position: _cell(position, entries.get(position, ()), zone_changes, zone, now)
         for position in (GridPosition(day, hour) for day in days for hour in hours)
@@ -136,11 +142,15 @@ def _entries_by_position(week: Week, zone: ZoneInfo) -> dict[GridPosition, tuple
     entries: defaultdict[GridPosition, list[CalendarEntry]] = defaultdict(list)
     for slot in week.slots:
         if _truncate_to_minute(slot.at) not in draft_minutes:
-            entries[grid_position(slot.at, zone)].append(CalendarEntry(slot.at, slot.at.astimezone(zone).minute, slot=slot))
+            entries[grid_position(slot.at, zone)].append(
+                CalendarEntry(slot.at, slot.at.astimezone(zone).minute, slot=slot)
+            )
     for draft in week.drafts:
         minute = draft.at.astimezone(zone).minute
         its_slot = slots_by_minute.get(_truncate_to_minute(draft.at))
-        entries[grid_position(draft.at, zone)].append(CalendarEntry(draft.at, minute, its_slot, draft, close.get(draft.id)))
+        entries[grid_position(draft.at, zone)].append(
+            CalendarEntry(draft.at, minute, its_slot, draft, close.get(draft.id))
+        )
     return {
         position: tuple(sorted(cell_entries, key=lambda entry: (entry.at, entry.key)))
         for position, cell_entries in entries.items()
@@ -162,7 +172,11 @@ def _truncate_to_minute(at: datetime) -> datetime:
 
 
 def _cell(
-    position: GridPosition, entries: Sequence[CalendarEntry], zone_changes: Sequence[ClockChange], zone: ZoneInfo, now: datetime
+    position: GridPosition,
+    entries: Sequence[CalendarEntry],
+    zone_changes: Sequence[ClockChange],
+    zone: ZoneInfo,
+    now: datetime,
 ) -> HourCell:
     hour_span = _cached_span(position, zone)
     is_repeated = any(change.day == position.day and _occurs_twice(position.hour, change) for change in zone_changes)
@@ -170,7 +184,9 @@ def _cell(
         position=position,
         span=hour_span,
         entries=tuple(entries),
-        repeated_offset=hour_span.start.astimezone(zone).isoformat(timespec="minutes")[16:] if hour_span and is_repeated else "",
+        repeated_offset=hour_span.start.astimezone(zone).isoformat(timespec="minutes")[16:]
+        if hour_span and is_repeated
+        else "",
         is_past=hour_span is not None and hour_span.start + timedelta(minutes=hour_span.end - hour_span.first) <= now,
         is_now=grid_position(now, zone) == position,
     )
@@ -182,10 +198,14 @@ def _occurs_twice(hour: Hour, change: ClockChange) -> bool:
     return not change.forward and time(hour.hour) < last and change.first <= time(hour.hour, 59)
 
 
-def _visible_hours(hours: Sequence[Hour], days: Sequence[date], cells: Mapping[GridPosition, HourCell]) -> Iterator[Hour]:
+def _visible_hours(
+    hours: Sequence[Hour], days: Sequence[date], cells: Mapping[GridPosition, HourCell]
+) -> Iterator[Hour]:
     for hour in hours:
         row = [cells[GridPosition(day, hour)] for day in days]
-        if hour.hour >= FIRST_HOUR or any(cell.entries or cell.is_now or cell.repeated_offset or _is_irregular(cell) for cell in row):
+        if hour.hour >= FIRST_HOUR or any(
+            cell.entries or cell.is_now or cell.repeated_offset or _is_irregular(cell) for cell in row
+        ):
             yield hour
 
 

@@ -67,7 +67,9 @@ def clock_span(position: GridPosition, zone: tzinfo) -> ClockSpan | None:
     minutes = [minute for minute in _QUARTERS if _exists(position, minute, zone)]
     if not minutes:
         return None
-    local = datetime.combine(position.day, time(position.hour.hour, minutes[0]), zone).replace(fold=position.hour.is_repeat)
+    local = datetime.combine(position.day, time(position.hour.hour, minutes[0]), zone).replace(
+        fold=position.hour.is_repeat
+    )
     return ClockSpan(local.astimezone(UTC), minutes[0], minutes[-1] + 15)
 
 

@@ -130,7 +130,9 @@ class Window(Sequence["ListedDraft | None"]):
         self._update_end(more=loaded.has_more)
         return 0
 
-    def _append(self, wish: RowRequest, rows: "list[ListedDraft]", positions: "list[DraftPosition]", *, more: bool) -> int:
+    def _append(
+        self, wish: RowRequest, rows: "list[ListedDraft]", positions: "list[DraftPosition]", *, more: bool
+    ) -> int:
         if not self.positions or self.positions[-1] != wish.position:
             return 0  # the list was reloaded in the meantime
         self.rows += rows
@@ -146,7 +148,9 @@ class Window(Sequence["ListedDraft | None"]):
         self.total = max(self.total, self.stop + 1) if more else self.stop
         self.is_total_exact = self.is_total_exact or not (more or self.start)
 
-    def _prepend(self, wish: RowRequest, rows: "list[ListedDraft]", positions: "list[DraftPosition]", *, more: bool) -> int:
+    def _prepend(
+        self, wish: RowRequest, rows: "list[ListedDraft]", positions: "list[DraftPosition]", *, more: bool
+    ) -> int:
         if not self.positions or self.positions[0] != wish.position:
             return 0
         self.rows[:0] = rows
@@ -197,5 +201,8 @@ class Window(Sequence["ListedDraft | None"]):
     def shrink(self, index: int) -> None:
         """Keep only some rows around this index, because the list is not visible."""
         first = max(min(index - self.start - MAX_HIDDEN_ROWS // 2, len(self.rows) - MAX_HIDDEN_ROWS), 0)
-        self.rows, self.positions = self.rows[first : first + MAX_HIDDEN_ROWS], self.positions[first : first + MAX_HIDDEN_ROWS]
+        self.rows, self.positions = (
+            self.rows[first : first + MAX_HIDDEN_ROWS],
+            self.positions[first : first + MAX_HIDDEN_ROWS],
+        )
         self.start += first

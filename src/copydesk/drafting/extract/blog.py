@@ -9,7 +9,14 @@ from itertools import chain, pairwise
 from copydesk.drafting.extract import choose, credit, frames
 from copydesk.drafting.extract.frames import ComposedText
 from copydesk.drafting.extract.hashtags import add_hashtags
-from copydesk.drafting.extract.material import Material, is_acceptable, no_draft_error, no_new_version_error, create_limit_check, template_value
+from copydesk.drafting.extract.material import (
+    Material,
+    create_limit_check,
+    is_acceptable,
+    no_draft_error,
+    no_new_version_error,
+    template_value,
+)
 from copydesk.drafting.extract.passages import Passage, count_words, make_readable
 from copydesk.drafting.extract.short import standalone_passages
 from copydesk.drafting.writer import Field, Trace, WriterResult
@@ -83,7 +90,9 @@ def _select_sentences(material: Material) -> list[Passage]:
     # Quoting more would amount to republishing the text.
     max_sentences = max(4, len(material.passages) // SENTENCES_PER_QUOTE)
     words_left, selected = material.brief.settings.target_words or DEFAULT_WORDS, list[Passage]()
-    candidates = choose.select_best(fresh or choices, min(max_sentences * 2 if material.brief.previous_versions else max_sentences, 80))
+    candidates = choose.select_best(
+        fresh or choices, min(max_sentences * 2 if material.brief.previous_versions else max_sentences, 80)
+    )
     for choice in sorted(candidates, key=lambda choice: material.was_quoted_before(choice.passage)):
         words = count_words(choice.passage.text)
         if len(selected) < max_sentences and words_left > 0 and words < words_left + 20:
@@ -102,7 +111,9 @@ def _compose_post(material: Material, passages: list[Passage]) -> ComposedText:
     for number, group in enumerate(later, 1):
         blocks += [_template_line(material, _CONTINUATIONS, "{name}:", number), _block_quotations(group, material)]
     if material.brief.other_sources and material.english:
-        blocks.append(frames.compose("The story is also at {also}.", {"also": template_value(_other_sources(material))}))
+        blocks.append(
+            frames.compose("The story is also at {also}.", {"also": template_value(_other_sources(material))})
+        )
     blocks.append(_template_line(material, _CLOSINGS, "{where}", 0))
     text = "\n\n".join(block.text for block in blocks if block.text)
     return ComposedText(text, tuple(chain.from_iterable(block.traces for block in blocks)))
@@ -121,7 +132,7 @@ def _title(material: Material) -> ComposedText:
         heading = "# From {name}" if material.english else "# {name}"
         return frames.compose(heading, {"name": template_value(escape_markdown(material.name))})
     piece = material.title_value()
-    return frames.compose("# {title}", {"title": piece._replace(shown=escape_markdown(piece.text))})
+    return frames.compose("# {title}", {"title": piece._replace(text=escape_markdown(piece.text))})
 
 
 def _template_line(material: Material, english_templates: tuple[str, ...], fallback: str, number: int) -> ComposedText:
@@ -132,7 +143,9 @@ def _template_line(material: Material, english_templates: tuple[str, ...], fallb
     if not material.name:
         return ComposedText("", ())
     options = (
-        frames.rotate_templates(english_templates, material.seed + english_templates[0]) if material.english else [fallback]
+        frames.rotate_templates(english_templates, material.seed + english_templates[0])
+        if material.english
+        else [fallback]
     )
     return frames.compose(
         options[number % len(options)],

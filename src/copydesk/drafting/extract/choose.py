@@ -64,7 +64,8 @@ def select_best(choices: list[ScoredPassage], count: int) -> list[ScoredPassage]
     chosen: list[ScoredPassage] = []
     while remaining and len(chosen) < count:
         gains = [
-            (1 - REDUNDANCY_WEIGHT) * choice.score - REDUNDANCY_WEIGHT * top * _similarity(choice.words, chosen) for choice in remaining
+            (1 - REDUNDANCY_WEIGHT) * choice.score - REDUNDANCY_WEIGHT * top * _similarity(choice.words, chosen)
+            for choice in remaining
         ]
         chosen.append(remaining.pop(max(range(len(remaining)), key=gains.__getitem__)))
         # Never select two sentences that say nearly the same, however high their scores.
@@ -138,7 +139,9 @@ def _score(passage: Passage, words: tuple[str, ...], weights: dict[str, float]) 
     size = 1.0 if 50 <= len(passage.text) <= 240 else 0.75
     number_bonus = 1.08 if re.search(r"\d", passage.text) else 1.0
     summary_bonus = 1.25 if passage.field is Field.SUMMARY else 1.0
-    return ScoredPassage(passage, centrality * position * alone * size * number_bonus * summary_bonus, alone, distinct_words)
+    return ScoredPassage(
+        passage, centrality * position * alone * size * number_bonus * summary_bonus, alone, distinct_words
+    )
 
 
 def _stands_alone(passage: Passage) -> float:

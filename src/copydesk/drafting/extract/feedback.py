@@ -37,8 +37,12 @@ class FeedbackRequest(StrEnum):
 _CLAUSE = re.compile(r"[.,;!\n]+|\band\b|\bbut\b", re.IGNORECASE)
 _POLITE_WORDS = re.compile(r"^(?:please |make (?:it|this) |a (?:bit|little) |much )+| please$")
 _PATTERNS = {
-    FeedbackRequest.SHORTER: re.compile(r"shorter|shorten(?: it| this)?|(?:it is |it's |this is )?too long|more concise"),
-    FeedbackRequest.LONGER: re.compile(r"longer|lengthen(?: it| this)?|(?:it is |it's |this is )?too short|more detail"),
+    FeedbackRequest.SHORTER: re.compile(
+        r"shorter|shorten(?: it| this)?|(?:it is |it's |this is )?too long|more concise"
+    ),
+    FeedbackRequest.LONGER: re.compile(
+        r"longer|lengthen(?: it| this)?|(?:it is |it's |this is )?too short|more detail"
+    ),
     FeedbackRequest.NO_HASHTAGS: re.compile(r"(?:no|without|drop the|remove the|remove) (?:hash)?tags?"),
     FeedbackRequest.NO_EMOJI: re.compile(r"(?:no|without|drop the|remove the|remove) emojis?"),
     FeedbackRequest.NO_LINK: re.compile(r"(?:no|without(?: the| a)?|drop the|remove the) (?:link|url)s?"),
@@ -84,7 +88,9 @@ def unfulfilled_notes(requests: frozenset[FeedbackRequest], brief: Brief, text: 
         return ()
     growth = len(text) - len(brief.previous)
     unfulfilled = [
-        request for request, sign in ((FeedbackRequest.SHORTER, -1), (FeedbackRequest.LONGER, 1)) if request in requests and growth * sign <= 0
+        request
+        for request, sign in ((FeedbackRequest.SHORTER, -1), (FeedbackRequest.LONGER, 1))
+        if request in requests and growth * sign <= 0
     ]
     return tuple(f"The offline writer could not make it {request}." for request in unfulfilled)
 

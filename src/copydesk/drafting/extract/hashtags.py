@@ -52,7 +52,9 @@ def _is_avoided(tag: str, words: list[str], material: Material) -> bool:
 
 def _from_tags(material: Material) -> Iterator[list[str]]:
     """Yield the words of each of the item's tags that is usable as a hashtag; those mentioned in its text first."""
-    candidates = [_WORD.findall(tag) for tag in map(make_readable, material.brief.tags) if not re.search(r"[(),:_/\d]", tag)]
+    candidates = [
+        _WORD.findall(tag) for tag in map(make_readable, material.brief.tags) if not re.search(r"[(),:_/\d]", tag)
+    ]
     specific = [
         words for words in candidates if 0 < len(words) <= 3 and not {word.lower() for word in words} & _GENERIC
     ]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from copydesk.drafting.avoid import find_avoided
 from copydesk.drafting.extract import choose, credit
 from copydesk.drafting.extract.frames import ComposedText, TemplateValue
-from copydesk.drafting.extract.passages import Passage, extract_passages, make_readable, has_first_person
+from copydesk.drafting.extract.passages import Passage, extract_passages, has_first_person, make_readable
 from copydesk.drafting.writer import DEFAULT_PLATFORMS, Brief, Field, Trace
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format
@@ -99,7 +99,9 @@ def read_material(brief: Brief) -> Material:
     # A caption would be quoted as if it were part of the story.
     if not _is_caption(brief):
         sentences += extract_passages(brief.text, Field.TEXT, emoji=keep_emoji)
-    allowed = [passage for passage in choose.drop_duplicates(sentences) if not find_avoided(passage.text, brief.voice.avoid)]
+    allowed = [
+        passage for passage in choose.drop_duplicates(sentences) if not find_avoided(passage.text, brief.voice.avoid)
+    ]
     avoided = find_avoided(" ".join([headline.text, *(passage.text for passage in sentences)]), brief.voice.avoid)
     link = None if brief.settings.link is Link.NEVER else links.postable_url(links.strip_tracking(brief.url or ""))
     # An avoided word costs the headline, not the draft: it can be written from quotations alone.

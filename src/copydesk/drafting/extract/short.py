@@ -8,7 +8,14 @@ from copydesk.drafting.extract import choose, frames
 from copydesk.drafting.extract.choose import ScoredPassage
 from copydesk.drafting.extract.frames import ComposedText, TemplateValue
 from copydesk.drafting.extract.hashtags import add_hashtags
-from copydesk.drafting.extract.material import Material, is_acceptable, no_draft_error, no_new_version_error, create_limit_check, template_value
+from copydesk.drafting.extract.material import (
+    Material,
+    create_limit_check,
+    is_acceptable,
+    no_draft_error,
+    no_new_version_error,
+    template_value,
+)
 from copydesk.drafting.extract.passages import Passage
 from copydesk.drafting.writer import WriterResult
 from copydesk.model.voice import Link
@@ -57,7 +64,11 @@ def standalone_passages(material: Material) -> list[ScoredPassage]:
 def rank_quotes(material: Material, headline: str) -> list[Passage]:
     """Return up to MAX_QUOTES sentences to quote below `headline`, best first; those quoted before come last."""
     choices = choose.score_passages(material.passages, material.headline.text)
-    fresh = [choice for choice in choices if choice.standalone >= MIN_STANDALONE and not choose.repeats_title(choice.passage.text, headline)]
+    fresh = [
+        choice
+        for choice in choices
+        if choice.standalone >= MIN_STANDALONE and not choose.repeats_title(choice.passage.text, headline)
+    ]
     ranked = [choice.passage for choice in sorted(fresh, key=lambda choice: -choice.score)[:MAX_QUOTES]]
     return sorted(ranked, key=material.was_quoted_before)
 

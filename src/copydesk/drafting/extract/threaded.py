@@ -6,9 +6,16 @@ from itertools import chain
 from copydesk.drafting.extract import choose, frames
 from copydesk.drafting.extract.frames import ComposedText
 from copydesk.drafting.extract.hashtags import add_hashtags
-from copydesk.drafting.extract.material import Fits, Material, is_acceptable, no_draft_error, no_new_version_error, create_limit_check
+from copydesk.drafting.extract.material import (
+    Fits,
+    Material,
+    create_limit_check,
+    is_acceptable,
+    no_draft_error,
+    no_new_version_error,
+)
 from copydesk.drafting.extract.passages import Passage
-from copydesk.drafting.extract.short import template_values, rank_quotes, standalone_passages, usable_templates
+from copydesk.drafting.extract.short import rank_quotes, standalone_passages, template_values, usable_templates
 from copydesk.drafting.writer import Field, WriterResult
 from copydesk.errors import WriterError
 from copydesk.text.thread import join_parts

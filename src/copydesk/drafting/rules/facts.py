@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from copydesk.drafting.rules.numbers import spellings, find_numbers
-from copydesk.drafting.rules.reading import SourceText, AnalyzedText, analyze_source, ngrams, own_sections, split_words
-from copydesk.drafting.rules.rule import ERROR, WARNING, RuleMatch, Rule, has_source
+from copydesk.drafting.rules.numbers import find_numbers, spellings
+from copydesk.drafting.rules.reading import AnalyzedText, SourceText, analyze_source, ngrams, own_sections, split_words
+from copydesk.drafting.rules.rule import ERROR, WARNING, Rule, RuleMatch, has_source
 from copydesk.drafting.subject import CheckContext
 from copydesk.model.voice import Link
 from copydesk.text import links
@@ -137,7 +137,7 @@ def _wants_link(context: CheckContext) -> bool:
 
 
 RULES = (
-    Rule("source-missing", _source_missing, lambda context: context.unsourced),
+    Rule("source-missing", _source_missing, lambda context: context.is_prompt_only),
     Rule("foreign-link", _foreign_link, lambda context: has_source(context) or bool(context.url)),
     Rule("link-missing", _link_missing, _wants_link),
     Rule("link-unwanted", _link_unwanted, lambda context: context.settings.link is Link.NEVER),

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 import regex
 
 from copydesk.drafting.rules.reading import AnalyzedText, analyze_source
-from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, RuleMatch, Rule, always
+from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, Rule, RuleMatch, always
 from copydesk.drafting.subject import CheckContext
 from copydesk.drafting.writer import DEFAULT_PLATFORMS
 from copydesk.model.draft import DraftImage, Format

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from copydesk.drafting.extract.passages import count_words, is_truncated
 from copydesk.drafting.rules.reading import AnalyzedText, split_words
-from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, RuleMatch, Rule
+from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, Rule, RuleMatch
 from copydesk.drafting.subject import CheckContext
 from copydesk.model.draft import Format
 

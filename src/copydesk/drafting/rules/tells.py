@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from copydesk.drafting.rules.reading import AnalyzedText, analyze_source
-from copydesk.drafting.rules.rule import INFO, WARNING, RuleMatch, Rule, always
+from copydesk.drafting.rules.rule import INFO, WARNING, Rule, RuleMatch, always
 from copydesk.drafting.rules.voice import MIN_EXAMPLES
 from copydesk.drafting.subject import CheckContext
 

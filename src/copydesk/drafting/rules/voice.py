@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from copydesk.drafting.avoid import avoid_pattern
 from copydesk.drafting.rules.reading import AnalyzedText, analyze_source, ngrams, split_words
-from copydesk.drafting.rules.rule import ERROR, WARNING, RuleMatch, Rule
+from copydesk.drafting.rules.rule import ERROR, WARNING, Rule, RuleMatch
 from copydesk.drafting.subject import CheckContext
 from copydesk.model.voice import Emoji
 from copydesk.text import links
@@ -61,10 +61,10 @@ def _emoji(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]
 
 
 def _example_leak(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
-    ngrams = ngrams(analyzed.words, LEAKED_LENGTH)
+    draft_ngrams = ngrams(analyzed.words, LEAKED_LENGTH)
     for number, example in enumerate(context.voice.examples, 1):
         example_ngrams = _example_ngrams(example)
-        leaked = next((ngram for ngram in ngrams if ngram in example_ngrams), None)
+        leaked = next((ngram for ngram in draft_ngrams if ngram in example_ngrams), None)
         # Phrases that the source contains are not a leak: the example may be about the same subject.
         if leaked and not (context.source and analyze_source(context.source).contains([leaked])):
             yield RuleMatch(ERROR, f"“{leaked}” is word for word from example {number}.")
@@ -79,7 +79,9 @@ def _repeat(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch
 def _style(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     for name, score in zip(_FEATURES, _feature_scores(analyzed.text, context.voice.examples), strict=True):
         if abs(score) > MAX_DEVIATION:
-            yield RuleMatch(WARNING, f"{'More' if score > 0 else 'Fewer'} {name} than in your own posts ({score:+.1f} sd).")
+            yield RuleMatch(
+                WARNING, f"{'More' if score > 0 else 'Fewer'} {name} than in your own posts ({score:+.1f} sd)."
+            )
 
 
 def _style_distance(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:

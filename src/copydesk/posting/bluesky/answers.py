@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from copydesk.model.wire import Struct
 from copydesk.posting.bluesky import records
 from copydesk.posting.bluesky.session import Session, pds_url
-from copydesk.posting.platform import Account, PostMetrics, StepResult, DeliveryStep
+from copydesk.posting.platform import Account, DeliveryStep, PostMetrics, StepResult
 from copydesk.text.length import BYTE_LIMITS, LIMITS, byte_length, length
 
 _HANDLE = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)
@@ -69,7 +69,9 @@ def step_result(account: Account, step: DeliveryStep) -> StepResult:
     """Return the step's posts with their URLs on bsky.app."""
     # bsky.app accepts a DID in place of a handle.
     profile = account.name if _HANDLE.fullmatch(account.name) else account.id
-    return StepResult(ids=step.expects, urls=tuple(f"https://bsky.app/profile/{profile}/post/{key}" for key in step.keys))
+    return StepResult(
+        ids=step.expects, urls=tuple(f"https://bsky.app/profile/{profile}/post/{key}" for key in step.keys)
+    )
 
 
 def expected_cids(step: DeliveryStep, first: GetRecordResponse) -> list[str]:

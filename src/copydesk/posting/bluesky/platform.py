@@ -16,31 +16,40 @@ import msgspec
 from copydesk.model.draft import Format
 from copydesk.model.wire import to_json_value
 from copydesk.posting.bluesky import records
-from copydesk.posting.bluesky.answers import GetPostsResponse, ApplyWritesResponse, GetRecordResponse, UploadBlobResponse, expected_cids, account_from_session, normalize_handle, text_problem
-from copydesk.posting.bluesky.answers import to_metrics as figures_of
+from copydesk.posting.bluesky.answers import (
+    ApplyWritesResponse,
+    GetPostsResponse,
+    GetRecordResponse,
+    UploadBlobResponse,
+    account_from_session,
+    expected_cids,
+    normalize_handle,
+    text_problem,
+)
 from copydesk.posting.bluesky.answers import step_result as made_of
+from copydesk.posting.bluesky.answers import to_metrics as figures_of
 from copydesk.posting.bluesky.records import COLLECTION, Writes
 from copydesk.posting.bluesky.session import PASSWORD, REFRESH, Session, SessionClient, decode_error
 from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
+    CredentialField,
+    CredentialStore,
+    DeliveryGuarantees,
+    DeliveryStep,
     Evidence,
-    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    StepResult,
     NotSentError,
-    PostImage,
     Post,
+    PostImage,
+    PostMetrics,
     Problem,
     RefusedPostError,
-    CredentialStore,
-    DeliveryStep,
-    DeliveryGuarantees,
+    StepResult,
     UnknownOutcomeError,
-    CredentialField,
 )
 from copydesk.posting.site import parse_server_url
 
@@ -70,7 +79,9 @@ class Bluesky:
         ),
     )
 
-    def __init__(self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
+    ) -> None:
         self._client = client
         self._sessions = SessionClient(client, credential_store, clock)
 
@@ -86,7 +97,9 @@ class Bluesky:
         if len(post.parts) > MAX_PARTS:
             problems.append(Problem(message=f"It has {len(post.parts)} posts; {MAX_PARTS} go into one thread."))
         if len(post.alts) > self.limits.max_images:
-            problems.append(Problem(message=f"It has {len(post.alts)} pictures; Bluesky takes {self.limits.max_images}."))
+            problems.append(
+                Problem(message=f"It has {len(post.alts)} pictures; Bluesky takes {self.limits.max_images}.")
+            )
         for index, text in enumerate(post.parts):
             if problem := text_problem(text, may_be_empty=bool(post.alts) and index == 0):
                 problems.append(Problem(message=problem, part=index))
@@ -104,9 +117,13 @@ class Bluesky:
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Sign in with handle and app password."""
         server_url = parse_server_url(server)
-        session = await self._sessions.sign_in(server_url, normalize_handle(credentials["handle"]), credentials[PASSWORD].strip())
+        session = await self._sessions.sign_in(
+            server_url, normalize_handle(credentials["handle"]), credentials[PASSWORD].strip()
+        )
         account = account_from_session(Account(platform=self.name, server=server_url, id=session.did, name=""), session)
-        return ConnectResult(account=account, credentials={PASSWORD: credentials[PASSWORD].strip(), REFRESH: session.refresh_jwt})
+        return ConnectResult(
+            account=account, credentials={PASSWORD: credentials[PASSWORD].strip(), REFRESH: session.refresh_jwt}
+        )
 
     async def check(self, account: Account) -> Account:
         """Return the account with its current handle and server."""
@@ -140,7 +157,9 @@ class Bluesky:
             raise UnknownOutcomeError("Bluesky says that it made something else than it was asked for.")
         return made_of(account, step)
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
         """Return the posts if all are there with the content that was sent, None if none of them is there.
 
         Raise `UnknownOutcomeError` for anything in between.
@@ -194,7 +213,9 @@ class Bluesky:
         """Upload an image. Any failure means that no post was created."""
         name = "com.atproto.repo.uploadBlob"
         try:
-            answer = await self._sessions.request(account, "POST", name, content=image.content, media_type=image.media_type)
+            answer = await self._sessions.request(
+                account, "POST", name, content=image.content, media_type=image.media_type
+            )
             if answer.is_success and answer.decode(UploadBlobResponse).blob == records.blob_of(image):
                 return
         except UnknownOutcomeError as error:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from copydesk.model.wire import Struct, format_iso
 from copydesk.posting.bluesky.facets import Facet, find_facets
 from copydesk.posting.keys import tid_key
-from copydesk.posting.platform import PostImage, Post
+from copydesk.posting.platform import Post, PostImage
 
 COLLECTION = "app.bsky.feed.post"
 IMAGES_TYPE = "app.bsky.embed.images"
@@ -136,7 +136,9 @@ def images_of(writes: Writes) -> list[Image]:
 
 def image_of(post_image: PostImage, alt: str) -> Image:
     """Return an image as a record refers to it, with the approved alt text."""
-    return Image(alt=alt, image=blob_of(post_image), aspect_ratio=AspectRatio(width=post_image.width, height=post_image.height))
+    return Image(
+        alt=alt, image=blob_of(post_image), aspect_ratio=AspectRatio(width=post_image.width, height=post_image.height)
+    )
 
 
 def blob_of(post_image: PostImage) -> Blob:

@@ -12,15 +12,15 @@ from urllib.parse import urlencode, urlsplit
 
 from copydesk.errors import CopydeskError
 from copydesk.model.wire import Struct
-from copydesk.posting.http import Response, PlatformClient, as_sentence, error_for_read, error_for_write
+from copydesk.posting.http import PlatformClient, Response, as_sentence, error_for_read, error_for_write
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
+    CredentialStore,
     LoginError,
     NotSentError,
     PostingError,
     RefusedPostError,
-    CredentialStore,
     UnknownOutcomeError,
 )
 from copydesk.posting.site import parse_server_url
@@ -66,7 +66,9 @@ class XrpcErrorBody(Struct, frozen=True):
 class SessionClient:
     """Sessions of accounts. Access tokens are kept in memory only."""
 
-    def __init__(self, client: PlatformClient, credential_store: CredentialStore, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, client: PlatformClient, credential_store: CredentialStore, clock: Callable[[], datetime]
+    ) -> None:
         self._client = client
         self._secrets = credential_store
         self._clock = clock
@@ -101,7 +103,9 @@ class SessionClient:
             method, url, json=json, content=content, headers={**_bearer(token), **extra_headers}
         )
 
-    async def get(self, account: Account, name: str, response_type: type[T], query: Sequence[tuple[str, str]] = ()) -> T:
+    async def get(
+        self, account: Account, name: str, response_type: type[T], query: Sequence[tuple[str, str]] = ()
+    ) -> T:
         """Send a GET request and return the decoded response. Raise `LoginError` or `NotSentError`."""
         try:
             answer = await self.request(account, "GET", name, query=query)
@@ -183,7 +187,9 @@ class SessionClient:
             return None
         raise error
 
-    async def _request_session(self, server: str, name: str, headers: Mapping[str, str], json: object = None) -> Response:
+    async def _request_session(
+        self, server: str, name: str, headers: Mapping[str, str], json: object = None
+    ) -> Response:
         try:
             return await self._client.request(
                 "POST", f"{server}/xrpc/com.atproto.server.{name}", headers=headers, json=json

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from copydesk.posting.mastodon.answers import MediaAttachment
 from copydesk.posting.mastodon.server import Server
-from copydesk.posting.multipart import image_file_name, encode_form_with_image
+from copydesk.posting.multipart import encode_form_with_image, image_file_name
 from copydesk.posting.platform import LoginError, NotSentError, PostImage, RefusedPostError, UnknownOutcomeError
 
 Sleep = Callable[[float], Awaitable[None]]

@@ -39,7 +39,12 @@ async def start_sign_in(server: Server, redirect_uri: str) -> SignIn:
 
 async def exchange_code(server: Server, sign_in: SignIn, code: str) -> dict[str, str]:
     """Exchange the code for the account's credentials. Raise `LoginError` or `NotSentError`."""
-    form = {"grant_type": "authorization_code", "code": code.strip(), "redirect_uri": sign_in.redirect_uri, "scope": SCOPES}
+    form = {
+        "grant_type": "authorization_code",
+        "code": code.strip(),
+        "redirect_uri": sign_in.redirect_uri,
+        "scope": SCOPES,
+    }
     token = await _post_form(server, "/oauth/token", {**form, **sign_in.context}, Token)
     return {"token": token.access_token, **{name: sign_in.context[name] for name in ("client_id", "client_secret")}}
 

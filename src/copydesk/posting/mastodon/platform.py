@@ -11,29 +11,29 @@ from copydesk.model.draft import Format
 from copydesk.posting.http import PlatformClient, error_for_read
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.mastodon import oauth, search
-from copydesk.posting.mastodon.answers import StatusCounts, CredentialAccount, CreatedStatus, step_result, error_text
+from copydesk.posting.mastodon.answers import CreatedStatus, CredentialAccount, StatusCounts, error_text, step_result
 from copydesk.posting.mastodon.media import Sleep, upload_images
 from copydesk.posting.mastodon.server import Server, load_server_info, parse_server_address
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
     ConnectResult,
+    CredentialField,
+    CredentialStore,
+    DeliveryGuarantees,
+    DeliveryStep,
     Evidence,
-    PostMetrics,
     Intent,
     Limits,
     LoginError,
-    StepResult,
-    PostImage,
     Post,
+    PostImage,
     PostingError,
+    PostMetrics,
     Problem,
     RefusedPostError,
-    CredentialStore,
     SignIn,
-    DeliveryStep,
-    DeliveryGuarantees,
-    CredentialField,
+    StepResult,
 )
 from copydesk.text.length import LIMITS, length
 
@@ -57,12 +57,19 @@ class Mastodon:
         formats=frozenset({Format.SHORT, Format.THREAD}), max_images=4, max_image_bytes=10_000_000, max_alt_length=1500
     )
     default_server: ClassVar[str] = ""
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (CredentialField(name="token", question="Access token", secret=True, optional=True),)
+    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
+        CredentialField(name="token", question="Access token", secret=True, optional=True),
+    )
     fixed_port: ClassVar[int | None] = None
     manual_redirect_uri: ClassVar[str] = oauth.MANUAL_REDIRECT_URI
 
     def __init__(
-        self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime], sleep: Sleep = asyncio.sleep
+        self,
+        client: PlatformClient,
+        credential_store: CredentialStore,
+        *,
+        clock: Callable[[], datetime],
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._client = client
         self._secrets = credential_store
@@ -148,11 +155,15 @@ class Mastodon:
             raise _with_hint(server.error_for_write(answer), answer.status, completed)
         return step_result(answer.decode(CreatedStatus), Evidence.ANSWERED)
 
-    async def find_post(self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime) -> StepResult | None:
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
         """Return the status with the same text and parent; servers do not tell which key a status was created with."""
         text = str(intent.steps[len(completed)].body["status"])
         parent = _parent_id(completed) if completed else None
-        status = await search.find_status(await self._open_server(account), account.id, text, parent, since - CLOCK_TOLERANCE)
+        status = await search.find_status(
+            await self._open_server(account), account.id, text, parent, since - CLOCK_TOLERANCE
+        )
         return step_result(status, Evidence.READ_BACK) if status else None
 
     async def delete(self, account: Account, result: StepResult) -> None:

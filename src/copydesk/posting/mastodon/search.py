@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from urllib.parse import quote, urlencode
 
-from copydesk.posting.mastodon.answers import StatusSource, Status
+from copydesk.posting.mastodon.answers import Status, StatusSource
 from copydesk.posting.mastodon.server import Server
 from copydesk.posting.platform import UnknownOutcomeError
 from copydesk.text.links import MENTION

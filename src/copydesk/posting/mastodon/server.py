@@ -7,7 +7,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from copydesk.model.wire import Struct
-from copydesk.posting.http import Response, PlatformClient, error_for_read, error_for_write
+from copydesk.posting.http import PlatformClient, Response, error_for_read, error_for_write
 from copydesk.posting.mastodon.answers import Instance, NodeInfo, NodeInfoLinks, error_text
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.posting.site import parse_server_url
@@ -78,7 +78,13 @@ class Server:
         message = error_text(response)
         # A 403 without Mastodon's own error comes from a firewall in front of it, which objects to the text and not to
         # the account.
-        return error_for_write(response, self.host, self.clock(), explanation=message, login_statuses=_LOGIN_STATUSES if message else _UNAUTHORIZED)
+        return error_for_write(
+            response,
+            self.host,
+            self.clock(),
+            explanation=message,
+            login_statuses=_LOGIN_STATUSES if message else _UNAUTHORIZED,
+        )
 
     def decode(self, response: Response, response_type: type[T]) -> T:
         """Decode the response to a request that creates no post. Raise `LoginError` or `NotSentError`."""

@@ -19,7 +19,7 @@ from copydesk.tui.chosen import Selection
 from copydesk.tui.deciding import outcomes
 from copydesk.tui.deciding.begun import PendingChanges
 from copydesk.tui.deciding.outcomes import Outcome, draft_name, error_message
-from copydesk.tui.deciding.standing import LocalChange, DraftState
+from copydesk.tui.deciding.standing import DraftState, LocalChange
 from copydesk.tui.going_back import UndoSkipList
 from copydesk.tui.keeping import lru_put
 from copydesk.tui.messages import ActionFinished, WorkStatusChanged
@@ -68,7 +68,9 @@ class ActionRunner:
     def is_outdated(self, draft: ListedDraft) -> bool:
         """Return True if the draft was loaded before it was changed here, even if that change is not written yet."""
         change = self._changes.get(draft.id)
-        return self.pending.final_status(draft.id) is not None or (change is not None and change.version > draft.version)
+        return self.pending.final_status(draft.id) is not None or (
+            change is not None and change.version > draft.version
+        )
 
     # Applying.
 
@@ -92,7 +94,9 @@ class ActionRunner:
             if self.app.desk is not None:
                 # Without a desk the write fails at once, and the marks must stay.
                 selection.on_start()
-            self.app.enqueue_write(lambda desk: self._change_many(desk, steps[-1], selection, on_success), hold_keys=True)
+            self.app.enqueue_write(
+                lambda desk: self._change_many(desk, steps[-1], selection, on_success), hold_keys=True
+            )
             return
         draft = selection.draft
         status = self._status_after(draft, steps)
@@ -103,7 +107,9 @@ class ActionRunner:
             self.pending.add(draft.id, status)
             on_finished = partial(self.pending.remove_first, draft.id)
             self._move_on(draft)
-        self.app.enqueue_write(lambda desk: self._change_one(desk, draft, steps, status, on_success), on_finished=on_finished)
+        self.app.enqueue_write(
+            lambda desk: self._change_one(desk, draft, steps, status, on_success), on_finished=on_finished
+        )
 
     def _move_on(self, draft: ListedDraft) -> None:
         current = self.rows.current
@@ -139,11 +145,15 @@ class ActionRunner:
         except Exception as error:
             failed = {draft.id: error_message(error)}
             refused = is_refusal(error)
-            self.screen.post_message(ActionFinished(Outcome(change_name(request.action), (), failed, names=names, refused=refused)))
+            self.screen.post_message(
+                ActionFinished(Outcome(change_name(request.action), (), failed, names=names, refused=refused))
+            )
             return
         self.record_change(draft, changed)
         outcome = Outcome(change_name(request.action), (draft.id,), detail=time_text, names=names)
-        self.screen.post_message(ActionFinished(outcome, {draft.id: changed.status}, displayed_status=displayed_status, on_success=then))
+        self.screen.post_message(
+            ActionFinished(outcome, {draft.id: changed.status}, displayed_status=displayed_status, on_success=then)
+        )
 
     async def _apply_steps(self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Draft:
         """Apply the steps; if a later one fails, undo the earlier ones and re-raise."""
@@ -177,7 +187,9 @@ class ActionRunner:
         (formatted,) = await desk.schedule.format_times(changed.scheduled_at)
         return f"for {formatted}"
 
-    async def _change_many(self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None) -> None:
+    async def _change_many(
+        self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None
+    ) -> None:
         try:
             await self._change_resolved(desk, request, selection, then)
         except BaseException:
@@ -185,7 +197,9 @@ class ActionRunner:
             self.screen.call_later(selection.on_finish, None)
             raise
 
-    async def _change_resolved(self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None) -> None:
+    async def _change_resolved(
+        self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None
+    ) -> None:
         assert request.action is not None
         assert selection.resolve is not None
         ids, skipped = await selection.resolve(desk)
@@ -207,7 +221,9 @@ class ActionRunner:
         failed_drafts = await desk.drafts.by_ids(tuple(outcomes.listed_failure_ids(failed)))
         names = {draft.id: draft_name(draft.text) for draft in failed_drafts}
         outcome = Outcome(action, result.results.succeeded, failed, names=names, skipped=skipped)
-        self.screen.post_message(ActionFinished(outcome, is_bulk=True, on_success=then, on_unchanged=selection.on_finish))
+        self.screen.post_message(
+            ActionFinished(outcome, is_bulk=True, on_success=then, on_unchanged=selection.on_finish)
+        )
 
     def record_change(self, draft: ListedDraft, changed: Draft) -> None:
         """Record that a draft was changed here."""
@@ -223,7 +239,9 @@ class ActionRunner:
 
     async def _undo_or_redo(self, desk: "Desk", kind: EventKind) -> None:
         undo, should_stop = kind is EventKind.UNDO, lambda: self.app.stopping
-        result = await (self._undo_skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(is_cancelled=should_stop))
+        result = await (
+            self._undo_skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(is_cancelled=should_stop)
+        )
         if result.left:
             self.app.exit_message = self.app.qualify_commands(outcomes.describe_interrupted_undo(result, undo=undo))
         failed = {failure.id: failure.error for failure in result.failed}

@@ -121,7 +121,9 @@ class ReviewActions(PublishActions, EditActions, InspectActions):
                 else f"of {plural(len(new_versions), 'draft')} are"
             )
             noun = "version" if len(new_versions) == 1 else "versions"
-            self.app.notify(f"The new {noun} {of_drafts} there: {key_label('review.difference')} on it shows what changed.")
+            self.app.notify(
+                f"The new {noun} {of_drafts} there: {key_label('review.difference')} on it shows what changed."
+            )
 
     def undo(self) -> None:
         """Undo the last change."""

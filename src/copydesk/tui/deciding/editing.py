@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
-from copydesk.editor import UnsavedText, Autosave, get_editor_command, read_edited_file
+from copydesk.editor import Autosave, UnsavedText, get_editor_command, read_edited_file
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.change import ChangeDraft
 from copydesk.model.transitions import status_after_edit
@@ -61,7 +61,8 @@ class EditActions(ActionRunner):
                 self.app.notify(f"What you typed for a draft that is gone is in {saved.path}.", severity="warning")
             else:
                 self.app.notify(
-                    f"What you typed for {name} was not saved: {key_label('review.edit')} on it goes on.", severity="warning"
+                    f"What you typed for {name} was not saved: {key_label('review.edit')} on it goes on.",
+                    severity="warning",
                 )
 
     # Here.
@@ -121,7 +122,9 @@ class EditActions(ActionRunner):
                 if current.version == version:
                     return error_message(error)
                 version = current.version
-                return f"{error.message} {key_label('edit.save')} again puts your text in the place of what is there now."
+                return (
+                    f"{error.message} {key_label('edit.save')} again puts your text in the place of what is there now."
+                )
             except Exception as error:
                 return error_message(error)
             return ""

@@ -50,14 +50,17 @@ class InspectActions(ActionRunner):
         Raise ConflictError if the draft has only one version.
         """
         newer = [
-            version.id for version in await desk.drafts.list_versions(draft.id) if version.regenerated_from_id == draft.id
+            version.id
+            for version in await desk.drafts.list_versions(draft.id)
+            if version.regenerated_from_id == draft.id
         ]
         if newer:
             return draft.id, newer[-1]
         if draft.regenerated_from_id is not None:
             return draft.regenerated_from_id, draft.id
         raise ConflictError(
-            f"{draft_name(draft.text)} has no other version.", hint=f"{key_label('review.regenerate')} asks for a new one."
+            f"{draft_name(draft.text)} has no other version.",
+            hint=f"{key_label('review.regenerate')} asks for a new one.",
         )
 
     def copy_text(self) -> None:

@@ -59,7 +59,13 @@ def draft_name(text: str) -> str:
     # Cut first: the text may be long, and only its first line is needed.
     line = next((line for line in text[:1000].splitlines() if line.strip()), "")
     line = " ".join(clean(line).split())
-    return f"“{line[: MAX_NAME_LENGTH - 1]}…”" if len(line) > MAX_NAME_LENGTH else f"“{line}”" if line else "A draft without text"
+    return (
+        f"“{line[: MAX_NAME_LENGTH - 1]}…”"
+        if len(line) > MAX_NAME_LENGTH
+        else f"“{line}”"
+        if line
+        else "A draft without text"
+    )
 
 
 def undo_hint() -> str:

@@ -85,7 +85,9 @@ class PublishActions(ActionRunner):
         except CopydeskError as error:
             return ParsedTime(str(error), is_valid=False)
         conflicts_text = f"{plural(conflicts.count, 'draft')} within 30 minutes" if conflicts.count else ""
-        return ParsedTime(" · ".join(part for part in (parsed.shown, parsed.note, conflicts_text) if part), is_valid=True)
+        return ParsedTime(
+            " · ".join(part for part in (parsed.shown, parsed.note, conflicts_text) if part), is_valid=True
+        )
 
     async def _schedule_at(self, desk: "Desk", text: str, selection: Selection) -> None:
         time = (await desk.schedule.parse_time(text)).at
@@ -144,10 +146,14 @@ class PublishActions(ActionRunner):
         connected = await desk.accounts.list()
         # Posting again skips accounts where the draft is live, so they are not named.
         live_accounts = {
-            delivery.account for delivery in await desk.posting.list_deliveries(draft.id) if delivery.state is DeliveryState.SENT
+            delivery.account
+            for delivery in await desk.posting.list_deliveries(draft.id)
+            if delivery.state is DeliveryState.SENT
         }
         accounts = [
-            account.label for account in select_accounts(connected, draft.target_platforms) if account.label not in live_accounts
+            account.label
+            for account in select_accounts(connected, draft.target_platforms)
+            if account.label not in live_accounts
         ]
         if not connected:
             hint = f"On screen {key_label('console.setup')}, Setup, {key_label('setup.connect')} connects one."
@@ -155,7 +161,9 @@ class PublishActions(ActionRunner):
         if not accounts:
             return PostPlan("There is no account to post it to where it is not live already.", possible=False)
         # Both are warnings: the user may still post.
-        blockers = [f"{blocker.account}: {blocker.message}" for blocker in await desk.posting.blockers(draft.id, accounts)]
+        blockers = [
+            f"{blocker.account}: {blocker.message}" for blocker in await desk.posting.blockers(draft.id, accounts)
+        ]
         prices = [
             f"{price.account} costs {price.amount} {price.currency}."
             for price in await desk.posting.prices(draft.id, accounts)
@@ -187,7 +195,10 @@ class PublishActions(ActionRunner):
         self._check_queue = [*self._check_queue, *ids[:MAX_CHECKED]][-MAX_CHECKED:]
         if not self._checking:
             self._checking = True
-            self.screen.set_timer(CHECK_DELAY, lambda: self.app.run_desk_task(self._warn_about_blockers, on_finished=self._on_check_finished))
+            self.screen.set_timer(
+                CHECK_DELAY,
+                lambda: self.app.run_desk_task(self._warn_about_blockers, on_finished=self._on_check_finished),
+            )
 
     def _on_check_finished(self) -> None:
         self._checking = False

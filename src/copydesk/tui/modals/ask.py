@@ -41,7 +41,9 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
     COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.PROMPT,)
     # Priority bindings: otherwise the input would take Alt+1 as a typed 1.
-    BINDINGS = [replace(binding, priority=True) for binding in bindings(KeyContext.PROMPT) if isinstance(binding, Binding)]
+    BINDINGS = [
+        replace(binding, priority=True) for binding in bindings(KeyContext.PROMPT) if isinstance(binding, Binding)
+    ]
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from copydesk.model.draft import Format
 from copydesk.model.posting import Preview
-from copydesk.tui.compose_entry import TEXT, GENERATED, ComposeState, ComposeSession, parse_images
+from copydesk.tui.compose_entry import GENERATED, TEXT, ComposeSession, ComposeState, parse_images
 from copydesk.tui.compose_pictures import ImageInputCache
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.latest import Coalescer

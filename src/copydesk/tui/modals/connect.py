@@ -51,7 +51,9 @@ class PlatformDialog(Dialog[str | None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         names = self.query_one(NameList)
-        names.set_title(f"Connect an account of … · {key_label('list.open')} takes it · {key_label('pick.leave')} leaves")
+        names.set_title(
+            f"Connect an account of … · {key_label('list.open')} takes it · {key_label('pick.leave')} leaves"
+        )
         names.show(self._names)
 
     def on_line_list_opened(self) -> None:

@@ -16,7 +16,7 @@ from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import paragraph
 from copydesk.tui.modals.over import Dialog
 from copydesk.tui.naming import key_label
-from copydesk.tui.source_messages import FeedImportFinished, FeedImported
+from copydesk.tui.source_messages import FeedImported, FeedImportFinished
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.ink import ROLE_CLASSES
 from copydesk.tui.widgets.source_lists import OUTCOME_BADGES, FeedList
@@ -115,7 +115,11 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
         if not self._finished:
             return f"{key_label('feeds.close')} stops it; what was added stays."
         closes = f"{key_label('feeds.close')} closes"
-        return f"{key_label('feeds.add_failed')} adds those that failed all the same · {closes}" if self._failed else closes
+        return (
+            f"{key_label('feeds.add_failed')} adds those that failed all the same · {closes}"
+            if self._failed
+            else closes
+        )
 
     def action_add_failed(self) -> None:
         """Add the feeds that could not be read, without testing them again."""

@@ -11,7 +11,7 @@ from copydesk.model.draft import Format
 from copydesk.model.filters import MAX_TAGS
 from copydesk.model.source import Source
 from copydesk.model.window import DraftView
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.modals.over import Dialog
 from copydesk.tui.naming import key_label

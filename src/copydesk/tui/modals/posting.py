@@ -59,7 +59,9 @@ class PostDialog(ConfirmDialog):
             return
         self.query_one(".-question", Static).update(Content(clean(plan.question)))
         self.query_one(".-warning", Static).update(Content("\n".join(clean(warning) for warning in plan.warnings)))
-        self.query_one(".-hint", Static).update(confirm_keys_line() if plan.possible else Content(f"{key_label('yes.no')} closes"))
+        self.query_one(".-hint", Static).update(
+            confirm_keys_line() if plan.possible else Content(f"{key_label('yes.no')} closes")
+        )
         self._ready = plan.possible
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position

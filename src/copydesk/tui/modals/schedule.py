@@ -39,7 +39,9 @@ class PlanDialog(Dialog[bool], inherit_bindings=False):
 
     def on_mount(self) -> None:
         count = plural(len(self._plan.scheduled), "draft")
-        self.query_one(Page).set_title(f"Schedule {count} · {key_label('plan.do')} does it · {key_label('plan.leave')} leaves")
+        self.query_one(Page).set_title(
+            f"Schedule {count} · {key_label('plan.do')} does it · {key_label('plan.leave')} leaves"
+        )
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
         """Close with the answer."""

@@ -107,7 +107,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         texts = {str(line.id): line.value.strip() for line in self.query(Input)}
         url, query = texts.pop("url"), texts.pop("query")
         location = SourceLocation(self._type, url, query if self._type in SEARCH_TYPES else "")
-        return self._initial._replace(place=location, **texts)
+        return self._initial._replace(location=location, **texts)
 
     @property
     def _type(self) -> SourceType:

@@ -53,7 +53,9 @@ class SourceTestDialog(Dialog[None], inherit_bindings=False):
 
     @on(SourceTested)
     def _show_entries(self, message: SourceTested) -> None:
-        self.query_one(Page).show([*test_fetch_page(message.result), paragraph(), paragraph("Nothing was stored.", "dim")])
+        self.query_one(Page).show(
+            [*test_fetch_page(message.result), paragraph(), paragraph("Nothing was stored.", "dim")]
+        )
 
     @on(SourceRefused)
     def _show_error(self, message: SourceRefused) -> None:

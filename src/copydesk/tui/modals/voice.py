@@ -14,7 +14,7 @@ from textual.widgets import Input, Static, TextArea
 
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Format
-from copydesk.model.voice import Emoji, Link, VoicePreview, Voice
+from copydesk.model.voice import Emoji, Link, Voice, VoicePreview
 from copydesk.text import clean
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.latest import Coalescer
@@ -22,12 +22,19 @@ from copydesk.tui.layout import paragraph
 from copydesk.tui.modals.typed_form import AutosavedForm
 from copydesk.tui.pages.setup import voice_sample_page
 from copydesk.tui.styles import stylesheet_path
-from copydesk.tui.voice_entry import SETTING_LABELS, NUMBERS, VoiceSession, VoiceFields, build_voice_update, voice_fields
+from copydesk.tui.voice_entry import (
+    NUMBERS,
+    SETTING_LABELS,
+    VoiceFields,
+    VoiceSession,
+    build_voice_update,
+    voice_fields,
+)
 from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.ink import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.said_keys import KeyHints
-from copydesk.tui.widgets.typing import SafeTextArea, SafeInput, with_label
+from copydesk.tui.widgets.typing import SafeInput, SafeTextArea, with_label
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -75,7 +82,9 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
     class SampleReady(Message, bubble=False):
         """A sample was written, or failed with `error`."""
 
-        def __init__(self, request: SampleRequest, sample: VoicePreview | None, error: CopydeskError | None = None) -> None:
+        def __init__(
+            self, request: SampleRequest, sample: VoicePreview | None, error: CopydeskError | None = None
+        ) -> None:
             super().__init__()
             self.request = request
             self.sample = sample
@@ -213,7 +222,9 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
 
     async def _write_sample(self, request: SampleRequest) -> None:
         try:
-            self.post_message(self.SampleReady(request, await request.desk.voice.preview(request.changes, request.format)))
+            self.post_message(
+                self.SampleReady(request, await request.desk.voice.preview(request.changes, request.format))
+            )
         except CopydeskError as error:
             self.post_message(self.SampleReady(request, None, error))
 
@@ -224,7 +235,9 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         if message.request.edit_id != self._edit_id or kind is not self._format:
             return
         if message.sample is not None:
-            self.sample_pane.set_title(f"{kind.value} by the {clean(message.sample.writer)} writer, of an item of yours")
+            self.sample_pane.set_title(
+                f"{kind.value} by the {clean(message.sample.writer)} writer, of an item of yours"
+            )
             self.sample_pane.show_more(voice_sample_page(message.sample))
         elif message.error is not None:
             self.sample_pane.show([paragraph(clean(str(message.error)), "warn")])

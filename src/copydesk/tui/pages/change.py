@@ -31,7 +31,11 @@ def diff_page(diff: "Difference") -> list[Block]:
         blocks += [paragraph(), paragraph("The words are the same.", "dim")]
     for heading, findings in (("Better", diff.better), ("Worse", diff.worse)):
         if findings:
-            blocks += [paragraph(), paragraph(heading, "strong"), Table([_finding_row(finding) for finding in findings])]
+            blocks += [
+                paragraph(),
+                paragraph(heading, "strong"),
+                Table([_finding_row(finding) for finding in findings]),
+            ]
     return blocks
 
 

@@ -13,7 +13,7 @@ from copydesk.model.posting import Preview
 from copydesk.text import reveal
 from copydesk.tui.cells import safe_line
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
-from copydesk.tui.pages.outgoing import DeliveryInfo, post_links, format_delivery_time
+from copydesk.tui.pages.outgoing import DeliveryInfo, format_delivery_time, post_links
 from copydesk.tui.pages.pictures import ImageView
 from copydesk.tui.pages.preview import preview_page
 from copydesk.tui.pages.row import worst_finding_sign
@@ -39,7 +39,10 @@ def draft_page(
     """
     blocks = [_headline(draft, now, delivery), *post_links(delivery.reports), paragraph(), *_text(draft)]
     if previews:
-        blocks += [paragraph(), *preview_page(previews, images or [ImageView(image.alt or "") for image in draft.images])]
+        blocks += [
+            paragraph(),
+            *preview_page(previews, images or [ImageView(image.alt or "") for image in draft.images]),
+        ]
     if draft.last_error:
         blocks += [paragraph(), paragraph(safe_line(draft.last_error), "bad")]
     blocks += [paragraph(), *_checks(draft.checks)]
@@ -134,7 +137,12 @@ def _score_row(part: ScorePart) -> tuple[Content, ...]:
     """Return name, bar of the reached share, points and explanation of one part of the score."""
     full, empty = progress_bar(part.value)
     gauge = Content.assemble((full, "accent"), (empty, "faint"))
-    return Content(safe_line(part.name)), gauge, Content(f"{part.points:.2f}"), Content.styled(safe_line(part.why), "dim")
+    return (
+        Content(safe_line(part.name)),
+        gauge,
+        Content(f"{part.points:.2f}"),
+        Content.styled(safe_line(part.why), "dim"),
+    )
 
 
 def _join_names(names: Iterable[str]) -> str:

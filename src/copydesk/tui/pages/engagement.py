@@ -8,7 +8,16 @@ from textual.content import Content
 
 from copydesk.model.draft import Format
 from copydesk.model.engagement import METRICS
-from copydesk.model.trend import FormatSummary, MetricSum, LivePost, RateSummary, PeriodSummary, Interval, HourSummary, sum_rates
+from copydesk.model.trend import (
+    FormatSummary,
+    HourSummary,
+    Interval,
+    LivePost,
+    MetricSum,
+    PeriodSummary,
+    RateSummary,
+    sum_rates,
+)
 from copydesk.tui.cells import safe_line
 from copydesk.tui.charts import DAYS, Bar, BarChart, ColumnChart, HeatMap, Point, format_percent
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph

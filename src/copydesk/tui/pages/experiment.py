@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from textual.content import Content
 
-from copydesk.model.experiment import VariantResults, Experiment, ExperimentStatus, ExperimentResults, Variant
+from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, Variant, VariantResults
 from copydesk.model.ways import format_variant_value
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 from copydesk.tui.charts import Estimate, EstimateChart, format_percent
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.naming import key_label
@@ -59,7 +59,11 @@ def no_experiments() -> tuple[Block, ...]:
 def experiment_row(view: ExperimentView, now: datetime, width: int) -> Content:
     """Return the row in `width` cells: state, parameter, number of drafts, age and name."""
     experiment, sign = view.experiment, view.sign
-    drafts = f"{plural(sum(arm.drafted for arm in view.results.arms), 'draft'):>11} " if width >= MIN_WIDTH_FOR_DRAFTS else ""
+    drafts = (
+        f"{plural(sum(arm.drafted for arm in view.results.arms), 'draft'):>11} "
+        if width >= MIN_WIDTH_FOR_DRAFTS
+        else ""
+    )
     head = Content.assemble(
         (f"{sign.letter} ", sign.role),
         (f"{sign.text:<9} ", sign.role) if width >= MIN_WIDTH_FOR_DRAFTS else "",
@@ -97,7 +101,9 @@ def _status_line(tried: ExperimentView, now: datetime) -> Content:
             Content.styled(f"began {format_ago(experiment.started_at, now)}", "dim"),
         ]
     )
-    return line + Content.styled(f" · ended {format_ago(experiment.ended_at, now)}" if experiment.ended_at else "", "dim")
+    return line + Content.styled(
+        f" · ended {format_ago(experiment.ended_at, now)}" if experiment.ended_at else "", "dim"
+    )
 
 
 def _remarks(tried: ExperimentView) -> Iterator[Content]:

@@ -72,4 +72,7 @@ def _letter_rows(places: Iterable[KeyContext]) -> Iterator[tuple[Content, ...]]:
         yield Content.styled(f"{letter:<{FIRST_COLUMN_WIDTH}}", role), Content(", ".join(descriptions))
     if KeyContext.REVIEW in places:
         gauge = confidence_gauge(_SAMPLE_CONFIDENCE, with_bar=True)
-        yield gauge.pad_right(FIRST_COLUMN_WIDTH - gauge.cell_length), Content("how likely you approve it, by its checks, of 100")
+        yield (
+            gauge.pad_right(FIRST_COLUMN_WIDTH - gauge.cell_length),
+            Content("how likely you approve it, by its checks, of 100"),
+        )

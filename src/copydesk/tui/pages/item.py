@@ -19,7 +19,11 @@ MAX_ARTICLE_LENGTH = 20_000
 def item_page(item: Item, now: datetime) -> list[Block]:
     """Return the whole page of one source item."""
     entry = item.entry
-    blocks: list[Block] = [paragraph(safe_line(entry.title) or "Without a title", "strong"), paragraph(), _facts(item, now)]
+    blocks: list[Block] = [
+        paragraph(safe_line(entry.title) or "Without a title", "strong"),
+        paragraph(),
+        _facts(item, now),
+    ]
     # Many feeds repeat the beginning of the text as its summary, cut off with an ellipsis.
     if entry.summary and not entry.text.startswith(entry.summary.rstrip(" .…")):
         blocks += [paragraph(), Paragraph(Content(_paragraphs(entry.summary)))]

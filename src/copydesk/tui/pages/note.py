@@ -58,8 +58,17 @@ def desk_error(error: CopydeskError, *, is_open: bool) -> Note:
     from copydesk.text import clean  # noqa: PLC0415 - not needed for the first paint
 
     action, auto_retry = ("read", " It is tried again by itself, too.") if is_open else ("opened", "")
-    blocks: list[Block] = [paragraph(f"The desk could not be {action}.", "bad"), paragraph(), paragraph(clean(error.message))]
+    blocks: list[Block] = [
+        paragraph(f"The desk could not be {action}.", "bad"),
+        paragraph(),
+        paragraph(clean(error.message)),
+    ]
     if error.hint:
         blocks.append(paragraph(clean(error.hint)))
-    hint = (key_label("review.refresh"), "key"), " tries again, ", (key_label("console.quit"), "key"), f" quits.{auto_retry}"
+    hint = (
+        (key_label("review.refresh"), "key"),
+        " tries again, ",
+        (key_label("console.quit"), "key"),
+        f" quits.{auto_retry}",
+    )
     return (*blocks, paragraph(), Paragraph(Content.assemble(*hint)))

@@ -34,7 +34,9 @@ class ImageLines(NamedTuple):
 def image_blocks(images: Sequence[ImageView]) -> Iterator[Block]:
     """Yield a line per image, as `picture 1 1200x800, 84 kB “A boat.”`, and below it the image or why it is missing."""
     for number, image in enumerate(images, 1):
-        description = Content(f"“{safe_line(image.alt)}”") if image.alt.strip() else Content.styled("no description", "warn")
+        description = (
+            Content(f"“{safe_line(image.alt)}”") if image.alt.strip() else Content.styled("no description", "warn")
+        )
         yield Paragraph(Content.assemble((f"picture {number}  {_size_facts(image.thumbnail)}", "dim"), description))
         if image.thumbnail is not None and image.thumbnail.message:
             yield Paragraph(Content.styled(safe_line(image.thumbnail.message), "dim"), indent=INDENT)

@@ -9,7 +9,7 @@ from textual.content import Content
 from copydesk.model.trend import LivePost
 from copydesk.text import reveal
 from copydesk.tui.browser import is_link
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 from copydesk.tui.charts import format_percent
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.naming import key_label
@@ -27,7 +27,9 @@ def post_row(post: LivePost, now: datetime, width: int) -> Content:
     """Return the row in `width` cells: rate, its basis, platform, format, age and first line."""
     rate = format_percent(post.engagement_rate) if post.engagement_rate is not None else "no rate"
     metrics = (
-        f"{_format_metric(post.impressions)} seen {_format_metric(post.likes)} likes " if width >= MIN_WIDTH_FOR_METRICS else ""
+        f"{_format_metric(post.impressions)} seen {_format_metric(post.likes)} likes "
+        if width >= MIN_WIDTH_FOR_METRICS
+        else ""
     )
     head = Content.assemble(
         (f"{rate:>7} ", "" if post.engagement_rate is not None else "dim"),
@@ -60,7 +62,9 @@ def _metrics(post: LivePost, now: datetime) -> Iterator[Block]:
         yield paragraph("No figures are known of this post.", "strong")
         hint = Content.assemble((key_label("engagement.record"), "key"), " records them by hand")
         if post.account:
-            hint += Content.assemble(", ", (key_label("engagement.fetch"), "key"), f" asks {safe_line(post.platform)} for them")
+            hint += Content.assemble(
+                ", ", (key_label("engagement.fetch"), "key"), f" asks {safe_line(post.platform)} for them"
+            )
         yield Paragraph(hint + ".")
         return
     yield Paragraph(_rate_line(post))

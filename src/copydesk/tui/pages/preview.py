@@ -51,7 +51,8 @@ def _account_blocks(preview: Preview) -> Iterator[Block]:
     yield Paragraph(Content.styled("  ").join(head))
     if len(preview.parts) > 1:
         yield Table(
-            [_part_row(number, part) for number, part in enumerate(preview.parts[:MAX_LISTED_PARTS], 1)], frozenset({0, 1})
+            [_part_row(number, part) for number, part in enumerate(preview.parts[:MAX_LISTED_PARTS], 1)],
+            frozenset({0, 1}),
         )
     for problem in preview.stops:
         yield Paragraph(Content.styled(f"refused: {safe_line(problem)}", "bad"), indent=2)

@@ -7,7 +7,7 @@ from textual.content import Content
 
 from copydesk.model.draft import ListedDraft
 from copydesk.text import clean_lines
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 from copydesk.tui.week_clock import format_time
 from copydesk.tui.words import FLAG, FORMAT, SOURCE, STATUS, Badge, format_age, progress_bar
 
@@ -64,7 +64,9 @@ def worst_finding_sign(draft: ListedDraft) -> Badge | None:
 
 def first_line(text: str) -> str:
     """Return the first line of `text` that is not blank."""
-    return next((line for line in (safe_line(line) for line in clean_lines(text).split("\n")) if line.strip()), "").strip()
+    return next(
+        (line for line in (safe_line(line) for line in clean_lines(text).split("\n")) if line.strip()), ""
+    ).strip()
 
 
 def _tags(draft: ListedDraft, room: int) -> str:
@@ -78,7 +80,11 @@ def _tags(draft: ListedDraft, room: int) -> str:
 def _time_column(draft: ListedDraft, now: datetime, zone: tzinfo | None) -> str:
     """Return the age or, with a zone, the time of posting. A draft without a time shows its age in either case."""
     instant = draft.posted_at or draft.scheduled_at
-    text = format_time(instant, zone, now) if zone is not None and instant is not None else format_age(draft.created_at, now)
+    text = (
+        format_time(instant, zone, now)
+        if zone is not None and instant is not None
+        else format_age(draft.created_at, now)
+    )
     return f"{text:>{AGE_WIDTH if zone is None else TIME_WIDTH}}"
 
 

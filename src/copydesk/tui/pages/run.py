@@ -6,10 +6,10 @@ from datetime import datetime
 from textual.content import Content
 
 from copydesk.model.run import Run, RunStatistics, RunStatus, Stage
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.pages.source import error_text
-from copydesk.tui.words import Badge, format_age, format_ago, progress_bar, format_utc, plural
+from copydesk.tui.words import Badge, format_age, format_ago, format_utc, plural, progress_bar
 
 RUN_SIGNS = {
     RunStatus.QUEUED: Badge("Q", "dim", "waits for its turn"),
@@ -70,7 +70,14 @@ def _run_blocks(run: Run, now: datetime) -> list[Block]:
     blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
     if run.error:
         blocks.append(paragraph(error_text(run.error), "bad" if run.status is RunStatus.FAILED else "warn"))
-    return [*blocks, paragraph(), Table(list(_funnel(run)), right_aligned=frozenset({2})), paragraph(), _source_summary(run), paragraph()]
+    return [
+        *blocks,
+        paragraph(),
+        Table(list(_funnel(run)), right_aligned=frozenset({2})),
+        paragraph(),
+        _source_summary(run),
+        paragraph(),
+    ]
 
 
 def _funnel(run: Run) -> Iterator[tuple[Content, ...]]:

@@ -12,7 +12,7 @@ from copydesk.model.draft import Format
 from copydesk.model.voice import FormatVoice, VoicePreview, VoiceProfile
 from copydesk.model.wire import to_json_value
 from copydesk.text import reveal
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.naming import key_label
 from copydesk.tui.voice_entry import SETTING_LABELS
@@ -70,17 +70,32 @@ def account_page(account: ConnectedAccount | None, credential_storage: str, now:
     if account is None:
         return no_accounts()
     details = account.details
-    rows = [("platform", safe_line(details.platform)), ("server", safe_line(details.server)), ("name", safe_line(details.name))]
+    rows = [
+        ("platform", safe_line(details.platform)),
+        ("server", safe_line(details.server)),
+        ("name", safe_line(details.name)),
+    ]
     if details.software:
         rows.append(("runs", safe_line(details.software)))
     if details.longest:
         rows.append(("longest post", f"{details.longest:,}"))
     rows.append(("connected", format_utc(account.connected_at)))
-    rows.append(("checked", f"{format_utc(account.checked_at)}, {format_ago(account.checked_at, now)}" if account.checked_at else "not yet"))
+    rows.append(
+        (
+            "checked",
+            f"{format_utc(account.checked_at)}, {format_ago(account.checked_at, now)}"
+            if account.checked_at
+            else "not yet",
+        )
+    )
     rows.append(("its keys", safe_line(credential_storage)))
     blocks: list[Block] = []
     if account.trouble:
-        blocks += [paragraph(safe_line(account.trouble), "bad"), _key_hints(("setup.connect", "connects it again.")), paragraph()]
+        blocks += [
+            paragraph(safe_line(account.trouble), "bad"),
+            _key_hints(("setup.connect", "connects it again.")),
+            paragraph(),
+        ]
     return [*blocks, Table([(Content.styled(name, "dim"), Content(value)) for name, value in rows])]
 
 
@@ -100,8 +115,16 @@ def voice_page(setup: SetupSnapshot) -> list[Block]:
     voice = setup.voice
     style = Paragraph(Content(reveal(voice.style))) if voice.style else paragraph("No style is set.", "dim")
     blocks: list[Block] = [paragraph("Style", "strong"), style, paragraph(), paragraph("Never", "strong")]
-    blocks.append(paragraph(", ".join(safe_line(phrase) for phrase in voice.avoid) or "nothing", "" if voice.avoid else "dim"))
-    blocks += [paragraph(), paragraph("Examples", "strong"), *_examples(voice.examples), paragraph(), paragraph("Formats", "strong")]
+    blocks.append(
+        paragraph(", ".join(safe_line(phrase) for phrase in voice.avoid) or "nothing", "" if voice.avoid else "dim")
+    )
+    blocks += [
+        paragraph(),
+        paragraph("Examples", "strong"),
+        *_examples(voice.examples),
+        paragraph(),
+        paragraph("Formats", "strong"),
+    ]
     blocks.append(Table([_format_row(kind, voice.formats.get(kind)) for kind in Format]))
     if setup.unfollowed:
         aspects = ", ".join(setup.unfollowed)
@@ -146,7 +169,9 @@ def zone_page(setup: SetupSnapshot) -> list[Block]:
     return [
         Table([(Content.styled(name, "dim"), Content(safe_line(value))) for name, value in rows]),
         paragraph(),
-        paragraph("Slots and times are on this clock. What is scheduled keeps its moment when the zone changes:", "dim"),
+        paragraph(
+            "Slots and times are on this clock. What is scheduled keeps its moment when the zone changes:", "dim"
+        ),
         paragraph("09:00 here may be 10:00 there.", "dim"),
         paragraph(),
         _key_hints(("setup.edit", "changes it.")),
@@ -158,7 +183,9 @@ def locations_page(checks: "Sequence[CheckFinding]") -> list[Block]:
     rows = []
     for check in checks:
         word, role = _VERDICTS[check.verdict]
-        finding = Content.assemble(safe_line(check.found), (f" {safe_line(check.advice)}" if check.advice else "", "dim"))
+        finding = Content.assemble(
+            safe_line(check.found), (f" {safe_line(check.advice)}" if check.advice else "", "dim")
+        )
         rows.append((Content.styled(word, role), Content(safe_line(check.what)), finding))
     return [Table(rows), paragraph(), _key_hints(("setup.refresh", "looks again."))]
 
@@ -171,9 +198,13 @@ def voice_sample_page(sample: VoicePreview) -> list[Block]:
         blocks.append(paragraph("This item has no tags: hashtags are for those that have some.", "dim"))
     findings = sample.checks.findings
     failed = len({finding.rule for finding in findings})
-    blocks.append(paragraph(f"{sample.checks.ran - failed} of {sample.checks.ran} checks pass", "dim" if failed else "good"))
+    blocks.append(
+        paragraph(f"{sample.checks.ran - failed} of {sample.checks.ran} checks pass", "dim" if failed else "good")
+    )
     return [*blocks, *(Paragraph(Content.styled(safe_line(finding.message), "warn"), indent=2) for finding in findings)]
 
 
 def _key_hints(*hints: tuple[str, str]) -> Block:
-    return Paragraph(Content("\n").join(Content.assemble((key_label(action), "key"), f" {text}") for action, text in hints))
+    return Paragraph(
+        Content("\n").join(Content.assemble((key_label(action), "key"), f" {text}") for action, text in hints)
+    )

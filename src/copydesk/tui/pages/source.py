@@ -39,7 +39,11 @@ def source_page(overview: "SourceOverview", recent_items: "Sequence[RecentItem] 
         blocks.append(paragraph(error_text(source.last_error), "bad"))
     blocks += [paragraph(), Table(list(_facts(overview, now)))]
     if recent_items:
-        blocks += [paragraph(), paragraph("What it brought last", "strong"), Table([_item_row(item, now) for item in recent_items])]
+        blocks += [
+            paragraph(),
+            paragraph("What it brought last", "strong"),
+            Table([_item_row(item, now) for item in recent_items]),
+        ]
     elif source.last_fetch is None:
         blocks += [paragraph(), Paragraph(_run_hint())]
     return blocks
@@ -62,7 +66,10 @@ def _facts(row: "SourceOverview", now: datetime) -> Iterator[tuple[Content, ...]
         ("address", safe_line(source.url or "")),
         ("items", items),
         ("drafts", str(row.drafts)),
-        ("last fetch", f"{format_ago(source.last_fetch, now)} · {format_utc(source.last_fetch)}" if source.last_fetch else "never"),
+        (
+            "last fetch",
+            f"{format_ago(source.last_fetch, now)} · {format_utc(source.last_fetch)}" if source.last_fetch else "never",
+        ),
         ("next fetch", _next_fetch(row, now)),
         ("failures", f"{source.fail_count} in a row" if source.fail_count else "none"),
         ("settings", format_settings(source.config)),
@@ -101,7 +108,9 @@ def _format_value(value: object) -> str:
 
 
 def _item_row(item: "RecentItem", now: datetime) -> tuple[Content, ...]:
-    return Content.styled(f"{format_age(item.published, now):>4}", "dim"), Content(safe_line(item.title) or "without a title")
+    return Content.styled(f"{format_age(item.published, now):>4}", "dim"), Content(
+        safe_line(item.title) or "without a title"
+    )
 
 
 def test_fetch_page(result: "FetchTest") -> list[Block]:
@@ -118,7 +127,10 @@ def test_fetch_page(result: "FetchTest") -> list[Block]:
 def entry_table(items: "Sequence[FoundEntry]") -> list[Block]:
     """Return a table of the entries' titles, or of their addresses where they have none."""
     rows = [
-        (Content.styled(f"{number:>2}", "dim"), Content(safe_line(item.title) or safe_line(item.url) or "without a title"))
+        (
+            Content.styled(f"{number:>2}", "dim"),
+            Content(safe_line(item.title) or safe_line(item.url) or "without a title"),
+        )
         for number, item in enumerate(items, 1)
     ]
     return [Table(rows)]

@@ -78,7 +78,11 @@ def next_steps(added: frozenset[str]) -> list[Block]:
 def example_blocks(remaining: list[Example]) -> list[Block]:
     """Return a table of the examples with the keys that add them."""
     rows = [
-        (Content.styled(key_label(example.action), "key"), Content(example.name), Content.styled(example.description, "dim"))
+        (
+            Content.styled(key_label(example.action), "key"),
+            Content(example.name),
+            Content.styled(example.description, "dim"),
+        )
         for example in remaining
     ]
     return [paragraph(f"Or an example. Nothing is fetched before you press {key_label('sources.run')}."), Table(rows)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from copydesk.model.source import Health
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 from copydesk.tui.words import SOURCE, Badge, format_age
 
 if TYPE_CHECKING:

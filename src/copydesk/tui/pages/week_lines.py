@@ -9,12 +9,21 @@ from textual.content import Content
 
 from copydesk.model.job import ClockWarning
 from copydesk.model.schedule import MAX_WEEK_DRAFTS, Slot, Week
-from copydesk.tui.cells import safe_line as safe
 from copydesk.tui.cells import fit
+from copydesk.tui.cells import safe_line as safe
 from copydesk.tui.layout import Paragraph
 from copydesk.tui.naming import key_label
-from copydesk.tui.week import LABEL_WIDTH, HourCell, WeekLayout, CalendarEntry
-from copydesk.tui.week_clock import DAYS, MONTHS, ClockChange, Hour, GridPosition, format_day, format_utc_offset, utc_offsets
+from copydesk.tui.week import LABEL_WIDTH, CalendarEntry, HourCell, WeekLayout
+from copydesk.tui.week_clock import (
+    DAYS,
+    MONTHS,
+    ClockChange,
+    GridPosition,
+    Hour,
+    format_day,
+    format_utc_offset,
+    utc_offsets,
+)
 from copydesk.tui.words import STATUS, plural
 
 MIN_WIDTH_FOR_MONTH = 14
@@ -81,7 +90,11 @@ def _empty_cell(cell: HourCell, room: int, now: datetime) -> tuple[str, str]:
     if not cell.span.is_complete:
         return f"from :{cell.span.first:02}" if cell.span.first else f"to :{cell.span.end - 1:02}", "warn"
     # "UTC+02:00" takes nine cells.
-    return (f"UTC{cell.repeated_offset}" if room >= 9 else cell.repeated_offset, "warn") if cell.repeated_offset else ("·", "faint")
+    return (
+        (f"UTC{cell.repeated_offset}" if room >= 9 else cell.repeated_offset, "warn")
+        if cell.repeated_offset
+        else ("·", "faint")
+    )
 
 
 def _entry(thing: CalendarEntry, room: int, *, past: bool) -> Content:
@@ -122,7 +135,9 @@ def _distance(day: date, cell: HourCell, today: date) -> str:
     return f"in {plural(days, 'day')}" if days > 0 else f"{plural(-days, 'day')} ago"
 
 
-def cell_details(cell: HourCell, zone: ZoneInfo, selected: CalendarEntry | None, width: int, room: int) -> list[Content]:
+def cell_details(
+    cell: HourCell, zone: ZoneInfo, selected: CalendarEntry | None, width: int, room: int
+) -> list[Content]:
     """Return the cell's entries, one per line and at most `room`; the selected one is always among them.
 
     Below them follows the selected draft's text, if its line was cut off.

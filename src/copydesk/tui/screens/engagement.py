@@ -13,7 +13,7 @@ from textual.widget import Widget
 from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.engagement import METRICS
 from copydesk.model.trend import LivePost
-from copydesk.tui.browser import open_or_show_link, is_link
+from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.cells import safe_line
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.latest import Coalescer
@@ -223,7 +223,9 @@ class EngagementScreen(DeskScreen):
             return
         values = {name: getattr(post, name) for name in METRICS}
         fields = [
-            Field(name, name, "not known" if value is None else f"{value}", digits_only=True, max_length=MAX_METRIC_DIGITS)
+            Field(
+                name, name, "not known" if value is None else f"{value}", digits_only=True, max_length=MAX_METRIC_DIGITS
+            )
             for name, value in values.items()
         ]
         title = f"Figures of {safe_line(post.target_label)}: {first_line(post.text)[:40]}"

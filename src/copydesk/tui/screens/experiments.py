@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
-from copydesk.model.experiment import Experiment, ExperimentStatus, NewExperiment, ExperimentResults
+from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, NewExperiment
 from copydesk.model.ways import WRITER_PARAMETERS, parse_variants
 from copydesk.text import clean
 from copydesk.tui.cells import safe_line
@@ -121,7 +121,9 @@ class ExperimentsScreen(DeskScreen):
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys of the focused pane in the footer."""
-        self.show_keys(KeyContext.LIST if isinstance(event.widget, LineList) else KeyContext.PAGE, KeyContext.EXPERIMENTS)
+        self.show_keys(
+            KeyContext.LIST if isinstance(event.widget, LineList) else KeyContext.PAGE, KeyContext.EXPERIMENTS
+        )
 
     def action_pane(self) -> None:
         """Focus the other pane."""
@@ -213,7 +215,8 @@ def _to_views(experiments: Sequence[Experiment]) -> tuple[ExperimentView, ...]:
             results=msgspec.convert(experiment.results, ExperimentResults, strict=False),
             # Experiments come newest first; drafts take part in the oldest active one only.
             blocked_by=active[-1].name if experiment in active[:-1] else "",
-            has_identical_variants=experiment.status is ExperimentStatus.ACTIVE and has_unsupported_variants(experiment),
+            has_identical_variants=experiment.status is ExperimentStatus.ACTIVE
+            and has_unsupported_variants(experiment),
         )
         for experiment in experiments
     ]

@@ -8,7 +8,7 @@ from textual.containers import Container
 from textual.events import DescendantFocus
 from textual.widget import Widget
 
-from copydesk.tui.browser import open_or_show_link, is_link
+from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.keeping import lru_put
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.latest import Coalescer

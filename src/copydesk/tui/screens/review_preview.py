@@ -188,9 +188,7 @@ class PreviewMixin(QueueScreen, inherit_bindings=False):
         if preview is self._current_preview and self.queue.current == preview.draft:
             self._images = message.images
             self.draft_pane.show_more(
-                lambda: draft_page(
-                    preview.draft, self.app.clock(), preview.previews, message.images, preview.delivery
-                )
+                lambda: draft_page(preview.draft, self.app.clock(), preview.previews, message.images, preview.delivery)
             )
 
     @on(Page.WidthChanged)

@@ -172,7 +172,7 @@ class QueueScreen(QueueDataMixin, inherit_bindings=False):
             self.reload()
 
     def _unfiltered_view(self) -> "DraftView":
-        from copydesk.model.window import Tab, DraftView  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.model.window import DraftView, Tab  # noqa: PLC0415 - not needed for the first paint
 
         return DraftView(tab=Tab(self.tab))
 
@@ -210,7 +210,9 @@ class QueueScreen(QueueDataMixin, inherit_bindings=False):
             return None
         self.queue.end_range()
         marks = self.queue.marks
-        selected = MarkedDrafts(self.view, snapshot_time, marks.all_marked, marks.spans, frozenset(marks.excluded), tuple(marks.ids))
+        selected = MarkedDrafts(
+            self.view, snapshot_time, marks.all_marked, marks.spans, frozenset(marks.excluded), tuple(marks.ids)
+        )
         # The marks at this time, to be restored if the action does not get to process them.
         start, restore = partial(self.start_bulk, marks), partial(self.restore_marks, marks, marks.copy())
         return Selection(None, marked, selected.resolve, start, restore)

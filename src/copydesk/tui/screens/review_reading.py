@@ -13,10 +13,10 @@ from copydesk.tui.messages import FirstPageLoaded
 from copydesk.tui.naming import key_label
 from copydesk.tui.pages import note
 from copydesk.tui.screens.desk_screen import DeskScreen
-from copydesk.tui.screens.review_messages import RowsRefreshed, QueryRejected, QueueLoaded, RowsLoaded, TotalCounted
+from copydesk.tui.screens.review_messages import QueryRejected, QueueLoaded, RowsLoaded, RowsRefreshed, TotalCounted
 from copydesk.tui.widgets.queue import DraftQueue
 from copydesk.tui.widgets.tabs_line import TABS, TabsLine
-from copydesk.tui.window import PAGE_SIZE, Window, RowRequest
+from copydesk.tui.window import PAGE_SIZE, RowRequest, Window
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class QueueDataMixin(DeskScreen, inherit_bindings=False):
     @property
     def view(self) -> "DraftView":
         """Return the tab and the filters within it."""
-        from copydesk.model.window import Tab, DraftView  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.model.window import DraftView, Tab  # noqa: PLC0415 - not needed for the first paint
 
         if self._view is None:
             self._view = DraftView(tab=Tab(self.tab))
@@ -155,7 +155,9 @@ class QueueDataMixin(DeskScreen, inherit_bindings=False):
         if self._search is not None:
             self._search.show_error("")
         if result.mark_positions.removed_count:
-            self.app.notify_latest(f"{plural(result.mark_positions.removed_count, 'marked draft')} went from this list, the mark with it.")
+            self.app.notify_latest(
+                f"{plural(result.mark_positions.removed_count, 'marked draft')} went from this list, the mark with it."
+            )
         # Count a filtered list in the background: that may take longer than loading its first rows.
         if not result.window.is_total_exact:
             self.app.run_desk_task(lambda desk: self._count_rows(desk, message.list_number, result.view))
@@ -199,7 +201,9 @@ class QueueDataMixin(DeskScreen, inherit_bindings=False):
     def _request_rows(self, message: DraftQueue.RowsRequested) -> None:
         number, request = self._list_number, message.request
         if self.queue.current is None:  # the next keys act on that row, so they wait for it
-            self.app.run_desk_task(lambda desk: self._row_loader.submit_and_wait((desk, number, request)), hold_keys=True)
+            self.app.run_desk_task(
+                lambda desk: self._row_loader.submit_and_wait((desk, number, request)), hold_keys=True
+            )
         else:
             self.app.run_desk_task(lambda desk: self._row_loader.submit((desk, number, request)))
 
@@ -261,7 +265,9 @@ class QueueDataMixin(DeskScreen, inherit_bindings=False):
         total = len(self.queue.window)
         parts = ["Queue", (f"{total}" if self.queue.window.is_total_exact else f"{total - 1}+") * bool(total)]
         parts += [self._loader.filter_text] if self._loader is not None and self.view.is_filtered else []
-        parts += [f"{self.queue.marked_count}{'+' * self.queue.is_count_partial} marked"] if self.queue.marked_count else []
+        parts += (
+            [f"{self.queue.marked_count}{'+' * self.queue.is_count_partial} marked"] if self.queue.marked_count else []
+        )
         parts += [f"{key_label('review.mark_range')} ends the range"] if self.queue.range_start else []
         parts += [f"{self._new_count} new, press {key_label('review.refresh')}"] if self._new_count else []
         self.queue.set_title(" · ".join(part for part in parts if part))

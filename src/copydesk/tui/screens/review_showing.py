@@ -6,14 +6,14 @@ from textual import on
 from textual.message import Message
 
 from copydesk.tui.latest import Coalescer
-from copydesk.tui.screens.review_queue import SavedTab, QueueScreen
+from copydesk.tui.screens.review_queue import QueueScreen, SavedTab
 from copydesk.tui.widgets.tabs_line import TabsLine
 from copydesk.tui.window import PAGE_SIZE, Window
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.draft import ListedDraft
-    from copydesk.model.window import DraftPosition, Tab, DraftView
+    from copydesk.model.window import DraftPosition, DraftView, Tab
 
 
 class DraftLocated(Message, bubble=False):
@@ -39,25 +39,33 @@ class ShowDraftMixin(QueueScreen, inherit_bindings=False):
         index = self.queue.window.find_index(draft_id)
         if index is None:
             switches = self.list_switches
-            self.app.run_desk_task(lambda desk: self._locator.submit_and_wait((desk, draft_id, switches)), hold_keys=True)
+            self.app.run_desk_task(
+                lambda desk: self._locator.submit_and_wait((desk, draft_id, switches)), hold_keys=True
+            )
         else:
             self.queue.cursor = index
             self.queue.focus()
 
     async def _locate(self, request: "tuple[Desk, str, int]") -> None:
-        from copydesk.model.window import Tab, DraftView, tab_contains, count_in_tab  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.model.window import DraftView, Tab, count_in_tab, tab_contains  # noqa: PLC0415 - not needed for the first paint
         from copydesk.tui.queue_reading import QueueLoader  # noqa: PLC0415 - as above
 
         desk, draft_id, switches = request
         draft = await desk.drafts.get(draft_id)
         current_tab = Tab(self.tab)
-        view = DraftView(tab=current_tab if tab_contains(current_tab, draft) else next(tab for tab in Tab if tab_contains(tab, draft)))
+        view = DraftView(
+            tab=current_tab
+            if tab_contains(current_tab, draft)
+            else next(tab for tab in Tab if tab_contains(tab, draft))
+        )
         loader, newest = QueueLoader(view, await desk.drafts.event_number()), await desk.drafts.newest()
         await loader.load_zone(desk)
         around = await desk.drafts.around(view, _position_in(view.tab, draft), limit=PAGE_SIZE)
         window = Window(count_in_tab(view.tab, await desk.drafts.counts()))
         window.load_around(around.before, around.slice)
-        self.post_message(DraftLocated(view, SavedTab(window, window.find_index(draft_id) or 0, newest, loader), switches))
+        self.post_message(
+            DraftLocated(view, SavedTab(window, window.find_index(draft_id) or 0, newest, loader), switches)
+        )
 
     @on(DraftLocated)
     def _show_located(self, message: DraftLocated) -> None:
@@ -78,7 +86,7 @@ def _position_in(tab: "Tab", draft: "ListedDraft") -> "DraftPosition":
 
     The score may be rounded: the position need not match a row exactly to find its neighbours.
     """
-    from copydesk.model.window import Order, DraftPosition, get_order  # noqa: PLC0415 - as above
+    from copydesk.model.window import DraftPosition, Order, get_order  # noqa: PLC0415 - as above
 
     order = get_order(tab)
     if order is Order.BEST:

@@ -14,7 +14,7 @@ from copydesk.tui.naming import key_label
 from copydesk.tui.screens.week_changes import WeekEditing
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.week import reschedule_draft
-from copydesk.tui.week_clock import shift_time, grid_position
+from copydesk.tui.week_clock import grid_position, shift_time
 from copydesk.tui.widgets.week_grid import WeekGrid
 from copydesk.tui.words import STATUS, plural
 

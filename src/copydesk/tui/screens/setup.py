@@ -94,7 +94,9 @@ class SetupScreen(AccountActions):
         voice = await desk.voice.get()
         try:
             vault = await desk.accounts.vault_status()
-            credential_storage = vault.description if vault.has_credentials else f"none so far; they would go to {vault.description}"
+            credential_storage = (
+                vault.description if vault.has_credentials else f"none so far; they would go to {vault.description}"
+            )
         except CopydeskError as error:
             credential_storage = error.message
         setup = SetupSnapshot(
@@ -103,7 +105,9 @@ class SetupScreen(AccountActions):
             voice=voice,
             unfollowed=unsupported_fields(voice),
             zone=await desk.schedule.zone(),
-            local_time=_without_distance(*await desk.schedule.format_times(self.app.clock().replace(second=0, microsecond=0))),
+            local_time=_without_distance(
+                *await desk.schedule.format_times(self.app.clock().replace(second=0, microsecond=0))
+            ),
             slots=len(await desk.schedule.slots()),
         )
         self.post_message(self.Loaded(setup))

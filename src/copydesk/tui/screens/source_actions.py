@@ -14,7 +14,7 @@ from copydesk.text import clean
 from copydesk.tui.naming import key_label
 from copydesk.tui.pages.source_notes import EXAMPLES, Example
 from copydesk.tui.screens.run_screen import RunScreen
-from copydesk.tui.source_messages import FeedsLoaded, ExportFileExists, SourceSaved
+from copydesk.tui.source_messages import ExportFileExists, FeedsLoaded, SourceSaved
 from copydesk.tui.widgets.source_lists import SourceList
 
 if TYPE_CHECKING:
@@ -174,11 +174,15 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
         uses = f"Other feed readers read it, and {key_label('sources.import')} does."
         hint = f"{uses} Enter writes it, {key_label('line.leave')} leaves."
-        self.app.push_screen(PromptDialog("Write the sources to which file?", value=DEFAULT_OPML_FILE, hint=hint), self._export_to)
+        self.app.push_screen(
+            PromptDialog("Write the sources to which file?", value=DEFAULT_OPML_FILE, hint=hint), self._export_to
+        )
 
     def _export_to(self, path: str | None, *, overwrite: bool = False) -> None:
         if path and path.strip():
-            self.app.run_desk_task(lambda desk: self._write_opml(desk, path.strip(), overwrite=overwrite), opens_screen=True)
+            self.app.run_desk_task(
+                lambda desk: self._write_opml(desk, path.strip(), overwrite=overwrite), opens_screen=True
+            )
 
     async def _write_opml(self, desk: "Desk", path: str, *, overwrite: bool) -> None:
         body = await desk.sources.export_opml()

@@ -10,7 +10,7 @@ from copydesk.tui.naming import key_label
 from copydesk.tui.pages.week_lines import format_slot
 from copydesk.tui.screens.week_screen import WeekScreen
 from copydesk.tui.slot_entry import parse_slots
-from copydesk.tui.ways_back import UndoStep, UndoStack
+from copydesk.tui.ways_back import UndoStack, UndoStep
 from copydesk.tui.week import CalendarEntry
 from copydesk.tui.week_clock import GridPosition
 from copydesk.tui.zone_asking import prompt_time_zone
@@ -69,7 +69,9 @@ class WeekEditing(WeekScreen):
                     position, answer, f"That is no minute, no time and no days: write 30, 4:30, {_SLOT_EXAMPLES}."
                 )
 
-        self.app.push_screen(PromptDialog(question, value=value, hint=f"{hint} {key_label('line.leave')} leaves."), create)
+        self.app.push_screen(
+            PromptDialog(question, value=value, hint=f"{hint} {key_label('line.leave')} leaves."), create
+        )
 
     def _create_slots(self, slots: Sequence[Slot]) -> None:
         async def create(desk: "Desk") -> None:
@@ -123,7 +125,9 @@ class WeekEditing(WeekScreen):
                 self.app.call_later(self.action_zone, new, error)
                 return
             description = f"time zone {old} changed to {new}"
-            step = UndoStep(description, lambda desk: desk.schedule.set_zone(old), lambda desk: desk.schedule.set_zone(new))
+            step = UndoStep(
+                description, lambda desk: desk.schedule.set_zone(old), lambda desk: desk.schedule.set_zone(new)
+            )
             self.undo_stack.record(step)
             self.app.notify_latest(f"T{description[1:]} · {key_label('schedule.undo')} undo")
 

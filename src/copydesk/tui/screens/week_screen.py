@@ -17,10 +17,16 @@ from copydesk.errors import CopydeskError
 from copydesk.model.draft import Status
 from copydesk.tui.latest import Coalescer
 from copydesk.tui.pages import note
-from copydesk.tui.pages.week_lines import format_clock_change, cell_details, clock_warning_line, empty_week_hint, cell_title
+from copydesk.tui.pages.week_lines import (
+    cell_details,
+    cell_title,
+    clock_warning_line,
+    empty_week_hint,
+    format_clock_change,
+)
 from copydesk.tui.screens.desk_screen import DeskScreen
-from copydesk.tui.week import HourCell, CalendarEntry
-from copydesk.tui.week_clock import Hour, GridPosition, grid_position
+from copydesk.tui.week import CalendarEntry, HourCell
+from copydesk.tui.week_clock import GridPosition, Hour, grid_position
 from copydesk.tui.widgets.said import MessageLines
 from copydesk.tui.widgets.week_grid import WeekGrid
 
@@ -38,7 +44,13 @@ class WeekLoaded(Message, bubble=False):
     """A week was loaded."""
 
     def __init__(
-        self, week: "Week", clock_warning: "ClockWarning | None", approved: int, *, requested_day: date | None, changes: int
+        self,
+        week: "Week",
+        clock_warning: "ClockWarning | None",
+        approved: int,
+        *,
+        requested_day: date | None,
+        changes: int,
     ) -> None:
         super().__init__()
         self.week = week

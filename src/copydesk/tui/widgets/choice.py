@@ -49,7 +49,9 @@ class Choice(LineWidget, can_focus=True, inherit_bindings=False):
         if y:
             return self.render_strip(Content(""))
         line = Content("  ").join(self._render_value(value) for value in self._labels)
-        return self.render_strip(line if line.cell_length <= self.drawable_size.width else self._render_value(self._value))
+        return self.render_strip(
+            line if line.cell_length <= self.drawable_size.width else self._render_value(self._value)
+        )
 
     def _render_value(self, value: str) -> Content:
         if value != self._value:

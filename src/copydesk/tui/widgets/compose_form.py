@@ -8,9 +8,9 @@ from textual.message import Message
 from textual.widgets import Input, Static, TextArea
 
 from copydesk.model.draft import Format
-from copydesk.tui.compose_entry import FORMATS, PLACEHOLDERS, REVIEW, TEXT, NEXT_STEPS, MODES, ComposeState
+from copydesk.tui.compose_entry import FORMATS, MODES, NEXT_STEPS, PLACEHOLDERS, REVIEW, TEXT, ComposeState
 from copydesk.tui.widgets.choice import Choice
-from copydesk.tui.widgets.typing import SafeTextArea, SafeInput, with_label
+from copydesk.tui.widgets.typing import SafeInput, SafeTextArea, with_label
 
 MAX_LINE_LENGTH = 5000
 """Characters of an input line."""

@@ -81,5 +81,7 @@ class KeyLine(StaticLines):
     def _keys_of(self, word: str) -> list[str]:
         """Return the first key of each action with this word."""
         return [
-            key.keys.split(",")[0] for key in self.app.keys if key.footer == word and key.context in self._active_contexts
+            key.keys.split(",")[0]
+            for key in self.app.keys
+            if key.footer == word and key.context in self._active_contexts
         ]

@@ -14,7 +14,7 @@ from copydesk.tui.layout import Block
 from copydesk.tui.marks import Marks, Span
 from copydesk.tui.widgets.aged import TimestampedList
 from copydesk.tui.widgets.line_list import CURSOR
-from copydesk.tui.window import Window, RowRequest
+from copydesk.tui.window import RowRequest, Window
 
 if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft, Status
@@ -122,7 +122,11 @@ class DraftQueue(TimestampedList["ListedDraft | None"]):
     def request_rows(self) -> None:
         """Request the rows on screen, and some around them, if they are not loaded."""
         top = self.scroll_offset.y
-        wish = self.window.next_request(top, top + max(self.drawable_size.height, 1) - 1) if self.window.is_loaded else None
+        wish = (
+            self.window.next_request(top, top + max(self.drawable_size.height, 1) - 1)
+            if self.window.is_loaded
+            else None
+        )
         if wish is not None:
             self.post_message(self.RowsRequested(wish))
 

@@ -3,11 +3,11 @@
 from textual.content import Content
 
 from copydesk.model.run import Run, RunStatus, Stage
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 from copydesk.tui.naming import key_label
-from copydesk.tui.run_view import RunView, format_progress, format_funnel, progress_ratio, format_summary
+from copydesk.tui.run_view import RunView, format_funnel, format_progress, format_summary, progress_ratio
 from copydesk.tui.widgets.drawn import StaticLines
-from copydesk.tui.words import progress_bar, plural
+from copydesk.tui.words import plural, progress_bar
 
 _NAME_WIDTH = 8
 _COUNT_WIDTH = 10
@@ -37,7 +37,9 @@ class RunPanel(StaticLines):
         progress = self._view.stage_progress(stage)
         count = format_progress(progress) if progress else ""
         note_width = min(_NOTE_WIDTH, width // 3)
-        filled, empty = progress_bar(progress_ratio(progress), max(width - _NAME_WIDTH - _COUNT_WIDTH - note_width - 2, 4))
+        filled, empty = progress_bar(
+            progress_ratio(progress), max(width - _NAME_WIDTH - _COUNT_WIDTH - note_width - 2, 4)
+        )
         current = progress is not None and progress is self._view.current and self._view.is_active
         return Content.assemble(
             (f"{stage.value:<{_NAME_WIDTH}}", "" if progress else "dim"),

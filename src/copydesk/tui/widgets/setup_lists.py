@@ -3,7 +3,7 @@
 from textual.content import Content
 
 from copydesk.model.account import ConnectedAccount
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 from copydesk.tui.pages.setup import Section, account_row
 from copydesk.tui.widgets.aged import TimestampedList
 from copydesk.tui.widgets.line_list import LineList

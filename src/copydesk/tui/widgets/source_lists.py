@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from copydesk.tui.cells import safe_line, fit
+from copydesk.tui.cells import fit, safe_line
 from copydesk.tui.pages.run import run_row
 from copydesk.tui.pages.source_row import source_row
 from copydesk.tui.widgets.aged import TimestampedList
@@ -37,7 +37,7 @@ class RunList(TimestampedList["Run"]):
         return run_row(row, self.clock(), width)
 
 
-class FeedList(LineList["TriedFeed"]):
+class FeedList(LineList["FeedImportResult"]):
     """One line per feed, in the order in which their tests finished."""
 
     def draw(self, row: "FeedImportResult", width: int) -> Content:

@@ -13,10 +13,10 @@ from textual.style import Style
 
 from copydesk.model.schedule import Week
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.pages.week_lines import SELECTION_MARK, cell_line, week_header, hour_label, week_title
-from copydesk.tui.week import LABEL_WIDTH, HourCell, WeekLayout, CalendarEntry, visible_days
+from copydesk.tui.pages.week_lines import SELECTION_MARK, cell_line, hour_label, week_header, week_title
+from copydesk.tui.week import LABEL_WIDTH, CalendarEntry, HourCell, WeekLayout, visible_days
 from copydesk.tui.week import lay_out_week as lay_out_week
-from copydesk.tui.week_clock import Hour, GridPosition
+from copydesk.tui.week_clock import GridPosition, Hour
 from copydesk.tui.widgets.drawn import LineScrollView
 
 
@@ -128,7 +128,11 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         """Scroll as far as needed to show the cursor below the line of days."""
         if self.grid is None or self.cursor is None:
             return
-        index, top, height = self.grid.hours.index(self.cursor.hour), self.scroll_offset.y, self.drawable_size.height - 1
+        index, top, height = (
+            self.grid.hours.index(self.cursor.hour),
+            self.scroll_offset.y,
+            self.drawable_size.height - 1,
+        )
         if index < top:
             self.scroll_to(y=index, animate=False)
         elif height > 0 and index >= top + height:
@@ -149,9 +153,15 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         zone = ZoneInfo(self._week.zone)
         if y == 0:
             # A constant key suffices: every new layout discards the cached lines.
-            return self.render_strip(week_header(self.grid, self._day_width, self._now.astimezone(zone).date()), key="head")
+            return self.render_strip(
+                week_header(self.grid, self._day_width, self._now.astimezone(zone).date()), key="head"
+            )
         index = self.scroll_offset.y + y - 1
-        return self._row(index, self._now.astimezone(zone)) if index < len(self.grid.hours) else self.render_strip(Content(""))
+        return (
+            self._row(index, self._now.astimezone(zone))
+            if index < len(self.grid.hours)
+            else self.render_strip(Content(""))
+        )
 
     @property
     def _day_width(self) -> int:
@@ -175,7 +185,9 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
     def _render_cell(self, cell: HourCell, now: datetime, *, is_selected: bool) -> Content:
         line = cell_line(cell, self._day_width, now=now, selected=self.entry if is_selected else None)
         if is_selected:
-            return (Content.styled(SELECTION_MARK, "accent") + line[1:]).stylize(self._background_style("week-grid--cursor"))
+            return (Content.styled(SELECTION_MARK, "accent") + line[1:]).stylize(
+                self._background_style("week-grid--cursor")
+            )
         has_draft = any(entry.draft for entry in cell.entries[:1])
         return line[:1] + line[1:].stylize(self._background_style("week-grid--block")) if has_draft else line
 
