@@ -20,7 +20,7 @@ def _use_new_keys(platform: Platform) -> None:
 
     def with_new_key(original: Any) -> Any:
         async def attempt(errand: Any, row: Any) -> Any:
-            payload = await desk_sending.load_payload(errand._ground, row, platform.limits)
+            payload = await desk_sending.load_payload(errand._ctx, row, platform.limits)
             intent = platform.render(payload.post, errand._account.details, new_id(NOW))
             return await original(errand, replace(row, intent=intent))
 
@@ -50,11 +50,11 @@ def _record_before_sending(platform: Any) -> None:
     """Record the post as sent before the request, and ignore the request's outcome."""
 
     async def send_later(errand: Any, row: Any) -> Any:
-        payload = await desk_sending.load_payload(errand._ground, row, platform.limits)
-        intent = row.intent or await errand._settled(row, payload)
-        sending = may.send_started(row.progress, errand._ground.clock(), steps=len(intent.steps))
+        payload = await desk_sending.load_payload(errand._ctx, row, platform.limits)
+        intent = row.intent or await errand._prepare(row, payload)
+        sending = may.send_started(row.progress, errand._ctx.clock(), steps=len(intent.steps))
         result = StepResult(ids=intent.steps[len(sending.made)].expects or ("?",), urls=("https://fake.example/?",))
-        saved = await errand._keep(row, may.step_succeeded(sending, result), "made")
+        saved = await errand._save(row, may.step_succeeded(sending, result), "made")
         with suppress(Exception):
             await platform.send(errand._account.details, intent, sending.made, payload.images)
         return saved

@@ -34,7 +34,7 @@ OPERATIONS = {
     "edit a draft": lambda desk, ids: desk.drafts.edit(ids["draft"], "Mine."),
     "approve a draft": lambda desk, ids: desk.drafts.approve(ids["draft"]),
     "regenerate a draft": lambda desk, ids: desk.drafts.regenerate(ids["draft"]),
-    "schedule a draft": lambda desk, ids: desk.schedule.next_for(ids["draft"]),
+    "schedule a draft": lambda desk, ids: desk.schedule.schedule_next(ids["draft"]),
     "undo a change": lambda desk, ids: desk.drafts.undo(ids["draft"]),
     "redo a change": lambda desk, ids: desk.drafts.redo(ids["draft"]),
     "read a history": lambda desk, ids: desk.drafts.history(ids["draft"]),

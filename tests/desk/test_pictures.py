@@ -75,8 +75,8 @@ class TestPreparedForPlatform:
         web.put(ONE, encode(noise_image(1_600, 1_400), "JPEG", quality=95))
         assert len(web._pages[ONE][1]) > 2_000_000
         for image in await load_images(desk.ground, await create_images(desk, ONE, TWO), limits):
-            assert len(image.content) <= limits.picture_bytes
-            assert image.media_type in limits.picture_types
+            assert len(image.content) <= limits.max_image_bytes
+            assert image.media_type in limits.image_types
 
     async def test_too_many_images_are_refused_without_fetching(self, desk, web):
         draft_images = await create_images(desk, ONE, TWO)
@@ -209,7 +209,7 @@ async def test_run_uses_alt_text_of_source(desk, web, source_alt, alt):
 class TestUploadedFiles:
     async def test_uploaded_file_is_stored_at_once(self, desk, web, tmp_path):
         path = write_image(tmp_path, photo(80, 60, exif=gps_exif()))
-        url = await desk.drafts.keep_picture(path)
+        url = await desk.drafts.save_image(path)
         path.unlink()
         (image,) = await load_images(desk.ground, await create_images(desk, url, source="UPLOAD", alt="A quay"), LIMITS)
 
@@ -224,7 +224,7 @@ class TestUploadedFiles:
     )
     async def test_unusable_file_is_refused_at_once(self, desk, tmp_path, content, message):
         with pytest.raises(ImageError, match=rf"a\.png: .*{message}"):
-            await desk.drafts.keep_picture(write_image(tmp_path, content))
+            await desk.drafts.save_image(write_image(tmp_path, content))
         assert stored_files(tmp_path) == []
 
     async def test_unknown_stored_image_names_field(self, desk, tmp_path):
@@ -241,7 +241,7 @@ class TestUploadedFiles:
 
     async def test_lost_upload_is_reported(self, desk, tmp_path):
         draft_images = await create_images(
-            desk, await desk.drafts.keep_picture(write_image(tmp_path, drawing())), source="UPLOAD"
+            desk, await desk.drafts.save_image(write_image(tmp_path, drawing())), source="UPLOAD"
         )
         (tmp_path / "pictures" / stored_files(tmp_path)[0]).unlink()
         with pytest.raises(ImageError, match="Picture 1: It is not kept any more"):

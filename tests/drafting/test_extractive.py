@@ -265,7 +265,7 @@ def test_target_words_set_amount_of_quotation() -> None:
 
 
 def test_other_sources_are_credited() -> None:
-    assert "The story is also at BBC News and NPR." in write(make_brief(Format.BLOG, also=("BBC News", "NPR"))).text
+    assert "The story is also at BBC News and NPR." in write(make_brief(Format.BLOG, other_sources=("BBC News", "NPR"))).text
 
 
 def test_markdown_in_source_is_escaped() -> None:

@@ -64,7 +64,7 @@ class TestWithinBounds:
         assert fitted.media_type in bounds.types
         assert decoded_image.get_format_mimetype() == fitted.media_type
         assert decoded_image.size == (fitted.width, fitted.height)
-        assert max(decoded_image.size) <= bounds.longest_side
+        assert max(decoded_image.size) <= bounds.max_side
         original = decode(content)
         assert abs(fitted.width / fitted.height - original.width / original.height) < 0.1
 

@@ -202,7 +202,7 @@ async def test_only_record_not_found_means_absent(setup, answer):
 
 async def test_expired_token_is_refreshed_and_saved_before_use(setup):
     await setup.bluesky.check(ME)
-    setup.server.expire()
+    setup.server.expire_access()
     await setup.bluesky.send(ME, setup.intent(), ())
     assert setup.server.asked == ["refreshSession", "getSession", "applyWrites", "refreshSession", "applyWrites"]
     assert setup.texts == ["One."]

@@ -257,7 +257,7 @@ def test_post_is_created_at_most_once_under_faults(trust, steps):
         if move is NextAction.SEND:
             delivery = send_started(delivery, now)
             delivery = request_outcome(server, delivery, event, now, delay, jitter)
-        elif move is NextAction.FIND and (lookup == "cannot" or not trust.can_look):
+        elif move is NextAction.FIND and (lookup == "cannot" or not trust.can_read_back):
             delivery = lookup_failed(delivery, trust, "Nobody could look.", now, jitter=jitter)
         elif move is NextAction.FIND:
             exists = server.exists_at(now)

@@ -111,7 +111,7 @@ async def test_idempotency_key_expires_after_an_hour(setup):
     assert await setup.platform.send(setup.me, intent, ()) == first
     setup.clock.wait(NOW + HOUR)
     assert await setup.platform.send(setup.me, intent, ()) != first
-    assert timedelta(minutes=59) > setup.platform.trust(setup.me).repeat_within
+    assert timedelta(minutes=59) > setup.platform.trust(setup.me).idempotency_window
 
 
 async def test_key_of_deleted_post_is_refused(setup):

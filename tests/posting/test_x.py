@@ -165,7 +165,7 @@ async def test_response_without_id_has_unknown_outcome(body):
 
 
 async def test_refused_reply_suggests_long_post():
-    setup = XSetup(takes_replies=False)
+    setup = XSetup(allows_replies=False)
     intent = setup.x.render(post("One.", "Two."), ME, SEED)
     first = await setup.x.send(ME, intent, ())
     with pytest.raises(RefusedPostError, match="One long post is an alternative"):

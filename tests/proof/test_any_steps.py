@@ -152,7 +152,7 @@ class AnySteps(TwoDeskMachine):
     def redo(self, which, position) -> None:
         self.revert_and_check(which, "redo", position)
 
-    @precondition(lambda self: self.taking("cancel_schedule"))
+    @precondition(lambda self: self.drafts_accepting("cancel_schedule"))
     @rule(which=desks, data=st.data())
     def undo_cancelled_schedule_after_its_time(self, which, data) -> None:
         draft_id = data.draw(st.sampled_from(self.drafts_accepting("cancel_schedule")))
@@ -162,7 +162,7 @@ class AnySteps(TwoDeskMachine):
         self.clock.now += data.draw(st.sampled_from([0, 1, 2])) * MINUTE
         self.revert_and_check(1 - which, "undo", self.ids.index(draft_id))
 
-    @precondition(lambda self: len(self.taking("schedule")) > 1)
+    @precondition(lambda self: len(self.drafts_accepting("schedule")) > 1)
     @rule(which=desks, data=st.data())
     def undo_bulk_with_missed_drafts(self, which, data) -> None:
         at = self.clock() + timedelta(hours=5)
@@ -186,7 +186,7 @@ class AnySteps(TwoDeskMachine):
         late = self.model.late_drafts(self.clock())
         for draft_id in late:
             self.model.apply_system_event(draft_id, "late")
-        assert set(self.runner.run(self.desks[which].schedule.picking_up.miss())) == late
+        assert set(self.runner.run(self.desks[which].schedule.picking_up.mark_missed())) == late
 
     @precondition(lambda self: self.model.due(self.clock()))
     @rule(which=desks)
@@ -200,7 +200,7 @@ class AnySteps(TwoDeskMachine):
         for draft_id in taken:
             self.model.start_posting(draft_id, self.clock())
 
-    @precondition(lambda self: self.those_in(POSTING, REGENERATING, GENERATING))
+    @precondition(lambda self: self.drafts_in(POSTING, REGENERATING, GENERATING))
     @rule(which=desks, data=st.data())
     def finish_work_in_progress(self, which, data) -> None:
         draft_id = data.draw(st.sampled_from(self.drafts_in(POSTING, REGENERATING, GENERATING)))

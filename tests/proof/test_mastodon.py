@@ -238,7 +238,7 @@ async def test_browser_sign_in_and_disconnect(server, account_name, client):
     platform = Mastodon(client, keys, clock=ShiftedClock())
     sign_in = await platform.start_sign_in(server.url, {}, "http://127.0.0.1:8765/back")
     authorization = {key: values[0] for key, values in parse_qs(urlsplit(sign_in.url).query).items()}
-    redirect = server.agree(authorization, account_name)
+    redirect = server.authorize(authorization, account_name)
     answer = parse_qs(urlsplit(redirect).query)
     assert (redirect.startswith(sign_in.redirect_uri), answer["state"]) == (True, [sign_in.state])
     account, keys.secrets = await _finish_sign_in(platform, server.url, sign_in, answer["code"][0])

@@ -76,7 +76,7 @@ async def test_post_is_published_once_under_network_faults(desks, servers, name,
     server, proxy = await servers.behind(name, FAULT_TARGETS[name])
     case = await desks.case(server, parts)
     proxy.faults.extend(faults)
-    result = await desks.to_the_end(case)
+    result = await desks.run_to_end(case)
     assert result.wrong == ()
     # The first fault was met; a second one is not met if the first request was found to have arrived.
     assert len(proxy.faults) < len([fault for fault in faults if fault])
@@ -87,7 +87,7 @@ async def test_post_is_published_once_under_network_faults(desks, servers, name,
 @pytest.mark.parametrize("name", FAKE_SERVERS)
 async def test_post_is_published_once_under_request_faults(desks, servers, name, faults, fault_position):
     case = await desks.case(await servers.at(name), 3)
-    result = await desks.to_the_end(case, faults=("",) * fault_position + tuple(faults))
+    result = await desks.run_to_end(case, faults=("",) * fault_position + tuple(faults))
     assert result.wrong == ()
 
 
@@ -99,7 +99,7 @@ async def test_refused_connection_is_retried(desks, servers, name, parts):
     async with proxy.refusing():
         await desks.send_once(case)
     assert (server.held(case) == [], is_finished(case.home)) == (True, False)
-    assert (await desks.to_the_end(case)).wrong == ()
+    assert (await desks.run_to_end(case)).wrong == ()
 
 
 @pytest.mark.parametrize("fault", [Cut.BEFORE, Cut.AFTER, Cut.LATE, ReplacedResponse(500), GARBAGE], ids=str)
@@ -107,7 +107,7 @@ async def test_old_tokens_work_if_new_ones_are_lost(desks, servers, fault):
     server, proxy = await servers.behind("pds", REFRESH_REQUEST)
     case = await desks.case(server, 3)
     proxy.faults.append(fault)
-    assert (await desks.to_the_end(case)).wrong == ()
+    assert (await desks.run_to_end(case)).wrong == ()
     assert not proxy.faults
 
 
@@ -115,11 +115,11 @@ async def test_old_tokens_work_if_new_ones_are_lost(desks, servers, fault):
 @pytest.mark.parametrize("name", ALL_SERVERS if EXHAUSTIVE else ("fake without keys", "mastodon with keys", "pds"))
 async def test_disk_full_at_any_commit_posts_nothing_twice(desks, servers, name, parts):
     server = await servers.at(name)
-    passed = (await desks.to_the_end(await desks.case(server, parts))).passed
+    passed = (await desks.run_to_end(await desks.case(server, parts))).passed
     commits = [boundary for boundary in passed if boundary.startswith("before ") and not _is_request(boundary)]
     assert len(commits) == 4 + 2 * (parts if name != "pds" else 1)
     for number, commit in enumerate(commits, 1):
-        result = await desks.to_the_end(await desks.case(server, parts), full_from=number)
+        result = await desks.run_to_end(await desks.case(server, parts), full_from=number)
         first = result.runs[0]
         assert result.wrong == (), commit
         # Releasing the account lease may fail: it expires.
@@ -133,7 +133,7 @@ async def test_disk_full_at_any_commit_posts_nothing_twice(desks, servers, name,
 @pytest.mark.parametrize("name", ALL_SERVERS)
 async def test_one_of_four_processes_sends(desks, servers, name, parts):
     case = await desks.case(await servers.at(name), parts)
-    result = await desks.to_the_end(case, senders=4)
+    result = await desks.run_to_end(case, senders=4)
     assert result.wrong == ()
     request_counts = [_requests(run.passed) for run in result.runs[:4]]
     assert sum(request_counts) == (parts if name != "pds" else 1)
@@ -146,7 +146,7 @@ async def test_one_of_four_desks_in_one_process_sends(desks, servers, name, part
     async with AsyncExitStack() as stack:
         opened_desks = [await stack.enter_async_context(open_case_desk(case)) for _ in range(4)]
         await asyncio.gather(*[dispatch_and_send(desk) for desk in opened_desks])
-    assert (await desks.to_the_end(case)).wrong == ()
+    assert (await desks.run_to_end(case)).wrong == ()
 
 
 class HeldResponse(NamedTuple):
@@ -208,7 +208,7 @@ async def test_closing_console_waits_for_outcome(desks, servers, name, ending):
     await asyncio.gather(sending, return_exceptions=True)
     assert is_finished(case.home)
     assert list(find_problems(case)) == []
-    assert (await desks.to_the_end(case)).wrong == ()
+    assert (await desks.run_to_end(case)).wrong == ()
 
 
 @pytest.mark.parametrize("signals", [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT,)], ids=str)

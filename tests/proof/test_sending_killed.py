@@ -55,8 +55,8 @@ async def test_kill_at_any_boundary_posts_once(desks, servers, name, parts):
     assert passed == expected_boundaries(name, parts)
     errors = {}
     for position, boundary in enumerate(passed, 1):
-        result = await desks.to_the_end(await desks.case(server, parts), kills=[position])
-        assert (result.kills, result.runs[0].passed[-1]) == (1, boundary)
+        result = await desks.run_to_end(await desks.case(server, parts), kills=[position])
+        assert (result.kill_count, result.runs[0].passed[-1]) == (1, boundary)
         if result.wrong:
             errors[boundary] = result.wrong
     assert errors == {}
@@ -70,8 +70,8 @@ async def test_kill_at_any_two_boundaries_posts_once(desks, servers, name, parts
     pairs: list[tuple[int, int]] = []
     for first in firsts if EXHAUSTIVE else rng.sample(firsts, 2):
         # If nothing is left to do after the first kill, there is no second one.
-        first_run = await desks.to_the_end(await desks.case(server, parts), kills=[first])
-        pairs += [(first, second) for second in range(1, first_run.after_kill + 1)]
+        first_run = await desks.run_to_end(await desks.case(server, parts), kills=[first])
+        pairs += [(first, second) for second in range(1, first_run.count_after_kill + 1)]
     if EXHAUSTIVE:
         assert len(pairs) >= MIN_PAIRS[parts if name != "pds" else 1]
     limit = (
@@ -79,8 +79,8 @@ async def test_kill_at_any_two_boundaries_posts_once(desks, servers, name, parts
     )
     errors, count = {}, 0
     for pair in rng.sample(pairs, min(limit, len(pairs))):
-        result = await desks.to_the_end(await desks.case(server, parts), kills=pair)
-        assert result.kills == 2, (pair, result.runs)
+        result = await desks.run_to_end(await desks.case(server, parts), kills=pair)
+        assert result.kill_count == 2, (pair, result.runs)
         count += 1
         if result.wrong:
             errors[pair] = result.wrong
@@ -96,8 +96,8 @@ async def test_kill_at_random_times_posts_once(desks, servers, name, parts):
     errors, killed = {}, 0
     for number in range(RANDOM_KILLS):
         kill_times = [duration * (number + rng.random()) / RANDOM_KILLS * 1.1, duration * rng.random() * 1.1]
-        result = await desks.to_the_end(await desks.case(server, parts), kill_after=kill_times)
-        killed += result.kills > 0
+        result = await desks.run_to_end(await desks.case(server, parts), kill_after=kill_times)
+        killed += result.kill_count > 0
         if result.wrong:
             errors[tuple(kill_times)] = result.wrong
     assert errors == {}

@@ -26,10 +26,10 @@ LATE_CASES = [("no quiet period", name, "2 times") for name in (KEYLESS_FAKE, KE
 async def test_mutant_is_detected_after_kill(desks, servers, mutant, name, side, expected, parts):
     server = await servers.at(name)
     boundary = f"{side} {POSTING_REQUEST[name.partition(' ')[0]]}"
-    control = await desks.to_the_end(await desks.case(server, parts), kill_on=boundary)
-    assert (control.wrong, control.kills) == ((), 1)
-    result = await desks.to_the_end(await desks.case(server, parts), kill_on=boundary, wrong=mutant)
-    assert result.kills == 1
+    control = await desks.run_to_end(await desks.case(server, parts), kill_on=boundary)
+    assert (control.wrong, control.kill_count) == ((), 1)
+    result = await desks.run_to_end(await desks.case(server, parts), kill_on=boundary, wrong=mutant)
+    assert result.kill_count == 1
     assert any(error.startswith(expected) for error in result.wrong), result.wrong
 
 
@@ -45,7 +45,7 @@ async def test_mutant_is_detected_with_late_request(desks, servers, mutant, name
         else:
             server = await servers.at(name)
         case = await desks.case(server, parts)
-        results.append(await desks.to_the_end(case, wrong=variant, faults=() if real else ("late",)))
+        results.append(await desks.run_to_end(case, wrong=variant, faults=() if real else ("late",)))
     control, result = results
     assert control.wrong == ()
     assert any(error.startswith(expected) for error in result.wrong), result.wrong

@@ -92,8 +92,8 @@ def test_item_counts_match_feedparser(first_run):
 
 
 def test_hosts_get_one_request_at_a_time(first_run):
-    assert len(first_run.server.most_at_once) == len(first_run.sources)
-    assert set(first_run.server.most_at_once.values()) == {1}
+    assert len(first_run.server.max_concurrent) == len(first_run.sources)
+    assert set(first_run.server.max_concurrent.values()) == {1}
 
 
 def test_recent_stories_are_drafted_and_pass_checks(first_run):

@@ -181,7 +181,7 @@ def test_crash_report_has_no_secret_and_no_locals(redaction):
     try:
         fail(SECRET)
     except ValueError as error:
-        text = redaction.crash(error)
+        text = redaction.format_exception(error)
     assert f"ValueError: it was {MASK}" in text
     assert "in fail" in text
     assert SECRET not in text
@@ -192,7 +192,7 @@ def test_unprintable_error_is_reported(redaction):
         def __str__(self) -> str:
             raise RuntimeError(SECRET)
 
-    assert SECRET not in redaction.crash(OfflineError(SECRET))
+    assert SECRET not in redaction.format_exception(OfflineError(SECRET))
 
 
 def test_uncaught_errors_are_redacted(redaction, monkeypatch, capsys):

@@ -195,7 +195,7 @@ async def test_platform_list_does_not_open_elsewhere(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         assert ui.app.desk is not None
         held = DelayedResponse(ui.app.desk.ctx.platforms, "ready")
-        ui.app.screen._ask_rest("keyed")
+        ui.app.screen._load_form("keyed")
         await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1
 
@@ -242,7 +242,7 @@ async def test_overwrite_prompt_becomes_toast_elsewhere(tmp_path: Path) -> None:
     async with open_sources(tmp_path, add_three_sources) as ui:
         assert ui.app.desk is not None
         held = DelayedResponse(ui.app.desk.sources, "export_opml")
-        ui.app.screen._export(f"{file}")
+        ui.app.screen._export_to(f"{file}")
         await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1
         assert any("is there already" in message for message in ui.toasts)

@@ -70,14 +70,14 @@ class Accounts:
     def connect_method(self, platform: str) -> ConnectMethod:
         """Return the way to connect an account of `platform`. Raise InvalidError if there is no such platform."""
         adapter = self._ctx.platform(platform)
-        browser = hasattr(adapter, "begin")
+        browser = hasattr(adapter, "start_sign_in")
         return ConnectMethod(
             platform=platform,
             default_server=adapter.default_server,
             credential_fields=adapter.credential_fields,
             uses_browser=browser,
             redirect_port=getattr(adapter, "fixed_port", None),
-            manual_redirect_uri=getattr(adapter, "by_hand", ""),
+            manual_redirect_uri=getattr(adapter, "manual_redirect_uri", ""),
         )
 
     async def connect(self, platform: str, credentials: Mapping[str, str], server: str = "") -> ConnectedAccount:
@@ -211,7 +211,7 @@ class Accounts:
 
 
 def _browser_platform(adapter: Platform) -> BrowserPlatform:
-    if not hasattr(adapter, "begin"):
+    if not hasattr(adapter, "start_sign_in"):
         raise InvalidError(FieldError("platform", "is not connected through the browser"))
     return adapter  # type: ignore[return-value]  # a Protocol can only be checked by its methods at run time
 

@@ -87,6 +87,6 @@ def _single_value_fields() -> dict[str, str]:
     # Import a platform's module only if the environment names it: all of them would be slow.
     for name, (module, class_name) in PLATFORMS.items():
         if _SYSTEMD_DIRECTORY in os.environ or f"COPYDESK_SECRET_{name.upper()}" in os.environ:
-            credential_fields = getattr(import_module(module), class_name).wants
+            credential_fields = getattr(import_module(module), class_name).credential_fields
             fields[name] = next(field.name for field in credential_fields if field.secret)
     return fields

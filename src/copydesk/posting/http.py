@@ -111,7 +111,7 @@ class PlatformClient:
             all_headers["content-type"], content = "application/x-www-form-urlencoded", urlencode(form).encode()
         if self._exchange is None:
             # httpx is slow to import: import it on first use, in a thread so that the interface stays responsive.
-            self._exchange = (await asyncio.to_thread(import_module, "copydesk.posting.exchange")).exchange
+            self._exchange = (await asyncio.to_thread(import_module, "copydesk.posting.exchange")).send_request
         host = urlsplit(url).netloc
         status, response_headers, body = await self._exchange(
             self._transport, method, address, host, _validate_headers(all_headers), content or b"", self._timeout
