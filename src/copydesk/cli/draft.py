@@ -26,7 +26,7 @@ def draft() -> None:
 
 
 # The subcommands live in several modules; register them on the one group.
-for command in (*writing.COMMANDS, *review.COMMANDS, *posting.COMMANDS, *pictures.COMMANDS, *story.COMMANDS, diff.diff):
+for command in (*writing.COMMANDS, *review.COMMANDS, *pictures.COMMANDS, *story.COMMANDS, diff.diff):
     draft.add_command(command)
 
 

@@ -74,4 +74,3 @@ async def print_blockers(desk: "Desk", draft_ids: Sequence[str]) -> None:
             click.echo(f"{draft_id} costs {price.amount} {price.currency} on {price.account}.", err=True)
 
 
-COMMANDS = (post,)

@@ -96,7 +96,7 @@ def cancel(context: Context, **selection: Unpack[DraftSelection]) -> None:
     run_action(context, ChangeDraft(action=Action.CANCEL_SCHEDULE), **selection)
 
 
-COMMANDS = (approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel)
+COMMANDS = (approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel, post)
 
 
 def _parse_time(context: Context, time: str, selection: DraftSelection) -> tuple[datetime, str]:

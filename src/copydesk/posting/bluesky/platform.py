@@ -24,10 +24,10 @@ from copydesk.posting.bluesky.answers import (
     account_from_session,
     expected_cids,
     normalize_handle,
+    step_result,
     text_problem,
+    to_metrics,
 )
-from copydesk.posting.bluesky.answers import step_result as made_of
-from copydesk.posting.bluesky.answers import to_metrics as figures_of
 from copydesk.posting.bluesky.records import COLLECTION, Writes
 from copydesk.posting.bluesky.session import PASSWORD, REFRESH, Session, SessionClient, decode_error
 from copydesk.posting.http import PlatformClient
@@ -155,7 +155,7 @@ class Bluesky:
         results = answer.decode(ApplyWritesResponse).results
         if [(result.uri, result.cid) for result in results] != list(zip(step.expects, cids, strict=True)):
             raise UnknownOutcomeError("Bluesky says that it made something else than it was asked for.")
-        return made_of(account, step)
+        return step_result(account, step)
 
     async def find_post(
         self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
@@ -180,7 +180,7 @@ class Bluesky:
                 "There is a post under the key of this one, and it says something else.",
                 hint="Look at your profile, and mark it as posted or send it again.",
             )
-        return msgspec.structs.replace(made_of(account, step), evidence=Evidence.READ_BACK)
+        return msgspec.structs.replace(step_result(account, step), evidence=Evidence.READ_BACK)
 
     async def delete(self, account: Account, result: StepResult) -> None:
         """Delete the posts, the last one first."""
@@ -203,7 +203,7 @@ class Bluesky:
         for start in range(0, len(ids), MAX_IDS_PER_REQUEST):
             query = [("uris", uri) for uri in ids[start : start + MAX_IDS_PER_REQUEST]]
             response = await self._sessions.get(account, "app.bsky.feed.getPosts", GetPostsResponse, query)
-            metrics.update((counts.uri, figures_of(counts)) for counts in response.posts if counts.uri in metrics)
+            metrics.update((counts.uri, to_metrics(counts)) for counts in response.posts if counts.uri in metrics)
         for uri in [uri for uri, value in metrics.items() if value is None]:
             if await self._get_record(account, uri.rpartition("/")[2]):
                 metrics[uri] = PostMetrics()
