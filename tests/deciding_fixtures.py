@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 from copydesk.desk import Desk
 from copydesk.model.draft import ListedDraft, Status
 from copydesk.tui.app import Console
-from copydesk.tui.chosen import Selection, select_ids
-from copydesk.tui.screens.deciding import DraftActionsScreen
-from copydesk.tui.widgets.queue import DraftQueue
+from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
+from copydesk.tui.review.draft_queue import DraftQueue
+from copydesk.tui.review.selection import Selection, select_ids
 from desk_fixtures import NOW, open_desk_at
 from held_answers import wait_until
 from tui_fixtures import ConsoleDriver, wait_until_idle

@@ -22,7 +22,7 @@ from pathlib import Path
 import httpx
 
 from copydesk.desk import Desk, open_desk
-from copydesk.desk.ground import Clock
+from copydesk.desk.context import Clock
 from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import WriterError
 from copydesk.model.draft import ListedDraft

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import copydesk.desk.schedule
+import copydesk.desk.schedule.service
 from copydesk.desk import Desk, open_desk
-from copydesk.model.change import BulkChange
 from copydesk.model.draft import Action
+from copydesk.model.requests import BulkChange
 from desk_fixtures import Watch, settings_at
 from proof_desk import load_drafts
 

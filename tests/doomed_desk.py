@@ -17,9 +17,9 @@ from pathlib import Path
 from sqlalchemy import Engine, event
 
 import copydesk.drafting.checks
-import copydesk.drafting.extractive
-import copydesk.ingest.fetch
-import copydesk.ingest.reading
+import copydesk.drafting.offline_writer
+import copydesk.ingest.registry
+import copydesk.network.fetcher
 from copydesk.desk import open_desk
 from copydesk.model.run import RunRequest
 from desk_fixtures import Watch, settings_at

@@ -20,13 +20,13 @@ from pathlib import Path
 import httpx
 import msgspec
 
-import copydesk.desk.posting
-import copydesk.desk.schedule
+import copydesk.desk.publishing.service
+import copydesk.desk.schedule.service
 from copydesk.desk import Desk, open_desk
 from copydesk.errors import StoreError
 from copydesk.posting.bluesky import Bluesky
+from copydesk.posting.client import PlatformClient
 from copydesk.posting.fake import Fault
-from copydesk.posting.http import PlatformClient
 from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import DeliveryGuarantees, Platform
 from desk_fixtures import settings_at

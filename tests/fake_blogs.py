@@ -12,7 +12,7 @@ import httpx
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.posting.delivery import (
+from copydesk.posting.delivery_states import (
     FINAL_STATES,
     Delivery,
     DeliveryState,

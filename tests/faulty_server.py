@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
-from copydesk.posting.delivery import (
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.delivery_states import (
     Delivery,
     NextAction,
     lookup_failed,
@@ -18,7 +19,6 @@ from copydesk.posting.delivery import (
     send_started,
     step_succeeded,
 )
-from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import Account, LoginError, NotSentError, RefusedPostError, UnknownOutcomeError
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)

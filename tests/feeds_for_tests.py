@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.ingest.feed import Feed, parse_feed
+from copydesk.ingest.feed.parse import Feed, parse_feed
 
 REAL_FEEDS = Path(__file__).resolve().parents[1] / ".." / "shared" / "feeds"
 BASE_URL = "https://site.example/feed"

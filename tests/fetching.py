@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
-from copydesk.ingest.fetch import Fetcher, FetchLimits
+from copydesk.network.fetcher import Fetcher, FetchLimits
 
 NOW = datetime(2026, 2, 10, 12, 0, tzinfo=UTC)
 ANY_TYPE = "*/*"

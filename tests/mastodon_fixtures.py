@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from copydesk.model.draft import Format
-from copydesk.posting.http import PlatformClient
+from copydesk.posting.client import PlatformClient
 from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import Account, Intent, Post, PostImage
 from fake_mastodon import MASTODON, ME, FakeMastodon, InMemorySecrets, Software

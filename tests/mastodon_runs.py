@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from copydesk.posting.delivery import (
+from copydesk.posting.delivery_states import (
     FINAL_STATES,
     Delivery,
     DeliveryState,

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from copydesk.desk import Desk, open_desk
-from copydesk.desk.ground import Clock
+from copydesk.desk.context import Clock
 from copydesk.model.delivery import Account
 from copydesk.model.draft import Status
 from copydesk.posting.fake import FakePlatform, FakeServer

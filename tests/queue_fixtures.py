@@ -14,7 +14,7 @@ from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
 from copydesk.tui.app import Console
 from copydesk.tui.messages import DeskChanged
-from copydesk.tui.screens.review import ReviewScreen
+from copydesk.tui.review.screen import ReviewScreen
 from desk_fixtures import Watch
 from store_fixtures import add_item, add_source
 from tui_fixtures import NOW, ConsoleDriver, make_draft, wait_until_idle

@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import copydesk.desk.schedule
+import copydesk.desk.schedule.service
 from copydesk.desk import Desk, open_desk
 from copydesk.errors import ConflictError
-from copydesk.model.change import BulkChange, ChangeDraft
 from copydesk.model.draft import BULK_ACTIONS, Action
+from copydesk.model.requests import BulkChange, ChangeDraft
 from desk_fixtures import Watch, settings_at
 from proof_desk import load_drafts
 

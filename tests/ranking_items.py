@@ -5,7 +5,7 @@ from zlib import crc32
 
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.source import SourceType
-from copydesk.ranking.canonical import canonical_url
+from copydesk.ranking.canonical_url import canonical_url
 
 NOW = datetime(2026, 2, 17, 12, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from html import unescape
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
-from copydesk.sample.templates import render
+from copydesk.sample.server import render
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FILES_BY_SOURCE = {

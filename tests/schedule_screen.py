@@ -8,8 +8,8 @@ from pathlib import Path
 from copydesk.desk import Desk
 from copydesk.model.schedule import Slot
 from copydesk.tui.app import Console
-from copydesk.tui.screens.schedule import ScheduleScreen
-from copydesk.tui.week_clock import GridPosition
+from copydesk.tui.schedule.screen import ScheduleScreen
+from copydesk.tui.schedule.week_clock import GridPosition
 from desk_fixtures import Watch, open_desk_at
 from schedule_fixtures import insert_drafts, insert_scheduled
 from tui_fixtures import ConsoleDriver, wait_until_idle

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from copydesk.desk import open_desk
 from copydesk.model.delivery import Delivery
 from copydesk.store import accounts
+from copydesk.store.column_types import to_microseconds
 from copydesk.store.ids import new_id
-from copydesk.store.types import to_microseconds
 from copydesk.text.thread import join_parts
 from desk_fixtures import NOW, settings_at
 from doomed_sender import KILLED, STORE_FAILED, KillRunner, SenderResult

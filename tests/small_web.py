@@ -16,10 +16,10 @@ from typing import Any
 import httpx
 import msgspec
 
-from copydesk.ingest.answer import Response
-from copydesk.ingest.fetch import Fetcher
-from copydesk.ingest.reading import Credentials, FetchResult, fetch_source
+from copydesk.ingest.registry import Credentials, FetchResult, fetch_source
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
+from copydesk.network.fetcher import Fetcher
+from copydesk.network.response import Response
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 HOSTILE_TITLE = "\x1b[31m[red]Bold\u202e claim\x07[/red]"

@@ -9,7 +9,7 @@ from typing import Any
 from copydesk.desk import Desk
 from copydesk.model.source import Health, Source, SourceConfig, SourceType
 from copydesk.tui.app import Console
-from copydesk.tui.screens.sources import SourcesScreen
+from copydesk.tui.sources.screen import SourcesScreen
 from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at
 from held_answers import wait_until
 from tui_fixtures import ConsoleDriver, wait_until_idle

@@ -12,12 +12,12 @@ from sqlalchemy import Connection
 
 from copydesk.desk import open_desk
 from copydesk.errors import ConflictError, CopydeskError, NotFoundError
-from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action
 from copydesk.model.history import SYSTEM as BY_ITSELF
 from copydesk.model.history import EventKind
+from copydesk.model.requests import ChangeDraft
 from copydesk.model.schedule import Slot
-from copydesk.store import changes
+from copydesk.store import draft_updates
 from desk_fixtures import Watch, query_db, settings_at
 from proof_desk import insert_drafts
 from small_desk import Refusal
@@ -108,12 +108,12 @@ def model_values(draft):
 
 def apply_system_event(conn: Connection, user_id: str, draft_id: str, event: str, now) -> None:
     """Apply a system event as publishing and writing do: a change that cannot be undone."""
-    snapshot = changes.load_snapshot(conn, user_id, draft_id)
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     columns = {"status": STATUS_AFTER_EVENT[event][snapshot.get_status]}
     if columns["status"] not in TIMED_STATES:
         columns |= dict.fromkeys(("scheduled_at", "scheduled_wall", "scheduled_zone"))
-    change = changes.DraftChange(kind=EventKind.PERMANENT, action=event, after=columns, at=now, actor=BY_ITSELF)
-    changes.apply_change(conn, user_id, snapshot, change)
+    change = draft_updates.DraftChange(kind=EventKind.PERMANENT, action=event, after=columns, at=now, actor=BY_ITSELF)
+    draft_updates.apply_change(conn, user_id, snapshot, change)
 
 
 def leave_deliveries_unknown(conn: Connection, user_id: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from copydesk.store import tables
-from copydesk.store.engine import Database, open_database
+from copydesk.store.database import Database, open_database
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import prepare_database
 

@@ -23,11 +23,10 @@ from copydesk.model.draft import (
     Status,
     StorySource,
 )
-from copydesk.model.filters import DraftCounts
+from copydesk.model.filters import DraftCounts, DraftPosition, DraftSlice, DraftView, SliceAround, Tab, tab_contains
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.run import Progress, Run, RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import SourceType
-from copydesk.model.window import DraftPosition, DraftSlice, DraftView, SliceAround, Tab, tab_contains
 from copydesk.settings import Settings
 from copydesk.tui.app import Console
 

@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 from copydesk.desk import open_desk
 from copydesk.errors import ConflictError
-from copydesk.model.change import BulkChange
 from copydesk.model.draft import Action
+from copydesk.model.requests import BulkChange
 from copydesk.posting.fake import FakePlatform, FakeServer
 from desk_fixtures import Watch, settings_at
 from posting_fixtures import connect_account

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from copydesk.secrets.environment import Environment
-from copydesk.secrets.redaction import Redaction
-from copydesk.secrets.seal import ScryptParameters
-from copydesk.secrets.vault import Vault
+from copydesk.credentials.encryption import ScryptParameters
+from copydesk.credentials.environment import Environment
+from copydesk.credentials.redaction import Redaction
+from copydesk.credentials.vault import Vault
 from copydesk.settings import Secrets
 
 CHEAP_SCRYPT = ScryptParameters(n=2, r=8, p=1)

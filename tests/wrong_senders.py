@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from copydesk.desk import sending as desk_sending
+from copydesk.desk.publishing import sender as desk_sending
 from copydesk.model.delivery import StepResult
-from copydesk.posting import delivery as may
+from copydesk.posting import delivery_states as may
 from copydesk.posting.platform import Platform
 from copydesk.store.ids import new_id
 from desk_fixtures import NOW

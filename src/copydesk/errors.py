@@ -35,6 +35,8 @@ CopydeskError
 `message` says what happened, `hint` what to do next. Where no message is given, the class's docstring is the message,
 so the docstrings below are texts that users see. `category` is the identifier under which errors are counted and
 stored; it stays the same when a message is reworded.
+
+Errors about images.
 """
 
 from collections.abc import Sequence
@@ -263,3 +265,18 @@ class RunCancelledError(CopydeskError):
     """The run was cancelled."""
 
     category = "cancelled"
+
+
+class ImageError(CopydeskError):
+    """An image cannot be used."""
+
+    category: ClassVar[str] = "picture"
+
+    def __init__(
+        self, message: str = "", *, hint: str = "", is_temporary: bool = False, retry_after: float | None = None
+    ) -> None:
+        self.is_temporary = is_temporary
+        """True if another attempt may succeed, because the network or the disk failed and not the image."""
+        self.retry_after = retry_after
+        """Seconds to wait as requested by the server, or None."""
+        super().__init__(message, hint=hint)

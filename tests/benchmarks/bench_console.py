@@ -26,7 +26,7 @@ from textual.widget import Widget
 from copydesk.desk import open_desk
 from copydesk.settings import load
 from copydesk.tui.app import Console
-from copydesk.tui.screens.review import ReviewScreen
+from copydesk.tui.review.screen import ReviewScreen
 from tui_fixtures import wait_until_idle
 
 DRAFTS = 1_000_000

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 
 from copydesk.desk import Desk, open_desk
 from copydesk.settings import load
-from copydesk.tui.screens.review import ReviewScreen
+from copydesk.tui.review.screen import ReviewScreen
 from desk_fixtures import FakeWeb, entry, feed
 from tui_fixtures import wait_until_idle
 

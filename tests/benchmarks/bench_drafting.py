@@ -8,7 +8,7 @@ from collections.abc import Callable
 from benchmarks_table import Row
 
 from copydesk.drafting.checks import RecentTexts, build_check_context, check
-from copydesk.drafting.extractive import OfflineWriter
+from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import Format
 from copydesk.model.voice import Voice

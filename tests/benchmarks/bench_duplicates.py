@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from benchmarks_table import Row
 
-from copydesk.ranking.duplicates import StoryIndex
+from copydesk.ranking.story_index import StoryIndex
 
 TARGET = 4_000
 """Items per second on the larger stream."""

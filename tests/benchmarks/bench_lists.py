@@ -34,8 +34,8 @@ from many_drafts import (
 from copydesk.desk import Desk, cursor, open_desk
 from copydesk.model.filters import validate_filters
 from copydesk.settings import load
-from copydesk.store.listed import DRAFT_COLUMNS
-from copydesk.store.types import to_microseconds
+from copydesk.store.column_types import to_microseconds
+from copydesk.store.draft_rows import DRAFT_COLUMNS
 
 FEW, MANY = 1_000, 1_000_000
 PAGE, PASSES, ROUNDS = 25, 4, 50

@@ -13,8 +13,8 @@ import feedparser
 from benchmarks_table import Row
 
 from copydesk.ingest.encoding import to_utf8
-from copydesk.ingest.fastfeed import parse_xml_feed
-from copydesk.ingest.feed import parse_strict
+from copydesk.ingest.feed.expat_parser import parse_xml_feed
+from copydesk.ingest.feed.parse import parse_strict
 
 TARGET = 25
 FEEDS = Path(__file__).resolve().parents[2] / ".." / "shared" / "feeds"

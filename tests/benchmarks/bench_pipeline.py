@@ -25,11 +25,11 @@ ROUNDS = 15
 UNCHANGED_RUNS = 5
 """Runs without new entries per round, of which the median counts."""
 PRELOADED_MODULES = (
-    "copydesk.desk.stages",
+    "copydesk.desk.pipeline.run",
     "copydesk.drafting.checks",
-    "copydesk.drafting.extractive",
-    "copydesk.ingest.fetch",
-    "copydesk.ingest.reading",
+    "copydesk.drafting.offline_writer",
+    "copydesk.network.fetcher",
+    "copydesk.ingest.registry",
 )
 """Modules that a run imports on its way."""
 

@@ -14,10 +14,10 @@ from many_drafts import NOW, build_database
 from sqlalchemy import Connection
 
 from copydesk.desk import Desk, open_desk
-from copydesk.desk.planning import create_deliveries
-from copydesk.model.change import ChangeDraft
+from copydesk.desk.publishing.create_deliveries import create_deliveries
 from copydesk.model.delivery import Account
 from copydesk.model.draft import Action
+from copydesk.model.requests import ChangeDraft
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.settings import load
 from copydesk.store import accounts, deliveries

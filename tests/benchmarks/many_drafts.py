@@ -17,9 +17,9 @@ import msgspec
 
 from copydesk.model.draft import Checks, Field, Finding, Score, ScorePart, Severity, Status, StorySource, Trace
 from copydesk.model.source import SourceType
-from copydesk.store.engine import open_database
+from copydesk.store.column_types import to_microseconds
+from copydesk.store.database import open_database
 from copydesk.store.migrate import prepare_database
-from copydesk.store.types import to_microseconds
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 FUTURE = datetime(2090, 1, 1, tzinfo=UTC)

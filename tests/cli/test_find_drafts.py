@@ -6,7 +6,7 @@ import json
 import pytest
 
 from command_line import assert_one_line_error, run_in_process
-from copydesk.model.wire import format_iso
+from copydesk.model.serialization import format_iso
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, execute_sql, feed, open_desk_at, query_db
 
 SCHEDULED_AT = "2026-12-04T09:00:00Z"

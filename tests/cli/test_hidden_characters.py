@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from command_line import run_in_process
-from copydesk.cli.drafts import print_unwritten, print_writer_notes
+from copydesk.cli.draft_selection import print_unwritten, print_writer_notes
 from copydesk.model.draft import Status
 from copydesk.text import HIDDEN_CHARACTERS
 from desk_fixtures import execute_sql

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from command_line import assert_one_line_error, run_in_process
-from copydesk.desk.drafts import Drafts
+from copydesk.desk.drafts.service import Drafts
 from copydesk.errors import StoreBusyError
 from copydesk.network.transport import GuardedTransport
 from desk_fixtures import query_db

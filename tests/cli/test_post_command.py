@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from command_line import run_in_process
-from copydesk.desk.posting import Posting
+from copydesk.desk.publishing.service import Posting
 
 
 @pytest.fixture

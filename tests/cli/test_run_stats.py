@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from command_line import run_in_process
-from copydesk.cli.show import format_time
+from copydesk.cli.formatting import format_time
 from desk_fixtures import entry, feed
 from feed_server import FeedServer
 

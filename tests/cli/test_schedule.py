@@ -168,7 +168,7 @@ def test_clock_warning_is_accepted(tmp_path):
 
     from msgspec.structs import replace as _replace
 
-    from copydesk.store import clock as _clock
+    from copydesk.store import clock_checks as _clock
 
     run_on_desk(tmp_path, jump)
     result = run_in_process(tmp_path, "schedule", "clock")

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from copydesk.errors import InvalidError, StoreFullError
-from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action
+from copydesk.model.requests import ChangeDraft
 from copydesk.model.schedule import Slot
-from copydesk.model.wire import to_json_value
-from copydesk.store import changes, schedule
+from copydesk.model.serialization import to_json_value
+from copydesk.store import draft_updates, schedule
 from desk_fixtures import NOW, FakeWeb, execute_sql, open_desk_at, query_db
 
 UNKNOWN_ID = "019c4a5e-0000-7000-8000-000000000000"
@@ -122,7 +122,7 @@ async def test_invalid_request_names_field(desk, field, payload):
 
 async def test_full_disk_keeps_completed_parts(desk, tmp_path, monkeypatch):
     ids = await create_drafts(desk, 60)
-    apply_change, count = changes.apply_change, 0
+    apply_change, count = draft_updates.apply_change, 0
 
     def apply_until_full(*args):
         nonlocal count
@@ -131,7 +131,7 @@ async def test_full_disk_keeps_completed_parts(desk, tmp_path, monkeypatch):
             raise StoreFullError
         return apply_change(*args)
 
-    monkeypatch.setattr(changes, "apply_change", apply_until_full)
+    monkeypatch.setattr(draft_updates, "apply_change", apply_until_full)
     result = await desk.drafts.bulk({"action": "approve", "ids": ids})
 
     assert result.results.succeeded == tuple(ids[:50])

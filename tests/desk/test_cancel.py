@@ -8,7 +8,7 @@ import pytest
 
 from copydesk.errors import ConflictError, StoreBusyError
 from copydesk.model.run import Run, RunStatus, Stage
-from copydesk.store.engine import Database
+from copydesk.store.database import Database
 from desk_fixtures import (
     URL_ONE,
     URL_THREE,
@@ -48,7 +48,7 @@ async def latest_run(desk) -> Run:
 @pytest.fixture
 def fast_heartbeat(monkeypatch):
     """Check often whether the run was cancelled from another desk."""
-    monkeypatch.setattr("copydesk.desk.pipeline.HEARTBEAT_INTERVAL", 0.01)
+    monkeypatch.setattr("copydesk.desk.pipeline.service.HEARTBEAT_INTERVAL", 0.01)
 
 
 async def test_queued_run_is_cancelled_before_start(tmp_path):

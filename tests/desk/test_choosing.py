@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from copydesk.desk import choosing
+from copydesk.desk.pipeline import select_stories
 from copydesk.errors import InvalidError
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.ranking.filters import compile_rules
@@ -247,7 +247,7 @@ async def test_unusable_filter_pauses_only_its_source(tmp_path, monkeypatch):
         await create_source(desk, include=["ferry"])
         await create_source(desk, URL_TWO)
         with monkeypatch.context() as patch:
-            patch.setattr("copydesk.desk.choosing.compile_rules", refuse)
+            patch.setattr("copydesk.desk.pipeline.select_stories.compile_rules", refuse)
             run = await desk.pipeline.run()
         assert run.status is RunStatus.SUCCEEDED
         assert await draft_titles(desk) == [story_title(2)]
@@ -272,13 +272,13 @@ async def test_ranking_runs_outside_event_loop_thread(tmp_path, monkeypatch):
     threads = {}
 
     def record_thread(name):
-        original = getattr(choosing, name)
+        original = getattr(select_stories, name)
 
         def recording(*args):
             threads[name] = threading.current_thread()
             return original(*args)
 
-        monkeypatch.setattr(choosing, name, recording)
+        monkeypatch.setattr(select_stories, name, recording)
 
     for name in ("_judge", "_stories", "gather", "_ranking"):
         record_thread(name)
@@ -290,7 +290,7 @@ async def test_ranking_runs_outside_event_loop_thread(tmp_path, monkeypatch):
 
 
 async def test_items_are_judged_in_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr(choosing, "FILTER_BATCH_SIZE", 2)
+    monkeypatch.setattr(select_stories, "FILTER_BATCH_SIZE", 2)
     body = feed(*(entry(number) for number in range(1, 6)))
 
     assert len(await run_once(tmp_path, (URL_ONE, body, {}))) == 5

@@ -4,7 +4,7 @@ import pytest
 
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
-from copydesk.model.wire import to_json_value
+from copydesk.model.serialization import to_json_value
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, open_desk_at, query_db
 
 TEXT = "The harbour opens on Monday.\n\nBring a coat."

@@ -8,8 +8,8 @@ from copydesk.errors import InvalidError, NotFoundError
 from copydesk.model.draft import Format, Status
 from copydesk.model.filters import Archived
 from copydesk.model.run import RunRequest
+from copydesk.model.serialization import to_json_value
 from copydesk.model.source import SourceType
-from copydesk.model.wire import to_json_value
 from desk_fixtures import (
     NOW,
     URL_ONE,

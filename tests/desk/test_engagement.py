@@ -7,7 +7,7 @@ import pytest
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError, NotFoundError
 from copydesk.model.engagement import EngagementSummary, RecordStatus
-from copydesk.model.wire import to_json_value
+from copydesk.model.serialization import to_json_value
 from desk_fixtures import NOW, Watch, open_desk_at
 from store_fixtures import add_draft, add_item, add_source, add_user
 

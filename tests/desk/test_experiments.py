@@ -8,15 +8,15 @@ from sqlalchemy import update
 
 import copydesk.drafting.writer as writer_module
 from copydesk.desk import Desk
-from copydesk.desk import experiments as module
-from copydesk.desk.experiments import has_unsupported_variants
-from copydesk.desk.trial import claim_assignment, claim_next, get_treatment, next_assignment
-from copydesk.drafting.fake import FakeWriter
+from copydesk.desk.experiments import service as module
+from copydesk.desk.experiments.assignment import claim_assignment, claim_next, get_treatment, next_assignment
+from copydesk.desk.experiments.service import has_unsupported_variants
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Format
 from copydesk.model.experiment import Experiment, ExperimentStatus
+from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import Voice
-from copydesk.model.wire import to_json_value
 from copydesk.store import experiments as kept
 from copydesk.store import tables
 from desk_fixtures import (

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Connection
 
 from copydesk.desk import Desk
+from copydesk.drafting.check_context import CheckContext, RecentTexts
 from copydesk.drafting.checks import check
-from copydesk.drafting.fake import FakeWriter
-from copydesk.drafting.subject import CheckContext, RecentTexts
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import InvalidError, StoreBusyError, WriterError
 from copydesk.model.draft import Action, Checks, Format, ImageSource, ListedDraft, Severity, Status
@@ -44,7 +44,7 @@ PROMPT = (
 def article_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read pages without a subprocess, which is slow; only tests with `trafilatura` in their name use one."""
     if "trafilatura" not in request.node.name:
-        monkeypatch.setattr("copydesk.ingest.article.find_spec", lambda _: None)
+        monkeypatch.setattr("copydesk.ingest.article.reader.find_spec", lambda _: None)
 
 
 def article_page(title: str = "A library where you borrow drills", more: str = "", head: str = "") -> str:
@@ -605,7 +605,7 @@ async def test_failed_check_does_not_stop_other_drafts(tmp_path, monkeypatch):
 
     writer = FakeWriter("unlucky", "lucky")
     monkeypatch.setattr(WRITER, lambda: writer)
-    monkeypatch.setattr("copydesk.desk.composing.check", failing_check)
+    monkeypatch.setattr("copydesk.desk.generation.worker.check", failing_check)
     async with open_desk_at(tmp_path, FakeWeb(), generation__at_once="1") as desk:
         for _ in range(2):
             await create_drafts(desk, url=None, prompt="Anything.")
@@ -641,7 +641,7 @@ async def test_finish_polls_only_unfinished_drafts(tmp_path, monkeypatch):
         return waiting(conn, user_id, draft_ids)
 
     waiting = generation.list_pending
-    monkeypatch.setattr("copydesk.desk.generating.POLL_INTERVAL", 0)
+    monkeypatch.setattr("copydesk.desk.generation.service.POLL_INTERVAL", 0)
     monkeypatch.setattr(WRITER, FakeWriter)
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
         ids = [draft_id for _ in range(7) for draft_id in await create_drafts(desk, url=None, prompt="Anything.")]
@@ -668,7 +668,7 @@ async def test_finish_polls_in_batches(tmp_path, monkeypatch):
         return waiting(conn, user_id, draft_ids)
 
     waiting = generation.list_pending
-    monkeypatch.setattr("copydesk.store.parts.MAX_CHUNK", 2)
+    monkeypatch.setattr("copydesk.store.raw_sql.MAX_CHUNK", 2)
     monkeypatch.setattr(generation, "list_pending", record_poll)
     monkeypatch.setattr(WRITER, FakeWriter)
     async with open_desk_at(tmp_path, FakeWeb()) as desk:

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from copydesk.desk import ingesting
-from copydesk.desk.left_behind import match_entries, store_fetch
+from copydesk.desk.pipeline import fetch_sources
+from copydesk.desk.pipeline.fetch_sources import match_entries, store_fetch
 from copydesk.model.item import Entry
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.store.items import ExistingItem, content_hash
@@ -61,7 +61,7 @@ async def test_corrected_link_updates_canonical_url(tmp_path):
 @pytest.mark.parametrize(("attended", "limit"), [(False, 2), (True, 1)])
 async def test_console_limits_concurrent_storing(tmp_path, monkeypatch, attended, limit):
     """With the next source queued, the storing thread works without a gap and a key press waits longer."""
-    monkeypatch.setattr(ingesting, "MAX_QUEUED_WRITES", 2)
+    monkeypatch.setattr(fetch_sources, "MAX_QUEUED_WRITES", 2)
     web, active, limit_reached = FakeWeb(), [], asyncio.Event()
     for number, url in enumerate((URL_ONE, URL_TWO, URL_THREE)):
         web.put(url, feed(entry(number)))
@@ -97,7 +97,7 @@ async def test_unchanged_feed_is_not_parsed(tmp_path, monkeypatch):
         await create_source(desk)
         await create_source(desk, URL_TWO)
         await desk.pipeline.run()
-        monkeypatch.setattr("copydesk.ingest.visit.parse_feed", None)
+        monkeypatch.setattr("copydesk.ingest.fetch_context.parse_feed", None)
         clock.advance(60)
         run = await desk.pipeline.run()
 

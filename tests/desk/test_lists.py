@@ -13,9 +13,9 @@ from sqlalchemy import Connection, create_engine, delete, event, insert, update
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
 from copydesk.model.filters import Archived, Filters, validate_filters
+from copydesk.model.serialization import format_iso
 from copydesk.model.source import SourceType
-from copydesk.model.wire import format_iso
-from copydesk.store import lists, tables
+from copydesk.store import draft_queries, tables
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import _create_tables
 from desk_fixtures import NOW, open_desk_at
@@ -134,13 +134,13 @@ def filter_combinations(shelf: DraftSet):
 
 def test_filter_combinations_match(draft_set):
     for filters in random.Random(3).sample(list(filter_combinations(draft_set)), 1500):
-        ids = lists.list_ids(draft_set.connection, draft_set.user, filters, limit=500, before=None)
+        ids = draft_queries.list_ids(draft_set.connection, draft_set.user, filters, limit=500, before=None)
         assert list(ids) == draft_set.wanted(filters), filters
 
 
 def test_page_holds_drafts_with_tags(draft_set):
     for filters in random.Random(4).sample(list(filter_combinations(draft_set)), 100):
-        drafts, _ = lists.list_page(draft_set.connection, draft_set.user, filters, limit=500, before=None)
+        drafts, _ = draft_queries.list_page(draft_set.connection, draft_set.user, filters, limit=500, before=None)
         assert [draft.id for draft in drafts] == draft_set.wanted(filters)
         assert [set(draft.tags) for draft in drafts] == [draft_set.kept[draft.id]["tags"] for draft in drafts]
 
@@ -153,7 +153,7 @@ def test_pages_are_stable_under_concurrent_changes(draft_set, data):
     limit = data.draw(st.integers(1, 30))
     matching, changed, visited, last_id = set(draft_set.wanted(filters)), set(), [], None
     while True:
-        page = lists.list_ids(draft_set.connection, draft_set.user, filters, limit=limit, before=last_id)
+        page = draft_queries.list_ids(draft_set.connection, draft_set.user, filters, limit=limit, before=last_id)
         visited += page
         if len(page) < limit:
             break
@@ -204,9 +204,9 @@ def test_queries_use_indexes_without_sorting(draft_set):
 
 
 def _plan(shelf: DraftSet, filters: Filters) -> str:
-    for shape in (lists.page_shape(filters, None), lists.page_shape(filters, "x")):
-        values = lists.page_parameters(shelf.user, filters, 25, "x")
-        rows = shelf.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {lists._page_sql(shape)}", values)
+    for shape in (draft_queries.page_shape(filters, None), draft_queries.page_shape(filters, "x")):
+        values = draft_queries.page_parameters(shelf.user, filters, 25, "x")
+        rows = shelf.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {draft_queries._page_sql(shape)}", values)
         plan = "\n".join(row.detail for row in rows)
     return plan
 

@@ -8,16 +8,15 @@ import httpx
 import msgspec
 import pytest
 
-from copydesk.desk.pictures import load_images
-from copydesk.errors import ConflictError, InvalidError
+from copydesk.desk.images.draft_images import load_images
+from copydesk.errors import ConflictError, ImageError, InvalidError
 from copydesk.model.draft import DraftImage, ImageSource
-from copydesk.pictures.errors import ImageError
 from copydesk.posting.bluesky import Bluesky
 from copydesk.posting.fake import FakePlatform
 from copydesk.posting.linkedin import LinkedIn
 from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import Limits
-from copydesk.posting.x import X
+from copydesk.posting.x.platform import X
 from desk_fixtures import URL_ONE as FEED
 from desk_fixtures import FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
 from some_pictures import LOCATION_MARKER, animation, decode, drawing, encode, gps_exif, noise_image, photo

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from copydesk.model.delivery import Preview
 from copydesk.model.draft import Format
-from copydesk.model.posting import Preview
 from desk_fixtures import query_db
 from posting_fixtures import ME, YOU, connect_account, fake_platforms, open_posting_desk
 

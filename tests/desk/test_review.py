@@ -9,8 +9,8 @@ import pytest
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Action, Status
 from copydesk.model.schedule import Slot
+from copydesk.model.serialization import to_json_value
 from copydesk.model.transitions import allowed_actions, can_edit, next_status
-from copydesk.model.wire import to_json_value
 from copydesk.store import schedule
 from desk_fixtures import (
     NOW,

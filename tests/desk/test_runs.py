@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from copydesk.drafting.fake import FakeWriter
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import InvalidError, NotFoundError, WriterError
 from copydesk.model.draft import Format
@@ -210,7 +210,7 @@ async def test_run_after_failed_run(tmp_path, monkeypatch):
     async with open_desk_at(tmp_path, web_with_stories(1)) as desk:
         await create_source(desk)
         with monkeypatch.context() as patch:
-            patch.setattr("copydesk.desk.choosing.rank", None)
+            patch.setattr("copydesk.desk.pipeline.select_stories.rank", None)
             with pytest.raises(TypeError):
                 await desk.pipeline.run()
         (failed_run,) = (await desk.pipeline.list()).items

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from copydesk.desk import Desk, picking_up
-from copydesk.desk.picking_up import NO_ACCOUNT_MESSAGE
-from copydesk.desk.steady import MonotonicReading, read_monotonic
+from copydesk.desk import Desk
+from copydesk.desk.clock_guard import MonotonicReading, read_monotonic
+from copydesk.desk.publishing import due_drafts
+from copydesk.desk.publishing.due_drafts import NO_ACCOUNT_MESSAGE
 from desk_fixtures import NOW, Watch, execute_sql, open_desk_at, query_db
 from posting_fixtures import connect_account
 from schedule_fixtures import FRI, draft_status, insert_draft, insert_scheduled, make_slot, scheduled_times
@@ -181,7 +182,7 @@ async def test_new_zone_rules_move_scheduled_drafts(tmp_path: Path) -> None:
 
 
 async def test_zone_changes_are_applied_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picking_up, "READ_BATCH_SIZE", 2)
+    monkeypatch.setattr(due_drafts, "READ_BATCH_SIZE", 2)
     wall_time = {"scheduled_wall": "2026-02-20T09:00", "scheduled_zone": "Europe/Prague"}
     async with open_desk_at(tmp_path) as desk:
         await insert_scheduled(desk, NOW + DAY)

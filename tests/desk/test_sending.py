@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.desk import sending
+from copydesk.credentials.redaction import DEFAULT_REDACTION
+from copydesk.desk.publishing import sender
 from copydesk.errors import StoreBusyError
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import LoginError, RefusedPostError
-from copydesk.secrets.redaction import DEFAULT_REDACTION
 from copydesk.store import accounts
 from desk_fixtures import NOW, Watch, query_db
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
@@ -51,7 +51,7 @@ async def test_busy_database_before_sending_changes_nothing(tmp_path: Path, monk
             raise StoreBusyError("Another program holds the database.")
 
         with monkeypatch.context() as patch:
-            patch.setattr(sending, "load_payload", busy)
+            patch.setattr(sender, "load_payload", busy)
             with pytest.raises(StoreBusyError):
                 await desk.posting.post(draft_id)
         (report,) = await desk.posting.list_deliveries(draft_id)
@@ -85,7 +85,7 @@ async def test_secret_in_error_message_is_redacted(tmp_path: Path, error: type[E
 
 async def test_send_times_out_before_lease_expires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = FakeServer()
-    monkeypatch.setattr(sending, "SEND_TIMEOUT", 0.01)
+    monkeypatch.setattr(sender, "SEND_TIMEOUT", 0.01)
     async with open_posting_desk(tmp_path, fake_platforms(server, latency=0.05)) as desk:
         await connect_account(desk)
         draft_id = await create_approved_draft(desk)

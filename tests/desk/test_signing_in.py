@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.desk import Desk, signing_in
+from copydesk.desk import Desk
+from copydesk.desk.accounts import oauth_flow
 from copydesk.errors import SignInError
 from copydesk.posting.platform import LoginError
 from posting_fixtures import open_posting_desk
@@ -28,8 +29,8 @@ async def sign_in(desk: Desk, pasted: str | None = None, *, browser: bool = True
         return pasted or ""
 
     method = desk.accounts.connect_method("browser")
-    assert signing_in.needs_browser(method, {})
-    account = await signing_in.sign_in_with_browser(desk.accounts, method, {}, "", open_browser, paste)
+    assert oauth_flow.needs_browser(method, {})
+    account = await oauth_flow.sign_in_with_browser(desk.accounts, method, {}, "", open_browser, paste)
     await asyncio.gather(*browser_tasks)
     return account.label
 
@@ -67,7 +68,7 @@ async def test_manual_sign_in_starts_no_listener(tmp_path: Path) -> None:
 
     async with open_posting_desk(tmp_path, sign_in_platforms(), **PLAIN_CREDENTIALS) as desk:
         method = desk.accounts.connect_method("browser")
-        account = await signing_in.sign_in_with_pasted_code(desk.accounts, method, {}, "", show_url, paste)
+        account = await oauth_flow.sign_in_with_pasted_code(desk.accounts, method, {}, "", show_url, paste)
     assert account.label == "browser:b"
     assert "127.0.0.1%3A8400" in urls[0]
 
@@ -75,5 +76,5 @@ async def test_manual_sign_in_starts_no_listener(tmp_path: Path) -> None:
 async def test_own_token_needs_no_browser(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, sign_in_platforms()) as desk:
         browser_method, token_method = (desk.accounts.connect_method(name) for name in ("browser", "keyed"))
-    assert not signing_in.needs_browser(browser_method, {"token": "t"})
-    assert not signing_in.needs_browser(token_method, {})
+    assert not oauth_flow.needs_browser(browser_method, {"token": "t"})
+    assert not oauth_flow.needs_browser(token_method, {})

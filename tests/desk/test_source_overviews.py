@@ -6,13 +6,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from copydesk.desk.feed_import import FeedImportResult, Outcome
-from copydesk.desk.overviews import DAYS, deletion_prompt, start_of_days
+from copydesk.desk.sources.feed_import import FeedImportResult, Outcome
+from copydesk.desk.sources.overview import DAYS, deletion_prompt, start_of_days
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Status
 from copydesk.model.history import EventKind
-from copydesk.store import changes
-from copydesk.store.changes import DraftChange
+from copydesk.store import draft_updates
+from copydesk.store.draft_updates import DraftChange
 from copydesk.store.ids import new_id
 from desk_fixtures import (
     NOW,
@@ -69,9 +69,9 @@ async def test_overview_shows_next_fetch_and_draft_count(tmp_path):
 
 async def test_deletion_question_names_scheduled_and_posted_drafts(tmp_path):
     def mark_posted(conn, user_id):
-        snapshot = changes.load_snapshot(conn, user_id, drafts[1].id)
-        after = changes.to_column_values({"status": Status.POSTED})
-        changes.apply_change(
+        snapshot = draft_updates.load_snapshot(conn, user_id, drafts[1].id)
+        after = draft_updates.to_column_values({"status": Status.POSTED})
+        draft_updates.apply_change(
             conn, user_id, snapshot, DraftChange(kind=EventKind.PERMANENT, action="ended_live", after=after, at=NOW)
         )
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from copydesk.ingest import decide
+from copydesk.ingest import fetch_policy
 from copydesk.model.run import RunStatus
 from copydesk.model.source import Health, Source
 from copydesk.store import sources
@@ -223,8 +223,8 @@ async def test_cooldowns_added_while_saving(tmp_path, monkeypatch):
         assert len(list(iterator)) <= 1
         original_save(conn, user_id, hosts, now)
 
-    after_failure = decide.after_failure
-    monkeypatch.setattr(decide, "after_failure", record_failure)
+    after_failure = fetch_policy.after_failure
+    monkeypatch.setattr(fetch_policy, "after_failure", record_failure)
     monkeypatch.setattr(sources, "save_cooldowns", save_slowly)
     async with open_desk_at(tmp_path, web) as desk:
         await create_source(desk)

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from copydesk.errors import InvalidError, NotAFeedError, NotFoundError, PageNotFoundError
+from copydesk.model.serialization import to_json_value
 from copydesk.model.source import Health, SourceConfig, SourceType
-from copydesk.model.wire import to_json_value
 from copydesk.store import sources as kept
 from desk_fixtures import (
     NOW,

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, insert, select, update
 
 from copydesk.desk import Desk
-from copydesk.desk.statistics import statistics
+from copydesk.desk.pipeline.service import statistics
 from copydesk.model.run import RunStats, RunStatus
-from copydesk.model.wire import to_json_value
+from copydesk.model.serialization import to_json_value
 from copydesk.store import tables
 from copydesk.store.ids import IdGenerator, creation_time, min_id, new_id
 from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at

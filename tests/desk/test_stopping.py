@@ -2,7 +2,7 @@
 
 import pytest
 
-from copydesk.desk.stopping import rule_violations
+from copydesk.desk.publishing.payload import rule_violations
 from copydesk.model.draft import Format
 from copydesk.posting.fake import FakeServer
 from copydesk.posting.platform import Post

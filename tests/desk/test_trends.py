@@ -10,13 +10,12 @@ import pytest
 from sqlalchemy import Connection, insert
 
 from copydesk.desk import Desk
-from copydesk.desk.trends import metrics_by_span
+from copydesk.desk.engagement.service import metrics_by_span
 from copydesk.model.delivery import Delivery, DeliveryState, StepResult
-from copydesk.model.engagement import METRICS
-from copydesk.model.trend import Interval, RateSummary
-from copydesk.store import live, tables
+from copydesk.model.engagement import METRICS, Interval, RateSummary
+from copydesk.store import published_posts, tables
 from copydesk.store.ids import new_id
-from copydesk.store.live import QUARTER_HOUR_SECONDS, QuarterHour
+from copydesk.store.published_posts import QUARTER_HOUR_SECONDS, QuarterHour
 from desk_fixtures import NOW, open_desk_at
 from store_fixtures import add_draft, add_item, add_source, add_user
 
@@ -180,7 +179,10 @@ def test_no_posts_have_no_spans():
     assert metrics_by_span([], UTC, None, date(2026, 2, 4), Interval.DAY) == ()
 
 
-@pytest.mark.parametrize("statement", [live.KIND_QUERIES[True], live.QUARTER_QUERIES[True], live.POST_QUERIES[True]])
+@pytest.mark.parametrize(
+    "statement",
+    [published_posts.KIND_QUERIES[True], published_posts.QUARTER_QUERIES[True], published_posts.POST_QUERIES[True]],
+)
 async def test_queries_use_time_indexes(desk, statement):
     def explain(conn: Connection, _: str) -> list[str]:
         sql = str(statement.compile(conn.engine))

@@ -9,8 +9,9 @@ from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNot
 from copydesk.model.draft import Action, Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.schedule import Slot
-from copydesk.store import changes, events, schedule
-from copydesk.store.changes import DraftChange
+from copydesk.store import draft_events as events
+from copydesk.store import draft_updates, schedule
+from copydesk.store.draft_updates import DraftChange
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -54,11 +55,11 @@ async def apply_system_change(desk, draft_id: str, action: str, **after: object)
     """Apply a change by the system to a draft."""
 
     def work(conn, user_id):
-        snapshot = changes.load_snapshot(conn, user_id, draft_id)
+        snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
         step = DraftChange(
-            kind=EventKind.PERMANENT, action=action, after=changes.to_column_values(after), at=NOW, actor=SYSTEM
+            kind=EventKind.PERMANENT, action=action, after=draft_updates.to_column_values(after), at=NOW, actor=SYSTEM
         )
-        changes.apply_change(conn, user_id, snapshot, step)
+        draft_updates.apply_change(conn, user_id, snapshot, step)
 
     await desk.ground.write(work)
 
@@ -359,7 +360,7 @@ async def test_change_between_unreachable_ones_is_not_skipped(desk):
 
 
 async def test_large_undo_can_be_stopped_and_continued(desk, tmp_path, monkeypatch):
-    monkeypatch.setattr("copydesk.desk.undoing.MAX_IDS", 2)
+    monkeypatch.setattr("copydesk.desk.drafts.undo.MAX_IDS", 2)
     ids = await create_drafts(desk, 5)
     first = restorable_rows(tmp_path)
     await desk.drafts.act(Action.ARCHIVE, ids)
@@ -492,9 +493,9 @@ async def test_draft_deleted_during_undo_is_not_found(desk, tmp_path, monkeypatc
             execute_sql(tmp_path, f"DELETE FROM {table} WHERE {column} = ?", deleted_id)
         return found
 
-    original, (deleted_id, other_id) = changes.load_snapshots, await create_drafts(desk, 2)
+    original, (deleted_id, other_id) = draft_updates.load_snapshots, await create_drafts(desk, 2)
     await desk.drafts.bulk({"action": "archive", "ids": [deleted_id, other_id]})
-    monkeypatch.setattr(changes, "load_snapshots", deleting)
+    monkeypatch.setattr(draft_updates, "load_snapshots", deleting)
     with pytest.raises(NotFoundError):
         await desk.drafts.undo(deleted_id)
 

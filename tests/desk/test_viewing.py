@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.desk import Desk, viewing
-from copydesk.model.draft import DraftImage
-from copydesk.model.picture import Thumbnail
-from copydesk.pictures.keep import save
-from copydesk.pictures.look import MAX_SIDE, thumbnail
+from copydesk.desk import Desk
+from copydesk.desk.images import thumbnails as viewing
+from copydesk.images.resize import MAX_SIDE, thumbnail
+from copydesk.images.storage import save
+from copydesk.model.draft import DraftImage, Thumbnail
 from desk_fixtures import FakeWeb, open_desk_at
 from some_pictures import LOCATION_MARKER, animation, decode, drawing, gps_exif, image_with_metadata, photo, png_bomb
 

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from copydesk.desk import Desk
-from copydesk.desk.voice import unsupported_fields
-from copydesk.drafting.extractive import OfflineWriter
+from copydesk.desk.voice.service import unsupported_fields
+from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format
+from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import Emoji, FormatVoice, Link
-from copydesk.model.wire import to_json_value
 from copydesk.text.thread import split_parts
 from desk_fixtures import (
     NOW,

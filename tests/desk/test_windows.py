@@ -12,11 +12,11 @@ from sqlalchemy import Connection, create_engine, event, insert
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Action, Format, Status
-from copydesk.model.window import TAB_STATUSES, DraftPosition, DraftView, Tab, count_in_tab, precedes, tab_contains
-from copydesk.store import tables, window
+from copydesk.model.filters import TAB_STATUSES, DraftPosition, DraftView, Tab, count_in_tab, precedes, tab_contains
+from copydesk.store import queue_window, tables
+from copydesk.store.column_types import to_microseconds
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import _create_tables
-from copydesk.store.types import to_microseconds
 from desk_fixtures import NOW, open_desk_at
 from store_fixtures import add_draft, add_item, add_source, add_user
 
@@ -110,7 +110,7 @@ def draft_set(connection):
 @pytest.fixture(params=[2000, 0], ids=["few", "many"])
 def filter_plan(request, monkeypatch):
     """Both query plans: sorting the filtered rows, and walking the tab's index."""
-    monkeypatch.setattr(window, "MAX_SORTED", request.param)
+    monkeypatch.setattr(queue_window, "MAX_SORTED", request.param)
 
 
 def views(shelf: DraftSet) -> list[DraftView]:
@@ -128,7 +128,7 @@ def views(shelf: DraftSet) -> list[DraftView]:
 
 def test_views_hold_their_drafts_in_order(draft_set, filter_plan):
     for view in views(draft_set):
-        page = window.load_slice(draft_set.connection, draft_set.user, view, limit=1000)
+        page = queue_window.load_slice(draft_set.connection, draft_set.user, view, limit=1000)
         assert list(page.positions) == draft_set.wanted(view), view
         assert [draft.id for draft in page.drafts] == [position.id for position in page.positions]
         assert all(tab_contains(view.tab, draft) for draft in page.drafts)
@@ -139,25 +139,27 @@ def test_neighbours_of_any_position(draft_set, filter_plan):
     for view in views(draft_set):
         expected = draft_set.wanted(view)
         for index in range(0, len(expected), 3):
-            after = window.load_slice(draft_set.connection, draft_set.user, view, limit=5, position=expected[index])
+            after = queue_window.load_slice(
+                draft_set.connection, draft_set.user, view, limit=5, position=expected[index]
+            )
             assert list(after.positions) == expected[index + 1 : index + 6], view
             assert after.has_more == (len(expected) > index + 6)
-            before = window.load_slice(
+            before = queue_window.load_slice(
                 draft_set.connection, draft_set.user, view, limit=5, position=expected[index], backwards=True
             )
             assert list(before.positions) == expected[max(index - 5, 0) : index], view
             assert before.has_more == (index > 5)
-            assert window.count_before(draft_set.connection, draft_set.user, view, expected[index]) == index
+            assert queue_window.count_before(draft_set.connection, draft_set.user, view, expected[index]) == index
 
 
 def test_end_and_offset(draft_set):
     for view in views(draft_set):
         expected = draft_set.wanted(view)
-        end = window.load_slice(draft_set.connection, draft_set.user, view, limit=7, backwards=True)
+        end = queue_window.load_slice(draft_set.connection, draft_set.user, view, limit=7, backwards=True)
         assert list(end.positions) == expected[-7:]
-        middle = window.load_slice(draft_set.connection, draft_set.user, view, limit=7, offset=4)
+        middle = queue_window.load_slice(draft_set.connection, draft_set.user, view, limit=7, offset=4)
         assert list(middle.positions) == expected[4:11]
-        assert window.count_all(draft_set.connection, draft_set.user, view) == len(expected)
+        assert queue_window.count_all(draft_set.connection, draft_set.user, view) == len(expected)
 
 
 @settings(max_examples=80, deadline=None)
@@ -167,7 +169,7 @@ def test_consecutive_windows_cover_view_once(draft_set, data):
     backwards, limit = data.draw(st.booleans()), data.draw(st.integers(1, 40))
     positions, position, more = [], None, True
     while more:
-        page = window.load_slice(
+        page = queue_window.load_slice(
             draft_set.connection, draft_set.user, view, limit=limit, position=position, backwards=backwards
         )
         positions = [*page.positions, *positions] if backwards else [*positions, *page.positions]
@@ -187,7 +189,7 @@ def test_tab_order_uses_its_index(draft_set, tab):
 
 
 def test_search_order_uses_full_text_index(draft_set, monkeypatch):
-    monkeypatch.setattr(window, "MAX_SORTED", 0)
+    monkeypatch.setattr(queue_window, "MAX_SORTED", 0)
     for position in (None, DraftPosition(70, "x")):
         for backwards in (False, True):
             plan = _plan(draft_set, DraftView(query="otter", tags=("a",)), position, backwards=backwards)
@@ -206,7 +208,7 @@ def test_positions_of_given_drafts(draft_set, filter_plan):
     ids = [*list(draft_set.kept)[::3], "none"]
     for view in views(draft_set):
         expected = [position for position in draft_set.wanted(view) if position.id in ids]
-        positions = window.positions(draft_set.connection, draft_set.user, view, ids)
+        positions = queue_window.positions(draft_set.connection, draft_set.user, view, ids)
         assert sorted(positions, key=str) == sorted(expected, key=str), view
 
 
@@ -217,9 +219,9 @@ def test_selective_filter_uses_its_index(draft_set):
 
 
 def _plan(shelf: DraftSet, view: DraftView, position: DraftPosition | None, *, backwards: bool = False) -> str:
-    run = window.raw_execute(shelf.connection)
-    shape, values = window._plan(shelf.connection, shelf.user, view, position)
-    statement = window.statements.positions_sql(shape._replace(backwards=backwards))
+    run = queue_window.raw_execute(shelf.connection)
+    shape, values = queue_window._plan(shelf.connection, shelf.user, view, position)
+    statement = queue_window.statements.positions_sql(shape._replace(backwards=backwards))
     rows = run(f"EXPLAIN QUERY PLAN {statement}", values | {"limit": 5, "offset": 0})
     return "\n".join(row[-1] for row in rows)
 
@@ -228,9 +230,9 @@ def test_new_drafts_are_counted_up_to_limit(draft_set, filter_plan):
     ids = sorted(draft_set.kept)
     for view in views(draft_set):
         count = sum(position.id > ids[50] for position in draft_set.wanted(view))
-        assert window.count_newer(draft_set.connection, draft_set.user, view, ids[50], 1000) == count
-        assert window.count_newer(draft_set.connection, draft_set.user, view, ids[50], 3) == min(count, 3)
-    assert window.newest_id(draft_set.connection, draft_set.user) == ids[-1]
+        assert queue_window.count_newer(draft_set.connection, draft_set.user, view, ids[50], 1000) == count
+        assert queue_window.count_newer(draft_set.connection, draft_set.user, view, ids[50], 3) == min(count, 3)
+    assert queue_window.newest_id(draft_set.connection, draft_set.user) == ids[-1]
 
 
 @pytest.fixture
@@ -263,7 +265,7 @@ async def test_window_around_position_of_removed_draft(desk: Desk):
 
 
 async def test_range_is_loaded_by_its_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.windows.ID_PAGE_SIZE", 3)
+    monkeypatch.setattr("copydesk.desk.drafts.queue_windows.ID_PAGE_SIZE", 3)
     positions = (await desk.drafts.window(DraftView())).positions
     ids = [position.id for position in positions]
     assert list(await desk.drafts.between(DraftView())) == ids
@@ -273,7 +275,7 @@ async def test_range_is_loaded_by_its_ends(desk: Desk, monkeypatch: pytest.Monke
 
 
 async def test_search_hits_are_windows(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.windows.ID_PAGE_SIZE", 3)
+    monkeypatch.setattr("copydesk.desk.drafts.queue_windows.ID_PAGE_SIZE", 3)
     view = DraftView(tab=Tab.ALL, query="draft*")
     positions = (await desk.drafts.window(view)).positions
     ids = [position.id for position in positions]
@@ -301,10 +303,10 @@ async def test_extent_counts_remaining_drafts(desk: Desk):
 
 
 async def test_count_is_reported_in_steps(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.windows.COUNT_STEP", 4)
+    monkeypatch.setattr("copydesk.desk.drafts.queue_windows.COUNT_STEP", 4)
     for view in (DraftView(), DraftView(query="draft*")):
         assert [number async for number in desk.drafts.count_in_steps(view)] == [4, 8, 10]
-    monkeypatch.setattr("copydesk.desk.windows.COUNT_STEP", 5)
+    monkeypatch.setattr("copydesk.desk.drafts.queue_windows.COUNT_STEP", 5)
     assert [number async for number in desk.drafts.count_in_steps(DraftView())] == [5, 10, 10]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.drafting.difference import diff_checks, diff_texts, edit_ratio
+from copydesk.drafting.diff import diff_checks, diff_texts, edit_ratio
 from copydesk.model.draft import Checks, Finding, Severity
 from growth import assert_linear
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.drafting.checks import build_check_context, check
-from copydesk.drafting.extractive import OfflineWriter
+from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief, Field, WriterResult
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
@@ -265,7 +265,10 @@ def test_target_words_set_amount_of_quotation() -> None:
 
 
 def test_other_sources_are_credited() -> None:
-    assert "The story is also at BBC News and NPR." in write(make_brief(Format.BLOG, other_sources=("BBC News", "NPR"))).text
+    assert (
+        "The story is also at BBC News and NPR."
+        in write(make_brief(Format.BLOG, other_sources=("BBC News", "NPR"))).text
+    )
 
 
 def test_markdown_in_source_is_escaped() -> None:

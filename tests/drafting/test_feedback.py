@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from copydesk.drafting.checks import add_notes, build_check_context, check
-from copydesk.drafting.extract.feedback import FeedbackRequest, parse_feedback
-from copydesk.drafting.extractive import OfflineWriter
+from copydesk.drafting.offline_writer import FeedbackRequest, OfflineWriter, parse_feedback
 from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity

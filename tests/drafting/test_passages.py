@@ -2,10 +2,10 @@
 
 import pytest
 
-from copydesk.drafting.extract import choose
-from copydesk.drafting.extract.credit import get_source_name, is_english, quote
-from copydesk.drafting.extract.frames import rotate_templates
+from copydesk.drafting.extract import select_sentences
+from copydesk.drafting.extract.attribution import get_source_name, is_english, quote
 from copydesk.drafting.extract.passages import extract_passages, has_first_person, make_readable
+from copydesk.drafting.extract.templates import rotate_templates
 from copydesk.drafting.writer import Field
 from copydesk.model.source import SourceType
 from drafting_briefs import make_brief
@@ -151,8 +151,10 @@ def test_best_sentences_are_central_and_distinct() -> None:
         "Trams, bicycles and people on foot are carried by the new river bridge. "
         "Engineers tested the bridge with 40 loaded trams on Monday."
     )
-    weighed = choose.score_passages(extract_passages(text, Field.TEXT), "New tram bridge opens over the river")
-    chosen = [choice.passage.text for choice in choose.select_best(weighed, 2)]
+    weighed = select_sentences.score_passages(
+        extract_passages(text, Field.TEXT), "New tram bridge opens over the river"
+    )
+    chosen = [choice.passage.text for choice in select_sentences.select_best(weighed, 2)]
     assert chosen[0].startswith("The new bridge")
     assert chosen[1].startswith("Engineers")
 

@@ -14,7 +14,7 @@ import pytest
 
 from copydesk.drafting.checks import build_check_context, check, confidence
 from copydesk.drafting.extract.passages import extract_passages
-from copydesk.drafting.extractive import OfflineWriter
+from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief, Field
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity

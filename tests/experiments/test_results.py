@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from copydesk.experiments.results import VariantCounts, build_results
 from copydesk.model.experiment import Variant
-from copydesk.model.wire import to_json_value
+from copydesk.model.serialization import to_json_value
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 VARIANTS = (

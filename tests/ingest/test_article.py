@@ -19,14 +19,21 @@ from copydesk.errors import (
     PrivateAddressError,
     ResponseTooLargeError,
 )
-from copydesk.ingest import article as article_module
-from copydesk.ingest.apart import run_in_subprocess
-from copydesk.ingest.article import MAX_SUMMARY, MAX_TEXT, MAX_TITLE, Article, parse_article, read_article
-from copydesk.ingest.entry import MAX_NAME
-from copydesk.ingest.fetch import Fetcher
-from copydesk.ingest.links import MAX_URL_LENGTH
-from copydesk.ingest.page import MAX_PAGE_BYTES
-from copydesk.ingest.page import decode_page as page_text
+from copydesk.ingest.article import reader as article_module
+from copydesk.ingest.article.reader import (
+    MAX_PAGE_BYTES,
+    MAX_SUMMARY,
+    MAX_TEXT,
+    MAX_TITLE,
+    Article,
+    parse_article,
+    read_article,
+)
+from copydesk.ingest.article.reader import decode_page as page_text
+from copydesk.ingest.entries import MAX_NAME
+from copydesk.ingest.subprocess_parser import run_in_subprocess
+from copydesk.ingest.urls import MAX_URL_LENGTH
+from copydesk.network.fetcher import Fetcher
 from feed_server import FeedServer
 from fetching import make_fetcher
 from growth import assert_linear

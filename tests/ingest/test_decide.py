@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from copydesk import errors
-from copydesk.ingest.decide import (
+from copydesk.ingest.fetch_policy import (
     FetchOutcome,
     after_failure,
     after_fetch,

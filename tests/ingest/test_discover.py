@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ingest.discover import COMMON_FEED_PATHS, MAX_FEEDS, MAX_PAGE_BYTES, discover_feeds
+from copydesk.ingest.sources.rss import COMMON_FEED_PATHS, MAX_FEEDS, MAX_PAGE_BYTES, discover_feeds
 from growth import assert_bounded, assert_linear
 
 PAGE = "https://site.example/blog/post"

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from copydesk.errors import FetchTimeoutError, NotAFeedError, ResponseTooLargeError
-from copydesk.ingest import apart, looseparser, slowfeed
-from copydesk.ingest.feed import MAX_BODY_BYTES, parse_feed
+from copydesk.ingest import subprocess_parser
+from copydesk.ingest.feed import feedparser_worker, parse
+from copydesk.ingest.feed.parse import MAX_BODY_BYTES, parse_feed
 from feeds_for_tests import BASE_URL, parse_sample, rss
 from growth import assert_linear
 
@@ -52,7 +53,7 @@ def test_file_path_as_body_is_not_opened(tmp_path: Path) -> None:
         parse_sample(str(file))
     with pytest.raises(NotAFeedError):
         parse_sample(file.as_uri())
-    assert looseparser.parse(str(file).encode(), 10) is None
+    assert feedparser_worker.parse(str(file).encode(), 10) is None
 
 
 def test_unclosed_comments_take_linear_time() -> None:
@@ -94,7 +95,7 @@ def test_entries_are_capped_at_max_entries() -> None:
 
 
 def test_deep_nesting_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slowfeed, "REPAIR_TIMEOUT", 0.2)
+    monkeypatch.setattr(parse, "REPAIR_TIMEOUT", 0.2)
     with pytest.raises((FetchTimeoutError, NotAFeedError)):
         parse_sample(rss("<a>" * 200_000))
 
@@ -159,7 +160,7 @@ def test_impossible_dates_are_none() -> None:
 
 async def test_feedparser_is_killed_at_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     processes = record_processes(monkeypatch)
-    monkeypatch.setattr(slowfeed, "REPAIR_TIMEOUT", 0.05)
+    monkeypatch.setattr(parse, "REPAIR_TIMEOUT", 0.05)
     with pytest.raises(FetchTimeoutError):
         await parse_feed(slow_feed(), charset=None, base_url=BASE_URL)
     assert [process.returncode for process in processes] == [-9]
@@ -178,14 +179,14 @@ async def test_feedparser_is_killed_on_cancellation(monkeypatch: pytest.MonkeyPa
 
 
 async def test_failing_process_raises_not_a_feed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart.sys, "executable", "/bin/false")
+    monkeypatch.setattr(subprocess_parser.sys, "executable", "/bin/false")
     with pytest.raises(NotAFeedError, match="damaged"):
         await parse_feed(rss("<title>A & B</title>").encode(), charset=None, base_url=BASE_URL)
 
 
 async def test_process_environment_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COPYDESK_TOKEN", "hunter2")
-    assert "hunter2" not in str(apart._environment())
+    assert "hunter2" not in str(subprocess_parser._environment())
 
 
 async def test_process_runs_in_root_directory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +206,7 @@ async def test_process_runs_in_root_directory(monkeypatch: pytest.MonkeyPatch) -
 def test_process_resource_limits() -> None:
     """Without limits, an exploited parser could fill the machine with processes."""
     resource = pytest.importorskip("resource")
-    program = "import resource as r; from copydesk.ingest.apart import limit; limit(); print(*{})"
+    program = "import resource as r; from copydesk.ingest.subprocess_parser import limit; limit(); print(*{})"
     names = ("RLIMIT_NPROC", "RLIMIT_NOFILE")
     limits = program.format([f"r.getrlimit(r.{name})[1]" for name in names]).replace("'", "")
     output = subprocess.run([sys.executable, "-c", limits], check=True, capture_output=True, text=True).stdout

@@ -11,8 +11,8 @@ import feedparser
 import pytest
 
 from copydesk.errors import CopydeskError
-from copydesk.ingest.feed import parse_strict
-from copydesk.ingest.raw import StrictParseError
+from copydesk.ingest.feed.parse import parse_strict
+from copydesk.ingest.feed.raw_feed import StrictParseError
 from copydesk.model.item import Entry
 from copydesk.text import clean
 from feeds_for_tests import ATOM, BASE_URL, RDF, load_real_feeds, parse_sample, rss

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from copydesk.ingest import looseparser
 from copydesk.ingest.encoding import to_utf8
-from copydesk.ingest.fastfeed import parse_xml_feed
-from copydesk.ingest.raw import RawFeed, StrictParseError
+from copydesk.ingest.feed import feedparser_worker
+from copydesk.ingest.feed.expat_parser import parse_xml_feed
+from copydesk.ingest.feed.raw_feed import RawFeed, StrictParseError
 from feeds_for_tests import ATOM, RDF, parse_sample, rss
 
 DAMAGED = """<!-- c --><rss version="2.0"><channel><title>Broken & co</title><link>http://a.example/</link>
@@ -139,7 +139,7 @@ VALID_RSS = rss(
 @pytest.mark.parametrize("feed", [VALID_RSS, ATOM, RDF], ids=["rss", "atom", "rdf"])
 def test_feedparser_agrees_with_strict_parser(feed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def parse_in_process(body: bytes, most: int) -> RawFeed:
-        found = looseparser.parse(body, most)
+        found = feedparser_worker.parse(body, most)
         assert found is not None
         return found
 
@@ -147,15 +147,15 @@ def test_feedparser_agrees_with_strict_parser(feed: str, monkeypatch: pytest.Mon
         raise StrictParseError("for the test")
 
     strict = parse_sample(feed)
-    monkeypatch.setattr("copydesk.ingest.feed.parse_with_feedparser", parse_in_process)
-    monkeypatch.setattr("copydesk.ingest.feed.parse_xml_feed", refuse)
+    monkeypatch.setattr("copydesk.ingest.feed.parse.parse_with_feedparser", parse_in_process)
+    monkeypatch.setattr("copydesk.ingest.feed.parse.parse_xml_feed", refuse)
     loose = parse_sample(feed)
     assert (strict.parser, loose.parser) == ("expat", "feedparser")
     assert replace(loose, parser="expat") == strict
 
 
 def test_feedparser_is_not_loaded_in_main_process() -> None:
-    code = "import sys, copydesk.ingest.feed; print('feedparser' in sys.modules)"
+    code = "import sys, copydesk.ingest.feed.parse; print('feedparser' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk import errors
-from copydesk.ingest.fetch import Fetcher, FetchLimits
+from copydesk.network.fetcher import Fetcher, FetchLimits
 from feed_server import FeedServer
 from fetching import ANY_TYPE, FakeClock, make_fetcher
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ingest.answer import build_response, error_for_status, host_cooldown
 from copydesk.network.headers import MAX_WAIT, format_duration, fresh_for, header_map, retry_after
+from copydesk.network.response import build_response, error_for_status, host_cooldown
 from fetching import NOW
 
 DATE = {"date": "Tue, 10 Feb 2026 12:00:00 GMT"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import FetchError, FetchTimeoutError, PrivateAddressError, ResponseStatusError
-from copydesk.ingest.fetch import Fetcher, FetchLimits
+from copydesk.network.fetcher import Fetcher, FetchLimits
 from feed_server import FeedServer
 from fetching import ANY_TYPE, make_fetcher
 

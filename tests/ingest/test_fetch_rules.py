@@ -8,9 +8,9 @@ from hashlib import blake2b
 from itertools import pairwise
 
 from copydesk.errors import FetchError
-from copydesk.ingest.decide import FetchOutcome, after_failure, after_fetch, is_due
-from copydesk.ingest.fetch import Fetcher
+from copydesk.ingest.fetch_policy import FetchOutcome, after_failure, after_fetch, is_due
 from copydesk.model.source import FetchState
+from copydesk.network.fetcher import Fetcher
 from feed_server import FeedServer
 from fetching import ANY_TYPE, NOW, FakeClock, make_fetcher
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from copydesk.errors import NotAFeedError, RateLimitedError
-from copydesk.ingest.visit import ACCEPT_FEEDS
+from copydesk.ingest.fetch_context import ACCEPT_FEEDS
 from copydesk.model.source import SourceSpec, SourceType
 from small_web import HOSTILE_TITLE, FakeFetcher, make_spec, next_state
 

@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ingest.elements import MAX_ELEMENTS, MAX_HEAD_LENGTH, iter_head_elements
-from copydesk.ingest.entry import MAX_ALT, MAX_NAME, MAX_SUMMARY, MAX_TITLE
-from copydesk.ingest.head import Head, canonical_url, parse_head
-from copydesk.ingest.linkeddata import parse_json_ld
+from copydesk.ingest.article.head import (
+    MAX_ELEMENTS,
+    MAX_HEAD_LENGTH,
+    Head,
+    canonical_url,
+    iter_head_elements,
+    parse_head,
+    parse_json_ld,
+)
+from copydesk.ingest.entries import MAX_ALT, MAX_NAME, MAX_SUMMARY, MAX_TITLE
 from copydesk.text import clean
 from growth import assert_bounded, assert_linear
 

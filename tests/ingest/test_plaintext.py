@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.ingest.plaintext import _NEEDS_CLEANING, clean_text, html_to_text, is_probably_html, single_line
+from copydesk.ingest.html_to_text import _NEEDS_CLEANING, clean_text, html_to_text, is_probably_html, single_line
 from copydesk.text import HIDDEN_CHARACTERS, clean_lines
 from growth import assert_linear
 

@@ -3,9 +3,9 @@
 import pytest
 
 from copydesk.errors import InvalidError
-from copydesk.ingest import reading
-from copydesk.ingest.address import web_url_or_none
-from copydesk.ingest.reading import Credentials, normalize_url
+from copydesk.ingest import registry
+from copydesk.ingest.registry import Credentials, normalize_url
+from copydesk.ingest.urls import web_url_or_none
 from copydesk.model.source import SourceConfig, SourceType
 from small_web import FakeFetcher, make_spec, next_state
 
@@ -16,7 +16,7 @@ HN = "https://news.ycombinator.com"
 
 
 def test_all_source_types_are_registered() -> None:
-    assert set(reading._READERS) == set(reading._ADDRESSES) == set(SourceType)
+    assert set(registry._READERS) == set(registry._ADDRESSES) == set(SourceType)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.errors import FetchError, InvalidError, RateLimitedError, UnreachableError
-from copydesk.ingest.answer import Response
-from copydesk.ingest.fetch import Fetcher
-from copydesk.ingest.reading import Credentials, FetchResult, fetch_source, normalize_url
+from copydesk.ingest.registry import Credentials, FetchResult, fetch_source, normalize_url
 from copydesk.model.source import FetchState, SourceConfig, SourceType
+from copydesk.network.fetcher import Fetcher
+from copydesk.network.response import Response
 from small_web import NOW, make_spec, next_state
 
 ADDRESSES = {

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from copydesk.errors import LoginRequiredError, NotAFeedError, PageNotFoundError, RateLimitedError
-from copydesk.ingest.reading import FetchResult
-from copydesk.ingest.visit import ACCEPT_FEEDS
+from copydesk.ingest.fetch_context import ACCEPT_FEEDS
+from copydesk.ingest.registry import FetchResult
 from copydesk.model.source import FetchState, SourceSpec, SourceType
 from small_web import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 

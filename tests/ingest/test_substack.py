@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.errors import LoginRequiredError, NotAFeedError, PageNotFoundError
-from copydesk.ingest.visit import ACCEPT_FEEDS
+from copydesk.ingest.fetch_context import ACCEPT_FEEDS
 from copydesk.model.source import SourceSpec, SourceType
 from small_web import FakeFetcher, make_spec, next_state
 

@@ -14,7 +14,7 @@ from copydesk.errors import (
     ResponseStatusError,
     UnreachableError,
 )
-from copydesk.ingest.reading import FetchResult
+from copydesk.ingest.registry import FetchResult
 from copydesk.model.source import FetchState, SourceSpec, SourceType
 from small_web import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 

@@ -14,8 +14,8 @@ from copydesk.desk import Desk
 from copydesk.desk.process import current_owner
 from copydesk.errors import StoreBusyError
 from copydesk.jobs import JobMessage, Jobs, run_jobs
-from copydesk.jobs import jobs as module
-from copydesk.jobs.doing import JobOutcome
+from copydesk.jobs import runner as module
+from copydesk.jobs.handlers import JobOutcome
 from copydesk.model.job import DueWork, JobName
 from copydesk.model.run import RunStatus
 from copydesk.store import jobs as kept
@@ -334,7 +334,7 @@ async def test_job_taken_over_is_cancelled(tmp_path: Path, monkeypatch: pytest.M
 
 
 async def test_clock_warning_is_reported_once_and_pauses_schedule(tmp_path: Path) -> None:
-    from copydesk.desk.steady import MonotonicReading
+    from copydesk.desk.clock_guard import MonotonicReading
 
     messages, watch = MessageRecorder(), Watch()
     async with open_desk_at(tmp_path, clock=watch) as desk:
@@ -372,7 +372,7 @@ async def test_busy_database_is_reported_once_and_retried(tmp_path: Path, monkey
 
 async def test_scheduler_ticks_by_itself(tmp_path: Path) -> None:
     """With the real clock: a draft due in a moment does not wait for the next half-minute tick."""
-    from copydesk.desk.ground import utc_now
+    from copydesk.desk.context import utc_now
 
     async with open_desk_at(tmp_path, clock=utc_now) as desk:
         grace = timedelta(minutes=30)
@@ -384,7 +384,7 @@ async def test_scheduler_ticks_by_itself(tmp_path: Path) -> None:
 
 
 async def test_ticker_wakes_for_next_draft(tmp_path: Path) -> None:
-    from copydesk.jobs.alarm import Ticker
+    from copydesk.jobs.ticker import Ticker
 
     ticks = 0
     twice = asyncio.Event()
@@ -404,7 +404,7 @@ async def test_ticker_wakes_for_next_draft(tmp_path: Path) -> None:
 
 async def test_backward_clock_does_not_delay_ticker(monkeypatch: pytest.MonkeyPatch) -> None:
     """APScheduler waits for a wall-clock time: an hour back would have been an hour without ticks."""
-    from copydesk.jobs.alarm import Ticker
+    from copydesk.jobs.ticker import Ticker
 
     ticked = asyncio.Event()
 

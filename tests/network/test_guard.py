@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from copydesk.errors import PrivateAddressError, UnreachableError
 from copydesk.network import guard, stream
 from copydesk.network.guard import GuardedBackend
-from copydesk.network.public import is_public
+from copydesk.network.public_address import is_public
 from feed_server import FeedServer
 
 PUBLIC = [

@@ -8,8 +8,8 @@ import click
 import pytest
 
 from copydesk.cli import copydesk
-from copydesk.desk.ground import DeskContext, utc_now
-from copydesk.desk.opening import Desk
+from copydesk.desk.context import DeskContext, utc_now
+from copydesk.desk.desk import Desk
 from interface_rows import ROWS, Row
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from copydesk.pictures.ai import Generator, generate
-from copydesk.pictures.errors import ImageError
-from copydesk.pictures.kind import MAX_BYTES
+from copydesk.errors import ImageError
+from copydesk.images.generator import Generator, generate
+from copydesk.images.media_type import MAX_BYTES
 from fetching import NOW
 from some_pictures import drawing
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.pictures.alt import MAX_LENGTH, suggest_alt
+from copydesk.images.alt_text import MAX_LENGTH, suggest_alt
 
 URL = "https://pictures.example/2026/River%20quay.jpg?w=1200"
 

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable
 import httpx
 import pytest
 
+from copydesk.errors import ImageError
+from copydesk.images.download import fetch
 from copydesk.network import guard
 from copydesk.network.transport import GuardedTransport
-from copydesk.pictures.errors import ImageError
-from copydesk.pictures.fetch import fetch
 from feed_server import FeedServer
 from fetching import NOW
 from some_pictures import drawing

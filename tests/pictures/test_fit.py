@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from copydesk.pictures import decoded
-from copydesk.pictures.errors import ImageError
-from copydesk.pictures.fit import ImageBounds, ResizedImage, fit_to_bounds
+from copydesk.errors import ImageError
+from copydesk.images import decode as decoded
+from copydesk.images.resize import ImageBounds, ResizedImage, fit_to_bounds
 from some_pictures import (
     LOCATION_MARKER,
     animation,
@@ -114,7 +114,7 @@ class TestDeterminism:
     )
     def test_result_is_same_in_another_process(self, content):
         program = (
-            "import sys, hashlib; from copydesk.pictures.fit import Bounds, fit;"
+            "import sys, hashlib; from copydesk.images.resize import Bounds, fit;"
             "print(hashlib.sha256(fit(sys.stdin.buffer.read(), Bounds(bytes=60_000)).content).hexdigest())"
         )
         digests = [

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.pictures import keep as module
-from copydesk.pictures.errors import ImageError
-from copydesk.pictures.keep import is_stored, load, read_file, save
+from copydesk.errors import ImageError
+from copydesk.images import storage as module
+from copydesk.images.storage import is_stored, load, read_file, save
 from some_pictures import drawing, photo
 
 PICTURE = drawing()

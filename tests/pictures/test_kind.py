@@ -2,8 +2,8 @@
 
 import pytest
 
-from copydesk.pictures.errors import ImageError
-from copydesk.pictures.kind import MAX_BYTES, ImageFormat, sniff, validate_format
+from copydesk.errors import ImageError
+from copydesk.images.media_type import MAX_BYTES, ImageFormat, sniff, validate_format
 from some_pictures import animation, drawing, parameter_id, photo
 
 SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'

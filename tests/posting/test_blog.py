@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.posting.blog import article_from_post, make_slug, render_markdown, validate_article
-from copydesk.posting.keys import short_key
+from copydesk.posting.blogs.articles import article_from_post, make_slug, render_markdown, validate_article
+from copydesk.posting.idempotency_keys import short_key
 from copydesk.posting.platform import Post
 from fake_blogs import SEED, make_post
 

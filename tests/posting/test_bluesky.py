@@ -9,7 +9,7 @@ import pytest
 
 from copydesk.model.draft import Format
 from copydesk.posting.bluesky import Bluesky
-from copydesk.posting.http import PlatformClient
+from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import (
     Account,
     Evidence,

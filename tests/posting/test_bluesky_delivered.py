@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
 from copydesk.posting.bluesky import Bluesky
-from copydesk.posting.delivery import (
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.delivery_states import (
     Delivery,
     DeliveryState,
     NextAction,
@@ -18,7 +19,6 @@ from copydesk.posting.delivery import (
     send_started,
     step_succeeded,
 )
-from copydesk.posting.http import PlatformClient
 from copydesk.posting.platform import Account, NotSentError, Post, PostImage, UnknownOutcomeError
 from fake_pds import DID, PASSWORD, FakePds, RequestLoss, error_response
 from faulty_server import NOW, SEED, RecordingSecrets

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import fake_pds
 from copydesk.model.draft import Format
-from copydesk.model.wire import to_json_value
+from copydesk.model.serialization import to_json_value
 from copydesk.posting.bluesky import records
-from copydesk.posting.bluesky.answers import normalize_handle, text_problem
-from copydesk.posting.bluesky.facets import find_facets
+from copydesk.posting.bluesky.platform import normalize_handle, text_problem
+from copydesk.posting.bluesky.records import find_facets
 from copydesk.posting.platform import Post, PostImage
 
 AT = datetime(2026, 2, 10, 9, 0, 0, 123456, tzinfo=UTC)

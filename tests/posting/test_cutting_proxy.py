@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from copydesk.network.transport import GuardedTransport
-from copydesk.posting.http import PlatformClient, Response
+from copydesk.posting.client import PlatformClient, Response
 from copydesk.posting.platform import NotSentError, UnknownOutcomeError
 from cutting_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.model.delivery import FINAL_STATES, Delivery, DeliveryState
-from copydesk.posting.delivery import (
+from copydesk.posting.delivery_states import (
     LOOKUP_INTERVAL,
     MAX_ATTEMPTS,
     MAX_FAILED_LOOKUPS,

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 
-from copydesk.posting.delivery import DeliveryState
-from copydesk.posting.devto import PAGE_SIZE, DevTo, escape_front_matter
-from copydesk.posting.http import PlatformClient
+from copydesk.posting.blogs.devto import PAGE_SIZE, DevTo, escape_front_matter
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.delivery_states import DeliveryState
 from copydesk.posting.platform import (
     Account,
     Evidence,

@@ -6,10 +6,10 @@ import httpx
 import pytest
 from hypothesis import given
 
-from copydesk.posting.delivery import DeliveryState
-from copydesk.posting.ghost import Ghost, create_token
-from copydesk.posting.http import PlatformClient
-from copydesk.posting.keys import short_key
+from copydesk.posting.blogs.ghost import Ghost, create_token
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.delivery_states import DeliveryState
+from copydesk.posting.idempotency_keys import short_key
 from copydesk.posting.platform import (
     Account,
     Evidence,

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from copydesk.errors import PrivateAddressError
-from copydesk.posting.http import PlatformClient, Response, error_for_read, error_for_write, retry_at
+from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write, retry_at
 from copydesk.posting.platform import LoginError, NotSentError, RefusedPostError, UnknownOutcomeError
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.posting.http import PlatformClient
-from copydesk.posting.linkedin import LinkedIn
-from copydesk.posting.linkedin_text import creation_time, to_little_text
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.linkedin import LinkedIn, creation_time, to_little_text
 from copydesk.posting.platform import (
     Account,
     Evidence,

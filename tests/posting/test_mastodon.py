@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from copydesk.model.draft import Format
-from copydesk.posting.keys import uuid_key
-from copydesk.posting.mastodon.media import CHECK_DELAYS
+from copydesk.posting.idempotency_keys import uuid_key
+from copydesk.posting.mastodon.platform import CHECK_DELAYS
 from copydesk.posting.platform import (
     DeliveryGuarantees,
     Evidence,

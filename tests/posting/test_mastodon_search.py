@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.posting.delivery import DeliveryState
-from copydesk.posting.mastodon.search import MAX_PAGES, PAGE_SIZE, html_to_text, normalize_text
+from copydesk.posting.delivery_states import DeliveryState
+from copydesk.posting.mastodon.platform import MAX_PAGES, PAGE_SIZE, html_to_text, normalize_text
 from copydesk.posting.platform import Evidence, LoginError, NotSentError, StepResult, UnknownOutcomeError
 from fake_mastodon import GOTOSOCIAL, MASTODON, MASTODON_4, MASTODON_46, PLEROMA, FakeMastodon, Fault, render_html
 from mastodon_fixtures import NOW, MastodonSetup

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.posting.delivery import DeliveryState
-from copydesk.posting.http import PlatformClient, Response
-from copydesk.posting.keys import short_key
-from copydesk.posting.micropub import SETTLE_TIME, Micropub
-from copydesk.posting.micropub_finding import find_endpoint
+from copydesk.posting.blogs.micropub import SETTLE_TIME, Micropub, find_endpoint
+from copydesk.posting.client import PlatformClient, Response
+from copydesk.posting.delivery_states import DeliveryState
+from copydesk.posting.idempotency_keys import short_key
 from copydesk.posting.platform import (
     Account,
     Evidence,

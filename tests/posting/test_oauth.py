@@ -5,7 +5,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from copydesk.posting.http import PlatformClient, Response
+from copydesk.posting.client import PlatformClient, Response
 from copydesk.posting.oauth import AuthorizedClient, TokenResponse, as_repeatable, parse_token_response, to_credentials
 from copydesk.posting.platform import Account, LoginError, NotSentError, UnknownOutcomeError
 from faulty_server import NOW, FakeClock, RecordingSecrets

@@ -6,7 +6,7 @@ import httpx
 import msgspec
 import pytest
 
-from copydesk.posting.http import PlatformClient, Response
+from copydesk.posting.client import PlatformClient, Response
 from copydesk.posting.platform import LoginError, NotSentError, RefusedPostError, UnknownOutcomeError
 from copydesk.posting.site import Site, error_text, link_urls, parse_server_url
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.posting.http import PlatformClient
+from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import (
     Account,
     Evidence,
@@ -21,7 +21,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     UnknownOutcomeError,
 )
-from copydesk.posting.threads import Threads
+from copydesk.posting.threads.platform import Threads
 from fake_threads import FakeThreads
 from faulty_server import FAULTS, NOW, SEED, FakeClock, RecordingSecrets, run_delivery
 

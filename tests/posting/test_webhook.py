@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 
 from copydesk.model.draft import Format
-from copydesk.posting.delivery import DeliveryState
-from copydesk.posting.http import PlatformClient
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.delivery_states import DeliveryState
 from copydesk.posting.platform import (
     Account,
     LoginError,

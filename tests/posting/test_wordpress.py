@@ -6,9 +6,10 @@ import httpx
 import pytest
 from hypothesis import given
 
-from copydesk.posting.delivery import DeliveryState
-from copydesk.posting.http import PlatformClient
-from copydesk.posting.keys import short_key
+from copydesk.posting.blogs.wordpress import WordPress
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.delivery_states import DeliveryState
+from copydesk.posting.idempotency_keys import short_key
 from copydesk.posting.platform import (
     Account,
     Evidence,
@@ -18,7 +19,6 @@ from copydesk.posting.platform import (
     RefusedPostError,
     UnknownOutcomeError,
 )
-from copydesk.posting.wordpress import WordPress
 from fake_blogs import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
 from fake_wordpress import FakeWordPress
 

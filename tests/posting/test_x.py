@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.posting.cost import post_cost
-from copydesk.posting.delivery import NextAction, next_action
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.delivery_states import NextAction, next_action
 from copydesk.posting.fake import FakePlatform, FakeServer
-from copydesk.posting.http import PlatformClient
 from copydesk.posting.oauth import code_challenge
 from copydesk.posting.platform import (
     Account,
@@ -29,9 +28,10 @@ from copydesk.posting.platform import (
     RefusedPostError,
     StepResult,
     UnknownOutcomeError,
+    post_cost,
 )
-from copydesk.posting.x import X
-from copydesk.posting.x_posts import XPost, creation_time, has_text
+from copydesk.posting.x.api_models import XPost, creation_time, has_text
+from copydesk.posting.x.platform import X
 from fake_x import CREATE_POST, FakeX
 from faulty_server import FAULTS, NOW, SEED, FakeClock, RecordingSecrets, run_delivery
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from copydesk.errors import InvalidError
-from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import BULK_ACTIONS, Action, Status
+from copydesk.model.requests import ChangeDraft
 from proof_desk import EXHAUSTIVE, load_drafts
 from small_desk import Refusal
 from small_tables import ALLOWED_FROM, GENERATING, POSTING, REGENERATING, STATES, STATUS_AFTER_EVENT, UNKNOWN

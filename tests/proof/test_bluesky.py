@@ -12,7 +12,7 @@ from PIL import Image
 from copydesk.model.draft import Format
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.bluesky import Bluesky
-from copydesk.posting.http import PlatformClient
+from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import (
     Account,
     Evidence,

@@ -19,7 +19,7 @@ from bsky_network import Network
 from copydesk.model.draft import Format
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.bluesky import Bluesky
-from copydesk.posting.http import PlatformClient
+from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import Account, NotSentError, Post, PostMetrics
 from copydesk.store import accounts
 from copydesk.store.ids import new_id

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from copydesk.model.draft import Format
 from copydesk.network.transport import GuardedTransport
-from copydesk.posting.delivery import DeliveryState
-from copydesk.posting.http import PlatformClient
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.delivery_states import DeliveryState
 from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import Account, Evidence, LoginError, Post, PostImage, PostMetrics
 from cutting_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse

@@ -3,8 +3,8 @@
 import pytest
 
 from copydesk.errors import ConflictError
-from copydesk.model.change import BulkChange
 from copydesk.model.draft import Action, Status
+from copydesk.model.requests import BulkChange
 from desk_fixtures import open_desk_at
 from proof_desk import assert_consistent, insert_drafts, load_drafts
 

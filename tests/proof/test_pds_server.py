@@ -15,7 +15,7 @@ import pytest
 
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.bluesky import Bluesky
-from copydesk.posting.http import PlatformClient
+from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import NotSentError
 from faulty_server import RecordingSecrets
 from pds_server import Pds, run_pds

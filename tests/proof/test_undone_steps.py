@@ -8,8 +8,8 @@ import pytest
 
 from copydesk.desk import Desk
 from copydesk.errors import ConflictError
-from copydesk.model.change import BulkChange, ChangeDraft
 from copydesk.model.draft import BULK_ACTIONS, Action
+from copydesk.model.requests import BulkChange, ChangeDraft
 from copydesk.model.transitions import allowed_actions
 from desk_fixtures import NOW, open_desk_at
 from proof_desk import EXHAUSTIVE, HOURLY_SLOTS, assert_consistent, draft_text, dump_tables, insert_drafts, load_drafts

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.ranking import canonical
-from copydesk.ranking.canonical import canonical_url, identifies_page
+from copydesk.ranking import canonical_url as canonical
+from copydesk.ranking.canonical_url import canonical_url, identifies_page
 from growth import assert_linear
 
 SAME_PAGE = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.ranking.duplicates import StoryIndex
+from copydesk.ranking.story_index import StoryIndex
 
 NOW = datetime(2026, 2, 17, 12, tzinfo=UTC)
 TITLE = "Civil rights leader Jesse Jackson dies, aged 84"

@@ -6,7 +6,7 @@ import pytest
 
 from copydesk.errors import InvalidError
 from copydesk.ranking.filters import MAX_SEARCHED_TEXT, compile_rules, detect_language, rejection_reason
-from copydesk.ranking.phrases import Phrases
+from copydesk.ranking.matchers import Phrases
 from growth import assert_bounded
 from ranking_items import NOW, make_entry, make_item
 

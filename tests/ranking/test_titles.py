@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ranking.titles import parse_title, story_similarity
+from copydesk.ranking.title_similarity import parse_title, story_similarity
 
 HOUR = 3600.0
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ranking.words import content_words, fold
+from copydesk.ranking.tokens import content_words, fold
 
 
 @pytest.mark.parametrize(

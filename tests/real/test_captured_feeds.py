@@ -138,7 +138,7 @@ def test_source_entries_are_not_merged_by_title(first_run):
 
 
 async def test_second_run_sends_validators_and_parses_nothing(first_run, desk_copy, monkeypatch):
-    monkeypatch.setattr("copydesk.ingest.visit.parse_feed", None)
+    monkeypatch.setattr("copydesk.ingest.fetch_context.parse_feed", None)
     before = len(first_run.server.requests)
     run = await rerun(desk_copy)
 
@@ -149,7 +149,7 @@ async def test_second_run_sends_validators_and_parses_nothing(first_run, desk_co
 
 
 async def test_unchanged_body_is_recognised_without_validators(first_run, desk_copy, monkeypatch):
-    monkeypatch.setattr("copydesk.ingest.visit.parse_feed", None)
+    monkeypatch.setattr("copydesk.ingest.fetch_context.parse_feed", None)
     serve_feeds(first_run.server, etag=False)
     try:
         run = await rerun(desk_copy)
@@ -162,7 +162,7 @@ async def test_unchanged_body_is_recognised_without_validators(first_run, desk_c
 async def test_uncompressed_body_is_the_same(first_run, desk_copy, monkeypatch):
     """The first run fetched the feeds with gzip."""
     assert "gzip" in first_run.server.requests[0].headers["accept-encoding"]
-    monkeypatch.setattr("copydesk.ingest.visit.parse_feed", None)
+    monkeypatch.setattr("copydesk.ingest.fetch_context.parse_feed", None)
     serve_feeds(first_run.server, etag=False, gzip=False)
     try:
         run = await rerun(desk_copy)

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from clock_changes import FIRST, LAST, MINUTE, find_transitions, first_instants, wall_time_exists
 from copydesk.model.schedule import Slot
-from copydesk.scheduling.meant import instant_of, moved_instant, wall_time_at
-from copydesk.scheduling.plan import ApprovedDraft, plan_drafts
-from copydesk.scheduling.slots import HORIZON, occurrences
-from copydesk.scheduling.zones import instant_of_wall
+from copydesk.scheduling.slots import HORIZON, ApprovedDraft, occurrences, plan_drafts
+from copydesk.scheduling.wall_time import instant_of, instant_of_wall, moved_instant, wall_time_at
 
 ZONES = sorted(available_timezones() - {"localtime"})
 AROUND = timedelta(hours=4)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from copydesk.scheduling.jumps import ClockReading, clock_jump, clock_lag
+from copydesk.scheduling.clock_jump import ClockReading, clock_jump, clock_lag
 
 START = datetime(2026, 11, 30, 14, 30, tzinfo=UTC)
 HOUR, ZERO = timedelta(hours=1), timedelta(0)

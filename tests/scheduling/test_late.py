@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.scheduling.late import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
+from copydesk.scheduling.missed import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 
 NOW = datetime(2026, 11, 30, 14, 30, tzinfo=UTC)
 TICK = timedelta(microseconds=1)

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
-from copydesk.scheduling.meant import (
+from copydesk.scheduling.wall_time import (
     WallTime,
     describe_clock_change,
+    get_zone,
     instant_of,
     moved_instant,
     scheduled_at_instant,
     scheduled_at_wall_time,
     wall_time_at,
 )
-from copydesk.scheduling.zones import get_zone
 
 PRAGUE = ZoneInfo("Europe/Prague")
 

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from copydesk.model.schedule import Slot
-from copydesk.scheduling.daytime import parse_slot
-from copydesk.scheduling.plan import ApprovedDraft, SchedulePlan, plan_drafts
+from copydesk.scheduling.slots import ApprovedDraft, SchedulePlan, plan_drafts
+from copydesk.scheduling.time_text import parse_slot
 from growth import assert_linear
 
 PRAGUE = ZoneInfo("Europe/Prague")

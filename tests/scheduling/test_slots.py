@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
 from copydesk.model.schedule import Slot
-from copydesk.scheduling.daytime import format_slot, parse_clock, parse_slot
 from copydesk.scheduling.slots import MAX_SLOTS, free_slots, next_free_slot, occurrences, validate_slots
+from copydesk.scheduling.time_text import format_slot, parse_clock, parse_slot
 
 PRAGUE = ZoneInfo("Europe/Prague")
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)  # a Saturday, 11:00 in Prague

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
-from copydesk.model.asked import MAX_TIME_AHEAD, scheduled_time_problem
-from copydesk.scheduling.shown import format_time
-from copydesk.scheduling.times import TIME_EXAMPLES, parse_time
+from copydesk.model.validation import MAX_TIME_AHEAD, scheduled_time_problem
+from copydesk.scheduling.time_text import TIME_EXAMPLES, format_time, parse_time
 
 PRAGUE = ZoneInfo("Europe/Prague")
 NOW = datetime(2026, 11, 21, 10, 38, 13, tzinfo=UTC)  # Saturday, 11:38:13 in Prague

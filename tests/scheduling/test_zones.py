@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
-from copydesk.scheduling.zones import get_zone, instant_of_wall, is_repeated, is_skipped
+from copydesk.scheduling.wall_time import get_zone, instant_of_wall, is_repeated, is_skipped
 
 
 def wall(text):

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from copydesk.credentials import private_folder as folder_module
+from copydesk.credentials.encryption import Passphrase, ScryptParameters
+from copydesk.credentials.private_folder import MAX_FILE_SIZE, PrivateFolder
 from copydesk.errors import CopydeskError, CredentialsError, WrongPassphraseError
-from copydesk.secrets import folder as folder_module
-from copydesk.secrets.folder import MAX_FILE_SIZE, PrivateFolder
-from copydesk.secrets.seal import Passphrase, ScryptParameters
 from vaults import (
     CHEAP_SCRYPT,
     OTHER_NAME,

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from copydesk.credentials import redaction as redaction_module
+from copydesk.credentials.redaction import MASK, MIN_LENGTH, RedactingFilter, Redaction, redact_crashes, redact_logs
 from copydesk.errors import CopydeskError
-from copydesk.secrets import redaction as redaction_module
-from copydesk.secrets.redaction import MASK, MIN_LENGTH, RedactingFilter, Redaction, redact_crashes, redact_logs
 from vaults import PASSPHRASE, PLANTED_SECRETS, SECRET_NAME, make_encrypted_vault
 
 SECRET = PLANTED_SECRETS["refresh"]
@@ -85,7 +85,7 @@ def test_overlapping_secrets_are_redacted():
 
 
 def test_log_messages_are_redacted(log_output):
-    logger = logging.getLogger("copydesk.posting.x")
+    logger = logging.getLogger("copydesk.posting.x.platform")
     logger.warning("token %s and %r, %d%%", SECRET, {"a": SECRET}, 5)
     logger.warning(f"in the message itself: {SECRET} 100%")
     logger.warning("by name %(token)s", {"token": SECRET})
@@ -221,7 +221,7 @@ CRASHING_PROGRAM = """
 import asyncio, logging, os, sys
 from pathlib import Path
 from vaults import NAME, PLANTED, sealed
-from copydesk.secrets.redaction import KNOWN, watch_crashes, watch_logs
+from copydesk.credentials.redaction import KNOWN, watch_crashes, watch_logs
 
 async def main():
     watch_logs(), watch_crashes()

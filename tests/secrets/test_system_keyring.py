@@ -8,7 +8,7 @@ import pytest
 from keyring.backends import fail, null
 from keyring.backends.chainer import ChainerBackend
 
-from copydesk.secrets.system_keyring import find_keyring
+from copydesk.credentials.keyring_backend import find_keyring
 
 
 # None of these derives from KeyringBackend: keyring would list them as available in every test of this process.
@@ -64,6 +64,6 @@ def test_misconfigured_keyring_is_ignored(monkeypatch):
 
 
 def test_keyring_is_imported_lazily():
-    code = "import sys, copydesk.secrets.vault; print({'keyring', 'cryptography'} & set(sys.modules))"
+    code = "import sys, copydesk.credentials.vault; print({'keyring', 'cryptography'} & set(sys.modules))"
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert process.stdout == "set()\n"

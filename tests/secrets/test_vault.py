@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from copydesk.credentials.backends import BackendKind
+from copydesk.credentials.vault import open_vault
 from copydesk.errors import CredentialsError, WrongPassphraseError
-from copydesk.secrets.places import BackendKind
-from copydesk.secrets.vault import open_vault
 from copydesk.settings import load
 from vaults import (
     OTHER_NAME,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.store.engine import Database
+from copydesk.store.database import Database
 from store_fixtures import open_store
 
 

@@ -10,9 +10,10 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import TO_REVIEW, Status
 from copydesk.model.filters import DraftCounts
-from copydesk.store import counts, tables
-from copydesk.store.counts import APPROVED_STATUSES
-from copydesk.store.engine import Database
+from copydesk.store import drafts as counts
+from copydesk.store import tables
+from copydesk.store.database import Database
+from copydesk.store.drafts import APPROVED_STATUSES
 from copydesk.store.migrate import _create_tables
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from copydesk.model.draft import Status
 from copydesk.store import drafts
-from copydesk.store.engine import Database
+from copydesk.store.database import Database
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 

@@ -17,9 +17,9 @@ from sqlalchemy.exc import IntegrityError
 
 from copydesk.errors import StoreBusyError, StoreError
 from copydesk.store import tables
-from copydesk.store.engine import Database, open_database
-from copydesk.store.lanes import shield_to_completion
-from copydesk.store.place import file_system_type
+from copydesk.store.connection_pool import shield_to_completion
+from copydesk.store.database import Database, open_database
+from copydesk.store.database_file import file_system_type
 from store_fixtures import (
     add_source,
     add_user,
@@ -731,7 +731,7 @@ def test_desk_imports_no_greenlet() -> None:
     # Units run in threads, so SQLAlchemy's asyncio extension and greenlet are not needed.
     program = (
         "import sys; sys.modules['greenlet'] = None\n"
-        "import copydesk.cli, copydesk.desk.opening, copydesk.desk.sources, copydesk.desk.stages\n"
+        "import copydesk.cli, copydesk.desk.desk, copydesk.desk.sources.service, copydesk.desk.pipeline.run\n"
         "print(*(name for name in sys.modules if name.startswith(('sqlalchemy.ext.asyncio', 'greenlet.'))))"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -777,7 +777,7 @@ def test_file_system_is_empty_without_mounts() -> None:
 
 
 def test_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.store.place._mounts", lambda: "server:/x / nfs rw 0 0\n")
+    monkeypatch.setattr("copydesk.store.database_file._mounts", lambda: "server:/x / nfs rw 0 0\n")
 
     with pytest.raises(StoreError, match=r"network file system \(nfs\)"):
         open_database(tmp_path / "desk.db")

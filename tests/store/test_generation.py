@@ -5,7 +5,7 @@ from datetime import timedelta
 from sqlalchemy import Connection, event, update
 
 from copydesk.store import generation, tables
-from copydesk.store.engine import Database
+from copydesk.store.database import Database
 from copydesk.store.generation import GenerationClaim
 from store_fixtures import NOW, add_draft, add_item, add_user
 

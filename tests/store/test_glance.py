@@ -9,15 +9,15 @@ import pytest
 from sqlalchemy import Connection, insert
 
 from copydesk.desk import Desk, open_desk
-from copydesk.desk.drafts import TO_REVIEW
+from copydesk.desk.drafts.service import TO_REVIEW
 from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSource, ScorePart, Severity, Status
 from copydesk.model.draft import Draft as Values
 from copydesk.model.draft import Score as Total
 from copydesk.model.source import SourceType
 from copydesk.settings import Settings, load
 from copydesk.store import drafts, tables
+from copydesk.store.draft_rows import load_first_page
 from copydesk.store.drafts import NewDraft
-from copydesk.store.glance import load_first_page
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
 from store_fixtures import NOW, add_item, add_source, add_user
@@ -151,7 +151,7 @@ async def test_incompatible_database_yields_empty_page(settings: Settings, damag
 
 def test_first_page_imports_no_sqlalchemy() -> None:
     program = (
-        "import sys, copydesk.store.glance; print(*(name for name in sys.modules if name.startswith('sqlalchemy')))"
+        "import sys, copydesk.store.draft_rows; print(*(name for name in sys.modules if name.startswith('sqlalchemy')))"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert process.stdout.split() == []

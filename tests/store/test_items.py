@@ -9,8 +9,8 @@ from sqlalchemy import Connection, event, update
 
 from copydesk.model.item import Entry
 from copydesk.store import items, tables
-from copydesk.store.engine import Database
-from copydesk.store.statements import dbapi_connection
+from copydesk.store.database import Database
+from copydesk.store.raw_sql import dbapi_connection
 from store_fixtures import NOW, add_item, add_source, add_user
 
 

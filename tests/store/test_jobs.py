@@ -6,7 +6,7 @@ from sqlalchemy import Connection, event
 
 from copydesk.model.job import JobLease
 from copydesk.store import jobs
-from copydesk.store.engine import Database
+from copydesk.store.database import Database
 from copydesk.store.jobs import MissedCutoffs
 from store_fixtures import NOW, add_draft, add_item, add_user
 

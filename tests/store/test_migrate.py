@@ -17,7 +17,7 @@ from sqlalchemy import Connection, create_engine
 
 from copydesk.errors import StoreCorruptError, StoreTooNewError
 from copydesk.store import migrate, tables
-from copydesk.store.engine import Database, open_database
+from copydesk.store.database import Database, open_database
 from copydesk.store.migrate import HEAD_REVISION, REVISIONS, PreparedDatabase, prepare_database
 from copydesk.store.triggers import TRIGGERS
 from store_fixtures import NOW, add_user, list_files, open_store, user_names

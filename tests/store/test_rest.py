@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from copydesk.store.engine import READER_COUNT, Database
+from copydesk.store.database import READER_COUNT, Database
 from store_fixtures import add_user, has_statistics, open_store, run_ambiguous_query, user_names
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import IntegrityError
 
 from copydesk.store import tables
-from copydesk.store.engine import Database
+from copydesk.store.database import Database
 from copydesk.store.ids import new_id
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 

@@ -18,7 +18,7 @@ from sqlalchemy.schema import CreateTable
 from copydesk.errors import StoreCorruptError
 from copydesk.model.draft import Checks, Finding, Severity
 from copydesk.model.source import FetchState
-from copydesk.store.types import ID, Choice, JsonText, UtcDateTime, keyset
+from copydesk.store.column_types import ID, Choice, JsonText, UtcDateTime, keyset
 
 
 class Colour(StrEnum):

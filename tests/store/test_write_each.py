@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 from copydesk.errors import ConflictError, StoreBusyError, StoreFullError
-from copydesk.store.engine import COMMIT_BATCH_SIZE, Database
+from copydesk.store.database import COMMIT_BATCH_SIZE, Database
 from store_fixtures import add_user, open_store, user_names
 
 NAMES = [f"user {number:03}" for number in range(2 * COMMIT_BATCH_SIZE + 5)]

@@ -5,9 +5,9 @@ from functools import partial
 from pathlib import Path
 
 from copydesk.errors import StoreBusyError
-from copydesk.tui.modals.ask import ConfirmDialog
-from copydesk.tui.modals.source_form import SourceDialog
-from copydesk.tui.screens.schedule import ScheduleScreen
+from copydesk.tui.dialogs.prompt import ConfirmDialog
+from copydesk.tui.schedule.screen import ScheduleScreen
+from copydesk.tui.sources.source_dialogs import SourceDialog
 from deciding_fixtures import open_review
 from held_answers import wait_until
 from schedule_screen import open_schedule

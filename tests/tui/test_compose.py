@@ -7,10 +7,10 @@ import pytest
 from copydesk.desk import Desk
 from copydesk.editor import Autosave
 from copydesk.model.draft import Format, Status
-from copydesk.tui import compose_entry
-from copydesk.tui.compose_entry import PLACEHOLDERS, ComposeState, ImageInput
-from copydesk.tui.composing import COMPOSE_FOLDER
-from copydesk.tui.screens.review import ReviewScreen
+from copydesk.tui.compose import form_state
+from copydesk.tui.compose.actions import COMPOSE_FOLDER
+from copydesk.tui.compose.form_state import PLACEHOLDERS, ComposeState, ImageInput
+from copydesk.tui.review.screen import ReviewScreen
 from held_answers import wait_until
 from setup_screen import add_sample_setup, open_setup, open_setup_desk, type_text, wait_for_text, wait_until_absent
 from some_pictures import photo
@@ -237,19 +237,19 @@ async def test_pasted_escape_sequences_are_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", '{"way": "none", "format": "x", "then": 3}', "[" * 5000, "\x1b[2Jx", "{}"])
 def test_unknown_autosave_file_is_read_as_text(text: str) -> None:
-    composed = compose_entry.parse_state(text)
+    composed = form_state.parse_state(text)
     assert "\x1b" not in composed.text
     assert composed.way == "text"
 
 
 def test_autosave_round_trips() -> None:
     composed = ComposeState(text="One\ntwo", tags="a, b", way="written", formats="SHORT,THREAD", then="schedule")
-    assert compose_entry.parse_state(compose_entry.dump_state(composed)) == composed
+    assert form_state.parse_state(form_state.dump_state(composed)) == composed
 
 
 def test_image_lines_are_parsed() -> None:
     lines = "a.png | A boat.\n\n https://one.example/b.png|\nc.png"
-    images = compose_entry.parse_images(ComposeState(pictures=lines))
+    images = form_state.parse_images(ComposeState(pictures=lines))
     assert images == [
         ImageInput("a.png", "A boat."),
         ImageInput("https://one.example/b.png", ""),

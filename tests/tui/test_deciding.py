@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.desk.review import Review as DeskReview
-from copydesk.drafting.fake import FakeWriter
+from copydesk.desk.drafts.review import Review as DeskReview
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
-from copydesk.tui.chosen import select_ids
-from copydesk.tui.deciding import acting
+from copydesk.tui.review import action_runner
+from copydesk.tui.review.selection import select_ids
 from deciding_fixtures import open_review
 from desk_fixtures import open_desk_at
 
@@ -102,7 +102,7 @@ async def test_fast_keys_are_applied_in_order(tmp_path: Path) -> None:
 
 
 async def test_consecutive_decisions_share_one_toast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acting, "TOAST_INTERVAL", 600)
+    monkeypatch.setattr(action_runner, "TOAST_INTERVAL", 600)
     async with open_review(tmp_path) as review:
         messages, notify = [], review.app.notify_latest
         monkeypatch.setattr(review.app, "say", lambda text: (messages.append(text), notify(text)))
@@ -166,8 +166,8 @@ async def test_decision_is_saved_when_user_quits(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_key_waiting")
 async def test_quit_during_bulk_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.desk.review.MAX_IDS", 2)
-    monkeypatch.setattr("copydesk.tui.asking.BULK_STOP_DELAY", 0)
+    monkeypatch.setattr("copydesk.desk.drafts.review.MAX_IDS", 2)
+    monkeypatch.setattr("copydesk.tui.runtime.desk_tasks.BULK_STOP_DELAY", 0)
     proceed = asyncio.Event()
     async with open_review(tmp_path) as review:
         review.select(*(row.id for row in (await review.desk.drafts.list()).items))
@@ -194,8 +194,8 @@ async def test_quit_during_bulk_reports_progress(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.usefixtures("no_key_waiting")
 async def test_quit_during_undo_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.desk.undoing.MAX_IDS", 2)
-    monkeypatch.setattr("copydesk.tui.asking.BULK_STOP_DELAY", 0)
+    monkeypatch.setattr("copydesk.desk.drafts.undo.MAX_IDS", 2)
+    monkeypatch.setattr("copydesk.tui.runtime.desk_tasks.BULK_STOP_DELAY", 0)
     proceed = asyncio.Event()
     async with open_review(tmp_path) as review:
         review.select(*(row.id for row in (await review.desk.drafts.list()).items))

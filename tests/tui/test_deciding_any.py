@@ -8,7 +8,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.draft import ListedDraft
-from copydesk.tui.widgets.queue import DraftQueue
+from copydesk.tui.review.draft_queue import DraftQueue
 from deciding_fixtures import ReviewDriver, open_review
 
 KEYS = ("a", "x", "u", "ctrl+r", "k", "g", "r")

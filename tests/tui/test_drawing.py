@@ -13,8 +13,15 @@ import pytest
 from PIL import Image
 from textual.color import Color
 
-from copydesk.tui.drawing import MAX_COLUMNS, MAX_ROWS, Drawing, draw_image, fit_size
-from copydesk.tui.terminal_pictures import ImageProtocol, choose_image_protocol
+from copydesk.tui.terminal.images import (
+    MAX_COLUMNS,
+    MAX_ROWS,
+    Drawing,
+    ImageProtocol,
+    choose_image_protocol,
+    draw_image,
+    fit_size,
+)
 from some_pictures import drawing, encode, photo
 
 KITTY = {"TERM": "xterm-kitty", "KITTY_WINDOW_ID": "1", "COLORTERM": "truecolor"}
@@ -114,8 +121,8 @@ DRAW_PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from some_pictures import drawing
-from copydesk.tui.drawing import draw
-from copydesk.tui.terminal_pictures import Way
+from copydesk.tui.terminal.images import draw
+from copydesk.tui.terminal.images import Way
 lines = [len(draw(drawing(), way, 40).lines) for way in Way]
 assert sys.__stdout__.isatty() and sys.stdin.isatty()
 print(lines)
@@ -141,8 +148,8 @@ def test_drawing_sends_no_queries_to_terminal() -> None:
 
 def test_image_libraries_are_imported_lazily() -> None:
     program = (
-        "import sys, copydesk.tui.app, copydesk.tui.screens.review, copydesk.tui.pages.draft\n"
-        "print(sorted(each for each in ('PIL', 'textual_image', 'copydesk.tui.drawing') if each in sys.modules))"
+        "import sys, copydesk.tui.app, copydesk.tui.review.screen, copydesk.tui.review.pages\n"
+        "print(sorted(each for each in ('PIL', 'textual_image', 'copydesk.tui.terminal.images') if each in sys.modules))"
     )
     completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert completed.stdout == "[]\n"

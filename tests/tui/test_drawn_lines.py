@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.tui.widgets.drawn import LineScrollView
-from copydesk.tui.widgets.week_grid import WeekGrid
+from copydesk.tui.schedule.week_grid import WeekGrid
+from copydesk.tui.widgets.line_views import LineScrollView
 from schedule_screen import open_schedule
 from tui_fixtures import ConsoleDriver, FakeDesk, open_console
 

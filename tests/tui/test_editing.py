@@ -10,8 +10,8 @@ import pytest
 
 from copydesk.editor import Autosave
 from copydesk.tui.app import Console
-from copydesk.tui.modals import typed_form
-from copydesk.tui.widgets.typing import SafeTextArea
+from copydesk.tui.dialogs import autosaved_form
+from copydesk.tui.widgets.inputs import SafeTextArea
 from deciding_fixtures import open_review
 from desk_fixtures import open_desk_at
 from posting_fixtures import connect_account
@@ -59,8 +59,8 @@ async def test_leaving_confirms_only_after_changes(tmp_path: Path) -> None:
 
 
 async def test_unsaved_text_is_restored_after_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(typed_form, "AUTOSAVE_DELAY", 0.01)
-    monkeypatch.setattr("copydesk.tui.screens.deciding.IMPORT_DELAY", 0.01)
+    monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
+    monkeypatch.setattr("copydesk.tui.review.draft_actions_screen.IMPORT_DELAY", 0.01)
     typed = Autosave(tmp_path / "typed")
     async with open_review(tmp_path) as review:
         first = review.current

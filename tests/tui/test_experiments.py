@@ -9,8 +9,8 @@ import pytest
 from textual.widgets import Input
 
 from copydesk.errors import StoreBusyError
+from copydesk.tui.experiments.page import SideBySide, VariantColumn
 from copydesk.tui.layout import lay_out_blocks
-from copydesk.tui.pages.experiment import SideBySide, VariantColumn
 from copydesk.tui.themes import LIGHT
 from tried_desk import LENGTHS, make_experiments_console, open_experiments_desk
 from tui_fixtures import ConsoleDriver, FakeDesk, make_console, wait_until_idle

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from copydesk.tui.app import Console
-from copydesk.tui.pages.source_notes import EXAMPLES
-from copydesk.tui.screens.review import ReviewScreen
+from copydesk.tui.review.screen import ReviewScreen
+from copydesk.tui.sources.pages import EXAMPLES
 from desk_fixtures import NOW, FakeWeb, entry, feed, open_desk_at
 from held_answers import wait_until
 from tui_fixtures import ConsoleDriver, wait_until_idle

@@ -3,10 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from copydesk.tui.chosen import select_draft
-from copydesk.tui.deciding.sending import APPROVE
-from copydesk.tui.screens.deciding import DraftActionsScreen
-from copydesk.tui.widgets.queue import DraftQueue
+from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
+from copydesk.tui.review.draft_queue import DraftQueue
+from copydesk.tui.review.publish_actions import APPROVE
+from copydesk.tui.review.selection import select_draft
 from desk_fixtures import URL_ONE, URL_TWO, Watch, create_source, open_desk_at
 from held_answers import wait_until
 from sources_on_screen import make_sources_console, sample_web

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from copydesk.editor import Autosave
-from copydesk.tui.modals.hold import WaitDialog
+from copydesk.tui.dialogs.wait import WaitDialog
 from deciding_fixtures import ReviewDriver, open_review
 
 

@@ -7,7 +7,7 @@ from textual.driver import Driver
 from textual.drivers.headless_driver import HeadlessDriver
 
 from copydesk.tui import browser
-from copydesk.tui.web_driver import ConsoleDriver
+from copydesk.tui.terminal.web_driver import ConsoleDriver
 from deciding_fixtures import open_review
 from tui_fixtures import FakeDesk, open_console
 

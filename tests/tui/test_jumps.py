@@ -3,7 +3,7 @@
 import pytest
 from textual.screen import Screen
 
-from copydesk.tui.widgets import queue
+from copydesk.tui.review import draft_queue
 from held_answers import DelayedResponse, assert_stays, wait_until
 from tui_fixtures import ConsoleDriver, FakeDesk, open_console
 
@@ -24,7 +24,7 @@ def record_frames(ui: ConsoleDriver) -> list[object]:
 
 
 async def test_screen_waits_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MAX_JUMP_WAIT", 600)
+    monkeypatch.setattr(draft_queue, "MAX_JUMP_WAIT", 600)
     desk = FakeDesk(MANY)
     async with open_console(desk) as ui:
         rows, frames = DelayedResponse(desk.drafts, "window"), record_frames(ui)
@@ -41,7 +41,7 @@ async def test_screen_waits_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_slow_rows_show_placeholders(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MAX_JUMP_WAIT", 0.001)
+    monkeypatch.setattr(draft_queue, "MAX_JUMP_WAIT", 0.001)
     desk = FakeDesk(MANY)
     async with open_console(desk) as ui:
         rows = DelayedResponse(desk.drafts, "window")
@@ -57,7 +57,7 @@ async def test_slow_rows_show_placeholders(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 async def test_reversed_jump_shows_current_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MAX_JUMP_WAIT", 600)
+    monkeypatch.setattr(draft_queue, "MAX_JUMP_WAIT", 600)
     desk = FakeDesk(MANY)
     async with open_console(desk) as ui:
         rows = DelayedResponse(desk.drafts, "window")

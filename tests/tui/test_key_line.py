@@ -11,27 +11,25 @@ import pytest
 from textual.command import CommandPalette
 from textual.screen import ModalScreen, Screen
 
-import copydesk.tui.modals
-from copydesk.desk.accounts import ConnectMethod
+import copydesk.tui.dialogs
+from copydesk.desk.accounts.service import ConnectMethod
+from copydesk.model.filters import DraftView
 from copydesk.model.schedule import AutoSchedule
-from copydesk.model.window import DraftView
+from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.dialogs.fields import Field, FieldsDialog
+from copydesk.tui.dialogs.page import PageDialog
+from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
+from copydesk.tui.dialogs.wait import ExitDialog, WaitDialog
+from copydesk.tui.help.screen import HelpDialog
 from copydesk.tui.layout import paragraph
-from copydesk.tui.modals.ask import ConfirmDialog, PromptDialog
-from copydesk.tui.modals.compose import ComposeDialog
-from copydesk.tui.modals.connect import PlatformDialog, SignInDialog
-from copydesk.tui.modals.edit import EditDialog
-from copydesk.tui.modals.feed_import import FeedImportDialog
-from copydesk.tui.modals.fields import Field, FieldsDialog
-from copydesk.tui.modals.filters import FilterDialog
-from copydesk.tui.modals.hold import ExitDialog, WaitDialog
-from copydesk.tui.modals.moment import ParsedTime, TimePrompt
-from copydesk.tui.modals.posting import PostDialog, PostPlan
-from copydesk.tui.modals.reading import PageDialog
-from copydesk.tui.modals.schedule import PickDraftDialog, PlanDialog
-from copydesk.tui.modals.source_form import SourceDialog
-from copydesk.tui.modals.source_trial import SourceTestDialog
-from copydesk.tui.modals.voice import VoiceDialog
-from copydesk.tui.screens.help import HelpDialog
+from copydesk.tui.review.edit_dialog import EditDialog
+from copydesk.tui.review.filter_dialog import FilterDialog
+from copydesk.tui.review.publish_dialogs import ParsedTime, PostDialog, PostPlan, TimePrompt
+from copydesk.tui.schedule.dialogs import PickDraftDialog, PlanDialog
+from copydesk.tui.setup.connect_dialogs import PlatformDialog, SignInDialog
+from copydesk.tui.setup.voice_dialog import VoiceDialog
+from copydesk.tui.sources.feed_import_dialog import FeedImportDialog
+from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
 from copydesk.tui.widgets.key_line import KeyLine
 from sources_on_screen import make_source
 from tui_fixtures import NOW, ConsoleDriver, FakeDesk, make_draft, open_console
@@ -100,7 +98,7 @@ async def click(ui: ConsoleDriver, x: int, y: int) -> None:
 
 def dialog_classes() -> Iterator[type]:
     """Yield every concrete dialog class."""
-    for module in pkgutil.iter_modules(copydesk.tui.modals.__path__, "copydesk.tui.modals."):
+    for module in pkgutil.iter_modules(copydesk.tui.dialogs.__path__, "copydesk.tui.dialogs."):
         members = inspect.getmembers(import_module(module.name), inspect.isclass)
         own_classes = (cls for _, cls in members if issubclass(cls, ModalScreen) and cls.__module__ == module.name)
         # Base classes have no content of their own.

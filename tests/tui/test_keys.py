@@ -4,33 +4,31 @@ import pytest
 from rich.cells import cell_len
 
 from copydesk.tui.app import Console
+from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.dialogs.fields import FieldsDialog
+from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
+from copydesk.tui.dialogs.wait import WaitDialog
+from copydesk.tui.engagement.screen import EngagementScreen
+from copydesk.tui.experiments.screen import ExperimentsScreen
+from copydesk.tui.help.screen import HelpDialog, help_page
 from copydesk.tui.keymap import find_conflicts
 from copydesk.tui.keys import KEYS, Key, KeyContext, bindings, footer_entries, format_keys
 from copydesk.tui.layout import lay_out_blocks
-from copydesk.tui.modals.ask import ConfirmDialog, PromptDialog
-from copydesk.tui.modals.compose import ComposeDialog
-from copydesk.tui.modals.connect import SignInDialog
-from copydesk.tui.modals.edit import EditDialog
-from copydesk.tui.modals.feed_import import FeedImportDialog
-from copydesk.tui.modals.fields import FieldsDialog
-from copydesk.tui.modals.filters import FilterDialog
-from copydesk.tui.modals.hold import WaitDialog
-from copydesk.tui.modals.schedule import PickDraftDialog, PlanDialog
-from copydesk.tui.modals.source_form import SourceDialog
-from copydesk.tui.modals.source_trial import SourceTestDialog
-from copydesk.tui.modals.voice import VoiceDialog
-from copydesk.tui.pages.help import help_page
-from copydesk.tui.screens.engagement import EngagementScreen
-from copydesk.tui.screens.experiments import ExperimentsScreen
-from copydesk.tui.screens.help import HelpDialog
-from copydesk.tui.screens.review import ReviewScreen
-from copydesk.tui.screens.schedule import ScheduleScreen
-from copydesk.tui.screens.setup import SetupScreen
-from copydesk.tui.screens.sources import SourcesScreen
-from copydesk.tui.widgets.choice import Choice
+from copydesk.tui.review.draft_queue import DraftQueue
+from copydesk.tui.review.edit_dialog import EditDialog
+from copydesk.tui.review.filter_dialog import FilterDialog
+from copydesk.tui.review.queue_header import SearchLine
+from copydesk.tui.review.screen import ReviewScreen
+from copydesk.tui.schedule.dialogs import PickDraftDialog, PlanDialog
+from copydesk.tui.schedule.screen import ScheduleScreen
+from copydesk.tui.setup.connect_dialogs import SignInDialog
+from copydesk.tui.setup.screen import SetupScreen
+from copydesk.tui.setup.voice_dialog import VoiceDialog
+from copydesk.tui.sources.feed_import_dialog import FeedImportDialog
+from copydesk.tui.sources.screen import SourcesScreen
+from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
+from copydesk.tui.widgets.inputs import Choice
 from copydesk.tui.widgets.page import Page
-from copydesk.tui.widgets.queue import DraftQueue
-from copydesk.tui.widgets.search_line import SearchLine
 
 OWNERS = {
     KeyContext.LIST: DraftQueue,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from copydesk.model.draft import Status
-from copydesk.tui.modals.edit import EditDialog
-from copydesk.tui.widgets.typing import SafeTextArea
+from copydesk.tui.review.edit_dialog import EditDialog
+from copydesk.tui.widgets.inputs import SafeTextArea
 from deciding_fixtures import open_review
 from held_answers import DelayedResponse, assert_stays, press_without_waiting
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.desk.opml import Outline
+from copydesk.desk.sources.feed_import import Outline
 from copydesk.model.source import SourceType
-from copydesk.tui.asking import DeskWork
-from copydesk.tui.modals.feed_import import FeedImportDialog
+from copydesk.tui.runtime.desk_tasks import DeskWork
+from copydesk.tui.sources.feed_import_dialog import FeedImportDialog
 from desk_fixtures import URL_TWO
 from held_answers import DelayedResponse, wait_until
 from sources_on_screen import open_sources

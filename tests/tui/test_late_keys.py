@@ -6,14 +6,14 @@ import pytest
 
 from copydesk.editor import Autosave
 from copydesk.errors import StoreError
-from copydesk.tui.composing import COMPOSE_FOLDER
-from copydesk.tui.modals.ask import PromptDialog
-from copydesk.tui.modals.compose import ComposeDialog
-from copydesk.tui.modals.source_form import SourceDialog
-from copydesk.tui.modals.voice import VoiceDialog
-from copydesk.tui.source_entry import SourceLocation
-from copydesk.tui.source_messages import LocationTested
-from copydesk.tui.widgets.typing import SafeTextArea
+from copydesk.tui.compose.actions import COMPOSE_FOLDER
+from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.dialogs.prompt import PromptDialog
+from copydesk.tui.setup.voice_dialog import VoiceDialog
+from copydesk.tui.sources.form_state import SourceLocation
+from copydesk.tui.sources.messages import LocationTested
+from copydesk.tui.sources.source_dialogs import SourceDialog
+from copydesk.tui.widgets.inputs import SafeTextArea
 from desk_fixtures import URL_ONE, URL_TWO, create_source
 from held_answers import DelayedResponse, wait_until
 from setup_screen import add_sample_setup, open_setup
@@ -113,7 +113,7 @@ async def test_fetch_of_changed_address_is_ignored(tmp_path: Path) -> None:
 
 async def test_cleared_form_is_not_autosaved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_setup(tmp_path, key="1") as ui:
-        monkeypatch.setattr("copydesk.tui.modals.typed_form.AUTOSAVE_DELAY", 60)
+        monkeypatch.setattr("copydesk.tui.dialogs.autosaved_form.AUTOSAVE_DELAY", 60)
         await ui.press("c", "x", "ctrl+n", "y")
         form = ui.app.screen
         assert isinstance(form, ComposeDialog)

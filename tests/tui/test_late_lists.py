@@ -6,7 +6,7 @@ import pytest
 
 from copydesk.errors import StoreError
 from copydesk.model.draft import Action, ListedDraft
-from copydesk.tui.widgets.search_line import SearchLine
+from copydesk.tui.review.queue_header import SearchLine
 from held_answers import DelayedResponse, press_without_waiting, wait_stable_rounds
 from queue_fixtures import current_number, open_queue, review_screen, selected_numbers, type_search
 

@@ -10,15 +10,15 @@ from textual.screen import Screen
 
 from copydesk.editor import Autosave
 from copydesk.model.schedule import Slot
-from copydesk.tui import composing
 from copydesk.tui.app import Console
-from copydesk.tui.kept_text import AutosavedText
-from copydesk.tui.modals.compose import ComposeDialog
-from copydesk.tui.modals.filters import FilterDialog
-from copydesk.tui.modals.reading import PageDialog
-from copydesk.tui.screens.week_changes import WeekEditing
-from copydesk.tui.source_messages import FeedsLoaded
-from copydesk.tui.widgets.typing import SafeTextArea
+from copydesk.tui.compose import actions
+from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.dialogs.page import PageDialog
+from copydesk.tui.review.filter_dialog import FilterDialog
+from copydesk.tui.runtime.autosave import AutosavedText
+from copydesk.tui.schedule.screen import WeekEditing
+from copydesk.tui.sources.messages import FeedsLoaded
+from copydesk.tui.widgets.inputs import SafeTextArea
 from deciding_fixtures import TEXTS, ReviewDriver, open_review
 from held_answers import DelayedResponse, assert_stays, wait_until
 from schedule_fixtures import insert_drafts
@@ -33,8 +33,8 @@ async def composing_held(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[ReviewDriver, DelayedResponse]]:
     """Press c on the review; the form opens when the yielded handle is released."""
-    text = AutosavedText(Autosave(home / composing.COMPOSE_FOLDER), composing.NEW_DRAFT_NAME)
-    monkeypatch.setattr(composing, "AutosavedText", lambda *_: text)
+    text = AutosavedText(Autosave(home / actions.COMPOSE_FOLDER), actions.NEW_DRAFT_NAME)
+    monkeypatch.setattr(actions, "AutosavedText", lambda *_: text)
     held = DelayedResponse(text, "find")
     async with open_review(home, texts=TEXTS[:2]) as review:
         review.app.simulate_key("c")

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from copydesk.errors import CopydeskError
-from copydesk.tui.latest import Coalescer
+from copydesk.tui.runtime.coalescer import Coalescer
 
 
 async def test_superseded_request_is_dropped() -> None:

@@ -1,7 +1,7 @@
 """Tests for the log of notifications."""
 
 from copydesk.errors import WriterError
-from copydesk.tui.saying import MAX_LOG_ENTRIES
+from copydesk.tui.runtime.notifications import MAX_LOG_ENTRIES
 from tui_fixtures import FakeDesk, open_console
 
 LONG = "The server said no, and it said it at length: " + "because of this and that, " * 20 + "the end"

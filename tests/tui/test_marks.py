@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.model.window import DraftPosition
-from copydesk.tui.marks import Marks, Span
+from copydesk.model.filters import DraftPosition
+from copydesk.tui.review.marks import Marks, Span
 
 SIZE = 30
 

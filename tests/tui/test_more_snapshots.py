@@ -14,8 +14,8 @@ from copydesk.desk import Desk
 from copydesk.errors import StoreBusyError
 from copydesk.tui.app import Console
 from copydesk.tui.keys import SCREEN_NAMES
-from copydesk.tui.screens import deciding
-from copydesk.tui.screens.deciding import DraftActionsScreen
+from copydesk.tui.review import draft_actions_screen
+from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
 from copydesk.tui.themes import LIGHT
 from desk_fixtures import NOW
 from furnished_desk import OPML, make_populated_console, open_populated_desk, populate
@@ -34,7 +34,7 @@ _NAMES = {":": "colon", "/": "slash", "?": "question_mark"}
 @pytest.fixture(autouse=True)
 def no_read_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Load at once what the console loads after a delay."""
-    monkeypatch.setattr(deciding, "IMPORT_DELAY", 0.001)
+    monkeypatch.setattr(draft_actions_screen, "IMPORT_DELAY", 0.001)
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import load
 from copydesk.tui.app import Console
 from copydesk.tui.keys import SCREEN_NAMES
-from copydesk.tui.screens.sources import SourcesScreen
-from copydesk.tui.widgets.drawn import THUMB
+from copydesk.tui.sources.screen import SourcesScreen
 from copydesk.tui.widgets.line_list import LineList
+from copydesk.tui.widgets.line_views import THUMB
 from desk_fixtures import URL_ONE
 from furnished_desk import make_populated_console, populate
 from sources_on_screen import open_sources, type_text, wait_for_text
@@ -146,7 +146,7 @@ async def test_click_in_key_line_presses_key() -> None:
 
 async def test_prompts_are_answered_by_click() -> None:
     async with open_console(FakeDesk(3)) as ui:
-        from copydesk.tui.modals.ask import ConfirmDialog, PromptDialog
+        from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 
         answers: list[object] = []
         for label in ("y yes", "n no"):

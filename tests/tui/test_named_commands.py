@@ -8,7 +8,7 @@ from textual.widgets import Static
 from copydesk.cli.context import Context
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.tui.app import Console
-from copydesk.tui.modals.posting import PostDialog, PostPlan
+from copydesk.tui.review.publish_dialogs import PostDialog, PostPlan
 from tui_fixtures import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 
 NOT_FOUND = NotFoundError("There is no source 'x'.", hint="`copydesk source list` shows them all.")

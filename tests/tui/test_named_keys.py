@@ -10,9 +10,8 @@ import pytest
 import copydesk.tui
 from copydesk.tui.app import Console
 from copydesk.tui.keymap import apply_custom_keys
-from copydesk.tui.keys import KEYS, SCREEN_NAMES
-from copydesk.tui.naming import key_label
-from copydesk.tui.widgets.said_keys import key_hints
+from copydesk.tui.keys import KEYS, SCREEN_NAMES, key_label
+from copydesk.tui.widgets.clickable_keys import key_hints
 from tui_fixtures import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 
 FILE = Path("settings.toml")

@@ -9,15 +9,15 @@ import pytest
 from textual.events import Paste
 from textual.widgets import Input, Static
 
-from copydesk.desk.accounts import Accounts
-from copydesk.desk.drafts import Drafts
-from copydesk.desk.sources import Sources
-from copydesk.desk.voice import Voices
-from copydesk.tui.modals import typed_form
-from copydesk.tui.modals.ask import ConfirmDialog, PromptDialog
-from copydesk.tui.modals.moment import ParsedTime, TimePrompt
-from copydesk.tui.modals.voice import VoiceDialog
-from copydesk.tui.screens.setup import SetupScreen
+from copydesk.desk.accounts.service import Accounts
+from copydesk.desk.drafts.service import Drafts
+from copydesk.desk.sources.service import Sources
+from copydesk.desk.voice.service import Voices
+from copydesk.tui.dialogs import autosaved_form
+from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
+from copydesk.tui.review.publish_dialogs import ParsedTime, TimePrompt
+from copydesk.tui.setup.screen import SetupScreen
+from copydesk.tui.setup.voice_dialog import VoiceDialog
 from deciding_fixtures import open_review
 from held_answers import wait_until
 from setup_screen import (
@@ -82,7 +82,7 @@ async def test_closed_dialog_closes_no_other(tmp_path: Path) -> None:
 
 
 async def test_saving_voice_twice_saves_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 0.05)
+    monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.05)
     gate = Gate(monkeypatch, Voices, "update")
     async with open_setup_desk(tmp_path) as desk:
         gate.open.set()
@@ -119,7 +119,7 @@ async def test_save_can_be_retried_after_unexpected_error(tmp_path: Path, monkey
 
 
 async def test_unsaved_voice_is_restored_after_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(typed_form, "AUTOSAVE_DELAY", 0.01)
+    monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
     file = tmp_path / "voice" / "voice.v0.md"
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("j", "e")
@@ -187,7 +187,7 @@ async def test_create_can_be_retried_after_unexpected_error(tmp_path: Path, monk
 
 
 async def test_saving_text_ignores_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 0.05)
+    monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.05)
     gate = Gate(monkeypatch, Drafts, "change")
     async with open_review(tmp_path) as review:
         first = review.current
@@ -204,7 +204,7 @@ async def test_saving_text_ignores_typing(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 async def test_leaving_during_connect_cancels_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 0.05)
+    monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.05)
     gate = Gate(monkeypatch, Accounts, "connect")
     async with open_setup(tmp_path) as ui:
         await ui.press("n", *["j"] * 11, "enter")
@@ -219,7 +219,7 @@ async def test_leaving_during_connect_cancels_it(tmp_path: Path, monkeypatch: py
 
 
 async def test_leaving_during_save_reports_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 0.05)
+    monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.05)
     gate = Gate(monkeypatch, Sources, "create")
     async with open_setup(tmp_path, key="3") as ui:
         await ui.press("n")

@@ -7,19 +7,15 @@ import msgspec
 import pytest
 from textual.content import Content
 
-from copydesk.desk.versions import Difference
-from copydesk.drafting.difference import Piece, PieceKind
+from copydesk.desk.drafts.versions import Difference
+from copydesk.drafting.diff import Piece, PieceKind
 from copydesk.errors import CopydeskError
-from copydesk.model.delivery import DeliveryState, Evidence
+from copydesk.model.delivery import DeliveredPost, DeliveryReport, DeliveryState, Evidence
 from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Severity, Status
-from copydesk.model.posting import DeliveredPost, DeliveryReport
+from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
-from copydesk.tui.pages.change import diff_page
-from copydesk.tui.pages.draft import draft_page
-from copydesk.tui.pages.item import MAX_ARTICLE_LENGTH, item_page
-from copydesk.tui.pages.note import desk_error
-from copydesk.tui.pages.outgoing import DeliveryInfo
-from copydesk.tui.pages.row import draft_row, first_line
+from copydesk.tui.review.draft_row import draft_row, first_line
+from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DeliveryInfo, diff_page, draft_page, item_page
 from tui_fixtures import NOW, FakeDesk, make_draft, make_item, open_console
 
 URL = "https://bsky.example/2"

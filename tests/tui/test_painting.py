@@ -11,8 +11,8 @@ from textual.strip import Strip
 
 from copydesk.tui.layout import Paragraph, paragraph
 from copydesk.tui.styles import stylesheet_path
-from copydesk.tui.widgets.drawn import THUMB
-from copydesk.tui.widgets.ink import ROLE_CLASSES
+from copydesk.tui.widgets.line_views import THUMB
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 
 

@@ -10,12 +10,12 @@ from textual.command import CommandPalette
 from textual.pilot import Pilot
 
 from copydesk.tui.app import Console
+from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, KeyContext
-from copydesk.tui.modals.compose import ComposeDialog
-from copydesk.tui.modals.connect import PlatformDialog
 from copydesk.tui.palette import list_commands
-from copydesk.tui.screens.review import ReviewScreen
-from copydesk.tui.screens.sources import SourcesScreen
+from copydesk.tui.review.screen import ReviewScreen
+from copydesk.tui.setup.connect_dialogs import PlatformDialog
+from copydesk.tui.sources.screen import SourcesScreen
 from desk_fixtures import NOW, URL_ONE, URL_TWO, create_source, open_desk_at
 from held_answers import WAIT_TIMEOUT
 from schedule_fixtures import insert_drafts

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.desk.accounts import Accounts
+from copydesk.desk.accounts.service import Accounts
 from copydesk.errors import NotFoundError
-from copydesk.tui.modals.ask import PromptDialog
-from copydesk.tui.modals.hold import WaitDialog
-from copydesk.tui.passphrase import prompt_passphrase
+from copydesk.tui.dialogs.passphrase import prompt_passphrase
+from copydesk.tui.dialogs.prompt import PromptDialog
+from copydesk.tui.dialogs.wait import WaitDialog
 from held_answers import wait_until
 from setup_screen import open_setup, open_setup_desk, type_answer, wait_for_prompt
 from tui_fixtures import ConsoleDriver, FakeDesk, open_console
@@ -89,7 +89,7 @@ async def test_exiting_console_answers_prompt(tmp_path: Path, monkeypatch: pytes
 
 
 async def test_exiting_console_cancels_hung_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.asking.WRITE_TIMEOUT", 0.05)
+    monkeypatch.setattr("copydesk.tui.runtime.desk_tasks.WRITE_TIMEOUT", 0.05)
     cancelled: list[str] = []
 
     async def hang(name: str) -> None:

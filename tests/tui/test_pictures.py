@@ -10,9 +10,9 @@ import pytest
 from textual.pilot import Pilot
 
 from copydesk.desk import Desk
-from copydesk.pictures.keep import save
-from copydesk.tui import drawing as drawing_of
+from copydesk.images.storage import save
 from copydesk.tui.app import Console
+from copydesk.tui.terminal import images as drawing_of
 from deciding_fixtures import ReviewDriver
 from desk_fixtures import NOW, open_desk_at
 from some_pictures import drawing, encode, photo, photo_like_image, png_bomb
@@ -141,7 +141,7 @@ async def test_kitty_receives_images_once_and_deletes_all(tmp_path: Path, kitty_
 async def test_least_recent_image_is_deleted_from_terminal(
     tmp_path: Path, kitty_output: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("copydesk.tui.gallery.MAX_DRAWINGS", 1)
+    monkeypatch.setattr("copydesk.tui.terminal.images.MAX_DRAWINGS", 1)
     async with open_desk_at(tmp_path) as desk:
         for number in range(2):
             await add_draft(desk, f"The harbour {number} opens.", photo(400, 300 + 10 * number))

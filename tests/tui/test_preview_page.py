@@ -3,12 +3,11 @@
 import pytest
 from textual.content import Content
 
-from copydesk.model.picture import Thumbnail
-from copydesk.model.posting import Preview, PreviewPart
+from copydesk.model.delivery import Preview, PreviewPart
+from copydesk.model.draft import Thumbnail
 from copydesk.tui.layout import lay_out_blocks
-from copydesk.tui.pages.draft import draft_page
-from copydesk.tui.pages.pictures import ImageView, format_bytes
-from copydesk.tui.pages.preview import preview_page
+from copydesk.tui.review.pages import draft_page
+from copydesk.tui.review.preview_page import ImageView, format_bytes, preview_page
 from tui_fixtures import NOW, make_draft
 
 LINK = "https://lighthouse.example/1"

@@ -16,8 +16,9 @@ from copydesk.errors import (
     WriterError,
 )
 from copydesk.jobs import JobMessage
-from copydesk.tui import desk_app, saying
+from copydesk.tui import desk_app
 from copydesk.tui.app import Console
+from copydesk.tui.runtime import notifications
 from desk_fixtures import URL_THREE, URL_TWO, FakeWeb, Watch, create_source, open_desk_at
 from setup_screen import wait_for_text
 from sources_on_screen import make_sources_console, sample_web
@@ -101,7 +102,7 @@ async def test_toasts_close_on_screen_change() -> None:
 async def test_toast_timeout_depends_on_size(
     size: tuple[int, int], seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saying, "SHORT_TIMEOUT", 400)
+    monkeypatch.setattr(notifications, "SHORT_TIMEOUT", 400)
     monkeypatch.setattr(Console, "NOTIFICATION_TIMEOUT", 500)
     async with open_console(FakeDesk(3), size=size) as ui:
         ui.app.notify("All is well.")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action, Status
-from copydesk.tui.widgets.tabs_line import format_count
+from copydesk.model.requests import ChangeDraft
+from copydesk.tui.review.queue_header import format_count
 from queue_fixtures import (
     current_number,
     detect_changes,

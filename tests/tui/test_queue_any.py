@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from copydesk.desk import Desk
 from copydesk.model.draft import Status
-from copydesk.tui import queue_reading, window
-from copydesk.tui.screens import review_reading
-from copydesk.tui.widgets.queue import DraftQueue
+from copydesk.tui.review import queue_data, queue_loader, row_window
+from copydesk.tui.review.draft_queue import DraftQueue
 from queue_fixtures import detect_changes, insert_drafts, open_queue, review_screen
 from tui_fixtures import ConsoleDriver
 
@@ -27,10 +26,10 @@ STEPS = st.sampled_from((*MOVES, *MOVES, *MARKS, *MARKS, *DECISIONS, *EXTERNAL_S
 @pytest.fixture(autouse=True)
 def _small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Load windows of a few rows, so that a small desk has many of them."""
-    for module in (window, queue_reading, review_reading):
+    for module in (row_window, queue_loader, queue_data):
         monkeypatch.setattr(module, "PAGE_SIZE", 12)
-    monkeypatch.setattr(window, "READ_AHEAD", 6)
-    monkeypatch.setattr(window, "MAX_ROWS", 36)
+    monkeypatch.setattr(row_window, "READ_AHEAD", 6)
+    monkeypatch.setattr(row_window, "MAX_ROWS", 36)
 
 
 @settings(

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from copydesk.errors import CopydeskError
-from copydesk.model.posting import Preview, PreviewPart
+from copydesk.model.delivery import Preview, PreviewPart
 from copydesk.tui.messages import DeskChanged
-from copydesk.tui.screens import review
+from copydesk.tui.review import screen as review
 from held_answers import wait_until
 from tui_fixtures import ConsoleDriver, FakeDesk, FakePosting, open_console
 

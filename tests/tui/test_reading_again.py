@@ -10,11 +10,11 @@ import pytest
 from textual.pilot import Pilot
 
 from copydesk.errors import StoreBusyError
+from copydesk.tui import desk_screen
 from copydesk.tui.app import Console
-from copydesk.tui.asking import DeskWork
+from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.keys import SCREEN_NAMES
-from copydesk.tui.screens import desk_screen
-from copydesk.tui.screens.desk_screen import DeskScreen
+from copydesk.tui.runtime.desk_tasks import DeskWork
 from furnished_desk import open_populated_desk
 from tui_fixtures import NOW, screen_text, wait_until_idle
 

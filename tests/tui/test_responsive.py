@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from copydesk.tui import desk_app, responsive
-from copydesk.tui.responsive import GcTuning
-from copydesk.turns import SWITCH_INTERVAL
+from copydesk.switch_interval import SWITCH_INTERVAL
+from copydesk.tui import desk_app
+from copydesk.tui.runtime import gc_tuning
+from copydesk.tui.runtime.gc_tuning import GcTuning
 from tui_fixtures import FakeDesk, make_console, wait_until_idle
 
 
@@ -29,16 +30,16 @@ def gc_generations() -> Iterator[list[int]]:
 
 def make_full_collection_due() -> None:
     """Run enough young collections that a full one is due."""
-    for _ in range(responsive.MIDDLE_THRESHOLD + 2):
+    for _ in range(gc_tuning.MIDDLE_THRESHOLD + 2):
         gc.collect(1)
 
 
 def test_console_is_busy_shortly_after_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(gc_tuning.time, "monotonic", lambda: 100.0)
     tuning = GcTuning()
     tuning.record_key()
     assert not tuning.is_idle
-    monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0 + responsive.IDLE_AFTER + 0.1)
+    monkeypatch.setattr(gc_tuning.time, "monotonic", lambda: 100.0 + gc_tuning.IDLE_AFTER + 0.1)
     assert tuning.is_idle
 
 
@@ -68,13 +69,13 @@ async def test_idle_console_releases_resources(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(desk, "rest", rest)
     monkeypatch.setattr(desk_app, "trim_memory", lambda: loop.call_soon_threadsafe(released.set))
     monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.01)
-    monkeypatch.setattr(responsive, "IDLE_AFTER", 600.0)
+    monkeypatch.setattr(gc_tuning, "IDLE_AFTER", 600.0)
     app = make_console(desk)
     async with app.run_test() as pilot:
         app._gc_tuning.record_key()
         await wait_until_idle(pilot)
         assert not idle.is_set()
-        monkeypatch.setattr(responsive, "IDLE_AFTER", 0.0)
+        monkeypatch.setattr(gc_tuning, "IDLE_AFTER", 0.0)
         await asyncio.wait_for(released.wait(), 60)
 
 
@@ -99,14 +100,14 @@ async def test_busy_resources_are_not_reopened(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(desk, "rest", rest)
     monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.0)
     monkeypatch.setattr(desk_app, "IDLE_INTERVAL", 600.0)
-    monkeypatch.setattr(responsive, "IDLE_AFTER", 0.0)
+    monkeypatch.setattr(gc_tuning, "IDLE_AFTER", 0.0)
     async with make_console(desk).run_test():
         await asyncio.wait_for(enough_polls.wait(), 60)
     assert idle_calls == 1
 
 
 def test_memory_release_is_optional() -> None:
-    responsive.trim_memory()
+    gc_tuning.trim_memory()
 
 
 async def test_console_restores_gc_settings() -> None:
@@ -114,7 +115,7 @@ async def test_console_restores_gc_settings() -> None:
     app = make_console(FakeDesk())
     async with app.run_test() as pilot:
         await wait_until_idle(pilot)
-        assert gc.get_threshold() == (responsive.YOUNG_THRESHOLD, responsive.MIDDLE_THRESHOLD, responsive.OLD_THRESHOLD)
+        assert gc.get_threshold() == (gc_tuning.YOUNG_THRESHOLD, gc_tuning.MIDDLE_THRESHOLD, gc_tuning.OLD_THRESHOLD)
         assert gc.get_freeze_count()
         assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL)
         assert app.desk is not None

@@ -4,9 +4,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from copydesk.model.draft import Status
-from copydesk.tui.screens.review import ReviewScreen
-from copydesk.tui.screens.week_screen import WeekLoaded
-from copydesk.tui.week_clock import GridPosition, Hour
+from copydesk.tui.review.screen import ReviewScreen
+from copydesk.tui.schedule.week_clock import GridPosition, Hour
+from copydesk.tui.schedule.week_screen import WeekLoaded
 from desk_fixtures import Watch, open_desk_at
 from schedule_fixtures import FRI, THU, WED, draft_status, insert_draft, make_slot, scheduled_times
 from schedule_screen import DAY, HOUR, NOW, fill_schedule, open_schedule

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from copydesk.tui.screens.schedule import ScheduleScreen
+from copydesk.tui.schedule.screen import ScheduleScreen
+from copydesk.tui.schedule.week_clock import GridPosition, Hour
 from copydesk.tui.themes import LIGHT
-from copydesk.tui.week_clock import GridPosition, Hour
 from desk_fixtures import Watch, open_desk_at
 from schedule_fixtures import FRI, MON, SUN, THU, TUE, WED, insert_draft, insert_scheduled, make_slot
 from schedule_screen import HOUR, MINUTE, NOW, make_schedule_console

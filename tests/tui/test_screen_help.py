@@ -2,12 +2,11 @@
 
 import pytest
 
+from copydesk.tui.help.screen import HelpDialog, help_page, key_contexts
 from copydesk.tui.keys import KEYS, KeyContext
+from copydesk.tui.labels import FORMAT
 from copydesk.tui.layout import lay_out_blocks
-from copydesk.tui.pages.help import help_page
-from copydesk.tui.pages.row import draft_row
-from copydesk.tui.screens.help import HelpDialog, key_contexts
-from copydesk.tui.words import FORMAT
+from copydesk.tui.review.draft_row import draft_row
 from tui_fixtures import NOW, FakeDesk, make_draft, open_console
 
 

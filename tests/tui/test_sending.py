@@ -6,7 +6,7 @@ from copydesk.desk import open_desk
 from copydesk.model.draft import Status
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.tui.app import Console
-from copydesk.tui.screens.deciding import DraftActionsScreen
+from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
 from deciding_fixtures import ReviewDriver, open_review
 from desk_fixtures import NOW, Watch, settings_at
 from tui_fixtures import wait_until_idle

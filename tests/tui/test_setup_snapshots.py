@@ -8,10 +8,10 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from copydesk.desk.accounts import Accounts
+from copydesk.credentials.backends import BackendKind
+from copydesk.credentials.vault import VaultStatus
+from copydesk.desk.accounts.service import Accounts
 from copydesk.errors import CopydeskError
-from copydesk.secrets.places import BackendKind
-from copydesk.secrets.vault import VaultStatus
 from copydesk.tui.app import Console
 from copydesk.tui.themes import LIGHT
 from setup_screen import add_sample_setup, make_setup_console, open_setup_desk, wait_for_text

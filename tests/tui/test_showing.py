@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from copydesk.tui.app import Console
-from copydesk.tui.screens.review import ReviewScreen
-from copydesk.tui.window import PAGE_SIZE
+from copydesk.tui.review.row_window import PAGE_SIZE
+from copydesk.tui.review.screen import ReviewScreen
 from desk_fixtures import NOW, hours_ago, open_desk_at
 from schedule_fixtures import insert_drafts
 from tui_fixtures import ConsoleDriver, wait_until_idle

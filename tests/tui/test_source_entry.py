@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
 from copydesk.model.source import SourceConfig, SourceType
-from copydesk.tui.source_entry import (
+from copydesk.tui.sources.form_state import (
     SourceLocation,
     build_update,
     fields_of,

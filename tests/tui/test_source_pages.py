@@ -8,15 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from copydesk.desk.overviews import SourceOverview
+from copydesk.desk.sources.overview import SourceOverview
 from copydesk.model.run import ErrorCount, PeriodTotals, RunStatistics, RunStatus
 from copydesk.model.source import Health, SourceConfig
+from copydesk.tui.keys import key_label
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.naming import key_label
-from copydesk.tui.pages.run import run_header, run_page, run_row
-from copydesk.tui.pages.source import MAX_ERROR_LENGTH, format_settings, source_page
-from copydesk.tui.pages.source_notes import EXAMPLES, first_steps
-from copydesk.tui.pages.source_row import format_count, format_next_fetch, source_header, source_row, sparkline
+from copydesk.tui.sources.pages import (
+    EXAMPLES,
+    MAX_ERROR_LENGTH,
+    first_steps,
+    format_count,
+    format_next_fetch,
+    format_settings,
+    source_header,
+    source_page,
+    source_row,
+    sparkline,
+)
+from copydesk.tui.sources.run_page import run_header, run_page, run_row
 from sources_on_screen import make_source
 from tui_fixtures import NOW, make_run, successful_run
 

@@ -82,7 +82,7 @@ def matching(modules: set[str], names: tuple[str, ...]) -> set[str]:
 
 
 def test_importing_console_imports_no_desk() -> None:
-    modules = imported_modules("import sys, copydesk.tui.app, copydesk.tui.screens.review")
+    modules = imported_modules("import sys, copydesk.tui.app, copydesk.tui.review.screen")
     assert matching(modules, NEVER_IMPORTED + DESK_MODULES) == set()
 
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from copydesk.tui.plain_glyphs import replace_unencodable, terminal_encoding
-from copydesk.tui.steady import correct_widths
-from copydesk.tui.widths import patch_rich_width_table
+from copydesk.tui.terminal.ascii_fallback import replace_unencodable, terminal_encoding
+from copydesk.tui.terminal.cells import patch_rich_width_table
+from copydesk.tui.terminal.driver import correct_widths
 
 patch_rich_width_table()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from copydesk.tui.terminal_driver import TerminalFile
+from copydesk.tui.terminal.driver import TerminalFile
 
 DEADLINE = 60
 

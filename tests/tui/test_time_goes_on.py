@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from copydesk.tui import desk_screen
 from copydesk.tui.app import Console
-from copydesk.tui.screens import desk_screen
-from copydesk.tui.widgets.aged import TimestampedList
-from copydesk.tui.widgets.drawn import LineScrollView
-from copydesk.tui.widgets.ink import LineWidget
+from copydesk.tui.review.draft_queue import DraftQueue
+from copydesk.tui.widgets.line_list import TimestampedList
+from copydesk.tui.widgets.line_views import LineScrollView
+from copydesk.tui.widgets.line_widget import LineWidget
 from copydesk.tui.widgets.page import Page
-from copydesk.tui.widgets.queue import DraftQueue
 from desk_fixtures import Watch, open_desk_at
 from posted_desk import make_posted_console
 from sources_on_screen import add_three_sources, make_sources_console, sample_web

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.cells import cell_len
 
 import cursor_columns
-from copydesk.tui.cells import fit, safe_line
-from copydesk.tui.steady import correct_widths
+from copydesk.tui.terminal.cells import fit, safe_line
+from copydesk.tui.terminal.driver import correct_widths
 from real_terminal import open_terminal
 from scripts_sample import sample_words
 

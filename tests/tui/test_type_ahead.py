@@ -8,9 +8,9 @@ from textual.events import Paste
 
 from copydesk.model.draft import Status
 from copydesk.tui.keymap import textual_key_name
-from copydesk.tui.latest import Coalescer
-from copydesk.tui.modals.schedule import PickDraftDialog
-from copydesk.tui.screens.schedule import ScheduleScreen
+from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.schedule.dialogs import PickDraftDialog
+from copydesk.tui.schedule.screen import ScheduleScreen
 from deciding_fixtures import TEXTS, open_review
 from schedule_screen import open_schedule
 from tui_fixtures import ConsoleDriver, FakeDesk, make_console, wait_until_idle
@@ -113,7 +113,7 @@ async def test_keys_after_closing_help_are_handled() -> None:
 async def test_hung_task_does_not_block_keys_forever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 0.02)
+    monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.02)
     app = make_console(FakeDesk(3))
     async with app.run_test(size=(120, 32)) as pilot:
         await wait_until_idle(pilot)
@@ -123,19 +123,19 @@ async def test_hung_task_does_not_block_keys_forever(
 
 
 async def test_slow_task_delays_only_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 0.05)
+    monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.05)
     app = make_console(FakeDesk(9))
     async with app.run_test(size=(120, 32)) as pilot:
         await wait_until_idle(pilot)
         with app.type_ahead.hold_keys():
             await burst(ConsoleDriver(app, pilot), "J")
-            monkeypatch.setattr("copydesk.tui.type_ahead.MAX_HOLD", 600)
+            monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 600)
             await asyncio.wait_for(burst(ConsoleDriver(app, pilot), "J", "J", "J"), 60)
             assert app.screen.queue.cursor == 4
 
 
 async def test_cursor_moves_during_slow_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.asking.MAX_WRITE_HOLD", 0.05)
+    monkeypatch.setattr("copydesk.tui.runtime.desk_tasks.MAX_WRITE_HOLD", 0.05)
     app, finish = make_console(FakeDesk(9)), asyncio.Event()
 
     async def work(_: object) -> None:

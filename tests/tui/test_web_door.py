@@ -2,7 +2,7 @@
 
 import pytest
 
-from copydesk.cli.web_door import BrowserAuth
+from copydesk.cli.web_auth import BrowserAuth
 
 
 class RecordingAuth(BrowserAuth):

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 import clock_changes as dst_transitions
 from copydesk.model.draft import Status
-from copydesk.scheduling.zones import instant_of_wall
-from copydesk.tui.week import HourCell, WeekLayout, find_conflicts, lay_out_week, visible_days
-from copydesk.tui.week_clock import (
+from copydesk.scheduling.wall_time import instant_of_wall
+from copydesk.tui.schedule.week_clock import (
     ClockChange,
     ClockSpan,
     GridPosition,
@@ -25,6 +24,7 @@ from copydesk.tui.week_clock import (
     shift_time,
     utc_offsets,
 )
+from copydesk.tui.schedule.week_layout import HourCell, WeekLayout, find_conflicts, lay_out_week, visible_days
 from week_fixtures import AUTUMN, NOW, SPRING, at_wall_time, make_free_slot, make_week, make_week_draft
 
 MINUTE = timedelta(minutes=1)

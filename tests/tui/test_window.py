@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.model.window import DraftPosition, DraftSlice
-from copydesk.tui.window import MAX_HIDDEN_ROWS, MAX_ROWS, PAGE_SIZE, READ_AHEAD, RowOrigin, RowRequest, Window
+from copydesk.model.filters import DraftPosition, DraftSlice
+from copydesk.tui.review.row_window import (
+    MAX_HIDDEN_ROWS,
+    MAX_ROWS,
+    PAGE_SIZE,
+    READ_AHEAD,
+    RowOrigin,
+    RowRequest,
+    Window,
+)
 from tui_fixtures import make_draft
 
 HEIGHT = 20

@@ -6,8 +6,8 @@ import pytest
 
 from copydesk.model.draft import MANUAL, Status
 from copydesk.model.source import SourceType
-from copydesk.tui.cells import fit, safe_line
-from copydesk.tui.words import SOURCE, STATUS, format_age, format_ago, plural, progress_bar
+from copydesk.tui.labels import SOURCE, STATUS, format_age, format_ago, plural, progress_bar
+from copydesk.tui.terminal.cells import fit, safe_line
 from tui_fixtures import NOW
 
 

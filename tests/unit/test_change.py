@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
-from copydesk.model.change import (
+from copydesk.model.draft import BULK_ACTIONS, Action, Draft, Format, ImageSource, Status
+from copydesk.model.requests import (
     BulkChange,
     BulkFailure,
     ChangeDraft,
@@ -21,8 +22,7 @@ from copydesk.model.change import (
     validate_change,
     validate_create,
 )
-from copydesk.model.draft import BULK_ACTIONS, Action, Draft, Format, ImageSource, Status
-from copydesk.model.wire import to_json_value
+from copydesk.model.serialization import to_json_value
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 FUTURE_TIME = "2026-11-21T09:00:00Z"

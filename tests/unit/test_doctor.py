@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from copydesk.desk import Desk, doctor
+from copydesk.desk.accounts.credentials import secret_name
 from copydesk.desk.doctor import Verdict, _check_database, examine
-from copydesk.desk.keys import secret_name
-from copydesk.pictures.keep import save
+from copydesk.images.storage import save
 from copydesk.store import accounts
 from desk_fixtures import URL_ONE, URL_TWO, create_source, open_desk_at
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.desk import opml
+from copydesk.desk.sources import feed_import
 from copydesk.errors import InvalidError
 from copydesk.model.source import Health, Source, SourceConfig, SourceType
 
@@ -26,7 +26,7 @@ def make_source(name: str, url: str, config: SourceConfig | None = None, kind: S
 
 
 def test_feeds_are_found_in_folders_once():
-    sources = opml.parse_opml(OPML_FILE)
+    sources = feed_import.parse_opml(OPML_FILE)
     assert [(candidate.name, candidate.type) for candidate in sources] == [
         ("A & B", SourceType.RSS),
         ("letters", SourceType.SUBSTACK),
@@ -38,14 +38,16 @@ def test_feeds_are_found_in_folders_once():
 def test_opml_round_trips(name):
     normalized = " ".join("".join(char for char in name if char >= " " or char in "\t\n").split())
     config = SourceConfig(weight=2.5, query='say "hi" & <bye>', include=("a", "/b+/"))
-    exported = opml.format_opml([make_source(name, "https://a.example/?a=1&b=2", config, SourceType.GOOGLE_NEWS)])
+    exported = feed_import.format_opml(
+        [make_source(name, "https://a.example/?a=1&b=2", config, SourceType.GOOGLE_NEWS)]
+    )
     try:
         body = exported.encode()
     except UnicodeEncodeError:
         return  # a lone surrogate cannot be encoded in a file
     if any(ord(char) in (0xFFFE, 0xFFFF) for char in name):
         return
-    (found,) = opml.parse_opml(body)
+    (found,) = feed_import.parse_opml(body)
     assert found.url == "https://a.example/?a=1&b=2"
     assert found.type is SourceType.GOOGLE_NEWS
     assert found.config == config
@@ -59,28 +61,30 @@ def test_opml_round_trips(name):
 )
 def test_invalid_file_is_refused(body):
     with pytest.raises(InvalidError, match="OPML"):
-        opml.parse_opml(body)
+        feed_import.parse_opml(body)
 
 
 def test_invalid_url_does_not_reject_the_file():
     """One such address used to reject the whole file; the caller that adds the feeds rejects it alone."""
     body = OPML_FILE.replace(b"https://letters.substack.com/feed", b"http://[oops/feed").replace(b'"py"', b'""')
-    assert [candidate.name for candidate in opml.parse_opml(body)] == ["A & B", "letters", "www.reddit.com"]
-    nameless = opml.parse_opml(b'<opml><outline xmlUrl="http://[oops/feed"/></opml>')
+    assert [candidate.name for candidate in feed_import.parse_opml(body)] == ["A & B", "letters", "www.reddit.com"]
+    nameless = feed_import.parse_opml(b'<opml><outline xmlUrl="http://[oops/feed"/></opml>')
     assert [(candidate.name, candidate.url) for candidate in nameless] == [("http://[oops/feed",) * 2]
 
 
 def test_multiline_name_becomes_one_line():
-    (found,) = opml.parse_opml(b'<opml><outline text="River&#10;&#9;News" xmlUrl="https://a.example/feed"/></opml>')
+    (found,) = feed_import.parse_opml(
+        b'<opml><outline text="River&#10;&#9;News" xmlUrl="https://a.example/feed"/></opml>'
+    )
     assert found.name == "River News"
 
 
 def test_entity_bomb_is_refused():
     bomb = b'<!DOCTYPE opml [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><opml><outline text="&b;"/></opml>'
     with pytest.raises(InvalidError, match="entities"):
-        opml.parse_opml(bomb)
+        feed_import.parse_opml(bomb)
 
 
 def test_oversized_file_is_refused():
     with pytest.raises(InvalidError, match="MiB"):
-        opml.parse_opml(b" " * (opml.MAX_BYTES + 1))
+        feed_import.parse_opml(b" " * (feed_import.MAX_BYTES + 1))

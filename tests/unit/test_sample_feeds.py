@@ -16,7 +16,7 @@ import copydesk.sample
 from copydesk.model.source import SourceConfig, SourceType
 from copydesk.model.voice import Voice
 from copydesk.sample import INTERESTS, SOURCES, VOICE
-from copydesk.sample.templates import fill, render
+from copydesk.sample.server import fill, render
 from sample_answers import FILES_BY_SOURCE, NOW, FeedEntry, load_all_entries, load_entries
 
 FOLDER = Path(copydesk.sample.__file__).parent

@@ -118,12 +118,12 @@ def copydesk(  # noqa: PLR0913 - one argument an option
         from copydesk.cli.console import run_console  # noqa: PLC0415
 
         run_console(ctx.obj)
-    from copydesk.cli import start  # noqa: PLC0415
+    from copydesk.cli import run  # noqa: PLC0415
 
     if run_pipeline:
-        start.run_pipeline(ctx.obj, as_json=as_json, source_ids=source_ids or None, max_drafts=max_drafts, due=due)
+        run.run_pipeline(ctx.obj, as_json=as_json, source_ids=source_ids or None, max_drafts=max_drafts, due=due)
     elif sample:
-        start.run_sample(ctx.obj)
+        run.run_sample(ctx.obj)
     else:
         reason = " (TERM is dumb, which says that it moves no cursor)" if os.environ.get("TERM") == "dumb" else ""
         raise click.UsageError(f"The console needs a terminal{reason}. Without one: --run-pipeline, or a command.")
@@ -180,9 +180,9 @@ def main() -> None:
 
 def _redacted(text: str) -> str:
     """Return `text` with account secrets redacted, if any were read."""
-    if "copydesk.desk.keys" not in sys.modules:
+    if "copydesk.desk.accounts.credentials" not in sys.modules:
         return text
-    from copydesk.desk.keys import redact  # noqa: PLC0415 - imported already if any secret was read
+    from copydesk.desk.accounts.credentials import redact  # noqa: PLC0415 - imported already if any secret was read
 
     return redact(text)
 

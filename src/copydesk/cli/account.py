@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli import fail
-from copydesk.cli.ask import confirm, is_interactive
-from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import format_age, print_table
+from copydesk.cli.context import Context, confirm, is_interactive, pass_context, print_json
+from copydesk.cli.formatting import format_age, print_table
 from copydesk.errors import CopydeskError
 from copydesk.model.account import ConnectedAccount, CredentialField
 from copydesk.text import clean
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.desk.accounts import ConnectMethod
+    from copydesk.desk.accounts.service import ConnectMethod
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 PLATFORMS = ("bluesky", "mastodon", "x", "linkedin", "threads", "wordpress", "ghost", "devto", "micropub", "webhook")
@@ -51,7 +50,7 @@ def connect(
     What is secret is asked for, read from standard input, a line for each, or taken from the environment:
     COPYDESK_CONNECT_PASSWORD and the like. It never stands in the command itself.
     """
-    from copydesk.desk.signing_in import needs_browser  # noqa: PLC0415 - only this command needs it
+    from copydesk.desk.accounts.oauth_flow import needs_browser  # noqa: PLC0415 - only this command needs it
 
     preset = dict(_parse_setting(answer) for answer in answers)
 
@@ -139,7 +138,7 @@ async def _sign_in_with_browser(
     desk: "Desk", method: "ConnectMethod", fields: Mapping[str, str], url: str, *, by_hand: bool
 ) -> ConnectedAccount:
     """Open the platform's page and wait for the redirect, or for the code the user pastes if `by_hand`."""
-    from copydesk.desk import signing_in  # noqa: PLC0415 - only this command needs it
+    from copydesk.desk.accounts import oauth_flow  # noqa: PLC0415 - only this command needs it
 
     async def show(page: str) -> None:
         if by_hand:
@@ -153,8 +152,8 @@ async def _sign_in_with_browser(
         return _prompt_line("Code or address", "in a terminal")
 
     if by_hand:
-        return await signing_in.sign_in_with_pasted_code(desk.accounts, method, fields, url, show, pasted)
-    return await signing_in.sign_in_with_browser(desk.accounts, method, fields, url, show)
+        return await oauth_flow.sign_in_with_pasted_code(desk.accounts, method, fields, url, show, pasted)
+    return await oauth_flow.sign_in_with_browser(desk.accounts, method, fields, url, show)
 
 
 def _parse_setting(answer: str) -> tuple[str, str]:

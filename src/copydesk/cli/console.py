@@ -22,7 +22,7 @@ def run_console(context: Context) -> None:
     # Imported modules live until exit; collecting garbage among them would take a tenth of the start time.
     gc.disable()
     from copydesk.tui.app import Console  # noqa: PLC0415 - commands do not need Textual
-    from copydesk.tui.kept_theme import THEME_FILE  # noqa: PLC0415
+    from copydesk.tui.themes import THEME_FILE  # noqa: PLC0415
 
     try:
         settings = context.settings()
@@ -31,7 +31,7 @@ def run_console(context: Context) -> None:
         context.fail(error)
 
     def load_first_page() -> "Sequence[ListedDraft]":
-        from copydesk.desk.glance import load_first_page  # noqa: PLC0415 - after the first paint
+        from copydesk.desk import load_first_page  # noqa: PLC0415 - after the first paint
 
         gc.freeze()
         gc.enable()

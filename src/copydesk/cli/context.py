@@ -1,4 +1,7 @@
-"""Shared by every command: settings, the desk, error output, JSON output."""
+"""Shared by every command: settings, the desk, error output, JSON output.
+
+Ask for confirmation before a command does more than the user may have intended.
+"""
 
 import asyncio
 import gc
@@ -25,8 +28,8 @@ from copydesk.errors import CopydeskError, InvalidError, SettingsError
 from copydesk.settings import Settings
 
 if TYPE_CHECKING:
-    # Imported at run time when the desk is opened: the console paints before that.
     from copydesk.desk import Desk
+
 
 T = TypeVar("T")
 _COMMAND_PATTERN = re.compile(rf"\bcopydesk (?=--run-pipeline|(?:{'|'.join(COMMANDS)})\b)")
@@ -138,7 +141,7 @@ async def _run_prompt_in_thread(prompt: Callable[[], str]) -> str:
 
 def print_json(value: object) -> None:
     r"""Print a value as the interface's JSON, control characters escaped as `\u009b`: a terminal might act on them."""
-    from copydesk.model.wire import to_json  # noqa: PLC0415 - keeps the start of the console fast
+    from copydesk.model.serialization import to_json  # noqa: PLC0415 - keeps the start of the console fast
     from copydesk.text import HIDDEN_CHARACTERS  # noqa: PLC0415
 
     click.echo(HIDDEN_CHARACTERS.sub(_json_escape, to_json(value, indent=2 if sys.stdout.isatty() else 0)))
@@ -161,3 +164,22 @@ def parse_config(text: str | None) -> dict[str, object] | None:
         return msgspec.json.decode(text, type=dict[str, object])
     except msgspec.DecodeError as error:
         raise click.BadParameter(f"not a JSON object: {error}", param_hint="--config") from None
+
+
+def confirm(question: str, *, declined: str, default: bool = False) -> None:
+    """Return if the user answers yes; otherwise exit with `declined`, which says that nothing was done."""
+    try:
+        if click.confirm(question, default=default, err=True):
+            return
+    except click.Abort as end:
+        # click.confirm raises Abort for Ctrl-C and for the end of input alike.
+        if isinstance(end.__context__, KeyboardInterrupt):
+            raise
+        click.echo(err=True)
+        fail(f"{declined} With --yes it is done without asking.", 1)
+    fail(declined, 1)
+
+
+def is_interactive() -> bool:
+    """Return True if a user reads the output and can answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty()

@@ -9,7 +9,7 @@ import click
 
 from copydesk.cli import INTERRUPTED
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import format_age, print_table
+from copydesk.cli.formatting import format_age, print_table
 from copydesk.text import clean
 
 if TYPE_CHECKING:

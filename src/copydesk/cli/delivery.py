@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import first_line, format_time, print_table
-from copydesk.model.posting import DeliveryReport
+from copydesk.cli.formatting import first_line, format_time, print_table
+from copydesk.model.delivery import DeliveryReport
 from copydesk.text import clean
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from copydesk.cli import diff, pictures, posting, review, story, writing
+from copydesk.cli import compose, history, images, review
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.filters import FILTER_NAMES, filter_params, with_filters
-from copydesk.cli.sheet import draft_facts, print_draft
-from copydesk.cli.show import first_line, format_time, print_table
+from copydesk.cli.draft_selection import FILTER_NAMES, filter_params, with_filters
+from copydesk.cli.draft_view import draft_facts, print_draft
+from copydesk.cli.formatting import first_line, format_time, print_table
 from copydesk.model.draft import ListedDraft
 from copydesk.model.item import Item
 from copydesk.model.page import Page
@@ -26,7 +26,7 @@ def draft() -> None:
 
 
 # The subcommands live in several modules; register them on the one group.
-for command in (*writing.COMMANDS, *review.COMMANDS, *pictures.COMMANDS, *story.COMMANDS, diff.diff):
+for command in (*compose.COMMANDS, *review.COMMANDS, *images.COMMANDS, *history.COMMANDS, history.diff):
     draft.add_command(command)
 
 

@@ -6,10 +6,9 @@ import click
 import msgspec
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import format_time, pluralize, print_table
+from copydesk.cli.formatting import format_time, pluralize, print_table
 from copydesk.errors import InvalidError
-from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, VariantResults
-from copydesk.model.ways import parse_variants
+from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, VariantResults, parse_variants
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ def _format_share(value: float | None) -> str:
 
 
 def _warn_unsupported(found: Experiment) -> None:
-    from copydesk.desk.experiments import has_unsupported_variants  # noqa: PLC0415 - brings in the store
+    from copydesk.desk.experiments.service import has_unsupported_variants  # noqa: PLC0415 - brings in the store
 
     if has_unsupported_variants(found):
         message = (

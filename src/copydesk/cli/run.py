@@ -1,9 +1,143 @@
-"""`copydesk run`: list, stats."""
+"""`copydesk run`: list, stats.
+
+Progress of a run: a bar per stage on a terminal, a line per stage in a pipe.
+
+`copydesk` without a command: a pipeline run, or the sample desk's drafts.
+"""
+
+import os
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+from unicodedata import east_asian_width
 
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import format_time, pluralize, print_table
+from copydesk.cli.draft_view import print_draft
+from copydesk.cli.formatting import format_time, pluralize, print_table
+from copydesk.model.draft import ListedDraft
+from copydesk.model.run import Progress, Run, RunRequest, RunStatus, Stage
+from copydesk.text import clean
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+
+BAR_WIDTH = 30
+"""Characters of a bar."""
+NOTE_WIDTH = 32
+"""Characters of the note after it."""
+
+
+class ProgressBars:
+    """Prints the progress of one run to `out`; nothing if `silent`."""
+
+    def __init__(self, out: TextIO, *, silent: bool) -> None:
+        self._out = out
+        self._silent = silent
+        self._bar = not silent and out.isatty()
+        self._last: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._last is not None:
+            self._finish(self._last)
+
+    def show(self, progress: Progress) -> None:
+        """Show the given progress; a new stage starts a new line."""
+        if self._silent:
+            return
+        # Complete the bar of the previous stage before it is replaced.
+        if self._last is not None and self._last.stage is not progress.stage:
+            self._finish(self._last)
+        self._last = progress
+        if self._bar:
+            self._out.write(f"\r\x1b[K{self._truncate(_bar(progress))}")
+            self._out.flush()
+
+    def _finish(self, progress: Progress) -> None:
+        if self._bar:
+            self._out.write(f"\r\x1b[K{self._truncate(_bar(progress))}\n")
+        else:
+            self._out.write(f"{_stage_label(progress.stage)} {_format_count(progress)}\n")
+        self._out.flush()
+        self._last = None
+
+    def _truncate(self, line: str) -> str:
+        """Cut `line` to the terminal's width: a wrapped line would not be overwritten by the next one."""
+        remaining = os.get_terminal_size(self._out.fileno()).columns or 80
+        for index, char in enumerate(line):
+            # Source names may be Chinese or Japanese: such characters take two columns.
+            remaining -= 2 if east_asian_width(char) in "WF" else 1
+            if remaining < 1:
+                return line[:index]
+        return line
+
+
+def _stage_label(stage: Stage) -> str:
+    return f"{stage.value:<7}"
+
+
+def _format_count(progress: Progress) -> str:
+    return f"{progress.done}" if progress.total is None else f"{progress.done}/{progress.total}"
+
+
+def _bar(progress: Progress) -> str:
+    share = progress.done / progress.total if progress.total else float(progress.total == 0)
+    full = round(BAR_WIDTH * min(share, 1))
+    note = clean(progress.note)[:NOTE_WIDTH]
+    return f"{_stage_label(progress.stage)} {'━' * full}{'╌' * (BAR_WIDTH - full)} {_format_count(progress)} {note}".rstrip()
+
+
+def run_pipeline(
+    context: Context, *, as_json: bool, source_ids: tuple[str, ...] | None, max_drafts: int | None, due: bool
+) -> None:
+    """Run the pipeline once; exit 0 if it succeeded, else 1."""
+    request = RunRequest(source_ids=source_ids, max_drafts=max_drafts, due=due)
+    run = context.run(lambda desk: _run_with_progress(desk, request, as_json=as_json))
+    if as_json:
+        print_json(run)
+    else:
+        _print_run(run, sample=context.sample)
+    sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
+
+
+def run_sample(context: Context) -> None:
+    """Run the sample desk's pipeline and print the drafts."""
+
+    async def work(desk: "Desk") -> tuple[Run, tuple[ListedDraft, ...]]:
+        return await _run_with_progress(desk, RunRequest(), as_json=False), await desk.drafts.queue()
+
+    run, drafts = context.run(work)
+    _print_run(run, sample=context.sample)
+    for draft in drafts:
+        click.echo("\n" + "─" * 72)
+        print_draft(draft)
+    sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
+
+
+async def _run_with_progress(desk: "Desk", request: RunRequest, *, as_json: bool) -> Run:
+    # Progress goes to stderr; stdout holds the result.
+    with ProgressBars(sys.stderr, silent=as_json) as bars:
+        return await desk.pipeline.run(request, bars.show)
+
+
+def _print_run(run: Run, *, sample: bool) -> None:
+    command = "copydesk --sample" if sample else "copydesk"
+    stats = run.stats
+    if run.status is RunStatus.SUCCEEDED:
+        funnel = f"{stats.items_ingested} items, {stats.items_filtered} stories, {stats.items_ranked} ranked"
+        click.echo(f"{stats.drafts_created} new drafts from {funnel}, in {run.duration or 0:.1f} s.")
+    else:
+        click.echo(f"The run {run.status}: {clean(run.error or '')}", err=True)
+    if stats.sources_failed:
+        failed = f"{stats.sources_failed} of {stats.sources_failed + stats.sources_fetched} sources"
+        click.echo(f"{failed} could not be read; `{command} source list` shows which.", err=True)
 
 
 @click.group()

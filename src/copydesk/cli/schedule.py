@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.ask import confirm, is_interactive
-from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import first_line, pluralize, print_table
+from copydesk.cli.context import Context, confirm, is_interactive, pass_context, print_json
+from copydesk.cli.formatting import first_line, pluralize, print_table
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk

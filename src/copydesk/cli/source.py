@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
-from copydesk.cli.ask import confirm
-from copydesk.cli.context import Context, parse_config, pass_context, print_json
-from copydesk.cli.show import format_age, format_time, pluralize, print_table
+from copydesk.cli.context import Context, confirm, parse_config, pass_context, print_json
+from copydesk.cli.formatting import format_age, format_time, pluralize, print_table
+from copydesk.model.serialization import to_json
 from copydesk.model.source import Source, SourceType
-from copydesk.model.wire import to_json
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ def edit(  # noqa: PLR0913 - one argument an option
 @pass_context
 def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
     """Delete a source with its items and drafts."""
-    from copydesk.desk.overviews import deletion_prompt  # noqa: PLC0415 - only this command needs it
+    from copydesk.desk.sources.overview import deletion_prompt  # noqa: PLC0415 - only this command needs it
 
     found = context.run(lambda desk: desk.sources.get(id))
     if not yes:

@@ -7,10 +7,10 @@ import click
 import msgspec
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import first_line, format_time, print_table
+from copydesk.cli.formatting import first_line, format_time, print_table
 from copydesk.model.draft import Format
+from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoiceProfile
-from copydesk.model.wire import to_json_value
 from copydesk.text import clean_lines
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _read_json(file: BinaryIO) -> dict[str, object]:
 
 
 def _print_profile(profile: VoiceProfile) -> None:
-    from copydesk.desk.voice import unsupported_fields  # noqa: PLC0415 - brings in the store
+    from copydesk.desk.voice.service import unsupported_fields  # noqa: PLC0415 - brings in the store
 
     click.echo(clean_lines(profile.style) if profile.style else "No style is set.")
     rows = [

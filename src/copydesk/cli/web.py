@@ -11,7 +11,7 @@ from importlib import import_module
 import click
 
 from copydesk.cli.context import Context
-from copydesk.cli.web_door import HOST, BrowserAuth
+from copydesk.cli.web_auth import HOST, BrowserAuth
 from copydesk.errors import SettingsError
 
 PORT = 8321

@@ -13,7 +13,7 @@ from aiohttp.typedefs import Handler, Middleware
 from textual_serve.app_service import AppService
 from textual_serve.server import Server, to_int
 
-from copydesk.cli.web_door import HOST, BrowserAuth
+from copydesk.cli.web_auth import HOST, BrowserAuth
 
 SHUTDOWN_TIMEOUT = 10.0
 """Seconds a console has to exit after its page is closed; then it is killed."""
@@ -42,7 +42,7 @@ class ConsoleProcess(AppService):
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
         environment = super()._build_environment(width, height)
-        overrides = {"TEXTUAL_DRIVER": "copydesk.tui.web_driver:ConsoleDriver", "TERM": "xterm-256color"}
+        overrides = {"TEXTUAL_DRIVER": "copydesk.tui.terminal.web_driver:ConsoleDriver", "TERM": "xterm-256color"}
         return {name: value for name, value in environment.items() if name not in TERMINAL_VARIABLES} | overrides
 
     async def run(self) -> None:

@@ -9,14 +9,14 @@ from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
+from copydesk.credentials.backends import BackendKind
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError, CredentialsError
+from copydesk.images.storage import list_stored
 from copydesk.model.run import RunStatus
-from copydesk.model.wire import Struct
-from copydesk.pictures.keep import list_stored
-from copydesk.secrets.places import BackendKind
+from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
-from copydesk.store import pictures
+from copydesk.store import drafts
 
 MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
@@ -156,13 +156,13 @@ async def _check_vault(desk: Desk) -> CheckFinding:
 async def _check_images(desk: Desk) -> CheckFinding:
     """Report the stored images, the orphans among them, and a missing Pillow if images are about to be posted."""
     ctx = desk.ctx
-    referenced = await ctx.read(pictures.list_stored_image_digests)
+    referenced = await ctx.read(drafts.list_stored_image_digests)
     stored = await asyncio.to_thread(list_stored, desk.settings.images_folder)
     orphans = [size for digest, size in stored.items() if digest not in referenced]
     message = f"{len(stored)} kept, {sum(stored.values()) / 2**20:.1f} MiB."
     if orphans:
         message += f" No draft has {len(orphans)} of them any more, {sum(orphans) / 2**20:.1f} MiB."
-    if find_spec("PIL") is None and await ctx.read(pictures.has_postable_images):
+    if find_spec("PIL") is None and await ctx.read(drafts.has_postable_images):
         message += " Drafts that are to be posted have some, and Pillow, which makes them fit, is not installed."
         advice = "Install it: pip install pillow"
         return CheckFinding(what="pictures", verdict=Verdict.WARNING, found=message, advice=advice)

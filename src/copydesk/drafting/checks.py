@@ -6,11 +6,10 @@ positives on text written by people must not report errors.
 
 from itertools import islice
 
-from copydesk.drafting.rules import facts, form, structure, tells, voice
+from copydesk.drafting.check_context import CheckContext, RecentTexts, Rule, build_check_context
+from copydesk.drafting.rules import ai_phrases, facts, form, structure, voice
+from copydesk.drafting.rules.analyzed_text import AnalyzedText
 from copydesk.drafting.rules.injection import find_injections
-from copydesk.drafting.rules.reading import AnalyzedText
-from copydesk.drafting.rules.rule import Rule
-from copydesk.drafting.subject import CheckContext, RecentTexts, build_check_context
 from copydesk.model.draft import Checks, Finding, Severity
 
 __all__ = [
@@ -24,7 +23,7 @@ __all__ = [
     "find_injections",
 ]
 
-_ALL: tuple[Rule, ...] = (*form.RULES, *facts.RULES, *voice.RULES, *structure.RULES, *tells.RULES)
+_ALL: tuple[Rule, ...] = (*form.RULES, *facts.RULES, *voice.RULES, *structure.RULES, *ai_phrases.RULES)
 RULES = tuple(rule.name for rule in _ALL)
 """Names of all rules, in the order in which findings are listed."""
 

@@ -7,9 +7,9 @@ from typing import Protocol
 from copydesk.errors import SettingsError
 from copydesk.model.draft import Field, Format, Trace
 from copydesk.model.item import Item
+from copydesk.model.serialization import Json, Struct
 from copydesk.model.source import SourceType
 from copydesk.model.voice import FormatVoice, Voice
-from copydesk.model.wire import Json, Struct
 
 __all__ = ["Brief", "Field", "Trace", "Writer", "WriterResult", "build_brief", "get_writer"]
 
@@ -84,7 +84,7 @@ class Writer(Protocol):
 
 
 # Imported when chosen, so that a writer's dependencies cost nothing unless it is used.
-WRITERS = {"offline": ("copydesk.drafting.extractive", "OfflineWriter")}
+WRITERS = {"offline": ("copydesk.drafting.offline_writer", "OfflineWriter")}
 
 
 def get_writer(name: str = "offline") -> Writer:

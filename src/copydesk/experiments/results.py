@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from copydesk.model.experiment import ExperimentResults, Variant, VariantResults
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 
 
 class VariantCounts(Struct, frozen=True):

@@ -3,7 +3,7 @@
 import codecs
 import re
 
-from copydesk.ingest.raw import StrictParseError
+from copydesk.ingest.feed.raw_feed import StrictParseError
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from copydesk.model.delivery import Account
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 
 
 class CredentialField(Struct, frozen=True):

@@ -1,10 +1,14 @@
-"""Drafts: statuses, formats, actions, and the data attached to a draft."""
+"""Drafts: statuses, formats, actions, and the data attached to a draft.
 
+URLs of images stored by Copydesk, addressed by content and never by path; and thumbnails.
+"""
+
+import re
 from datetime import datetime
 from enum import StrEnum
 
+from copydesk.model.serialization import Struct
 from copydesk.model.source import SourceType
-from copydesk.model.wire import Struct
 
 
 class Format(StrEnum):
@@ -212,3 +216,32 @@ class ListedDraft(Draft, frozen=True, kw_only=True):
 def without_item(listed: ListedDraft) -> Draft:
     """Return the draft without its item, as the response to a change contains it."""
     return Draft(**{name: getattr(listed, name) for name in Draft.__struct_fields__})
+
+
+STORED_URL_PATTERN = re.compile(r"copydesk:picture/([0-9a-f]{64})")
+"""Must match completely; the group is the SHA-256 of the content."""
+
+
+def stored_image_url(digest: str) -> str:
+    """Return the URL of the stored image with this SHA-256 (hexadecimal)."""
+    return f"copydesk:picture/{digest}"
+
+
+def stored_image_digest(url: str) -> str | None:
+    """Return the SHA-256 (hexadecimal) of the stored image at `url`, or None for any other URL."""
+    match = STORED_URL_PATTERN.fullmatch(url)
+    return match[1] if match else None
+
+
+class Thumbnail(Struct, frozen=True):
+    """A thumbnail, or why there is none."""
+
+    content: bytes = b""
+    """A JPEG of a few hundred pixels; empty if there is none."""
+    width: int = 0
+    """Pixels of the original image."""
+    height: int = 0
+    size: int = 0
+    """Bytes of the original image."""
+    message: str = ""
+    """Why there is no thumbnail."""

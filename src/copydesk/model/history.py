@@ -4,9 +4,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from copydesk.model.change import BulkFailure
 from copydesk.model.draft import Action
-from copydesk.model.wire import Struct
+from copydesk.model.requests import BulkFailure
+from copydesk.model.serialization import Struct
 
 USER, PIPELINE, SYSTEM = "user", "pipeline", "system"
 """The actors that change drafts."""

@@ -3,8 +3,8 @@
 from datetime import datetime
 from enum import StrEnum
 
+from copydesk.model.serialization import Struct
 from copydesk.model.source import SourceType
-from copydesk.model.wire import Struct
 
 
 class Entry(Struct, frozen=True):

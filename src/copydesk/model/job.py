@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 
 
 class JobName(StrEnum):

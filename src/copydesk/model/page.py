@@ -2,7 +2,7 @@
 
 from typing import Generic, TypeVar
 
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 
 
 class RunStatus(StrEnum):

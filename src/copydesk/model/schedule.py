@@ -7,10 +7,10 @@ from typing import Annotated
 import msgspec
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.asked import MAX_PROBLEMS, FieldReader
-from copydesk.model.change import MAX_ID_LENGTH
 from copydesk.model.draft import Format, Status
-from copydesk.model.wire import Struct
+from copydesk.model.requests import MAX_ID_LENGTH
+from copydesk.model.serialization import Struct
+from copydesk.model.validation import MAX_PROBLEMS, FieldReader
 
 MAX_DRAFTS = 10_000
 """Drafts per request for automatic scheduling."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 
 
 class SourceType(StrEnum):

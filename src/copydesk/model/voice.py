@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 
 from copydesk.errors import FieldError
-from copydesk.model.asked import CONTROL_EXCEPT_BREAKS, FieldReader
 from copydesk.model.draft import Checks, Format
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
+from copydesk.model.validation import CONTROL_EXCEPT_BREAKS, FieldReader
 
 MAX_STYLE_LENGTH = MAX_EXAMPLE_LENGTH = MAX_INSTRUCTIONS_LENGTH = 5_000
 MAX_AVOIDED, MAX_AVOIDED_LENGTH = 200, 100

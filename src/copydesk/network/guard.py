@@ -16,7 +16,7 @@ import httpcore
 
 from copydesk.errors import PrivateAddressError, UnreachableError
 from copydesk.network import stream
-from copydesk.network.public import is_public
+from copydesk.network.public_address import is_public
 from copydesk.network.stream import Stream
 
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]

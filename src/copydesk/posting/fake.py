@@ -13,8 +13,8 @@ from typing import ClassVar
 import msgspec
 
 from copydesk.model.draft import Format
-from copydesk.model.wire import Struct
-from copydesk.posting.keys import uuid_key
+from copydesk.model.serialization import Struct
+from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
@@ -138,7 +138,7 @@ class FakePlatform:
 
     def __init__(
         self, server: FakeServer, *, guarantees: DeliveryGuarantees = DeliveryGuarantees(), latency: float = 0.0
-    ) -> None:  # noqa: B008
+    ) -> None:
         self.server = server
         self._trust = guarantees
         self._latency = latency

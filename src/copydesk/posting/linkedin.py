@@ -2,10 +2,15 @@
 
 The outcome of a lost request can only be found by sending the same post once more: LinkedIn rejects the same text and
 names the first post. This is done if the user allows it, within an hour, and never with images.
+
+LinkedIn's responses to a new post.
+
+LinkedIn's text format and the URNs of its posts.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 from urllib.parse import quote
 
@@ -13,18 +18,8 @@ import msgspec
 
 from copydesk.model.draft import Format
 from copydesk.posting import oauth
-from copydesk.posting.http import PlatformClient, Response, error_for_read
-from copydesk.posting.keys import uuid_key
-from copydesk.posting.linkedin_answers import (
-    API_VERSION,
-    HOST,
-    created_post,
-    duplicate_error,
-    duplicate_of,
-    error_for_response,
-    error_text,
-)
-from copydesk.posting.linkedin_text import CLOCK_TOLERANCE, creation_time, post_url, to_little_text
+from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
+from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.oauth import AuthorizedClient, as_repeatable
 from copydesk.posting.platform import (
     RECONNECT_HINT,
@@ -41,6 +36,7 @@ from copydesk.posting.platform import (
     NotSentError,
     Post,
     PostImage,
+    PostingError,
     PostMetrics,
     Problem,
     RefusedPostError,
@@ -50,7 +46,127 @@ from copydesk.posting.platform import (
 )
 from copydesk.posting.site import parse_server_url
 from copydesk.text.length import LIMITS, length
-from copydesk.text.links import host
+from copydesk.text.links import HASHTAG, host, mask_links
+
+CLOCK_TOLERANCE = timedelta(minutes=2)
+"""Tolerance between LinkedIn's clock and ours."""
+_RESERVED = re.compile(r"[\\|{}@\[\]()<>#*_~]")
+_EARLIEST, _LATEST = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (2012, 2100))
+_URN = re.compile(r"urn:li:(?:share|ugcPost):[0-9]{1,20}", re.ASCII)
+
+
+def to_little_text(text: str) -> str:
+    """Return `text` in LinkedIn's "little" format (Microsoft Learn, "little Text Format").
+
+    Hashtags are marked up and every other reserved character is escaped with a backslash. LinkedIn silently cuts the
+    post off at an unescaped one.
+    """
+    pieces: list[str] = []
+    position = 0
+    for match in HASHTAG.finditer(mask_links(text)):
+        tag = match[0][1:]
+        # A tag with a reserved character cannot be marked up; it is escaped like other text.
+        if match[0].startswith("#") and not _RESERVED.search(tag):
+            pieces += [_escape(text[position : match.start()]), "{hashtag|\\#|", tag, "}"]
+            position = match.end()
+    return "".join([*pieces, _escape(text[position:])])
+
+
+def _escape(text: str) -> str:
+    return _RESERVED.sub(lambda match: "\\" + match[0], text)
+
+
+def is_urn(value: str) -> bool:
+    """Return True if `value` can be the URN of a post."""
+    return _URN.fullmatch(value) is not None
+
+
+def find_urn(text: str) -> str:
+    """Return the first post URN in `text`; empty if there is none."""
+    match = _URN.search(text)
+    return match[0] if match else ""
+
+
+def post_url(urn: str) -> str:
+    """Return the public URL of a post."""
+    return f"https://www.linkedin.com/feed/update/{urn}/"
+
+
+def creation_time(urn: str) -> datetime | None:
+    """Return the creation time encoded in a post's URN; None if that is no plausible time.
+
+    All but the last 22 bits appear to be milliseconds since 1970. LinkedIn does not document this, so it only serves to
+    tell another post from ours after LinkedIn itself has named one.
+    """
+    seconds = (int(urn.rsplit(":", 1)[1]) >> 22) / 1000
+    return datetime.fromtimestamp(seconds, UTC) if _EARLIEST <= seconds < _LATEST else None
+
+
+HOST = "LinkedIn"
+API_VERSION = "202605"
+"""API version. LinkedIn retires each version about a year after its month."""
+
+
+class _ErrorBody(msgspec.Struct, frozen=True):
+    message: str = ""
+    code: str = ""
+
+
+def created_post(response: Response) -> StepResult:
+    """Return the created post, by its URN in the response header. Raise `UnknownOutcomeError` if there is none."""
+    urn = response.headers.get("x-restli-id", "")
+    if not is_urn(urn):
+        raise UnknownOutcomeError("LinkedIn did not name the post that it made.")
+    return StepResult(ids=(urn,), urls=(post_url(urn),))
+
+
+def error_text(response: Response) -> str:
+    """Return LinkedIn's error message; empty if there is none that can be decoded."""
+    return _error_body(response).message
+
+
+def error_for_response(response: Response, now: datetime) -> PostingError:
+    """Return the error that an unsuccessful response to a write request means."""
+    if response.status == 426:  # sent before the request is processed (Microsoft Learn, "Versioning")
+        return RefusedPostError(
+            f"LinkedIn has retired the version {API_VERSION} of its interface.", hint="Update Copydesk."
+        )
+    return error_for_write(response, HOST, now, explanation=error_text(response))
+
+
+def duplicate_of(response: Response) -> str | None:
+    """Return the URN of the existing post with the same text; None if the response is no duplicate error.
+
+    The URN is empty if LinkedIn does not name it.
+    """
+    problem = _error_body(response)
+    if response.status != 422 or (problem.code != "DUPLICATE_POST" and "duplicate" not in problem.message.lower()):
+        return None
+    return find_urn(problem.message)
+
+
+def duplicate_error(first: str, started_at: datetime) -> PostingError:
+    """Return the error for a post that LinkedIn rejected as a duplicate of `first`.
+
+    If `first` is older than this request, it is another post. Otherwise it may be the very one that was sent.
+    """
+    created_at = creation_time(first) if first else None
+    link = f" {post_url(first)}" if first else ""
+    if created_at is not None and created_at < started_at - CLOCK_TOLERANCE:
+        return RefusedPostError(
+            f"LinkedIn has the same text in an earlier post:{link}", hint="If that is not the one, change the text."
+        )
+    return UnknownOutcomeError(
+        f"LinkedIn says that it has the same text already.{link}", hint="Look whether that is this post."
+    )
+
+
+def _error_body(answer: Response) -> _ErrorBody:
+    try:
+        return msgspec.json.decode(answer.body, type=_ErrorBody)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _ErrorBody()
+
 
 WEB = "https://www.linkedin.com"
 SCOPES = "openid profile w_member_social"

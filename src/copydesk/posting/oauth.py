@@ -16,8 +16,8 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from copydesk.model.wire import format_iso
-from copydesk.posting.http import PlatformClient, Response, error_for_read, shorten
+from copydesk.model.serialization import format_iso
+from copydesk.posting.client import PlatformClient, Response, error_for_read, shorten
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,

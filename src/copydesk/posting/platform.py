@@ -3,17 +3,20 @@
 A post is sent in steps. A step is one request that creates something: one post of a thread, a whole thread where the
 platform accepts it in one request, or the hidden draft of an article. The step's body and its keys (by which the result
 is found again) are fixed before the first byte is sent and do not change afterwards.
+
+The price of a post on platforms that charge per post, to show before it is scheduled.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import ClassVar, Protocol
+from decimal import Decimal
+from typing import ClassVar, Protocol, runtime_checkable
 
 from copydesk.errors import CopydeskError
 from copydesk.model.account import CredentialField
 from copydesk.model.delivery import Account, DeliveryStep, Evidence, Intent, PostMetrics, StepResult
 from copydesk.model.draft import Format
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 
 __all__ = [
     "Account",
@@ -259,3 +262,24 @@ class BrowserPlatform(Platform, Protocol):
     async def finish_sign_in(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         """Exchange the returned code for credentials. Raise `LoginError` or `NotSentError`."""
         ...
+
+
+class Cost(Struct, frozen=True):
+    """The price of a whole post: all parts of a thread and the alt texts of its images."""
+
+    amount: Decimal
+    currency: str = "USD"
+
+
+@runtime_checkable
+class PaidPlatform(Protocol):
+    """A platform that charges per post."""
+
+    def cost(self, post: Post, account: Account) -> Cost | None:
+        """Return the price of the post; None if unknown."""
+        ...
+
+
+def post_cost(platform: Platform, post: Post, account: Account) -> Cost | None:
+    """Return the price of `post` on `platform`; None if it is free or unknown."""
+    return platform.cost(post, account) if isinstance(platform, PaidPlatform) else None

@@ -28,10 +28,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from copydesk.model.draft import Format
-from copydesk.model.wire import format_iso
-from copydesk.posting import blog
-from copydesk.posting.http import PlatformClient, Response, error_for_read, error_for_write
-from copydesk.posting.keys import uuid_key
+from copydesk.model.serialization import format_iso
+from copydesk.posting.blogs import articles
+from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
+from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
@@ -93,7 +93,7 @@ class Webhook:
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return a problem for each part without text; the receiver decides on maximum lengths."""
         if post.format is Format.BLOG:
-            return blog.validate_article(post)
+            return articles.validate_article(post)
         empty = [index for index, part in enumerate(post.parts) if not part.strip()]
         return [Problem(message="There is no text.", part=index) for index in empty]
 
@@ -101,7 +101,7 @@ class Webhook:
         """Return a single step, however many posts a thread has."""
         key, title, parts = uuid_key(seed, 0), post.title, post.parts
         if post.format is Format.BLOG:
-            article = blog.article_from_post(post, seed)
+            article = articles.article_from_post(post, seed)
             title, parts = article.title, (article.text,)
         body: dict[str, object] = {
             "event": "post",

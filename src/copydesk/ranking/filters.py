@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from copydesk.model.item import Entry, Item
-from copydesk.model.wire import Struct
-from copydesk.ranking.expressions import PatternTimeoutError, UserPattern, compile_pattern, is_regex
+from copydesk.model.serialization import Struct
 from copydesk.ranking.language import LANGUAGES, base_language, detect_text_language
-from copydesk.ranking.phrases import Phrases
-from copydesk.ranking.words import fold
+from copydesk.ranking.matchers import PatternTimeoutError, Phrases, UserPattern, compile_pattern, is_regex
+from copydesk.ranking.tokens import fold
 
 MAX_SEARCHED_TEXT = 20_000
 """Characters of an item that are searched."""

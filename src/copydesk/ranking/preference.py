@@ -9,8 +9,8 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from copydesk.model.wire import Struct
-from copydesk.ranking.words import content_words
+from copydesk.model.serialization import Struct
+from copydesk.ranking.tokens import content_words
 
 _SOURCE_PREFIX = "\x00"
 """Prefix of the source feature; no word starts with it."""

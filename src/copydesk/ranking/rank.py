@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 
 from copydesk.model.draft import Score
 from copydesk.model.item import Item
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 from copydesk.ranking.score import PreparedContext, ScoringContext, SourceRecord, prepare, score
 from copydesk.ranking.stories import Candidate
 

@@ -9,11 +9,9 @@ from datetime import datetime
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import Score, ScorePart
-from copydesk.model.wire import Struct
-from copydesk.ranking.interest import Interests
-from copydesk.ranking.novelty import NoveltyIndex
-from copydesk.ranking.popularity import Popularity
+from copydesk.model.serialization import Struct
 from copydesk.ranking.preference import Preference
+from copydesk.ranking.signals import Interests, NoveltyIndex, Popularity
 from copydesk.ranking.stories import Candidate, sources_of
 
 _DIGITS = 4

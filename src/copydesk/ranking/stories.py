@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from copydesk.model.draft import StorySource
 from copydesk.model.item import Item
+from copydesk.model.serialization import Struct
 from copydesk.model.source import SourceType
-from copydesk.model.wire import Struct
-from copydesk.ranking.canonical import identifies_page
+from copydesk.ranking.canonical_url import identifies_page
 
 _AGGREGATORS = frozenset((SourceType.GOOGLE_NEWS, SourceType.HACKERNEWS, SourceType.REDDIT, SourceType.TWITTER))
 """Source types whose items point to articles elsewhere."""

@@ -7,8 +7,8 @@ accounts and threads at real services do not exist.
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from copydesk.model.serialization import Json, Struct
 from copydesk.model.source import SourceType
-from copydesk.model.wire import Json, Struct
 
 if TYPE_CHECKING:
     import httpx

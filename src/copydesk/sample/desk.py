@@ -12,7 +12,7 @@ from copydesk.settings import Secret, Settings
 if TYPE_CHECKING:
     # Imported in `open_sample`: the settings are needed before the console's first paint.
     from copydesk.desk import Desk
-    from copydesk.desk.ground import Clock
+    from copydesk.desk.context import Clock
 
 PLATFORM, LATENCY = "fake", 0.3
 """Platform to which the sample desk posts, and its simulated latency in seconds."""
@@ -31,7 +31,7 @@ def sample_settings(settings: Settings) -> Settings:
 async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "AsyncIterator[Desk]":
     """Open the sample desk; a new one gets its account, sources and voice."""
     from copydesk.desk import open_desk  # noqa: PLC0415 - see above
-    from copydesk.desk.ground import utc_now  # noqa: PLC0415
+    from copydesk.desk.context import utc_now  # noqa: PLC0415
     from copydesk.posting.fake import FakePlatform, FakeServer  # noqa: PLC0415
 
     # A platform simulated in a file beside the database: posts can be inspected, and nobody else sees them.

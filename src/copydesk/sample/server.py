@@ -1,20 +1,83 @@
-"""Simulated servers of the sample's sources, as an httpx transport. No socket is opened."""
+"""Simulated servers of the sample's sources, as an httpx transport. No socket is opened.
+
+Templates of the sample's feeds: `{{ago 26h iso}}` is replaced by the time 26 hours before now.
+
+Generated images for the sample's sources: a bar chart whose colors depend on the URL.
+"""
 
 import gzip
 import hashlib
 import json
 import re
+import struct
+import zlib
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from email.utils import format_datetime
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import httpx
 
 from copydesk.errors import UnreachableError
+from copydesk.model.serialization import format_iso
 from copydesk.sample import BEARER, hacker_news, x
-from copydesk.sample.picture import generate_png
-from copydesk.sample.templates import render
+
+WIDTH, HEIGHT, BARS = 600, 315, 12
+
+
+@cache
+def generate_png(address: str) -> bytes:
+    """Return a PNG for the address; equal addresses give equal images."""
+    seed = zlib.crc32(address.encode())
+    colours = [
+        (40 + (seed >> shift) % 120, 60 + (seed >> shift + 3) % 120, 90 + (seed >> shift + 6) % 120) for shift in (0, 8)
+    ]
+    heights = [HEIGHT * (2 + (seed >> bar) % 7) // 10 for bar in range(BARS)]
+    rows = bytearray()
+    for y in range(HEIGHT):
+        rows.append(0)  # PNG filter type 0: none
+        for height in heights:
+            rows += bytes(colours[y >= HEIGHT - height]) * (WIDTH // BARS)
+    head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(bytes(rows), 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, content) for name, content in chunks)
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+_PLACEHOLDER = re.compile(r"\{\{ago ((?:\d{1,4}[dhm]){1,3}) (\w{1,8})\}\}")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+_FORMATTERS: dict[str, Callable[[datetime], str]] = {
+    "rfc822": lambda instant: format_datetime(instant, usegmt=True),
+    "iso": lambda instant: f"{instant:%Y-%m-%dT%H:%M:%SZ}",
+    "ms": format_iso,
+    "epoch": lambda instant: str(int(instant.timestamp())),
+}
+
+
+def render(name: str, now: datetime) -> str:
+    """Return the sample file `name` with every placeholder replaced. `now` is in UTC."""
+    template = files("copydesk.sample").joinpath("feeds", name).read_text(encoding="utf-8")
+    return fill(template, now)
+
+
+def fill(template: str, now: datetime) -> str:
+    """Return `template` with every placeholder replaced.
+
+    A placeholder is `{{ago SPAN FORM}}`: SPAN such as `3h`, `2h40m` or `9d`; FORM one of rfc822, iso, ms (ISO with
+    milliseconds) and epoch (whole seconds). Raise KeyError for another form.
+    """
+    return _PLACEHOLDER.sub(lambda match: _FORMATTERS[match[2]](now - _parse_span(match[1])), template)
+
+
+def _parse_span(text: str) -> timedelta:
+    parts = re.findall(r"(\d+)([dhm])", text)
+    return timedelta(**{_UNITS[unit]: int(number) for number, unit in parts})
+
 
 _RSS = "application/rss+xml; charset=utf-8"
 _ATOM = "application/atom+xml; charset=utf-8"

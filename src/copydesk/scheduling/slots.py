@@ -1,15 +1,19 @@
-"""Weekly slots: their occurrences in a time zone, and which of them are free."""
+"""Weekly slots: their occurrences in a time zone, and which of them are free.
+
+Plan which approved draft goes into which free slot. Changes nothing.
+"""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.schedule import Slot
-from copydesk.scheduling.daytime import format_slot
-from copydesk.scheduling.meant import ScheduledTime, scheduled_at_wall_time
+from copydesk.model.schedule import NO_SLOTS_REASON, Slot
+from copydesk.model.serialization import Struct
+from copydesk.scheduling.time_text import format_slot
+from copydesk.scheduling.wall_time import ScheduledTime, WallTime, scheduled_at_wall_time
 
 MAX_SLOTS = 500
 HORIZON = timedelta(days=366)
@@ -125,3 +129,60 @@ def _duplicate_errors(slots: Sequence[Slot]) -> list[FieldError]:
         for index, slot in enumerate(slots)
         if first_index[slot] != index
     ]
+
+
+class ApprovedDraft(Struct, frozen=True):
+    """An approved draft, as far as planning needs it."""
+
+    id: str
+    confidence: float
+    created_at: datetime
+
+
+class PlannedDraft(Struct, frozen=True):
+    """A draft with its assigned time."""
+
+    draft_id: str
+    at: datetime
+    wall_time: WallTime
+
+
+class SchedulePlan(Struct, frozen=True):
+    """The assignments in chronological order."""
+
+    scheduled: tuple[PlannedDraft, ...]
+    skipped: int
+    """Number of drafts without a slot."""
+    reason: str
+    """Why drafts were skipped; empty if none was."""
+
+
+def plan_drafts(
+    drafts: Iterable[ApprovedDraft], slots: Collection[Slot], zone: ZoneInfo, taken: Collection[datetime], now: datetime
+) -> SchedulePlan:
+    """Assign free slots to drafts by descending confidence, then oldest first. The order of `drafts` does not matter.
+
+    Duplicate drafts count once. `taken` are the instants at which drafts of this user are scheduled.
+    """
+    ordered = sorted({draft.id: draft for draft in drafts}.values(), key=_priority)
+    # Drafts first: zip then requests no slot, which may search a year ahead, when no draft is left.
+    scheduled = tuple(
+        PlannedDraft(draft_id=draft.id, at=slot.at, wall_time=slot.wall_time)
+        for draft, slot in zip(ordered, free_slots(slots, zone, taken, now), strict=False)
+    )
+    skipped = len(ordered) - len(scheduled)
+    return SchedulePlan(scheduled=scheduled, skipped=skipped, reason=_reason(skipped, any_slots=bool(slots)))
+
+
+def _priority(draft: ApprovedDraft) -> tuple[float, datetime, str]:
+    # The id breaks ties, so that a plan can be reproduced.
+    return (-draft.confidence, draft.created_at, draft.id)
+
+
+def _reason(skipped: int, *, any_slots: bool) -> str:
+    if not skipped:
+        return ""
+    if not any_slots:
+        return NO_SLOTS_REASON
+    drafts = "1 draft" if skipped == 1 else f"{skipped} drafts"
+    return f"no slot was left for {drafts}: every slot of the next 366 days is taken"

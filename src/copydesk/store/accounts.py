@@ -7,7 +7,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import Account
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 from copydesk.store.tables import account
 
 _COLUMNS = (account.c.id, account.c.details, account.c.connected_at, account.c.checked_at, account.c.trouble)

@@ -6,10 +6,10 @@ from sqlalchemy import Connection, bindparam, func, or_, select, text
 
 from copydesk.model.delivery import Delivery, Intent
 from copydesk.model.draft import Format, Status
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
+from copydesk.store.column_types import UtcDateTime
 from copydesk.store.ids import min_id
 from copydesk.store.tables import account, delivery, delivery_event, draft, engagement
-from copydesk.store.types import UtcDateTime
 
 BATCH_SIZE = 100
 """Deliveries loaded in one query."""

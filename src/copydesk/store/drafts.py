@@ -1,22 +1,64 @@
-"""Draft rows: inserting them, and what the pipeline needs to know of earlier ones."""
+"""Draft rows: inserting them, and what the pipeline needs to know of earlier ones.
 
-from collections.abc import Sequence
+Stored copies of draft images. A copy is recorded once and used for every attempt to post the image.
+
+Draft counts, read from a table that triggers maintain: the cost does not grow with the drafts.
+"""
+
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, insert, literal, select
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, literal, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from copydesk.model.draft import Draft, DraftImage, Status
+from copydesk.model.draft import Draft, DraftImage, Status, stored_image_digest, stored_image_url
+from copydesk.model.filters import DraftCounts
 from copydesk.model.history import CREATE, PIPELINE, SYSTEM, USER, EventKind
+from copydesk.model.serialization import Struct
 from copydesk.model.source import SourceType
-from copydesk.model.wire import Struct
-from copydesk.store.counts import APPROVED_STATUSES
 from copydesk.store.ids import min_id, new_id
-from copydesk.store.parts import chunked
+from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders
 from copydesk.store.search import ABOUT_SQL, about_parameters
-from copydesk.store.statements import BulkInsert, ColumnCodec, execute_sql, placeholders
-from copydesk.store.tables import DraftOrigin, draft, draft_event, draft_image, draft_tag, tag
+from copydesk.store.tables import DraftOrigin, draft, draft_count, draft_event, draft_image, draft_tag, tag
+
+APPROVED_STATUSES: Final = frozenset((Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED))
+"""States of drafts that the user approved, whatever happened to them since."""
+
+_COUNTS = draft_count.c
+_BY_STATUS = (
+    select(_COUNTS.status, _COUNTS.archived, func.sum(_COUNTS.drafts))
+    .where(_COUNTS.user_id == bindparam("user"))
+    .group_by(_COUNTS.status, _COUNTS.archived)
+)
+_APPROVED_VALUES = ", ".join(f"'{status.value}'" for status in sorted(APPROVED_STATUSES))
+_REJECTED_VALUE = f"'{Status.REJECTED.value}'"
+_BY_SOURCE = f"""SELECT source_id,
+        coalesce(sum(drafts) FILTER (WHERE status IN ({_APPROVED_VALUES})), 0),
+        coalesce(sum(drafts) FILTER (WHERE status = {_REJECTED_VALUE}), 0)
+    FROM draft_count WHERE user_id = ? AND source_id <> '' AND status IN ({_APPROVED_VALUES}, {_REJECTED_VALUE})
+    GROUP BY source_id"""  # noqa: S608 - words of our own
+
+
+def count_by_status(conn: Connection, user_id: str) -> DraftCounts:
+    """Return the number of the user's drafts in each state, and the number of archived ones."""
+    counts = dict.fromkeys(Status, 0)
+    archived_count = 0
+    for status, archived, count in conn.execute(_BY_STATUS, {"user": user_id}):
+        if archived:
+            archived_count += count
+        else:
+            counts[status] = count
+    return DraftCounts(by_status=counts, archived=archived_count)
+
+
+def count_decisions_by_source(conn: Connection, user_id: str) -> Mapping[str, tuple[int, int]]:
+    """Return (approved, rejected) draft counts by source id, archived drafts included."""
+    return {
+        source_id: (approved, rejected) for source_id, approved, rejected in execute_sql(conn, _BY_SOURCE, (user_id,))
+    }
+
 
 _DRAFT_FIELDS = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
 _NEW_DRAFT_FIELDS = ("source_id", "source_type", "story_id", "origin", "run_id", "experiment_id", "variant_id")
@@ -136,7 +178,7 @@ def find_drafted_stories(conn: Connection, user_id: str, story_ids: Sequence[str
             where = f"user_id = ? AND story_id IN ({placeholders(chunk)}) AND {is_drafted}"
             found.update(
                 id_ for (id_,) in execute_sql(conn, f"SELECT story_id FROM draft WHERE {where}", (user_id, *chunk))
-            )  # noqa: S608
+            )
     return frozenset(found)
 
 
@@ -147,3 +189,61 @@ def list_decisions(conn: Connection, user_id: str, limit: int) -> tuple[DraftDec
         DraftDecision(source_id=source_id, title=title, summary=summary, approved=status in APPROVED_STATUSES)
         for source_id, title, summary, status in rows
     )
+
+
+POSTABLE_STATUSES = (Status.APPROVED, Status.SCHEDULED, Status.MISSED, Status.POSTING)
+"""States of drafts that may still be posted."""
+
+
+def list_stored_image_urls(conn: Connection, user_id: str, image_ids: Sequence[str]) -> dict[str, str]:
+    """Return the URLs of the stored copies by image id. Images that were not fetched yet are missing."""
+    urls: dict[str, str] = {}
+    for chunk in chunked(image_ids):
+        conditions = (draft_image.c.user_id == user_id, draft_image.c.id.in_(chunk), draft_image.c.stored.is_not(None))
+        urls |= {
+            row.id: row.stored
+            for row in conn.execute(select(draft_image.c.id, draft_image.c.stored).where(*conditions))
+        }
+    return urls
+
+
+def save_stored_image_url(conn: Connection, user_id: str, image_id: str, url: str) -> str:
+    """Record the URL of the stored copy of an image, unless one is recorded; return the recorded URL.
+
+    Return `url` itself if the image row is gone because its draft was deleted.
+    """
+    conditions = (draft_image.c.user_id == user_id, draft_image.c.id == image_id)
+    conn.execute(update(draft_image).where(*conditions, draft_image.c.stored.is_(None)).values(stored=url))
+    # Two processes may store the same image at once: the first URL recorded wins.
+    recorded = conn.execute(select(draft_image.c.stored).where(*conditions)).scalar()
+    return str(recorded) if recorded is not None else url
+
+
+def set_image_alt(conn: Connection, user_id: str, draft_id: str, number: int, alt: str | None) -> bool:
+    """Set the alt text of the image at position `number` of the draft, counted from 1; with None, delete the image.
+
+    Return False if the draft has no such image.
+    """
+    conditions = (draft_image.c.user_id == user_id, draft_image.c.draft_id == draft_id)
+    ordered_ids = select(draft_image.c.id).where(*conditions).order_by(draft_image.c.position, draft_image.c.id)
+    image_id = conn.execute(ordered_ids.offset(number - 1).limit(1)).scalar()
+    is_image = draft_image.c.id == image_id
+    if alt is None:
+        return conn.execute(delete(draft_image).where(*conditions, is_image)).rowcount == 1
+    return conn.execute(update(draft_image).where(*conditions, is_image).values(alt=alt)).rowcount == 1
+
+
+def list_stored_image_digests(conn: Connection, user_id: str) -> frozenset[str]:  # noqa: ARG001 - the folder is shared by all users
+    """Return the SHA-256 of every stored image that any draft of any user refers to."""
+    digests: set[str] = set()
+    for column in (draft_image.c.url, draft_image.c.stored):
+        urls = conn.execute(select(column).where(column.startswith(stored_image_url(""))).distinct()).scalars()
+        digests.update(filter(None, map(stored_image_digest, urls)))
+    return frozenset(digests)
+
+
+def has_postable_images(conn: Connection, user_id: str) -> bool:
+    """Return True if a draft with an image may still be posted."""
+    has_image = exists().where(draft_image.c.draft_id == draft.c.id)
+    may_be_posted = (draft.c.user_id == user_id, draft.c.status.in_(POSTABLE_STATUSES), draft.c.archived_at.is_(None))
+    return bool(conn.execute(select(exists().where(*may_be_posted, has_image))).scalar())

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Text, bindparam, insert, or_, select, text, u
 from copydesk.model.delivery import PostMetrics
 from copydesk.model.draft import Format
 from copydesk.model.engagement import METRICS, EngagementRecord, RecordEngagement, TopPost
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 from copydesk.store.tables import draft, engagement, engagement_reading, engagement_total
 
 _COLUMNS = tuple(engagement.c[name] for name in EngagementRecord.__struct_fields__ if name != "engagement_rate")

@@ -11,9 +11,9 @@ from copydesk.model.draft import Status
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.experiment import Experiment, ExperimentStatus, Variant
 from copydesk.model.history import USER
-from copydesk.model.wire import Struct
-from copydesk.store.counts import APPROVED_STATUSES
-from copydesk.store.statements import ColumnCodec, execute_sql
+from copydesk.model.serialization import Struct
+from copydesk.store.drafts import APPROVED_STATUSES
+from copydesk.store.raw_sql import ColumnCodec, execute_sql
 from copydesk.store.tables import draft, draft_event, engagement, experiment, experiment_turn
 
 _COLUMNS = ColumnCodec(experiment.c[name] for name in Experiment.__struct_fields__)

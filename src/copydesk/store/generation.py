@@ -12,11 +12,11 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import DraftImage, Status
 from copydesk.model.item import Entry, Item
+from copydesk.model.serialization import Struct
 from copydesk.model.source import SourceType
-from copydesk.model.wire import Struct
 from copydesk.store import items
 from copydesk.store.items import content_hash
-from copydesk.store.parts import chunked
+from copydesk.store.raw_sql import chunked
 from copydesk.store.tables import draft, draft_image, generation, item
 
 PENDING_STATUSES = (Status.PENDING_GENERATION, Status.PENDING_REGENERATION)

@@ -9,11 +9,10 @@ import msgspec
 from sqlalchemy import Connection, ScalarSelect, bindparam, insert, select, update
 
 from copydesk.model.item import Entry, Item, ItemState
-from copydesk.model.wire import Struct
-from copydesk.store.parts import chunked
-from copydesk.store.statements import BulkInsert, ColumnCodec, execute_many, execute_sql, placeholders
+from copydesk.model.serialization import Struct
+from copydesk.store.column_types import to_microseconds
+from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_many, execute_sql, placeholders
 from copydesk.store.tables import item, source
-from copydesk.store.types import to_microseconds
 from copydesk.text.digest import digest
 
 _ENTRY_FIELDS = tuple(name for name in Entry.__struct_fields__ if name != "published")

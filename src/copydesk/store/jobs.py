@@ -8,10 +8,10 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Format, Status
 from copydesk.model.job import DueWork, JobLease, JobState
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 from copydesk.store import deliveries
+from copydesk.store.column_types import UtcDateTime
 from copydesk.store.tables import account, delivery, draft, job, source
-from copydesk.store.types import UtcDateTime
 
 
 class MissedCutoffs(Struct, frozen=True):

@@ -14,10 +14,10 @@ from typing import Final
 from sqlalchemy import Connection
 
 from copydesk.errors import StoreCorruptError, StoreError, StoreTooNewError
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 from copydesk.store.backup import create_backup
-from copydesk.store.engine import Database
-from copydesk.store.faults import to_store_error, translate_errors
+from copydesk.store.database import Database
+from copydesk.store.errors import to_store_error, translate_errors
 from copydesk.store.tables import metadata
 from copydesk.store.triggers import CREATE_FTS_INDEX, create_triggers
 

@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunRequest, RunStats, RunStatus
-from copydesk.model.wire import Struct
-from copydesk.store import statements
+from copydesk.model.serialization import Struct
+from copydesk.store import raw_sql
+from copydesk.store.column_types import to_microseconds
 from copydesk.store.ids import min_id
-from copydesk.store.statements import BulkInsert, ColumnCodec
+from copydesk.store.raw_sql import BulkInsert, ColumnCodec
 from copydesk.store.tables import run, run_error, run_total
-from copydesk.store.types import to_microseconds
 
 _COLUMNS = ColumnCodec(run.c[name] for name in ("id", "status", "stage", "started_at", "ended_at", "stats", "error"))
 _REQUEST = ColumnCodec([run.c.requested])
@@ -54,16 +54,14 @@ def add(conn: Connection, user_id: str, lease: RunLease, request: RunRequest, no
 def get(conn: Connection, user_id: str, run_id: str) -> Run | None:
     """Return the run, or None if the user has no such run."""
     query = f"SELECT {_COLUMNS.column_list} FROM run WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
-    row = next(_COLUMNS.decode(statements.execute_sql(conn, query, (user_id, run_id))), None)
+    row = next(_COLUMNS.decode(raw_sql.execute_sql(conn, query, (user_id, run_id))), None)
     return _run(row) if row else None
 
 
 def get_request(conn: Connection, user_id: str, run_id: str) -> RunRequest | None:
     """Return the request of the run, or None if there is no such run."""
     query = f"SELECT {_REQUEST.column_list} FROM run WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
-    return next(
-        (request for (request,) in _REQUEST.decode(statements.execute_sql(conn, query, (user_id, run_id)))), None
-    )
+    return next((request for (request,) in _REQUEST.decode(raw_sql.execute_sql(conn, query, (user_id, run_id)))), None)
 
 
 def list_newest(conn: Connection, user_id: str, limit: int, before: str | None) -> tuple[Run, ...]:
@@ -72,7 +70,7 @@ def list_newest(conn: Connection, user_id: str, limit: int, before: str | None) 
     query = f"""SELECT {_COLUMNS.column_list} FROM run WHERE user_id = :user {condition}
         ORDER BY id DESC LIMIT :limit"""  # noqa: S608 - names of our own
     values = {"user": user_id, "before": before, "limit": limit}
-    return tuple(_run(row) for row in _COLUMNS.decode(statements.execute_sql(conn, query, values)))
+    return tuple(_run(row) for row in _COLUMNS.decode(raw_sql.execute_sql(conn, query, values)))
 
 
 def claim(conn: Connection, user_id: str, run_id: str, *, owner: str, now: datetime, lease_until: datetime) -> bool:
@@ -83,8 +81,8 @@ def claim(conn: Connection, user_id: str, run_id: str, *, owner: str, now: datet
     times = {"now": to_microseconds(now), "lease": to_microseconds(lease_until)}
     values = {"user": user_id, "run": run_id, "owner": owner, **times}
     # Two statements: the lease is renewed even if the run cannot start yet, or later runs would pass it.
-    statements.execute_sql(conn, f"UPDATE run SET owner = :owner, lease_until = :lease WHERE {_IS_QUEUED}", values)  # noqa: S608
-    return statements.execute_sql(conn, _START, values).rowcount == 1
+    raw_sql.execute_sql(conn, f"UPDATE run SET owner = :owner, lease_until = :lease WHERE {_IS_QUEUED}", values)  # noqa: S608
+    return raw_sql.execute_sql(conn, _START, values).rowcount == 1
 
 
 def get_running(conn: Connection, user_id: str) -> RunLease | None:
@@ -121,9 +119,7 @@ def request_cancel(conn: Connection, user_id: str, run_id: str) -> bool:
 def _update(conn: Connection, user_id: str, run_id: str, values: Mapping[str, object], condition: str) -> bool:
     columns = _columns_for(tuple(values))
     statement = f"UPDATE run SET {columns.assignments} WHERE {condition}"  # noqa: S608 - names of our own
-    return (
-        statements.execute_sql(conn, statement, [*columns.encode(list(values.values())), user_id, run_id]).rowcount == 1
-    )
+    return raw_sql.execute_sql(conn, statement, [*columns.encode(list(values.values())), user_id, run_id]).rowcount == 1
 
 
 @lru_cache
@@ -134,7 +130,7 @@ def _columns_for(names: tuple[str, ...]) -> ColumnCodec:
 def is_cancel_requested(conn: Connection, user_id: str, run_id: str) -> bool:
     """Return True if cancellation of the run was requested."""
     query = "SELECT 1 FROM run WHERE user_id = ? AND id = ? AND cancel_requested"
-    return statements.execute_sql(conn, query, (user_id, run_id)).fetchone() is not None
+    return raw_sql.execute_sql(conn, query, (user_id, run_id)).fetchone() is not None
 
 
 class RunTotals(Struct, frozen=True):

@@ -14,10 +14,10 @@ from sqlalchemy import Connection, Integer, bindparam, cast, column, select, tab
 
 from copydesk.model.draft import Draft, ListedDraft
 from copydesk.model.filters import Filters
-from copydesk.model.query import Query, Term, contains_term, tokenize
-from copydesk.store import lists
-from copydesk.store.listed import hydrate
-from copydesk.store.statements import raw_execute, to_sql
+from copydesk.model.search_query import Query, Term, contains_term, tokenize
+from copydesk.store import draft_queries
+from copydesk.store.draft_rows import hydrate
+from copydesk.store.raw_sql import raw_execute, to_sql
 from copydesk.store.tables import draft, item, source
 
 _INDEX: Final = table("draft_words", column("rowid"), column("draft_words"))
@@ -48,27 +48,27 @@ def find(
 
     Ordered by insertion, which is the order of their ids unless two processes insert at the same time.
     """
-    values = lists.page_parameters(user_id, filters, limit, before)
+    values = draft_queries.page_parameters(user_id, filters, limit, before)
     values |= {"words": build_match_expression(conn, user_id, query, source_id=filters.source_id, tags=filters.tags)}
     execute = raw_execute(conn)
-    rows = execute(_find_sql(lists.page_shape(filters, before)), values).fetchall()
+    rows = execute(_find_sql(draft_queries.page_shape(filters, before)), values).fetchall()
     drafts = hydrate(execute, user_id, [row[:-1] for row in rows])
     return tuple(SearchHit(draft_found, str(row[-1])) for draft_found, row in zip(drafts, rows, strict=True))
 
 
 @lru_cache
-def _find_sql(shape: lists.PageShape) -> str:
+def _find_sql(shape: draft_queries.PageShape) -> str:
     # The full text index leads to the drafts, newest first; all other conditions must not use an index.
     conditions = [
         _INDEX.c.draft_words.op("MATCH")(bindparam("words")),
-        *lists.column_conditions(shape, lists.UNINDEXED_COLUMNS),
+        *draft_queries.column_conditions(shape, draft_queries.UNINDEXED_COLUMNS),
     ]
-    conditions += [lists.has_tag(index, draft.c.id) for index in range(shape.tags)]
+    conditions += [draft_queries.has_tag(index, draft.c.id) for index in range(shape.tags)]
     if shape.has_cursor:
         conditions.append(_INDEX.c.rowid < cast(bindparam("before"), Integer))
     hits = _INDEX.join(draft, draft.c.rid == _INDEX.c.rowid).join(item, item.c.id == draft.c.item_id)
-    query = select(*lists.ROW_COLUMNS, draft.c.rid).select_from(hits).where(*conditions)
-    return to_sql(lists.apply_limit(query.order_by(_INDEX.c.rowid.desc())))
+    query = select(*draft_queries.ROW_COLUMNS, draft.c.rid).select_from(hits).where(*conditions)
+    return to_sql(draft_queries.apply_limit(query.order_by(_INDEX.c.rowid.desc())))
 
 
 def _sources(conn: Connection, user_id: str) -> list[tuple[str, tuple[str, ...]]]:

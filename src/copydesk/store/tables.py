@@ -32,7 +32,12 @@ from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import FetchState, Health, SourceConfig, SourceType
 from copydesk.model.voice import FormatVoice
-from copydesk.store.columns import (
+from copydesk.store.column_types import (
+    ID,
+    ROW_ID,
+    Choice,
+    JsonText,
+    UtcDateTime,
     allowed_values,
     draft_id_column,
     id_column,
@@ -40,7 +45,6 @@ from copydesk.store.columns import (
     required_column,
     user_id_column,
 )
-from copydesk.store.types import ID, ROW_ID, Choice, JsonText, UtcDateTime
 
 
 class DraftOrigin(StrEnum):

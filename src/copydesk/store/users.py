@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, insert, select, update
 
-from copydesk.model.wire import Struct
+from copydesk.model.serialization import Struct
 from copydesk.store.ids import new_id
 from copydesk.store.tables import user
 

@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.voice import VoiceProfile
-from copydesk.store.statements import ColumnCodec, execute_sql
+from copydesk.store.raw_sql import ColumnCodec, execute_sql
 from copydesk.store.tables import voice
 
 _COLUMNS = ColumnCodec(voice.c[name] for name in VoiceProfile.__struct_fields__)

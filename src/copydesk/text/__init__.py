@@ -40,7 +40,7 @@ def clean_lines(text: str) -> str:
     text = HIDDEN_CHARACTERS.sub("", text)
     if not _MAY_STACK.search(text):
         return text
-    from copydesk.text.clusters import limit_stacked_marks  # noqa: PLC0415 - imports regex, which is slow
+    from copydesk.text.graphemes import limit_stacked_marks  # noqa: PLC0415 - imports regex, which is slow
 
     return limit_stacked_marks(text)
 

@@ -33,7 +33,7 @@ def graphemes(text: str) -> list[str]:
     """Return the extended grapheme clusters of `text` (UAX #29): characters as a reader counts them."""
     if _SIMPLE_TEXT.fullmatch(text):
         return list(text)
-    from copydesk.text.clusters import split_graphemes  # noqa: PLC0415 - imports regex, which is slow
+    from copydesk.text.graphemes import split_graphemes  # noqa: PLC0415 - imports regex, which is slow
 
     return split_graphemes(text)
 
@@ -86,7 +86,7 @@ def remove_emoji(text: str) -> str:
 def _has_emoji(text: str) -> bool:
     if _SIMPLE_TEXT.fullmatch(text):
         return False
-    from copydesk.text.clusters import has_emoji  # noqa: PLC0415 - imports regex, which is slow
+    from copydesk.text.graphemes import has_emoji  # noqa: PLC0415 - imports regex, which is slow
 
     return has_emoji(text)
 

@@ -11,7 +11,8 @@ from textual import constants, events
 from textual.app import App
 from textual.screen import Screen
 
-from copydesk.tui import kept_theme, themes
+from copydesk.tui import themes
+from copydesk.tui import themes as kept_theme
 from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, OpenDesk
 from copydesk.tui.keymap import custom_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings
@@ -23,42 +24,42 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.driver import Driver
 
-    from copydesk.tui.screens.review import ReviewScreen
-    from copydesk.tui.screens.sources import SourcesScreen
+    from copydesk.tui.review.screen import ReviewScreen
+    from copydesk.tui.sources.screen import SourcesScreen
 
 
 def _review() -> Screen[None]:
-    from copydesk.tui.screens.review import ReviewScreen  # noqa: PLC0415 - a screen is imported when it is first shown
+    from copydesk.tui.review.screen import ReviewScreen  # noqa: PLC0415 - a screen is imported when it is first shown
 
     return ReviewScreen()
 
 
 def _sources() -> Screen[None]:
-    from copydesk.tui.screens.sources import SourcesScreen  # noqa: PLC0415 - as above
+    from copydesk.tui.sources.screen import SourcesScreen  # noqa: PLC0415 - as above
 
     return SourcesScreen()
 
 
 def _schedule() -> Screen[None]:
-    from copydesk.tui.screens.schedule import ScheduleScreen  # noqa: PLC0415 - as above
+    from copydesk.tui.schedule.screen import ScheduleScreen  # noqa: PLC0415 - as above
 
     return ScheduleScreen()
 
 
 def _experiments() -> Screen[None]:
-    from copydesk.tui.screens.experiments import ExperimentsScreen  # noqa: PLC0415 - as above
+    from copydesk.tui.experiments.screen import ExperimentsScreen  # noqa: PLC0415 - as above
 
     return ExperimentsScreen()
 
 
 def _engagement() -> Screen[None]:
-    from copydesk.tui.screens.engagement import EngagementScreen  # noqa: PLC0415 - as above
+    from copydesk.tui.engagement.screen import EngagementScreen  # noqa: PLC0415 - as above
 
     return EngagementScreen()
 
 
 def _setup() -> Screen[None]:
-    from copydesk.tui.screens.setup import SetupScreen  # noqa: PLC0415 - as above
+    from copydesk.tui.setup.screen import SetupScreen  # noqa: PLC0415 - as above
 
     return SetupScreen()
 
@@ -138,7 +139,7 @@ class Console(DeskApp, inherit_bindings=False):
         """
         if constants.DRIVER is not None:
             return super().get_driver_class()
-        from copydesk.tui.terminal_driver import TerminalDriver  # noqa: PLC0415 - a browser has no terminal
+        from copydesk.tui.terminal.driver import TerminalDriver  # noqa: PLC0415 - a browser has no terminal
 
         return TerminalDriver
 
@@ -238,20 +239,20 @@ class Console(DeskApp, inherit_bindings=False):
 
     def action_help(self) -> None:
         """Show the keys of the current screen."""
-        from copydesk.tui.screens.help import HelpDialog, key_contexts  # noqa: PLC0415
+        from copydesk.tui.help.screen import HelpDialog, key_contexts  # noqa: PLC0415
 
         self.push_screen(HelpDialog(key_contexts(self.screen), self.keys))
 
     def action_log(self) -> None:
         """Show the full log of errors and notifications."""
-        from copydesk.tui.modals.reading import PageDialog  # noqa: PLC0415
-        from copydesk.tui.pages.log import log_page  # noqa: PLC0415
+        from copydesk.tui.dialogs.page import PageDialog  # noqa: PLC0415
+        from copydesk.tui.help.screen import log_page  # noqa: PLC0415
 
         self.push_screen(PageDialog("What was said", log_page(self.read_log(), self.clock())))
 
     def action_compose(self) -> None:
         """Compose a new draft, or continue an autosaved one."""
-        from copydesk.tui.composing import open_compose  # noqa: PLC0415
+        from copydesk.tui.compose.actions import open_compose  # noqa: PLC0415
 
         open_compose(self)
 
@@ -293,7 +294,7 @@ class Console(DeskApp, inherit_bindings=False):
         if not self.has_pending_writes:
             self.exit(0)
             return
-        from copydesk.tui.modals.hold import ExitDialog  # noqa: PLC0415 - rarely needed
+        from copydesk.tui.dialogs.wait import ExitDialog  # noqa: PLC0415 - rarely needed
 
         self.push_screen(ExitDialog("Finishing what you decided …"))
         self.run_worker(self._quit_after_writes(), exit_on_error=False)

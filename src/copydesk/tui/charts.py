@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from textual.content import Content
 
-from copydesk.tui.cells import fit, safe_line
+from copydesk.tui.terminal.cells import fit, safe_line
 
 EIGHTHS = "▁▂▃▄▅▆▇█"
 SHADES = "░▒▓█"

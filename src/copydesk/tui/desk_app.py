@@ -1,6 +1,8 @@
 """The part of the console that owns the desk: opens it, watches it for changes, runs jobs and the pipeline, closes it.
 
 It knows no screens.
+
+Sources that begin to fail while the console is open.
 """
 
 import asyncio
@@ -15,24 +17,36 @@ from textual.events import Key as KeyPress
 from textual.message import Message
 from textual.worker import Worker
 
-from copydesk.tui.asking import DeskTaskApp, to_copydesk_error
-from copydesk.tui.failing import SourceFailures
-from copydesk.tui.keys import KEYS, Key
+from copydesk.switch_interval import short_switch_interval
+from copydesk.tui.keys import KEYS, Key, first_key_label
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, FirstPageLoaded, JobFinished, RunChanged
-from copydesk.tui.naming import first_key_label
-from copydesk.tui.responsive import GcTuning, trim_memory
-from copydesk.tui.type_ahead import TypeAhead
-from copydesk.turns import short_switch_interval
+from copydesk.tui.runtime.desk_tasks import DeskTaskApp, to_copydesk_error
+from copydesk.tui.runtime.gc_tuning import GcTuning, trim_memory
+from copydesk.tui.runtime.key_buffer import TypeAhead
 
 if TYPE_CHECKING:
-    # Imported at run time only by the function that opens the desk: SQLAlchemy costs as much as Textual itself.
     from copydesk.desk import Desk
     from copydesk.jobs import JobMessage
     from copydesk.model.draft import ListedDraft
     from copydesk.model.run import Run
-    from copydesk.tui.gallery import ImageCache
-    from copydesk.tui.run_view import RunView
-    from copydesk.tui.running import PipelineRun
+    from copydesk.tui.runtime.pipeline_run import PipelineRun, RunView
+    from copydesk.tui.terminal.images import ImageCache
+
+
+class SourceFailures:
+    """Detects new failures. Sources that already failed at the first check are not reported."""
+
+    def __init__(self) -> None:
+        self._failing_ids: frozenset[str] | None = None
+
+    async def load_new(self, desk: "Desk") -> list[str]:
+        """Return a sentence for each source that started to fail since the last call."""
+        failing = await desk.pipeline.list_failing_sources()
+        previous, self._failing_ids = self._failing_ids, frozenset(source.id for source in failing)
+        if previous is None:
+            return []
+        return [f"{source.name} could not be read. {source.error}" for source in failing if source.id not in previous]
+
 
 OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]
 """Returns the unopened desk; called in a thread after the first paint."""
@@ -124,7 +138,7 @@ class DeskApp(DeskTaskApp, inherit_bindings=False):
 
     async def _prompt_passphrase(self, *, new: bool) -> str:
         """Prompt for the passphrase of the stored credentials, whatever needs them."""
-        from copydesk.tui.passphrase import prompt_passphrase  # noqa: PLC0415 - rarely needed
+        from copydesk.tui.dialogs.passphrase import prompt_passphrase  # noqa: PLC0415 - rarely needed
 
         return await prompt_passphrase(self, new=new)
 
@@ -228,7 +242,7 @@ class DeskApp(DeskTaskApp, inherit_bindings=False):
 
     def start_run(self) -> None:
         """Start a pipeline run unless one is active."""
-        from copydesk.tui.running import PipelineRun  # noqa: PLC0415 - as above
+        from copydesk.tui.runtime.pipeline_run import PipelineRun  # noqa: PLC0415 - as above
 
         if self._last_run is None or self._last_run.is_finished:
             self._last_run = PipelineRun(lambda view: self._post_to_screen(RunChanged(view)))
@@ -241,7 +255,7 @@ class DeskApp(DeskTaskApp, inherit_bindings=False):
 
     def notify_run_finished(self, run: "Run") -> None:
         """Notify about the result of a run that no visible widget shows."""
-        from copydesk.tui.run_view import format_failures, format_summary  # noqa: PLC0415 - as above
+        from copydesk.tui.runtime.pipeline_run import format_failures, format_summary  # noqa: PLC0415 - as above
 
         self.notify(format_summary(run), severity="error" if run.error else "information")
         if failures_text := format_failures(run):

@@ -10,8 +10,8 @@ from copydesk.errors import CopydeskError
 if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft, Status
     from copydesk.model.item import Item
-    from copydesk.tui.deciding.outcomes import Outcome
-    from copydesk.tui.run_view import RunView
+    from copydesk.tui.review.outcomes import Outcome
+    from copydesk.tui.runtime.pipeline_run import RunView
 
 
 class DeskOpened(Message, bubble=False):

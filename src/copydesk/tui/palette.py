@@ -12,7 +12,7 @@ from textual.fuzzy import Matcher
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
 from copydesk.tui.keys import SCREEN_NAMES, Key, KeyContext, format_keys
-from copydesk.tui.words import STATUS
+from copydesk.tui.labels import STATUS
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk

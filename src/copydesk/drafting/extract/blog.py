@@ -6,8 +6,7 @@ All quoted text is in block quotations below a line that names its source.
 import re
 from itertools import chain, pairwise
 
-from copydesk.drafting.extract import choose, credit, frames
-from copydesk.drafting.extract.frames import ComposedText
+from copydesk.drafting.extract import attribution, select_sentences, templates
 from copydesk.drafting.extract.hashtags import add_hashtags
 from copydesk.drafting.extract.material import (
     Material,
@@ -18,7 +17,8 @@ from copydesk.drafting.extract.material import (
     template_value,
 )
 from copydesk.drafting.extract.passages import Passage, count_words, make_readable
-from copydesk.drafting.extract.short import standalone_passages
+from copydesk.drafting.extract.posts import standalone_passages
+from copydesk.drafting.extract.templates import ComposedText
 from copydesk.drafting.writer import Field, Trace, WriterResult
 from copydesk.errors import WriterError
 
@@ -86,11 +86,11 @@ def _select_sentences(material: Material) -> list[Passage]:
     """Return the sentences to quote, best first, within the requested words and the share that may be quoted."""
     title = material.headline.text
     choices = standalone_passages(material)
-    fresh = [choice for choice in choices if not choose.repeats_title(choice.passage.text, title)]
+    fresh = [choice for choice in choices if not select_sentences.repeats_title(choice.passage.text, title)]
     # Quoting more would amount to republishing the text.
     max_sentences = max(4, len(material.passages) // SENTENCES_PER_QUOTE)
     words_left, selected = material.brief.settings.target_words or DEFAULT_WORDS, list[Passage]()
-    candidates = choose.select_best(
+    candidates = select_sentences.select_best(
         fresh or choices, min(max_sentences * 2 if material.brief.previous_versions else max_sentences, 80)
     )
     for choice in sorted(candidates, key=lambda choice: material.was_quoted_before(choice.passage)):
@@ -112,7 +112,7 @@ def _compose_post(material: Material, passages: list[Passage]) -> ComposedText:
         blocks += [_template_line(material, _CONTINUATIONS, "{name}:", number), _block_quotations(group, material)]
     if material.brief.other_sources and material.english:
         blocks.append(
-            frames.compose("The story is also at {also}.", {"also": template_value(_other_sources(material))})
+            templates.compose("The story is also at {also}.", {"also": template_value(_other_sources(material))})
         )
     blocks.append(_template_line(material, _CLOSINGS, "{where}", 0))
     text = "\n\n".join(block.text for block in blocks if block.text)
@@ -130,9 +130,9 @@ def _group_by_field(passages: list[Passage]) -> list[list[Passage]]:
 def _title(material: Material) -> ComposedText:
     if material.headline.is_incomplete and material.name:
         heading = "# From {name}" if material.english else "# {name}"
-        return frames.compose(heading, {"name": template_value(escape_markdown(material.name))})
+        return templates.compose(heading, {"name": template_value(escape_markdown(material.name))})
     piece = material.title_value()
-    return frames.compose("# {title}", {"title": piece._replace(text=escape_markdown(piece.text))})
+    return templates.compose("# {title}", {"title": piece._replace(text=escape_markdown(piece.text))})
 
 
 def _template_line(material: Material, english_templates: tuple[str, ...], fallback: str, number: int) -> ComposedText:
@@ -143,11 +143,11 @@ def _template_line(material: Material, english_templates: tuple[str, ...], fallb
     if not material.name:
         return ComposedText("", ())
     options = (
-        frames.rotate_templates(english_templates, material.seed + english_templates[0])
+        templates.rotate_templates(english_templates, material.seed + english_templates[0])
         if material.english
         else [fallback]
     )
-    return frames.compose(
+    return templates.compose(
         options[number % len(options)],
         {
             "name": template_value(escape_markdown(material.name)),
@@ -179,7 +179,7 @@ def _credit(material: Material) -> str:
     author = _author(material)
     by = f"by {author}" if author and material.english else author
     published = material.brief.published
-    day = credit.format_day(published, english=material.english) if published else ""
+    day = attribution.format_day(published, english=material.english) if published else ""
     return ", ".join(filter(None, (_linked_name(material), escape_markdown(by), day)))
 
 

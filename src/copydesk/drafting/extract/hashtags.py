@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from copydesk.drafting.avoid import find_avoided
-from copydesk.drafting.extract.choose import STOP_WORDS
-from copydesk.drafting.extract.frames import ComposedText
+from copydesk.drafting.avoid_list import find_avoided
 from copydesk.drafting.extract.material import Fits, Material
 from copydesk.drafting.extract.passages import make_readable
+from copydesk.drafting.extract.select_sentences import STOP_WORDS
+from copydesk.drafting.extract.templates import ComposedText
 from copydesk.drafting.writer import Field, Trace
 
 MAX_HASHTAG_LENGTH = 24

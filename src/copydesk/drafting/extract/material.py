@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from copydesk.drafting.avoid import find_avoided
-from copydesk.drafting.extract import choose, credit
-from copydesk.drafting.extract.frames import ComposedText, TemplateValue
+from copydesk.drafting.avoid_list import find_avoided
+from copydesk.drafting.extract import attribution, select_sentences
 from copydesk.drafting.extract.passages import Passage, extract_passages, has_first_person, make_readable
+from copydesk.drafting.extract.templates import ComposedText, TemplateValue
 from copydesk.drafting.writer import DEFAULT_PLATFORMS, Brief, Field, Trace
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format
@@ -62,7 +62,7 @@ class Material(NamedTuple):
         It is put in quotation marks if it says "I", which the user does not.
         """
         text = self.headline.text if text is None else text
-        display_text = credit.quote(text, self.language) if self.name and has_first_person(text) else text
+        display_text = attribution.quote(text, self.language) if self.name and has_first_person(text) else text
         trace = Trace(text=text, field=Field.TITLE, start=self.headline.start, end=self.headline.end)
         return TemplateValue(display_text, (trace,))
 
@@ -72,7 +72,7 @@ class Material(NamedTuple):
         Without a source name there are no marks, because the words are the user's own.
         """
         trace = Trace(text=passage.text, field=passage.field, start=passage.start, end=passage.end)
-        return TemplateValue(credit.quote(passage.text, self.language) if self.name else passage.text, (trace,))
+        return TemplateValue(attribution.quote(passage.text, self.language) if self.name else passage.text, (trace,))
 
     def was_quoted_before(self, passage: Passage) -> bool:
         """Return True if a previous version contains this sentence, ignoring punctuation."""
@@ -93,14 +93,16 @@ class Material(NamedTuple):
 def read_material(brief: Brief) -> Material:
     """Prepare the item of `brief` for drafting."""
     keep_emoji = brief.settings.emoji is not Emoji.NEVER
-    name = make_readable(credit.get_source_name(brief), emoji=keep_emoji)
+    name = make_readable(attribution.get_source_name(brief), emoji=keep_emoji)
     headline = _read_headline(brief, name, emoji=keep_emoji)
     sentences = extract_passages(brief.summary, Field.SUMMARY, emoji=keep_emoji)
     # A caption would be quoted as if it were part of the story.
     if not _is_caption(brief):
         sentences += extract_passages(brief.text, Field.TEXT, emoji=keep_emoji)
     allowed = [
-        passage for passage in choose.drop_duplicates(sentences) if not find_avoided(passage.text, brief.voice.avoid)
+        passage
+        for passage in select_sentences.drop_duplicates(sentences)
+        if not find_avoided(passage.text, brief.voice.avoid)
     ]
     avoided = find_avoided(" ".join([headline.text, *(passage.text for passage in sentences)]), brief.voice.avoid)
     link = None if brief.settings.link is Link.NEVER else links.postable_url(links.strip_tracking(brief.url or ""))
@@ -108,7 +110,7 @@ def read_material(brief: Brief) -> Material:
     if find_avoided(headline.text, brief.voice.avoid):
         headline = Headline("", 0, 0)
     previous_words = tuple(_words_only(text) for text in brief.previous_versions)
-    return Material(brief, headline, name, link, credit.is_english(brief), allowed, avoided, previous_words)
+    return Material(brief, headline, name, link, attribution.is_english(brief), allowed, avoided, previous_words)
 
 
 def template_value(text: str) -> TemplateValue:

@@ -3,10 +3,17 @@
 import re
 from collections.abc import Iterator
 
-from copydesk.drafting.rules.numbers import find_numbers, spellings
-from copydesk.drafting.rules.reading import AnalyzedText, SourceText, analyze_source, ngrams, own_sections, split_words
-from copydesk.drafting.rules.rule import ERROR, WARNING, Rule, RuleMatch, has_source
-from copydesk.drafting.subject import CheckContext
+from copydesk.drafting.check_context import ERROR, WARNING, CheckContext, Rule, RuleMatch, has_source
+from copydesk.drafting.rules.analyzed_text import (
+    AnalyzedText,
+    SourceText,
+    analyze_source,
+    find_numbers,
+    ngrams,
+    own_sections,
+    spellings,
+    split_words,
+)
 from copydesk.model.voice import Link
 from copydesk.text import links
 

@@ -6,9 +6,8 @@ from urllib.parse import unquote, urlsplit
 
 import regex
 
-from copydesk.drafting.rules.reading import AnalyzedText, analyze_source
-from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, Rule, RuleMatch, always
-from copydesk.drafting.subject import CheckContext
+from copydesk.drafting.check_context import ERROR, INFO, WARNING, CheckContext, Rule, RuleMatch, always
+from copydesk.drafting.rules.analyzed_text import AnalyzedText, analyze_source
 from copydesk.drafting.writer import DEFAULT_PLATFORMS
 from copydesk.model.draft import DraftImage, Format
 from copydesk.text import HIDDEN_CHARACTERS

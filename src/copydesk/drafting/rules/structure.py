@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
+from copydesk.drafting.check_context import ERROR, INFO, WARNING, CheckContext, Rule, RuleMatch
 from copydesk.drafting.extract.passages import count_words, is_truncated
-from copydesk.drafting.rules.reading import AnalyzedText, split_words
-from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, Rule, RuleMatch
-from copydesk.drafting.subject import CheckContext
+from copydesk.drafting.rules.analyzed_text import AnalyzedText, split_words
 from copydesk.model.draft import Format
 
 TITLE_LENGTH = 70

@@ -5,10 +5,9 @@ import statistics
 from collections.abc import Iterator
 from functools import lru_cache
 
-from copydesk.drafting.avoid import avoid_pattern
-from copydesk.drafting.rules.reading import AnalyzedText, analyze_source, ngrams, split_words
-from copydesk.drafting.rules.rule import ERROR, WARNING, Rule, RuleMatch
-from copydesk.drafting.subject import CheckContext
+from copydesk.drafting.avoid_list import avoid_pattern
+from copydesk.drafting.check_context import ERROR, WARNING, CheckContext, Rule, RuleMatch
+from copydesk.drafting.rules.analyzed_text import AnalyzedText, analyze_source, ngrams, split_words
 from copydesk.model.voice import Emoji
 from copydesk.text import links
 from copydesk.text.length import count_emoji

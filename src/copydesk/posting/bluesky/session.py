@@ -11,8 +11,8 @@ from typing import TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from copydesk.errors import CopydeskError
-from copydesk.model.wire import Struct
-from copydesk.posting.http import PlatformClient, Response, as_sentence, error_for_read, error_for_write
+from copydesk.model.serialization import Struct
+from copydesk.posting.client import PlatformClient, Response, as_sentence, error_for_read, error_for_write
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,

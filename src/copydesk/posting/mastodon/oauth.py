@@ -5,8 +5,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from copydesk.posting import oauth
-from copydesk.posting.http import shorten
-from copydesk.posting.mastodon.answers import ClientApplication, OAuthMetadata, Token, error_text
+from copydesk.posting.client import shorten
+from copydesk.posting.mastodon.api_models import ClientApplication, OAuthMetadata, Token, error_text
 from copydesk.posting.mastodon.server import Server
 from copydesk.posting.platform import LoginError, NotSentError, SignIn, UnknownOutcomeError
 

@@ -1,18 +1,33 @@
-"""Mastodon: one status per post of a thread, each a reply to the one before."""
+"""Mastodon: one status per post of a thread, each a reply to the one before.
+
+Upload images before the post that shows them. Until that post is created nothing is visible.
+
+Find a post on its own account by its text and the post it replies to.
+"""
 
 import asyncio
+import html
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from copydesk.model.draft import Format
-from copydesk.posting.http import PlatformClient, error_for_read
-from copydesk.posting.keys import uuid_key
-from copydesk.posting.mastodon import oauth, search
-from copydesk.posting.mastodon.answers import CreatedStatus, CredentialAccount, StatusCounts, error_text, step_result
-from copydesk.posting.mastodon.media import Sleep, upload_images
+from copydesk.posting.client import PlatformClient, encode_form_with_image, error_for_read, image_file_name
+from copydesk.posting.idempotency_keys import uuid_key
+from copydesk.posting.mastodon import oauth
+from copydesk.posting.mastodon.api_models import (
+    CreatedStatus,
+    CredentialAccount,
+    MediaAttachment,
+    Status,
+    StatusCounts,
+    StatusSource,
+    error_text,
+    step_result,
+)
 from copydesk.posting.mastodon.server import Server, load_server_info, parse_server_address
 from copydesk.posting.platform import (
     RECONNECT_HINT,
@@ -26,6 +41,7 @@ from copydesk.posting.platform import (
     Intent,
     Limits,
     LoginError,
+    NotSentError,
     Post,
     PostImage,
     PostingError,
@@ -34,8 +50,132 @@ from copydesk.posting.platform import (
     RefusedPostError,
     SignIn,
     StepResult,
+    UnknownOutcomeError,
 )
 from copydesk.text.length import LIMITS, length
+from copydesk.text.links import MENTION
+
+PAGE_SIZE = 40
+"""Statuses per request; Mastodon's maximum."""
+MAX_PAGES = 25
+_LINE_END = re.compile(r"<(?:br|/?(?:p|div|li|blockquote))\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+
+
+async def find_status(server: Server, account: str, text: str, parent: str | None, since: datetime) -> Status | None:
+    """Return the account's latest status since `since` with this text and parent; None if there is none."""
+    expected = normalize_text(text)
+    async for status in _statuses_since(server, account, since):
+        if status.in_reply_to_id == parent and expected == normalize_text(await _source_text(server, status)):
+            return status
+    return None
+
+
+async def _statuses_since(server: Server, account: str, since: datetime) -> AsyncIterator[Status]:
+    """Yield the account's statuses since `since`, latest first. Raise `UnknownOutcomeError` if there are too many."""
+    query = {"limit": str(PAGE_SIZE), "exclude_reblogs": "true"}
+    for _ in range(MAX_PAGES):
+        path = f"/api/v1/accounts/{quote(account, safe='')}/statuses?{urlencode(query)}"
+        page = await server.get_json(path, list[Status])
+        for status in page:
+            if status.created_at >= since and status.reblog is None:
+                yield status
+        # Some servers list pinned statuses first, however old: only the last one of a page tells its age.
+        if not page or page[-1].created_at < since:
+            return
+        # A server that ignores `max_id` would return the same page for ever.
+        if page[-1].id == query.get("max_id"):
+            break
+        query["max_id"] = page[-1].id
+    raise UnknownOutcomeError(f"There are more posts on {server.host} since then than can be looked through.")
+
+
+async def _source_text(server: Server, status: Status) -> str:
+    """Return the author's text: from the list, else the status source, else the HTML content."""
+    if status.text:
+        return status.text
+    source = await server.get_json_or_none(f"/api/v1/statuses/{status.id}/source", StatusSource)
+    return source.text if source else html_to_text(status.content)
+
+
+def html_to_text(content: str) -> str:
+    """Return the text of a status's HTML. Links are complete in it, although partly in invisible elements."""
+    return html.unescape(_TAG.sub("", _LINE_END.sub("\n", content)))
+
+
+def normalize_text(text: str) -> str:
+    """Return `text` reduced to what no server changes: no white space, and mentions without their server.
+
+    Mastodon strips white space and rewrites mentions; in HTML, lines are elements.
+    """
+    short_mentions = MENTION.sub(lambda match: "@" + match[0].split("@")[1].lower(), unicodedata.normalize("NFC", text))
+    return "".join(short_mentions.split())
+
+
+Sleep = Callable[[float], Awaitable[None]]
+"""Wait for a number of seconds."""
+
+CHECK_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
+"""Seconds before each check of images that the server is still processing."""
+_PARTIAL_CONTENT = 206
+
+
+async def upload_images(server: Server, images: Sequence[PostImage], sleep: Sleep) -> list[str]:
+    """Upload the images and return their media ids in order, when all are ready.
+
+    Raise `LoginError`, `RefusedPostError` or `NotSentError`: whatever fails here, no post was created. Unused uploads
+    are deleted by the server within a day.
+    """
+    ids: list[str] = []
+    processing: list[str] = []
+    for image in images:
+        media, ready = await _upload(server, image)
+        ids.append(media)
+        if not ready:
+            # Upload everything first and wait once: the server processes images in the background.
+            processing.append(media)
+    await _wait_until_ready(server, processing, sleep)
+    return ids
+
+
+async def _upload(server: Server, image: PostImage) -> tuple[str, bool]:
+    """Return the media id of an image and True if the server has finished processing it."""
+    content_type, content = encode_form_with_image({"description": image.alt}, image, image_file_name(image, "picture"))
+    try:
+        answer = await server.request("POST", "/api/v2/media", headers={"content-type": content_type}, content=content)
+        if not answer.is_success:
+            raise server.error_for_write(answer)
+        # 202: the upload is accepted and processed in the background.
+        return answer.decode(MediaAttachment).id, answer.status != 202
+    except UnknownOutcomeError as error:
+        not_sent = NotSentError(f"A picture could not be uploaded, so nothing was posted. {error.message}")
+    except RefusedPostError as error:
+        raise RefusedPostError(f"A picture was not taken, so nothing was posted. {error.message}") from None
+    raise not_sent
+
+
+async def _wait_until_ready(server: Server, processing: list[str], pause: Sleep) -> None:
+    """Wait until the server has processed the images."""
+    for seconds in CHECK_DELAYS:
+        if not processing:
+            return
+        await pause(seconds)
+        processing = [media for media in processing if await _is_processing(server, media)]
+    if processing:
+        raise NotSentError(f"{server.host} is still at work on a picture, so nothing was posted yet.")
+
+
+async def _is_processing(server: Server, media: str) -> bool:
+    answer = await server.get(f"/api/v1/media/{media}")
+    if answer.status == 422:
+        raise RefusedPostError(f"{server.host} cannot make anything of a picture, so nothing was posted.")
+    if answer.is_success:
+        return answer.status == _PARTIAL_CONTENT
+    error = server.error_for_write(answer)
+    if isinstance(error, LoginError | NotSentError):
+        raise error
+    raise NotSentError(f"A picture is not ready, so nothing was posted. {error.message}")
+
 
 CLOCK_TOLERANCE = timedelta(minutes=2)
 """Tolerance for a server clock that is behind ours."""
@@ -161,9 +301,7 @@ class Mastodon:
         """Return the status with the same text and parent; servers do not tell which key a status was created with."""
         text = str(intent.steps[len(completed)].body["status"])
         parent = _parent_id(completed) if completed else None
-        status = await search.find_status(
-            await self._open_server(account), account.id, text, parent, since - CLOCK_TOLERANCE
-        )
+        status = await find_status(await self._open_server(account), account.id, text, parent, since - CLOCK_TOLERANCE)
         return step_result(status, Evidence.READ_BACK) if status else None
 
     async def delete(self, account: Account, result: StepResult) -> None:

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from copydesk.model.wire import Struct
-from copydesk.posting.http import PlatformClient, Response, error_for_read, error_for_write
-from copydesk.posting.mastodon.answers import Instance, NodeInfo, NodeInfoLinks, error_text
+from copydesk.model.serialization import Struct
+from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
+from copydesk.posting.mastodon.api_models import Instance, NodeInfo, NodeInfoLinks, error_text
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.posting.site import parse_server_url
 from copydesk.text import clean

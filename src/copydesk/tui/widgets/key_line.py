@@ -9,7 +9,7 @@ from textual.screen import Screen
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keymap import textual_key_name
 from copydesk.tui.keys import KeyContext, footer_entries
-from copydesk.tui.widgets.drawn import StaticLines
+from copydesk.tui.widgets.line_views import StaticLines
 
 _GAP = Content("  ")
 _ALWAYS_VISIBLE = 2

@@ -1,19 +1,27 @@
-"""A list that draws one line per row and moves a cursor over them."""
+"""A list that draws one line per row and moves a cursor over them.
+
+A list with column headings and a titled border.
+
+A list whose rows contain relative times, and are redrawn as time passes.
+"""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import ClassVar, Generic, TypeVar
 
 from textual import events
+from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size, clamp
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
+from textual.widget import Widget
 
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.widgets.drawn import LineScrollView
+from copydesk.tui.widgets.line_views import LineScrollView, StaticLines
 
 Row = TypeVar("Row")
 CURSOR = "▌"
@@ -147,3 +155,59 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         """Open the current row."""
         if self.rows:
             self.post_message(self.Opened())
+
+
+class TimestampedList(LineList[Row]):
+    """Rows drawn relative to the time of `clock`, which returns UTC."""
+
+    SIGN_WIDTH: ClassVar[int] = 1
+    """Cells before each row for cursor and mark."""
+
+    def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.clock = clock
+
+    def refresh_times(self) -> None:
+        """Redraw the rows on screen if the text of any of them has changed."""
+        width = self.drawable_size.width
+        if any(
+            self._render_row(index, width).text[self.SIGN_WIDTH :].rstrip() != self._current_text(index, width)
+            for index in self.visible_range()
+        ):
+            self.redraw()
+
+    def _current_text(self, index: int, width: int) -> str:
+        return self.draw(self.rows[index], width - self.SIGN_WIDTH).plain.rstrip()
+
+
+class ColumnHeadings(StaticLines):
+    """The column headings for the available width; the first cell is the cursor's."""
+
+    def __init__(self, format_headings: Callable[[int], str]) -> None:
+        super().__init__()
+        self._format_headings = format_headings
+
+    def lines(self, width: int) -> list[Content]:
+        return [Content.styled(" " + self._format_headings(width - 1), "dim").truncate(max(width, 1))]
+
+
+class ListPane(Vertical):
+    """Column headings above a list; the title is in the border."""
+
+    def __init__(self, format_headings: Callable[[int], str], rows: Widget, *, id: str) -> None:
+        super().__init__(id=id)
+        self._headings = ColumnHeadings(format_headings)
+        self._rows = rows
+
+    def compose(self) -> Iterable[Widget]:
+        """Yield the headings and the list, both created by the constructor."""
+        yield self._headings
+        yield self._rows
+
+    def set_title(self, title: str) -> None:
+        """Set the title, which may be untrusted text: as a Content it is not parsed as markup."""
+        self.border_title = Content(f" {title} ")
+
+    def show_headings(self, *, visible: bool) -> None:
+        """Show or hide the headings; without rows there are no columns."""
+        self._headings.display = visible

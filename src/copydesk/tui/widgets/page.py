@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.widgets.drawn import LineScrollView
+from copydesk.tui.widgets.line_views import LineScrollView
 
 PageText = Sequence[Block] | Callable[[], Sequence[Block]]
 

@@ -3,11 +3,11 @@
 from textual.content import Content
 
 from copydesk.model.run import Run, RunStatus, Stage
-from copydesk.tui.cells import fit, safe_line
-from copydesk.tui.naming import key_label
-from copydesk.tui.run_view import RunView, format_funnel, format_progress, format_summary, progress_ratio
-from copydesk.tui.widgets.drawn import StaticLines
-from copydesk.tui.words import plural, progress_bar
+from copydesk.tui.keys import key_label
+from copydesk.tui.labels import plural, progress_bar
+from copydesk.tui.runtime.pipeline_run import RunView, format_funnel, format_progress, format_summary, progress_ratio
+from copydesk.tui.terminal.cells import fit, safe_line
+from copydesk.tui.widgets.line_views import StaticLines
 
 _NAME_WIDTH = 8
 _COUNT_WIDTH = 10

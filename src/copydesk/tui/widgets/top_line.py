@@ -7,11 +7,11 @@ from textual.content import Content
 
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import SCREEN_NAMES
-from copydesk.tui.widgets.drawn import StaticLines
-from copydesk.tui.words import plural
+from copydesk.tui.labels import plural
+from copydesk.tui.widgets.line_views import StaticLines
 
 if TYPE_CHECKING:
-    from copydesk.tui.run_view import RunView
+    from copydesk.tui.runtime.pipeline_run import RunView
 
 _MIN_GAP = 2
 """Minimum cells between the left and the right part."""
@@ -117,7 +117,7 @@ class TopLine(StaticLines):
 
 
 def _progress_text(view: "RunView") -> str:
-    from copydesk.tui.run_view import format_progress  # noqa: PLC0415 - not needed for the first paint
+    from copydesk.tui.runtime.pipeline_run import format_progress  # noqa: PLC0415 - not needed for the first paint
 
     if view.cancelling:
         return "cancelling the run …"

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from copydesk.store.types import ID, ROW_ID, UtcDateTime
+from copydesk.store.column_types import ID, ROW_ID, UtcDateTime
 
 revision = "0001"
 down_revision = None

@@ -1,0 +1,308 @@
+"""Selecting drafts by id or filter, applying an action to them, printing the outcome: shared by the draft commands.
+
+The filter options of draft lists, shared by every command that selects drafts.
+
+Wait for texts that are generated on request.
+"""
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+
+import click
+import msgspec
+
+from copydesk.cli.context import Context, confirm, print_json
+from copydesk.cli.formatting import pluralize
+from copydesk.desk.drafts.history_text import RESULT_PHRASES
+from copydesk.model.draft import MANUAL, Action, Draft, Format, ListedDraft, Status, without_item
+from copydesk.model.filters import Archived, FilterParams
+from copydesk.model.requests import BulkFailure, BulkOutcome, ChangeDraft, CreatedDrafts, creation_response
+from copydesk.model.source import SourceType
+from copydesk.text import clean
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+
+FILTER_NAMES = (
+    "status",
+    "format",
+    "source_id",
+    "source_type",
+    "tags",
+    "scheduled_after",
+    "scheduled_before",
+    "archived",
+)
+_TIMES = {"scheduled_after": "--scheduled-after", "scheduled_before": "--scheduled-before"}
+
+OPTIONS = (
+    click.option(
+        "--status",
+        multiple=True,
+        type=click.Choice([member.value for member in Status]),
+        help="In this state; repeated, in one of them.",
+    ),
+    click.option(
+        "--format", type=click.Choice([member.value for member in Format], case_sensitive=False), help="Of this format."
+    ),
+    click.option("--source", "source_id", metavar="ID", help="Made from this source."),
+    click.option(
+        "--source-type",
+        # MANUAL selects drafts the user made without a source.
+        type=click.Choice([*(member.value for member in SourceType), MANUAL]),
+        help="Made from a source of this type.",
+    ),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag; repeated, with all of them."),
+    click.option("--scheduled-after", metavar="TIME", help="Scheduled then or later: 2026-11-30, fri 9, ISO."),
+    click.option("--scheduled-before", metavar="TIME", help="Scheduled before that."),
+)
+ARCHIVED = click.option(
+    "--archived",
+    type=click.Choice([member.value for member in Archived]),
+    help="What to do with archived ones; by default they are there, and marked.",
+)
+
+
+def with_filters(command: Callable[..., None]) -> Callable[..., None]:
+    """Add all filter options to a command, which passes them to `filter_params`."""
+    return reduce(lambda decorated, option: option(decorated), (ARCHIVED, *reversed(OPTIONS)), command)
+
+
+async def filter_params(desk: "Desk", options: dict[str, Any]) -> FilterParams:
+    """Return the filters that were given, with times parsed in the user's time zone."""
+    # click passes an empty tuple for a repeatable option that was not given.
+    params: dict[str, Any] = {name: options[name] for name in FILTER_NAMES if options[name] not in (None, ())}
+    for name, field in _TIMES.items():
+        if name in params:
+            params[name] = await desk.drafts.parse_time(params[name], field=field)
+    return cast("FilterParams", params)
+
+
+NO_WAIT = click.option(
+    "--no-wait", is_flag=True, help="Leave the writing to `copydesk daemon`, or to the console while it is open."
+)
+
+
+async def wait_for_new(desk: "Desk", creation: CreatedDrafts) -> tuple[CreatedDrafts, tuple[Draft, ...]]:
+    """Wait until new drafts are written; return the updated creation response and the drafts."""
+    drafts = await _generate(desk, [draft.id for draft in creation.drafts])
+    return creation_response(creation.mode, creation.item_id, drafts), tuple(drafts)
+
+
+async def wait_for_versions(desk: "Desk", draft_ids: Sequence[str]) -> tuple[Draft, ...]:
+    """Wait until new versions of drafts are written; return them, and the old draft where that failed."""
+    newest = []
+    for draft in await _generate(desk, draft_ids):
+        versions = await desk.drafts.list_versions(draft.id)
+        newest.append(next((version for version in versions if version.regenerated_from_id == draft.id), draft))
+    return tuple(without_item(draft) for draft in newest)
+
+
+async def _generate(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]:
+    click.echo(f"Writing {pluralize(len(draft_ids), 'draft')}…", err=True)
+    await desk.generation.finish(draft_ids)
+    return [await desk.drafts.get(draft_id) for draft_id in draft_ids]
+
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+MAX_PRINTED_FAILURES = 20
+WRITER_RULE = "writer"
+"""The rule name under which a draft's checks hold the writer's own notes."""
+
+FollowUp = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
+"""Continues after an action with the ids of its drafts; returns the drafts as they are then."""
+
+
+PrintNotes = Callable[["Desk", Sequence[str]], Awaitable[None]]
+"""Prints additional information about the drafts of an action."""
+
+
+class DraftSelection(TypedDict):
+    """The command line's selection of drafts."""
+
+    ids: tuple[str, ...]
+    all_matching: bool
+    status: tuple[str, ...]
+    format: str | None
+    source_id: str | None
+    source_type: str | None
+    tags: tuple[str, ...]
+    scheduled_after: str | None
+    scheduled_before: str | None
+    archived: str | None
+    yes: bool
+    as_json: bool
+
+
+_OPTIONS = (
+    click.argument("ids", nargs=-1, metavar="[ID]..."),
+    click.option("--all-matching", is_flag=True, help="All drafts that the filters below show; asks before."),
+    *OPTIONS,
+    click.option(
+        "--archived",
+        type=click.Choice([member.value for member in Archived]),
+        help="Archived ones too; by default they are not.",
+    ),
+    click.option("--yes", is_flag=True, help="Do not ask."),
+    AS_JSON,
+)
+
+
+def with_draft_selection(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the argument and options that select drafts; the command receives them as DraftSelection."""
+    return reduce(lambda decorated, option: option(decorated), reversed(_OPTIONS), command)
+
+
+def run_action(
+    context: Context,
+    request: ChangeDraft,
+    *,
+    question_suffix: str = "",
+    follow_up: FollowUp | None = None,
+    print_notes: PrintNotes | None = None,
+    **selection: Unpack[DraftSelection],
+) -> None:
+    """Apply an action to the selected drafts, print the outcome, and exit: 0 if all succeeded, else 1.
+
+    `question_suffix` follows the action and the number in the confirmation question. `follow_up` continues with the
+    drafts that succeeded, `print_notes` prints more about them.
+    """
+    # A repeated id would fail the second time.
+    ids = tuple(dict.fromkeys(selection["ids"]))
+    if selection["all_matching"]:
+        if ids:
+            raise click.UsageError("Give IDs or --all-matching, not both.")
+        _run_bulk(
+            context,
+            request,
+            _confirm_matching(context, request, question_suffix, selection),
+            follow_up,
+            print_notes,
+            as_json=selection["as_json"],
+        )
+    elif any(selection[name] for name in FILTER_NAMES):  # type: ignore[literal-required]
+        raise click.UsageError("Filters go with --all-matching.")
+    elif not ids:
+        raise click.UsageError("Say which drafts: their IDs, or --all-matching.")
+    elif len(ids) > 1:
+        _run_bulk(context, request, ids, follow_up, print_notes, as_json=selection["as_json"])
+    else:
+        _run_single(context, request, ids[0], follow_up, print_notes, as_json=selection["as_json"])
+
+
+def print_changed(changed: Draft, outcome: str, *, time_text: str = "", as_json: bool) -> None:
+    """Print one draft after its change."""
+    if as_json:
+        print_json(changed)
+    else:
+        click.echo(f"{changed.id} {outcome}{f' for {time_text}' if time_text else ''}.")
+
+
+def print_outcome(outcome: str, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> None:
+    """Print the outcome for many drafts: the totals on stdout, failures on stderr."""
+    click.echo(f"{len(succeeded)} {outcome}{f', {len(failed)} not' if failed else ''}.")
+    for failure in failed[:MAX_PRINTED_FAILURES]:
+        click.echo(f"{clean(failure.id)}: {clean(failure.error)}", err=True)
+    if len(failed) > MAX_PRINTED_FAILURES:
+        click.echo(f"And {len(failed) - MAX_PRINTED_FAILURES} more.", err=True)
+
+
+def print_unwritten(drafts: Sequence[Draft]) -> int:
+    """Print why texts could not be written; return their number."""
+    failed = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
+    for draft in failed:
+        click.echo(f"{draft.id}: {clean(draft.last_error or '')}", err=True)
+    return len(failed)
+
+
+def print_writer_notes(drafts: Sequence[Draft]) -> None:
+    """Print once what the writer could not do of the request."""
+    messages = [finding.message for draft in drafts for finding in draft.checks.findings if finding.rule == WRITER_RULE]
+    for message in dict.fromkeys(messages):
+        click.echo(clean(message), err=True)
+
+
+def _confirm_matching(
+    context: Context, request: ChangeDraft, question_suffix: str, selection: DraftSelection
+) -> tuple[str, ...]:
+    """Return the ids of all matching drafts, after the user confirmed their number."""
+    # Archived drafts are listed by default, but a bulk action leaves them alone unless told otherwise.
+    options = {**selection, "archived": selection["archived"] or Archived.EXCLUDE}
+
+    async def work(desk: "Desk") -> tuple[str, ...]:
+        return await desk.drafts.matching_ids(**await filter_params(desk, options))
+
+    ids = context.run(work)
+    if ids and not selection["yes"]:
+        assert request.action
+        confirm(
+            f"{request.action.replace('_', ' ')} {pluralize(len(ids), 'draft')}{question_suffix}?".capitalize(),
+            declined="Nothing was changed.",
+        )
+    return ids
+
+
+def _run_single(
+    context: Context,
+    request: ChangeDraft,
+    draft_id: str,
+    follow_up: FollowUp | None,
+    print_notes: PrintNotes | None,
+    *,
+    as_json: bool,
+) -> None:
+    assert request.action
+
+    async def work(desk: "Desk") -> tuple[Draft, str]:
+        changed = await desk.drafts.change(draft_id, request)
+        if follow_up is not None:
+            (changed,) = await follow_up(desk, [changed.id])
+        if print_notes is not None:
+            await print_notes(desk, [changed.id])
+        if changed.status is not Status.SCHEDULED or changed.scheduled_at is None:
+            return changed, ""
+        (time_text,) = await desk.schedule.format_times(changed.scheduled_at)
+        return changed, time_text
+
+    changed, time_text = context.run(work)
+    outcome = f"is {RESULT_PHRASES[request.action]}" if follow_up is None else f"is {changed.status}"
+    # The next status depends on whether there is feedback, so print it too.
+    if request.action is Action.UNAPPROVE:
+        outcome += f" but {changed.status}"
+    print_changed(changed, outcome, time_text=time_text, as_json=as_json)
+    if follow_up is not None:
+        print_writer_notes([changed])
+        sys.exit(1 if print_unwritten([changed]) else 0)
+
+
+def _run_bulk(
+    context: Context,
+    request: ChangeDraft,
+    ids: tuple[str, ...],
+    follow_up: FollowUp | None,
+    print_notes: PrintNotes | None,
+    *,
+    as_json: bool,
+) -> None:
+    action = request.action
+    assert action
+    request_body = msgspec.structs.replace(request, action=None)
+
+    async def work(desk: "Desk") -> tuple[BulkOutcome, tuple[Draft, ...]]:
+        outcome = await desk.drafts.bulk_all(action, ids, request_body)
+        if print_notes is not None:
+            await print_notes(desk, outcome.results.succeeded)
+        return outcome, await follow_up(
+            desk, outcome.results.succeeded
+        ) if follow_up is not None and outcome.succeeded else ()
+
+    outcome, written = context.run(work)
+    if as_json:
+        print_json(outcome)
+    else:
+        print_outcome(RESULT_PHRASES[action], outcome.results.succeeded, outcome.results.failed)
+    print_writer_notes(written)
+    sys.exit(1 if print_unwritten(written) or outcome.failed else 0)

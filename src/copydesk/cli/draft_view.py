@@ -1,0 +1,84 @@
+"""Print one draft: text, status, checks and score."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli.formatting import print_table
+from copydesk.model.draft import Checks, Draft, Score, Status
+from copydesk.text import clean, reveal
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+STATUSES_WITH_DELIVERIES = frozenset({Status.POSTING, Status.POSTED})
+"""Statuses for which the deliveries are listed, account by account."""
+TIME_LABELS = {Status.MISSED: "missed"}
+"""The label of a draft's time in a status in which it will not go out at that time."""
+
+
+def print_draft(draft: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
+    """Print a draft with the given facts, its checks and the parts of its score."""
+    click.echo(f"{draft.format} · {draft.status} · {draft.confidence:.0%} by its checks · {draft.id}\n")
+    click.echo(reveal(draft.text) or "No text yet.")
+    if facts:
+        click.echo()
+        print_table(facts, empty="")
+    if draft.checks.ran:
+        _print_checks(draft.checks)
+    if draft.score:
+        _print_score(draft.score)
+
+
+async def draft_facts(desk: "Desk", draft: Draft) -> list[tuple[str, str]]:
+    """Return (label, value) rows: the draft's times in the user's time zone, deliveries, feedback, tags, images."""
+    times = [(name, at) for name, at in _draft_times(draft) if at is not None]
+    formatted = await desk.schedule.format_times(*(at for _, at in times))
+    # Only these drafts can have deliveries worth showing; others save the query.
+    reports = (
+        await desk.posting.list_deliveries(draft.id)
+        if draft.status in STATUSES_WITH_DELIVERIES or draft.last_error
+        else ()
+    )
+    return [
+        *((name, at) for (name, _), at in zip(times, formatted, strict=True)),
+        *((report.account, report.says) for report in reports),
+        # The deliveries name their own errors; `last_error` would repeat them.
+        *_text_facts(draft, without_error=bool(reports)),
+    ]
+
+
+def _draft_times(draft: Draft) -> tuple[tuple[str, datetime | None], ...]:
+    scheduled = TIME_LABELS.get(draft.status, "goes out") if draft.posted_at is None else "was due"
+    return (scheduled, draft.scheduled_at), ("posted", draft.posted_at), ("archived", draft.archived_at)
+
+
+def _text_facts(draft: Draft, *, without_error: bool) -> Iterator[tuple[str, str]]:
+    rejected = draft.rejection_feedback if draft.status is Status.REJECTED else None
+    error = None if without_error else draft.last_error
+    for name, text in (("rejected", rejected), ("feedback", draft.feedback), ("error", error)):
+        if text:
+            yield name, text
+    if draft.regenerated_from_id:
+        yield "version of", draft.regenerated_from_id
+    for name, values in (("tags", draft.tags), ("platforms", draft.target_platforms)):
+        if values:
+            yield name, ", ".join(values)
+    for image in draft.images:
+        yield "picture", f"{image.url} {image.alt or '(no description)'}"
+
+
+def _print_checks(checks: Checks) -> None:
+    failed = {finding.rule for finding in checks.findings}
+    click.echo(f"\nChecks: {checks.ran - len(failed)} of {checks.ran} pass")
+    if checks.findings:
+        print_table([("", finding.severity, finding.rule, finding.message) for finding in checks.findings], empty="")
+
+
+def _print_score(score: Score) -> None:
+    click.echo(f"\nWhy it was picked: {score.total:.3f}")
+    print_table([("", part.name, f"{part.points:.3f}", part.why) for part in score.parts], empty="")
+    if len(score.sources) > 1:
+        click.echo("Told by " + ", ".join(clean(source.name) for source in score.sources))

@@ -1,0 +1,260 @@
+"""Access to account credentials in whichever backend stores them.
+
+The first credential selects the backend, and all others go there until the last one is deleted: in two backends, one
+copy could be outdated. The order of preference:
+
+1. the system keyring, if there is one and `secrets.keyring` is on;
+2. a file encrypted with the passphrase from the environment;
+3. an unencrypted file that only its owner can read, if the user agreed with `secrets.plain` or `allow_plain`;
+4. a file encrypted with a passphrase that the user is prompted for.
+
+Credentials from the environment (see `environment`) take precedence over all backends.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from copydesk import settings as settings_module
+from copydesk.credentials.backends import BACKEND_FILES, BackendKind, EncryptedFile, PlainFile, SecretBackend, Secrets
+from copydesk.credentials.encryption import DEFAULT_PARAMETERS, Passphrase, ScryptParameters
+from copydesk.credentials.environment import Environment
+from copydesk.credentials.keyring_backend import Keyring, find_keyring, list_names
+from copydesk.credentials.private_folder import PrivateFolder
+from copydesk.credentials.redaction import DEFAULT_REDACTION, Redaction
+from copydesk.errors import CredentialsError, WrongPassphraseError
+from copydesk.model.serialization import Struct
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
+
+T = TypeVar("T")
+
+FOLDER_NAME = "secrets"
+"""Name of the folder inside the data folder."""
+MIN_PASSPHRASE_LENGTH = 8
+"""Minimum length of a new passphrase. A floor, not advice: whoever has the file can guess for as long as they like."""
+
+
+class AskPassphrase(Protocol):
+    """Prompt the user for the passphrase. Called on the event loop."""
+
+    async def __call__(self, *, new: bool) -> str:
+        """Return the passphrase, empty if the user gives none. Prompt twice for a new one."""
+        ...
+
+
+class VaultStatus(Struct, frozen=True):
+    """State of the vault, with texts for the user. Contains no secret and no account name."""
+
+    backend: BackendKind
+    has_credentials: bool
+    """True if any credential is stored; otherwise `backend` is the one that the first would go to."""
+    usable: bool
+    """True if the backend can be read now, as far as is known without prompting for a passphrase."""
+    description: str
+    environment: tuple[str, ...]
+    """Variables and files in the environment that provide credentials."""
+
+
+class Vault:
+    """Account credentials: for each account name, such as `bluesky:did:plc:xyz@https://bsky.social`, a few named
+    secrets.
+
+    Operations are serialized within the process, and writes across processes. Every method may raise CredentialsError,
+    or its subclass WrongPassphraseError, after which the passphrase is prompted for again.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        environment: Environment,
+        *,
+        preferences: settings_module.Secrets,
+        ask_passphrase: AskPassphrase | None = None,
+        redaction: Redaction = DEFAULT_REDACTION,
+        find_keyring: "Callable[[], KeyringBackend | None]" = find_keyring,
+        parameters: ScryptParameters = DEFAULT_PARAMETERS,
+    ) -> None:
+        self._folder = PrivateFolder(folder)
+        self._environment = environment
+        self._preferences = preferences
+        self._is_plain_allowed = preferences.plain
+        self._ask_passphrase = ask_passphrase
+        self._redaction = redaction
+        self._find_keyring = find_keyring
+        self._parameters = parameters
+        self._passphrase: Passphrase | None = None
+        self._lock = asyncio.Lock()
+
+    async def load(self, name: str) -> Secrets | None:
+        """Return the secrets of an account, or None. Their values are hidden in its repr."""
+        secrets = await asyncio.to_thread(self._environment.load, name)
+        if secrets is None:
+            async with self._lock:
+                backend = await self._current_backend()
+                secrets = await self._run_in_thread(backend.load, name) if backend else None
+        # Before anyone can use, and log, them.
+        self._redaction.add(*(secrets or {}).values())
+        return secrets
+
+    async def save(self, name: str, secrets: Mapping[str, str]) -> None:
+        """Replace the secrets of an account durably and atomically.
+
+        Raise CredentialsError if they come from the environment, which cannot be changed.
+        """
+        self._redaction.add(*secrets.values())
+        if await asyncio.to_thread(self._environment.load, name) is not None:
+            hint = "Take it out of the environment, and connect the account again."
+            raise CredentialsError(
+                "The key to this account comes from the environment and cannot be replaced.", hint=hint
+            )
+        async with self._lock:
+            backend = await self._current_backend() or await self._open_backend(
+                await asyncio.to_thread(self._choose_kind), new=True
+            )
+            await self._run_in_thread(self._write_locked, backend, lambda: backend.save(name, dict(secrets)))
+
+    async def read_environment(self, name: str) -> Secrets | None:
+        """Return the secrets that the environment provides for an account, or None."""
+        return await asyncio.to_thread(self._environment.load, name)
+
+    async def remove(self, name: str) -> None:
+        """Delete the secrets of an account from the backend. Those in the environment stay."""
+        async with self._lock:
+            backend = await self._current_backend()
+            if backend is not None:
+                await self._run_in_thread(self._write_locked, backend, lambda: backend.remove(name))
+
+    async def names(self) -> tuple[str, ...]:
+        """Return the names of all stored accounts, sorted, without those of the environment."""
+        async with self._lock:
+            if await asyncio.to_thread(self._find_kind) is BackendKind.KEYRING:
+                return await asyncio.to_thread(list_names, self._folder)
+            backend = await self._current_backend()
+            return await self._run_in_thread(backend.names) if backend else ()
+
+    async def status(self) -> VaultStatus:
+        """Return the state of the vault. The user is not prompted."""
+        return await asyncio.to_thread(self._get_status)
+
+    def allow_plain(self) -> None:
+        """Allow unencrypted storage if no better backend is available. The user has agreed to it."""
+        self._is_plain_allowed = True
+
+    async def _current_backend(self) -> SecretBackend | None:
+        """Return the backend that stores credentials, or None while there are none."""
+        kind = await asyncio.to_thread(self._find_kind)
+        return None if kind is None else await self._open_backend(kind)
+
+    async def _open_backend(self, kind: BackendKind, *, new: bool = False) -> SecretBackend:
+        if kind is BackendKind.PLAIN:
+            return PlainFile(self._folder)
+        if kind is BackendKind.ENCRYPTED:
+            return EncryptedFile(self._folder, await self._get_passphrase(new=new))
+        backend = await asyncio.to_thread(self._find_keyring)
+        if backend is None:
+            hint = "Unlock it, or start Copydesk where it is: in your session, not before. Nothing was overwritten."
+            raise CredentialsError(
+                "Your keys are in the system's keyring, which cannot be reached from here.", hint=hint
+            )
+        return Keyring(self._folder, backend)
+
+    async def _get_passphrase(self, *, new: bool) -> Passphrase:
+        """Return the passphrase, prompting for it once per process."""
+        if self._passphrase is None:
+            text = await asyncio.to_thread(self._environment.passphrase)
+            if text is None and self._ask_passphrase is not None:
+                text = await self._ask_passphrase(new=new)
+            if not text:
+                raise _no_passphrase_error(new=new)
+            if new and len(text) < MIN_PASSPHRASE_LENGTH:
+                raise CredentialsError(
+                    f"A passphrase has at least {MIN_PASSPHRASE_LENGTH} characters.", hint="Take four words or more."
+                )
+            self._redaction.add(text)
+            self._passphrase = Passphrase(text, parameters=self._parameters)
+        return self._passphrase
+
+    async def _run_in_thread(self, func: Callable[..., T], *args: object) -> T:
+        """Run a blocking call in a thread; forget the passphrase if it was wrong."""
+        try:
+            return await asyncio.to_thread(func, *args)
+        except WrongPassphraseError:
+            self._passphrase = None
+            raise
+
+    def _write_locked(self, backend: SecretBackend, func: Callable[[], None]) -> None:
+        # Lock in the thread: if the task is cancelled, its thread keeps running, and the asyncio lock is already
+        # released.
+        with self._folder.lock():
+            # Another process may have stored its first credential since the backend was selected.
+            if self._find_kind() not in (None, backend.kind):
+                raise CredentialsError("Another Copydesk has begun to keep keys in another place.", hint="Try again.")
+            func()
+
+    def _find_kind(self) -> BackendKind | None:
+        """Return the kind of the backend in use, or None. Raise CredentialsError if there are several."""
+        kinds = [kind for kind in BackendKind if self._folder.exists(BACKEND_FILES[kind])]
+        if len(kinds) > 1:
+            files = " and ".join(str(self._folder.path / BACKEND_FILES[kind]) for kind in kinds)
+            raise CredentialsError(f"There are keys in {files}.", hint="Move away the one that you do not want.")
+        return kinds[0] if kinds else None
+
+    def _choose_kind(self) -> BackendKind:
+        """Return the kind of the backend for the first credential."""
+        if self._preferences.keyring and self._find_keyring() is not None:
+            return BackendKind.KEYRING
+        needs_prompt = self._passphrase is None and self._environment.passphrase() is None
+        return BackendKind.PLAIN if self._is_plain_allowed and needs_prompt else BackendKind.ENCRYPTED
+
+    def _get_status(self) -> VaultStatus:
+        current = self._find_kind()
+        kind = current or self._choose_kind()
+        backend = self._find_keyring() if kind is BackendKind.KEYRING else None
+        path = self._folder.path / BACKEND_FILES[kind]
+        description = {
+            BackendKind.KEYRING: f"the system's keyring ({backend.name if backend else 'which cannot be reached from here'})",
+            BackendKind.ENCRYPTED: f"{path}, encrypted with a passphrase",
+            BackendKind.PLAIN: f"{path}, NOT encrypted",
+        }[kind]
+        can_decrypt = self._ask_passphrase or self._passphrase or self._environment.passphrase()
+        return VaultStatus(
+            backend=kind,
+            has_credentials=current is not None,
+            usable={
+                BackendKind.KEYRING: bool(backend),
+                BackendKind.ENCRYPTED: bool(can_decrypt),
+                BackendKind.PLAIN: True,
+            }[kind],
+            description=description,
+            environment=self._environment.origins(),
+        )
+
+
+def open_vault(
+    settings: settings_module.Settings,
+    *,
+    ask_passphrase: AskPassphrase | None = None,
+    environ: Mapping[str, str] = os.environ,
+    single: Mapping[str, str] | None = None,
+) -> Vault:
+    """Return the vault of a desk. Nothing is read or created until it is used.
+
+    `ask_passphrase` prompts for the passphrase, at most once per process unless it is wrong. `single` maps platforms to
+    the name of the secret that a bare value in the environment stands for: {"bluesky": "password"}.
+    """
+    environment = Environment(environ, single or {})
+    return Vault(
+        settings.data_home / FOLDER_NAME, environment, preferences=settings.secrets, ask_passphrase=ask_passphrase
+    )
+
+
+def _no_passphrase_error(*, new: bool) -> CredentialsError:
+    if not new:
+        hint = "Set COPYDESK_PASSPHRASE, or start Copydesk in a terminal, where it asks."
+        return CredentialsError("The keys to your accounts are encrypted, and there is no passphrase.", hint=hint)
+    hint = "Set COPYDESK_PASSPHRASE to keep them encrypted, or connect with --plain to keep them as they are."
+    return CredentialsError("There is no keyring here and no passphrase to keep keys with.", hint=hint)

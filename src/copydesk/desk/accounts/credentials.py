@@ -1,0 +1,92 @@
+"""Account credentials for the platforms, read from the vault."""
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from copydesk.credentials.redaction import DEFAULT_REDACTION, redact_crashes, redact_logs
+from copydesk.credentials.vault import open_vault
+from copydesk.errors import CredentialsError
+from copydesk.model.delivery import Account
+from copydesk.posting.platform import RECONNECT_HINT, LoginError, NotSentError
+from copydesk.posting.registry import PLATFORMS
+
+if TYPE_CHECKING:
+    from copydesk.credentials.vault import AskPassphrase, Vault
+    from copydesk.desk.context import DeskContext
+    from copydesk.settings import Settings
+
+_SYSTEMD_DIRECTORY = "CREDENTIALS_DIRECTORY"
+"""Names the directory in which systemd passes credentials to a service."""
+
+
+class AccountCredentials:
+    """The credentials of one desk. Nothing is sent while they are unavailable, and sending is retried."""
+
+    def __init__(self, ctx: "DeskContext") -> None:
+        self._ctx = ctx
+
+    async def read(self, account: Account) -> Mapping[str, str]:
+        """Return an account's secrets. Raise LoginError if there are none, NotSentError if the vault is unavailable."""
+        try:
+            secrets = await self._vault.load(secret_name(account))
+        except CredentialsError as error:
+            raise NotSentError(error.message, hint=error.hint) from None
+        if secrets is None:
+            command = f"copydesk account connect {account.platform}"
+            raise LoginError(
+                f"There is no key to {account.platform}:{account.name}.", hint=f"Connect it again: {command}"
+            )
+        return secrets
+
+    async def save(self, account: Account, credentials: Mapping[str, str]) -> None:
+        """Replace an account's secrets. Raise NotSentError if they cannot be stored."""
+        try:
+            await self._vault.save(secret_name(account), credentials)
+        except CredentialsError as error:
+            raise NotSentError(error.message, hint=error.hint) from None
+
+    @property
+    def _vault(self) -> "Vault":
+        return self._ctx.vault
+
+
+def secret_name(account: Account) -> str:
+    """Return the vault key of an account's secrets; it does not change when the account is renamed."""
+    return f"{account.platform}:{account.id}@{account.server}"
+
+
+def create_vault(settings: "Settings", ask_passphrase: "AskPassphrase | None") -> "Vault":
+    """Open the desk's vault. From now on secrets are redacted from logs and crash reports."""
+    # Before the first secret is read.
+    redact_logs()
+    redact_crashes()
+    DEFAULT_REDACTION.add(settings.reddit.client_secret, settings.twitter.bearer_token)
+    DEFAULT_REDACTION.add(settings.images_a.key, settings.images_b.key)
+    return open_vault(settings, ask_passphrase=ask_passphrase, single=_single_value_fields())
+
+
+def login_error_hint(error: LoginError, account: Account) -> str:
+    """Return why an account cannot be posted to and how to fix it, with secrets redacted."""
+    hint = (
+        f"Connect it again: copydesk account connect {account.platform}" if error.hint == RECONNECT_HINT else error.hint
+    )
+    # A platform may repeat the credential in its error message.
+    return redact(f"{error.message} {hint}".strip())
+
+
+def redact(text: str) -> str:
+    """Return `text` without the secrets this process has read."""
+    return DEFAULT_REDACTION.redact(text)
+
+
+def _single_value_fields() -> dict[str, str]:
+    """Return, by platform, the field a single environment value stands for, where such a value is set."""
+    fields: dict[str, str] = {}
+    # Import a platform's module only if the environment names it: all of them would be slow.
+    for name, (module, class_name) in PLATFORMS.items():
+        if _SYSTEMD_DIRECTORY in os.environ or f"COPYDESK_SECRET_{name.upper()}" in os.environ:
+            credential_fields = getattr(import_module(module), class_name).credential_fields
+            fields[name] = next(field.name for field in credential_fields if field.secret)
+    return fields

@@ -1,0 +1,228 @@
+"""Connect, check and remove the accounts that posts go to. Their credentials are stored in the vault only."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from msgspec.structs import replace
+from sqlalchemy import Connection
+
+from copydesk.desk.accounts.credentials import login_error_hint, secret_name
+from copydesk.desk.context import DeskContext
+from copydesk.desk.publishing.account_lease import account_lease
+from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.model.account import ConnectedAccount, select_accounts
+from copydesk.model.delivery import Account
+from copydesk.model.serialization import Struct
+from copydesk.posting.platform import (
+    RECONNECT_HINT,
+    BrowserPlatform,
+    ConnectResult,
+    CredentialField,
+    LoginError,
+    NotSentError,
+    Platform,
+    SignIn,
+)
+from copydesk.store import accounts, deliveries
+from copydesk.store.ids import new_id
+
+if TYPE_CHECKING:
+    from copydesk.credentials.vault import VaultStatus
+
+LEASE_ATTEMPTS, LEASE_RETRY_SECONDS = 60, 0.5
+"""Attempts, and seconds between them, to get the lease of an account that is being connected again."""
+
+
+@runtime_checkable
+class _SupportsRevoke(Protocol):
+    """A platform that can revoke a credential."""
+
+    async def disconnect(self, account: Account) -> None: ...
+
+
+class ConnectMethod(Struct, frozen=True):
+    """The way to connect an account of a platform: the fields to ask for, and the browser flow if there is one."""
+
+    platform: str
+    default_server: str
+    """The default server; empty if the user has to name one."""
+    credential_fields: tuple[CredentialField, ...]
+    uses_browser: bool
+    """Sign-in goes through the user's browser, unless every optional field was filled in."""
+    redirect_port: int | None
+    """Port of the loopback redirect that has to be registered with the platform; None if any port will do."""
+    manual_redirect_uri: str
+    """Redirect URI of a page that shows the code; empty if the user pastes the address the browser ends at."""
+
+
+class Accounts:
+    """The accounts of one desk."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+
+    async def list(self) -> tuple[ConnectedAccount, ...]:
+        """Return the accounts, ordered by platform and name."""
+        return await self._ctx.read(accounts.list_all)
+
+    def connect_method(self, platform: str) -> ConnectMethod:
+        """Return the way to connect an account of `platform`. Raise InvalidError if there is no such platform."""
+        adapter = self._ctx.platform(platform)
+        browser = hasattr(adapter, "start_sign_in")
+        return ConnectMethod(
+            platform=platform,
+            default_server=adapter.default_server,
+            credential_fields=adapter.credential_fields,
+            uses_browser=browser,
+            redirect_port=getattr(adapter, "fixed_port", None),
+            manual_redirect_uri=getattr(adapter, "manual_redirect_uri", ""),
+        )
+
+    async def connect(self, platform: str, credentials: Mapping[str, str], server: str = "") -> ConnectedAccount:
+        """Log in with the given fields, store the credentials and return the account.
+
+        Raise InvalidError for missing fields, the platform's LoginError, NotSentError and RefusedPostError, and
+        SecretsError if the credentials cannot be stored; nothing is connected then.
+        """
+        adapter, server_url = self._resolve_request(platform, credentials, server)
+        try:
+            connected = await adapter.connect(server_url, credentials)
+        except LoginError as error:
+            hint = "Check what you gave." if error.hint == RECONNECT_HINT else error.hint
+            raise LoginError(error.message, hint=hint) from None
+        env_secrets = await self._ctx.vault.read_environment(secret_name(connected.account))
+        # Secrets given by the environment stay there; do not copy them to the vault.
+        if env_secrets and env_secrets.items() <= connected.credentials.items():
+            connected = replace(connected, secrets={})
+        return await self._save(connected)
+
+    async def start_sign_in(
+        self, platform: str, credentials: Mapping[str, str], redirect_uri: str, server: str = ""
+    ) -> SignIn:
+        """Start to connect an account through the browser. Raises as `connect` does."""
+        adapter, server_url = self._resolve_request(platform, credentials, server)
+        return await _browser_platform(adapter).start_sign_in(server_url, credentials, redirect_uri)
+
+    async def finish_sign_in(self, platform: str, sign_in: SignIn, code: str, server: str = "") -> ConnectedAccount:
+        """Complete a sign-in with the code from the redirect and return the account. Raises as `connect` does."""
+        adapter = self._ctx.platform(platform)
+        return await self._save(
+            await _browser_platform(adapter).finish_sign_in(server or adapter.default_server, sign_in, code)
+        )
+
+    async def check(self, name: str) -> ConnectedAccount:
+        """Ask the account's server whether the credentials work, and return the account with fresh details.
+
+        A rejected credential is recorded, and nothing is sent to the account until it is connected again; LoginError is
+        raised. Raise NotSentError if the server cannot be asked.
+        """
+        account = await self._resolve_account(name)
+        # Checking may refresh the token, so it needs the lease just as sending does.
+        async with account_lease(self._ctx, account.id) as lease:
+            if lease is None:
+                raise NotSentError("Something is being sent there at this moment.", hint="Try again in a minute.")
+            try:
+                details = await self._ctx.platform(account.details.platform).check(account.details)
+            except LoginError as error:
+                message = login_error_hint(error, account.details)
+                await self._ctx.write(accounts.set_error, account, message)
+                raise LoginError(message) from None
+            await self._ctx.write(accounts.update_details, account.id, details, self._ctx.clock())
+        return await self._resolve_account(account.id)
+
+    async def remove(self, name: str) -> ConnectedAccount:
+        """Delete an account and its credentials and return it. Published posts stay, there and in the history.
+
+        Raise ConflictError while a delivery to it is in progress.
+        """
+        account = await self._resolve_account(name)
+        await self._ctx.read(_raise_if_sending, account)
+        with suppress(CopydeskError):  # best effort: the user can revoke access on the platform too
+            platform = self._ctx.platform(account.details.platform)
+            if isinstance(platform, _SupportsRevoke):
+                await platform.disconnect(account.details)
+        # Credentials first: once the row is gone, nothing could name them to delete them.
+        await self._ctx.vault.remove(secret_name(account.details))
+        await self._ctx.write(_remove, account)
+        return account
+
+    async def vault_status(self) -> "VaultStatus":
+        """Return the backend that stores the credentials, and its state."""
+        return await self._ctx.vault.status()
+
+    def allow_plaintext_vault(self) -> None:
+        """Allow an unencrypted file for credentials if no better backend is available. The user confirmed it."""
+        self._ctx.vault.allow_plain()
+
+    def _resolve_request(self, platform: str, credentials: Mapping[str, str], server: str) -> tuple[Platform, str]:
+        """Return the platform and the server's URL. Raise InvalidError for missing fields."""
+        adapter = self._ctx.platform(platform)
+        missing = [
+            field.name
+            for field in adapter.credential_fields
+            if not field.optional and not credentials.get(field.name, "").strip()
+        ]
+        if missing:
+            raise InvalidError(*(FieldError(name, "is missing") for name in missing))
+        server_url = server or adapter.default_server
+        if not server_url:
+            raise InvalidError(FieldError("url", f"is missing: say where your {platform} is, with --url https://…"))
+        return adapter, server_url
+
+    async def _save(self, connected: ConnectResult) -> ConnectedAccount:
+        """Store the credentials first: an account without them could only fail."""
+        async with self._exclusive_access(connected.account):
+            if connected.credentials:
+                await self._ctx.vault.save(secret_name(connected.account), connected.credentials)
+            now = self._ctx.clock()
+            account_id = await self._ctx.write(accounts.save, new_id(now), connected.account, now)
+        return await self._resolve_account(account_id)
+
+    @asynccontextmanager
+    async def _exclusive_access(self, account: Account) -> AsyncIterator[None]:
+        """Hold the account's lease: a worker renewing its token would overwrite the new credentials."""
+        identity = (account.platform, account.server, account.id)
+        connected = await self.list()
+        matching = [row for row in connected if (row.details.platform, row.details.server, row.details.id) == identity]
+        async with AsyncExitStack() as stack:
+            for row in matching:
+                # A worker holds the lease only while it talks to the server, so a short wait is usually enough.
+                for _ in range(LEASE_ATTEMPTS):
+                    if await stack.enter_async_context(account_lease(self._ctx, row.id)) is not None:
+                        break
+                    await asyncio.sleep(LEASE_RETRY_SECONDS)
+                else:
+                    message = "Something is being sent there at this moment; the account was not connected anew."
+                    raise NotSentError(message, hint="Try again in a minute.")
+            yield
+
+    async def _resolve_account(self, name: str) -> ConnectedAccount:
+        """Return the account with this id or label, or the only one of this platform."""
+        connected = await self.list()
+        matches = [account for account in connected if account.id == name] or list(select_accounts(connected, [name]))
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            labels = ", ".join(account.label for account in matches)
+            raise InvalidError(FieldError("account", f"means several; name one of {labels}"))
+        raise NotFoundError(f"There is no account {name[:200]!r}.", hint="`copydesk account list` shows them all.")
+
+
+def _browser_platform(adapter: Platform) -> BrowserPlatform:
+    if not hasattr(adapter, "start_sign_in"):
+        raise InvalidError(FieldError("platform", "is not connected through the browser"))
+    return adapter  # type: ignore[return-value]  # a Protocol can only be checked by its methods at run time
+
+
+def _raise_if_sending(conn: Connection, user_id: str, account: ConnectedAccount) -> None:
+    if deliveries.has_unfinished_for_account(conn, user_id, account.id):
+        hint = "Wait until it is there, or give it up: copydesk delivery list"
+        raise ConflictError("Something is on its way to this account; it was not removed.", hint=hint)
+
+
+def _remove(conn: Connection, user_id: str, account: ConnectedAccount) -> None:
+    # Checked again in the same transaction: a delivery may have started since the first check.
+    _raise_if_sending(conn, user_id, account)
+    accounts.remove(conn, user_id, account.id)

@@ -1,0 +1,240 @@
+"""The context every desk operation runs in.
+
+Platforms that a desk can post to, created on first use.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
+
+from copydesk import __version__
+from copydesk.errors import CopydeskError, FieldError, InvalidError
+from copydesk.model.account import ConnectedAccount, select_accounts
+from copydesk.model.draft import Format
+from copydesk.settings import Settings
+from copydesk.store import sources as source_store
+from copydesk.store.database import Database
+from copydesk.store.users import User
+
+if TYPE_CHECKING:
+    import httpx
+
+    from copydesk.credentials.vault import AskPassphrase, Vault
+    from copydesk.ingest.fetch_context import Credentials
+    from copydesk.network.fetcher import Fetcher
+    from copydesk.network.transport import GuardedTransport
+    from copydesk.posting.platform import Platform
+
+
+class Platforms:
+    """Platform objects of one desk by name, sharing one HTTP connection pool. Entries of `overrides`
+    replace the real ones.
+    """
+
+    def __init__(self, ctx: "DeskContext", overrides: Mapping[str, "Platform"]) -> None:
+        self._ctx = ctx
+        self._by_name: dict[str, Platform] = dict(overrides)
+        self._transport_pool = _LazyTransport(ctx)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all platforms to which an account can be connected."""
+        from copydesk.posting.registry import PLATFORMS  # noqa: PLC0415 - see `_create`
+
+        return tuple(dict.fromkeys((*PLATFORMS, *self._by_name)))
+
+    def get(self, name: str) -> "Platform":
+        """Return the platform with that name. Raise InvalidError if there is none."""
+        if name not in self._by_name:
+            self._by_name[name] = self._create(name)
+        return self._by_name[name]
+
+    async def load(self, name: str) -> "Platform":
+        """Return the platform with that name like `get`, importing its module in a thread so that
+        typing is not delayed.
+        """
+        if name not in self._by_name:
+            await asyncio.to_thread(_import_platform, name)
+        return self.get(name)
+
+    async def close(self) -> None:
+        """Close pooled connections."""
+        await self._transport_pool.close()
+
+    def _create(self, name: str) -> "Platform":
+        from copydesk.desk.accounts.credentials import AccountCredentials  # noqa: PLC0415 - most commands do not need the keyring
+        from copydesk.posting.client import PlatformClient  # noqa: PLC0415
+        from copydesk.posting.registry import PLATFORMS, create_platform  # noqa: PLC0415
+
+        if name not in PLATFORMS:
+            raise InvalidError(FieldError("platform", f"is none of {', '.join(PLATFORMS)}"))
+        caller = PlatformClient(self._ctx.transport or self._transport_pool)
+        return create_platform(name, caller, AccountCredentials(self._ctx), self._ctx.clock)
+
+
+class _LazyTransport:
+    """The guarded transport, created with the first request: most commands never open a connection."""
+
+    def __init__(self, ctx: "DeskContext") -> None:
+        self._ctx = ctx
+        self._transport: GuardedTransport | None = None
+
+    async def handle_async_request(self, request: "httpx.Request") -> "httpx.Response":
+        """Send `request` and return the response."""
+        if self._transport is None:
+            from copydesk.network.transport import GuardedTransport  # noqa: PLC0415 - as above
+
+            network = self._ctx.settings.network
+            self._transport = GuardedTransport(allow_private=network.allow_private, concurrency=network.concurrency)
+        return await self._transport.handle_async_request(request)
+
+    async def close(self) -> None:
+        """Close pooled connections."""
+        if self._transport is not None:
+            await self._transport.aclose()
+
+
+def _import_platform(name: str) -> None:
+    from copydesk.posting.registry import PLATFORMS  # noqa: PLC0415 - as above
+
+    import_module("copydesk.desk.accounts.credentials")
+    if name in PLATFORMS:
+        import_module(PLATFORMS[name][0])
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+A = TypeVar("A")
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """Return the current time in UTC, cut to milliseconds: the precision of the JSON interface."""
+    now = datetime.now(UTC)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+class DeskContext:
+    """The settings, database, user, clock and network access of one open desk."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        user: User,
+        *,
+        clock: Clock = utc_now,
+        transport: "httpx.AsyncBaseTransport | None" = None,
+        platforms: "Mapping[str, Platform] | None" = None,
+        ask_passphrase: "AskPassphrase | None" = None,
+    ) -> None:
+        self.settings = settings
+        self.database = database
+        self.user = user
+        self.clock = clock
+        self.transport = transport
+        self.ask_passphrase = ask_passphrase
+        """Asks the user for the vault's passphrase; None if nobody can be asked."""
+        self.is_interactive = False
+        """A user works at the desk in this process: background work yields to key handling."""
+        self.platforms = Platforms(self, platforms or {})
+        self._random = random.Random()  # noqa: S311 - jitter, not cryptography
+
+    @property
+    def user_id(self) -> str:
+        """Id of the user whose rows are read and written."""
+        return self.user.id
+
+    async def read(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work(connection, user_id, ...)` in a read transaction and return its result."""
+        return await self.database.read(work, self.user_id, *args, **kwargs)
+
+    async def write(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work(connection, user_id, ...)` in one write transaction; see `Database.write`."""
+        return await self.database.write(work, self.user_id, *args, **kwargs)
+
+    async def write_durable(
+        self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `write`, and flushed to disk when this returns."""
+        return await self.database.write_durable(work, self.user_id, *args, **kwargs)
+
+    async def write_batch(self, work: Callable[[Connection, str, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
+        """Run `work` for each element as an atomic unit; return results, with errors in place of failed ones."""
+
+        def run_for_user(connection: Connection, item: A) -> T:
+            return work(connection, self.user_id, item)
+
+        return await self.database.write_batch(run_for_user, items)
+
+    def platform(self, name: str) -> "Platform":
+        """Return the platform of this name. Raise InvalidError if there is none."""
+        return self.platforms.get(name)
+
+    def resolve_accounts(
+        self, connected: Sequence[ConnectedAccount], names: Sequence[str], format: Format
+    ) -> tuple[ConnectedAccount, ...]:
+        """Return the accounts that `names` refer to; without names, all that accept drafts of this format."""
+        if names:
+            return select_accounts(connected, names)
+        return tuple(account for account in connected if self._accepts(account, format))
+
+    def _accepts(self, account: ConnectedAccount, format: Format) -> bool:
+        try:
+            return format in self.platform(account.details.platform).limits.formats
+        except InvalidError:  # connected by a newer version that has more platforms
+            return False
+
+    @cached_property
+    def vault(self) -> "Vault":
+        """The vault that stores the accounts' credentials, opened on first use."""
+        from copydesk.desk.accounts.credentials import create_vault  # noqa: PLC0415 - only posting needs the keyring
+
+        return create_vault(self.settings, self.ask_passphrase)
+
+    def jitter(self) -> float:
+        """Return a random number from -1 to 1; it keeps many desks from fetching one host at the same time."""
+        return self._random.uniform(-1, 1)
+
+    def credentials(self) -> "Credentials":
+        """Return the user's credentials for source APIs."""
+        from copydesk.ingest.fetch_context import Credentials  # noqa: PLC0415 - brings in httpx
+
+        settings = self.settings
+        return Credentials(
+            reddit_client_id=settings.reddit.client_id or None,
+            reddit_client_secret=settings.reddit.client_secret or None,
+            twitter_bearer_token=settings.twitter.bearer_token or None,
+            twitter_daily_reads=settings.twitter.daily_read_budget,
+        )
+
+    @asynccontextmanager
+    async def network(self) -> AsyncIterator["Fetcher"]:
+        """Open the guarded HTTP client. Hosts in cooldown are loaded before and saved after."""
+        from copydesk.network.fetcher import Fetcher, FetchLimits  # noqa: PLC0415 - httpx doubles the import time
+
+        options = self.settings.network
+        contact = f" (+{options.contact})" if options.contact else ""
+        limits = FetchLimits(
+            timeout=options.timeout,
+            max_body=options.max_body,
+            concurrency=options.concurrency,
+            allow_private=options.allow_private,
+            user_agent=f"Copydesk/{__version__}{contact}",
+        )
+        async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:
+            # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.
+            fetcher.cooldowns.update(await self.read(source_store.list_cooldowns, self.clock()))
+            before = dict(fetcher.cooldowns)
+            try:
+                yield fetcher
+            finally:
+                if fetcher.cooldowns != before:
+                    await self.write(source_store.save_cooldowns, dict(fetcher.cooldowns), self.clock())

@@ -1,0 +1,197 @@
+"""Open the desk: its database, its user and every operation on them.
+
+Time zone of this machine.
+"""
+
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, available_timezones
+
+from copydesk.desk.context import Clock, DeskContext, utc_now
+from copydesk.desk.drafts.service import Drafts
+from copydesk.desk.pipeline.service import Pipeline
+from copydesk.desk.voice.service import Voices
+from copydesk.errors import StoreError
+from copydesk.settings import Settings
+from copydesk.store import users
+from copydesk.store.connection_pool import shield_to_completion
+from copydesk.store.database import open_database
+from copydesk.store.migrate import prepare_database
+
+if TYPE_CHECKING:
+    import httpx
+
+    from copydesk.credentials.vault import AskPassphrase
+    from copydesk.desk.accounts.service import Accounts
+    from copydesk.desk.engagement.service import Engagements
+    from copydesk.desk.experiments.service import Experiments
+    from copydesk.desk.generation.service import Generation
+    from copydesk.desk.job_leases import JobLeases
+    from copydesk.desk.publishing.service import Posting
+    from copydesk.desk.schedule.service import Schedule
+    from copydesk.desk.sources.service import Sources
+    from copydesk.posting.platform import Platform
+
+
+def local_zone() -> str:
+    """Return the IANA name of the machine's time zone: from TZ, /etc/timezone or /etc/localtime, else `UTC`."""
+    # Debian has /etc/timezone; elsewhere /etc/localtime links into the zone database.
+    candidates = [os.environ.get("TZ", "").lstrip(":"), _read_text("/etc/timezone"), _zone_of_link("/etc/localtime")]
+    return next((name for name in candidates if _is_valid_zone(name)), "UTC")
+
+
+def _is_valid_zone(name: str) -> bool:
+    return bool(name) and name in available_timezones() and ZoneInfo(name) is not None
+
+
+def _read_text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _zone_of_link(path: str) -> str:
+    target = os.path.realpath(path)
+    return target.partition("/zoneinfo/")[2]
+
+
+__all__ = ["Desk", "open_desk"]
+
+# Without a handler Python prints warnings to stderr, which is the console's screen. Applications add their own
+# handlers.
+for quiet in ("copydesk", "sqlalchemy"):
+    logging.getLogger(quiet).addHandler(logging.NullHandler())
+
+
+class Desk:
+    """Every operation of Copydesk for one user.
+
+    The resources that need httpx or the ingest, drafting and posting packages are imported on first access, so that the
+    console can paint its first rows without them.
+    """
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self.ctx = ctx
+        self.drafts = Drafts(ctx)
+        self.pipeline = Pipeline(ctx)
+        self.voice = Voices(ctx)
+
+    @cached_property
+    def sources(self) -> "Sources":
+        from copydesk.desk.sources.service import Sources  # noqa: PLC0415
+
+        return Sources(self.ctx)
+
+    @cached_property
+    def engagement(self) -> "Engagements":
+        from copydesk.desk.engagement.service import Engagements  # noqa: PLC0415
+
+        return Engagements(self.ctx)
+
+    @cached_property
+    def generation(self) -> "Generation":
+        from copydesk.desk.generation.service import Generation  # noqa: PLC0415
+
+        return Generation(self.ctx)
+
+    @cached_property
+    def schedule(self) -> "Schedule":
+        from copydesk.desk.schedule.service import Schedule  # noqa: PLC0415
+
+        return Schedule(self.ctx, self.drafts)
+
+    @cached_property
+    def posting(self) -> "Posting":
+        from copydesk.desk.publishing.service import Posting  # noqa: PLC0415
+
+        return Posting(self.ctx, self.schedule.clock_guard)
+
+    @cached_property
+    def accounts(self) -> "Accounts":
+        from copydesk.desk.accounts.service import Accounts  # noqa: PLC0415
+
+        return Accounts(self.ctx)
+
+    async def close(self) -> None:
+        """Wait for requests in flight (interrupting one would leave its outcome unknown), then close
+        the connections.
+        """
+        if "posting" in self.__dict__:
+            await self.posting.drain()
+        await self.ctx.platforms.close()
+
+    @cached_property
+    def job_leases(self) -> "JobLeases":
+        """Leases of the background jobs, and what is due."""
+        from copydesk.desk.job_leases import JobLeases  # noqa: PLC0415
+
+        return JobLeases(self.ctx)
+
+    @cached_property
+    def experiments(self) -> "Experiments":
+        from copydesk.desk.experiments.service import Experiments  # noqa: PLC0415
+
+        return Experiments(self.ctx)
+
+    async def change_counter(self) -> int:
+        """Return a number that differs after every change to the database, whichever process made it."""
+        return await self.ctx.database.change_counter()
+
+    async def release_memory(self) -> bool:
+        """Release cached memory while the desk is idle; return True if there was any to release."""
+        return await self.ctx.database.close_idle()
+
+    @property
+    def settings(self) -> Settings:
+        return self.ctx.settings
+
+
+@asynccontextmanager
+async def open_desk(
+    settings: Settings,
+    *,
+    clock: Clock = utc_now,
+    transport: "httpx.AsyncBaseTransport | None" = None,
+    platforms: "Mapping[str, Platform] | None" = None,
+    ask_passphrase: "AskPassphrase | None" = None,
+) -> AsyncIterator[Desk]:
+    """Open the desk that `settings` name, create or migrate its database, and close it on exit.
+
+    `transport` replaces the network and `platforms` (by name) the real platforms, both for the sample desk and tests.
+    `ask_passphrase` prompts for the passphrase of the credentials file. Raise StoreError if the database cannot be
+    used.
+    """
+    engines = open_database(settings.database_file, busy_timeout=settings.database.busy_timeout)
+    try:
+        await prepare_database(settings.database_file, engines, clock())
+        user = await engines.read(users.get_owner)
+        if user is None:
+            user = await engines.write(users.get_or_create_owner, clock(), local_zone())
+        desk = Desk(
+            DeskContext(
+                settings,
+                engines,
+                user,
+                clock=clock,
+                transport=transport,
+                platforms=platforms,
+                ask_passphrase=ask_passphrase,
+            )
+        )
+        # Mark runs whose process died as interrupted, or the queue would wait for them.
+        await desk.pipeline.recover()
+        try:
+            yield desk
+        finally:
+            await desk.close()
+            with suppress(StoreError):  # the next start recovers runs that are still open
+                await desk.pipeline.save_pending_results()
+    finally:
+        # Close even if this task is cancelled: an open SQLite connection keeps its thread and its WAL file.
+        await shield_to_completion(engines.close())

@@ -1,0 +1,74 @@
+"""Run the drafting checks on a text the user wrote or edited."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.model.draft import Checks, Draft
+from copydesk.model.item import Item
+from copydesk.model.serialization import Struct
+from copydesk.model.voice import Voice
+from copydesk.store import drafts, items, voices
+
+RECENT_WINDOW = timedelta(days=60)
+"""A draft should not repeat texts written within this window."""
+MAX_RECENT = 200
+"""Recent drafts that a new one is compared with."""
+
+
+class CheckResult(Struct, frozen=True):
+    """The checks of a text and the confidence that follows from them."""
+
+    checks: Checks
+    confidence: float
+
+
+class CheckInputs(Struct, frozen=True):
+    """The stored data a text is checked against."""
+
+    voice: Voice
+    recent: tuple[str, ...]
+    """Texts of drafts of other stories."""
+    item: Item | None = None
+    """None for the user's own texts: there is no source the draft could contradict."""
+
+
+async def check_new_draft(ctx: DeskContext, draft: Draft) -> CheckResult:
+    """Check a new draft, not stored yet, whose text the user gave."""
+    inputs = await ctx.read(_load_inputs, ctx.clock() - RECENT_WINDOW)
+    return await asyncio.to_thread(_run_checks, draft, inputs)
+
+
+async def check_edited_draft(ctx: DeskContext, draft: Draft) -> CheckResult:
+    """Check a stored draft with a changed text."""
+    inputs = await ctx.read(_load_inputs, ctx.clock() - RECENT_WINDOW, draft.item_id)
+    return await asyncio.to_thread(_run_checks, draft, inputs)
+
+
+def _load_inputs(conn: Connection, user_id: str, since: datetime, item_id: str | None = None) -> CheckInputs:
+    """Load the voice, recent texts and, if the draft has one, the source item."""
+    item = items.get(conn, user_id, item_id) if item_id else None
+    recent = drafts.list_texts_since(conn, user_id, since, MAX_RECENT, except_story=item.story_id if item else None)
+    voice = voices.load(conn, user_id) or Voice()
+    return CheckInputs(
+        voice=voice, recent=recent, item=item if item and (item.source_type or item.entry.text) else None
+    )
+
+
+def _run_checks(draft: Draft, inputs: CheckInputs) -> CheckResult:
+    """Run the checks. Slow enough to need a thread."""
+    from copydesk.drafting.checks import CheckContext, RecentTexts, build_check_context, check, confidence  # noqa: PLC0415
+    from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - heavy, and only needed for checks
+
+    recent, voice, platforms = RecentTexts(inputs.recent), inputs.voice, draft.target_platforms
+    if inputs.item:
+        brief = build_brief(inputs.item, draft.format, voice, platforms=platforms)
+        subject = build_check_context(brief, recent=recent, images=draft.images)
+    else:
+        subject = CheckContext(
+            format=draft.format, voice=voice, recent=recent, images=draft.images, platforms=platforms
+        )
+    checks = check(draft.text, subject)
+    return CheckResult(checks=checks, confidence=confidence(checks))

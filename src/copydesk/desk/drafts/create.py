@@ -1,0 +1,206 @@
+"""Create drafts on request: from a text the user gives, or to be written from a URL, a prompt or both.
+
+What the user gives becomes an item of its own, even if a source has an item with the same URL: deleting the source must
+not delete the user's draft, and the page holds more than the feed. The new item joins the story of that item, so that
+no run drafts the story again.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.check_draft import check_new_draft
+from copydesk.desk.experiments.assignment import claim_next
+from copydesk.errors import FieldError, InvalidError
+from copydesk.model.draft import Draft, DraftImage, Format, ImageSource, Status, stored_image_digest, without_item
+from copydesk.model.history import USER
+from copydesk.model.item import Entry, ItemState
+from copydesk.model.requests import (
+    MAX_ALT_LENGTH,
+    CreatedDrafts,
+    CreateDraft,
+    CreationMode,
+    NewImage,
+    creation_response,
+    validate_create,
+)
+from copydesk.model.transitions import status_after_edit
+from copydesk.store import draft_queries, draft_updates, drafts, generation, items
+from copydesk.store import drafts as image_store
+from copydesk.store.drafts import NewDraft
+from copydesk.store.ids import new_id
+from copydesk.store.items import NewItem
+from copydesk.store.tables import DraftOrigin
+
+MAX_TITLE_LENGTH = 120
+UNCHECKED_CONFIDENCE = 0.5
+"""Confidence of a draft before its checks ran: approval is as likely as rejection."""
+
+
+class DraftCreation:
+    """Create drafts without a run, and handle their images."""
+
+    _ctx: DeskContext
+
+    async def create(self, request: CreateDraft | Mapping[str, object]) -> CreatedDrafts:
+        """Create drafts with their item, images, tags and checks; in direct mode one, from the text as it stands.
+
+        In generate mode one draft per format is created, still without text; `Generation` writes them, in this process
+        or another. Raise InvalidError that names every invalid field.
+        """
+        request = validate_create(request)
+        if any(stored_image_digest(image.url) for image in request.images):
+            from copydesk.desk.images.draft_images import check_stored  # noqa: PLC0415 - seldom needed
+
+            check_stored(self._ctx, request.images)
+        return await (
+            self._create_direct(request) if request.mode is CreationMode.DIRECT else self._create_pending(request)
+        )
+
+    async def save_image(self, path: Path) -> str:
+        """Store an image file; return the URL that `create` accepts for it. Raise PictureError."""
+        from copydesk.desk.images.draft_images import store_file  # noqa: PLC0415 - seldom needed
+
+        return await store_file(self._ctx, path)
+
+    async def describe_image(self, draft_id: str, alt: str | None, *, position: int = 1) -> Draft:
+        """Set the alt text of a draft's image (the first is 1), or remove the image if `alt` is None.
+
+        Raise InvalidError for a text that is too long and for an image that does not exist, NotFoundError, and
+        ConflictError if the draft cannot be edited.
+        """
+        if alt is not None and not 1 <= len(alt.strip()) <= MAX_ALT_LENGTH:
+            raise InvalidError(FieldError("alt", f"takes 1 to {MAX_ALT_LENGTH:,} characters"))
+        return await self._ctx.write(_set_alt, draft_id, alt and alt.strip(), position)
+
+    async def generate_image(self, prompt: str, provider: ImageSource) -> str:
+        """Generate an image, which may cost money; return the URL that `create` accepts for it.
+
+        Raise PictureError, also if no such generator is configured.
+        """
+        from copydesk.desk.images.draft_images import generate_image  # noqa: PLC0415 - seldom needed
+
+        return await generate_image(self._ctx, provider, prompt)
+
+    async def _create_direct(self, request: CreateDraft) -> CreatedDrafts:
+        assert request.text is not None
+        now = self._ctx.clock()
+        draft = msgspec.structs.replace(
+            _new_draft(request, request.format or Format.SHORT, new_id(now), now),
+            text=request.text,
+            status=Status.AWAITING_REVIEW,
+            images=build_images(request.images, now),
+            writer=USER,
+        )
+        checked = await check_new_draft(self._ctx, draft)
+        draft = msgspec.structs.replace(draft, checks=checked.checks, confidence=checked.confidence)
+        item = new_user_item(draft.item_id, derive_title(draft.text), now)
+        await self._ctx.write(_insert, item, draft)
+        return creation_response(request.mode, item.id, (draft,))
+
+    async def _create_pending(self, request: CreateDraft) -> CreatedDrafts:
+        from copydesk.ranking.canonical_url import canonical_url  # noqa: PLC0415 - not for the console's first rows
+
+        now = self._ctx.clock()
+        item = _request_item(request, canonical_url(request.url) if request.url else "", now)
+        drafts = [_new_draft(request, draft_format, item.id, now) for draft_format in request.formats or ()]
+        # Images go with the first draft only.
+        drafts[0] = msgspec.structs.replace(drafts[0], images=build_images(request.images, now))
+        await self._ctx.write(_insert_request, item, drafts, request.prompt, now)
+        return creation_response(request.mode, item.id, drafts)
+
+
+def _new_draft(request: CreateDraft, format: Format, item_id: str, now: datetime) -> Draft:
+    """Return a draft whose text is not written yet."""
+    return Draft(
+        id=new_id(now),
+        text="",
+        format=format,
+        status=Status.PENDING_GENERATION,
+        confidence=UNCHECKED_CONFIDENCE,
+        feedback=None,
+        rejection_feedback=None,
+        scheduled_at=None,
+        posted_at=None,
+        post_id=None,
+        item_id=item_id,
+        regenerated_from_id=None,
+        created_at=now,
+        updated_at=now,
+        tags=request.tags,
+        target_platforms=request.target_platforms,
+    )
+
+
+def new_user_item(item_id: str, title: str, now: datetime) -> NewItem:
+    """Return the item that a draft of the user's own belongs to."""
+    entry = Entry(ident=item_id, alias=item_id, title=title)
+    return NewItem(id=item_id, entry=entry, canonical="", published=now, state=ItemState.DRAFTED)
+
+
+def _request_item(request: CreateDraft, canonical: str, now: datetime) -> NewItem:
+    """Return the item to write drafts from. Without a URL the prompt is its only text."""
+    prompt, item_id = request.prompt or "", new_id(now)
+    title = request.url or derive_title(prompt)
+    entry = Entry(ident=item_id, alias=item_id, title=title, url=request.url, text="" if request.url else prompt)
+    return NewItem(id=item_id, entry=entry, canonical=canonical, published=now, state=ItemState.DRAFTED)
+
+
+def derive_title(text: str) -> str:
+    """Return the first line that is not blank, cut at a word if it is longer than MAX_TITLE_LENGTH."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    if len(line) <= MAX_TITLE_LENGTH:
+        return line
+    head = line[: MAX_TITLE_LENGTH + 1]
+    return f"{head.rsplit(None, 1)[0] if ' ' in head else line[:MAX_TITLE_LENGTH]}…"
+
+
+def build_images(request: tuple[NewImage, ...], now: datetime) -> tuple[DraftImage, ...]:
+    """Return the images ordered by position; of two at one position, the one given first comes first."""
+    positioned = [(index if image.position is None else image.position, image) for index, image in enumerate(request)]
+    positioned.sort(key=lambda entry: entry[0])
+    return tuple(
+        DraftImage(id=new_id(now), url=image.url, alt=image.alt, position=position, source=image.source)
+        for position, image in positioned
+    )
+
+
+def _insert(conn: Connection, user_id: str, item: NewItem, draft: Draft) -> None:
+    items.add_user_item(conn, user_id, item)
+    new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=item.id, origin=DraftOrigin.DIRECT)
+    drafts.add(conn, user_id, new)
+
+
+def _insert_request(
+    conn: Connection, user_id: str, item: NewItem, drafts_to_add: Sequence[Draft], prompt: str | None, now: datetime
+) -> None:
+    # Join the story of an item with the same URL, so that no run drafts it a second time.
+    story_id = generation.find_story_by_url(conn, user_id, item.canonical, now) if item.canonical else None
+    items.add_user_item(conn, user_id, item)
+    generation.save_request(conn, user_id, item.id, prompt, story_id or item.id)
+    for draft in drafts_to_add:
+        assignment = claim_next(conn, user_id, draft.format, draft.target_platforms)
+        new = NewDraft(
+            draft=draft,
+            source_id=None,
+            source_type=None,
+            story_id=story_id or item.id,
+            origin=DraftOrigin.GENERATE,
+            experiment_id=assignment.experiment_id if assignment else None,
+            variant_id=assignment.variant_id if assignment else None,
+        )
+        drafts.add(conn, user_id, new)
+
+
+def _set_alt(conn: Connection, user_id: str, draft_id: str, alt: str | None, position: int) -> Draft:
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+    status_after_edit(snapshot.get_status, archived=snapshot.archived)
+    if not image_store.set_image_alt(conn, user_id, draft_id, position, alt):
+        raise InvalidError(FieldError("picture", "is none of the draft's"))
+    draft = draft_queries.get(conn, user_id, draft_id)
+    assert draft is not None
+    return without_item(draft)

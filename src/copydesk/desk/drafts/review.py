@@ -1,0 +1,296 @@
+"""Review actions: edit, approve, reject and schedule drafts, one at a time or in bulk."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Unpack
+
+import msgspec
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.changes import EditedText, changed_columns
+from copydesk.desk.drafts.check_draft import check_edited_draft
+from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.draft import Action, Draft, ListedDraft, without_item
+from copydesk.model.filters import FilterParams, validate_filters
+from copydesk.model.history import EventKind, change_name
+from copydesk.model.requests import (
+    MAX_IDS,
+    TIME_ACTIONS,
+    BulkChange,
+    BulkFailure,
+    BulkOutcome,
+    ChangeDraft,
+    bulk_response,
+    validate_bulk,
+    validate_change,
+)
+from copydesk.model.schedule import SET_SLOTS_COMMAND
+from copydesk.model.transitions import allowed_actions, next_status, status_after_edit
+from copydesk.scheduling.slots import HORIZON, next_free_slot
+from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
+from copydesk.store import draft_queries, draft_updates, schedule
+from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.ids import new_id
+
+MINUTE = timedelta(minutes=1)
+ID_PAGE_SIZE = 1_000
+"""Ids per query."""
+
+
+class Review:
+    """Changes to drafts.
+
+    A change is validated against the snapshot that was read when it was requested. If the draft has been changed since,
+    in whichever process, ConflictError is raised and nothing is written.
+    """
+
+    _ctx: DeskContext
+
+    async def change(
+        self, draft_id: str, request: ChangeDraft | Mapping[str, object], *, expected_version: int | None = None
+    ) -> Draft:
+        """Apply an edit, an action, or an edit followed by an action as one change; return the draft after it.
+
+        `expected_version` is the version that the caller displayed; if the draft has another one by now, nothing is
+        written. Raise InvalidError, NotFoundError, or ConflictError with the current status and the actions it allows.
+        """
+        now = self._ctx.clock()
+        request = validate_change(request, now)
+        snapshot = await self._ctx.read(draft_updates.load_snapshot, draft_id, include_text=request.text is not None)
+        if expected_version not in (None, snapshot.version):
+            raise draft_updates.version_conflict(snapshot)
+        edited = await self._check_edit(snapshot, request.text) if request.text is not None else None
+        return await self._ctx.write(_apply_request, snapshot, request, now, edited)
+
+    async def edit(self, draft_id: str, text: str) -> Draft:
+        """Replace the text of a draft and run its checks again."""
+        return await self.change(draft_id, ChangeDraft(text=text))
+
+    async def approve(self, draft_id: str) -> Draft:
+        """Approve a draft, so that it can be scheduled or posted."""
+        return await self.change(draft_id, ChangeDraft(action=Action.APPROVE))
+
+    async def reject(self, draft_id: str, feedback: str | None = None) -> Draft:
+        return await self.change(draft_id, ChangeDraft(action=Action.REJECT, feedback=feedback))
+
+    async def unapprove(self, draft_id: str, feedback: str | None = None) -> Draft:
+        """Withdraw an approval; `feedback` says what should change."""
+        return await self.change(draft_id, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback))
+
+    async def regenerate(self, draft_id: str, feedback: str | None = None) -> Draft:
+        """Request a new version of the text."""
+        return await self.change(draft_id, ChangeDraft(action=Action.REGENERATE, feedback=feedback))
+
+    async def archive(self, draft_id: str) -> Draft:
+        """Archive a draft. Undo restores it."""
+        return await self.change(draft_id, ChangeDraft(action=Action.ARCHIVE))
+
+    async def schedule(self, draft_id: str, at: datetime | None = None, *, smart: bool = False) -> Draft:
+        """Schedule a draft at `at`. Without `at` or with `smart`, use the next free slot, not before `at`."""
+        request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=smart)
+        return await self.change(draft_id, request)
+
+    async def reschedule(self, draft_id: str, at: datetime) -> Draft:
+        """Move a scheduled draft to another time."""
+        return await self.change(draft_id, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at))
+
+    async def cancel_schedule(self, draft_id: str) -> Draft:
+        """Remove the time of a scheduled draft."""
+        return await self.change(draft_id, ChangeDraft(action=Action.CANCEL_SCHEDULE))
+
+    async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
+        """Apply one action to 1 to 100 drafts; return the outcome of each, in request order.
+
+        Each draft succeeds or fails as a whole; all are undone as one. Raise InvalidError only.
+        """
+        now = self._ctx.clock()
+        request = validate_bulk(request, now)
+        errors = await self._apply_to_each(request.change_per_draft, request.ids, now, new_id(now))
+        return to_bulk_outcome(request.action, request.ids, errors)
+
+    async def bulk_all(
+        self,
+        action: Action,
+        ids: Sequence[str],
+        request: ChangeDraft | None = None,
+        *,
+        on_progress: Callable[[int], None] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
+    ) -> BulkOutcome:
+        """Apply an action to any number of drafts, in batches of 100 that are undone as one.
+
+        `request` holds the action's parameters. `on_progress` is called after each batch with the number of drafts
+        processed; when `is_cancelled` returns True no further batch is started, and the outcome covers only the drafts
+        that were tried. Completed batches stay if a later one fails. Raise InvalidError only.
+        """
+        now = self._ctx.clock()
+        request = validate_change(msgspec.structs.replace(request or ChangeDraft(), action=action, text=None), now)
+        unique_ids, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
+        errors: list[CopydeskError | None] = []
+        for start in range(0, len(unique_ids), MAX_IDS):
+            if start and is_cancelled is not None and is_cancelled():
+                break
+            errors += await self._apply_to_each(request, unique_ids[start : start + MAX_IDS], now, bulk_id)
+            if on_progress is not None:
+                on_progress(len(errors))
+        return to_bulk_outcome(action, unique_ids[: len(errors)], errors)
+
+    async def _apply_to_each(
+        self, request: ChangeDraft, ids: Sequence[str], now: datetime, bulk_id: str
+    ) -> list[CopydeskError | None]:
+        # One read for the batch. Each write checks that its draft is still at the version read here.
+        snapshots = await self._ctx.read(draft_updates.load_snapshots, ids)
+        return await self._ctx.write_batch(_BulkAction(request, snapshots, now, bulk_id).apply, ids)
+
+    async def matching_ids(self, **filter_params: Unpack[FilterParams]) -> tuple[str, ...]:
+        """Return the ids of all drafts that match the filters, newest first. Raise as `list` does."""
+        filters = validate_filters(filter_params)
+        ids: list[str] = []
+        while True:
+            before = ids[-1] if ids else None
+            page = await self._ctx.read(draft_queries.list_ids, filters, limit=ID_PAGE_SIZE, before=before)
+            ids += page
+            if len(page) < ID_PAGE_SIZE:
+                return tuple(ids)
+
+    async def _check_edit(self, snapshot: DraftSnapshot, text: str) -> EditedText:
+        # Refuse an invalid edit before the expensive checks run.
+        status_after_edit(snapshot.get_status, archived=snapshot.archived)
+        draft = msgspec.structs.replace(await self._ctx.read(_get_draft, snapshot.id), text=text)
+        checked = await check_edited_draft(self._ctx, draft)
+        sentences = tuple(trace for trace in snapshot.value("sentences") if trace.text in text)
+        return EditedText(text=text, checks=checked.checks, confidence=checked.confidence, sentences=sentences)
+
+
+class _BulkAction:
+    """A bulk action, applied to one draft per transaction."""
+
+    def __init__(
+        self, request: ChangeDraft, snapshots: Mapping[str, DraftSnapshot], now: datetime, bulk_id: str
+    ) -> None:
+        self._request = request
+        self._snapshots = snapshots
+        self._now = now
+        self._bulk_id = bulk_id
+        self._last_slot: datetime | None = None
+
+    def apply(self, conn: Connection, user_id: str, draft_id: str) -> None:
+        """Apply the action to one draft."""
+        snapshot = self._snapshots.get(draft_id)
+        if snapshot is None:
+            raise draft_updates.draft_not_found(draft_id)
+        at = resolve_time(conn, user_id, snapshot, self._request, self._now, after_slot=self._last_slot)
+        write_change(conn, user_id, snapshot, self._request, self._now, at=at, bulk_id=self._bulk_id)
+        if at and needs_slot(self._request):
+            # Start the next search after this slot: all earlier ones are taken, and each draft gets a slot of its own.
+            self._last_slot = at.at
+
+
+def to_bulk_outcome(action: Action, ids: Sequence[str], errors: Sequence[CopydeskError | None]) -> BulkOutcome:
+    """Return the bulk outcome for `ids`, given the error (or None) of each."""
+    results = list(zip(ids, errors, strict=True))
+    failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in results if error]
+    return bulk_response(action, [draft_id for draft_id, error in results if error is None], failed)
+
+
+def write_change(
+    conn: Connection,
+    user_id: str,
+    snapshot: DraftSnapshot,
+    request: ChangeDraft,
+    now: datetime,
+    *,
+    edited: EditedText | None = None,
+    at: ScheduledTime | None = None,
+    bulk_id: str | None = None,
+) -> None:
+    """Validate a change of a draft and write it, with its history event."""
+    new_values = draft_updates.to_column_values(changed_columns(snapshot, request, now, edited=edited, at=at))
+    change = DraftChange(
+        kind=EventKind.CHANGE,
+        action=change_name(request.action),
+        after=new_values,
+        at=now,
+        feedback=request.feedback,
+        bulk_id=bulk_id,
+    )
+    draft_updates.apply_change(conn, user_id, snapshot, change)
+
+
+def needs_slot(request: ChangeDraft) -> bool:
+    """Return True if the request needs a free slot."""
+    return request.action is Action.SCHEDULE and (request.smart_schedule or request.scheduled_at is None)
+
+
+def resolve_time(
+    conn: Connection,
+    user_id: str,
+    snapshot: DraftSnapshot,
+    request: ChangeDraft,
+    now: datetime,
+    *,
+    after_slot: datetime | None = None,
+) -> ScheduledTime | None:
+    """Return the time for a change, None if it needs none.
+
+    Call it in the transaction that stores the time, so that two drafts never get the same slot. Slots up to
+    `after_slot` are skipped. Raise ConflictError if no slot is free.
+    """
+    if request.action in TIME_ACTIONS:
+        # Report a disallowed action first: a missing slot would be a misleading error.
+        next_status(request.action, snapshot.get_status, archived=snapshot.archived)
+    if needs_slot(request):
+        return _free_slot(conn, user_id, snapshot, request.scheduled_at, now, after_slot)
+    if request.scheduled_at is None:
+        return None
+    return scheduled_at_instant(request.scheduled_at, schedule.get_time_zone(conn, user_id))
+
+
+def _free_slot(
+    conn: Connection,
+    user_id: str,
+    snapshot: DraftSnapshot,
+    not_before: datetime | None,
+    now: datetime,
+    later_than: datetime | None,
+) -> ScheduledTime:
+    slots = schedule.list_slots(conn, user_id)
+    if not slots:
+        raise _conflict(snapshot, "There are no slots to schedule to.", f"Set some: {SET_SLOTS_COMMAND}.")
+    # Slots are exact to the minute, so the first candidate after `after_slot` is one minute later.
+    start = max(now, not_before or now)
+    earliest = max(start, later_than + MINUTE) if later_than else start
+    taken = schedule.list_taken_times(conn, user_id, earliest - MINUTE)
+    slot = next_free_slot(
+        slots, schedule.get_time_zone(conn, user_id), taken, now, not_before=earliest if earliest > now else None
+    )
+    # `next_free` searches HORIZON from its own start, which a bulk may have moved.
+    if slot is None or slot.at > start + HORIZON:
+        raise _conflict(snapshot, "Every slot of the next 366 days is taken.", "Add slots, or give a time.")
+    return ScheduledTime(at=slot.at, wall_time=slot.wall_time)
+
+
+def _conflict(snapshot: DraftSnapshot, message: str, hint: str) -> ConflictError:
+    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
+    return ConflictError(message, hint=hint, current_status=snapshot.get_status, allowed=allowed)
+
+
+def _apply_request(
+    conn: Connection,
+    user_id: str,
+    snapshot: DraftSnapshot,
+    request: ChangeDraft,
+    now: datetime,
+    edited: EditedText | None,
+) -> Draft:
+    at = resolve_time(conn, user_id, snapshot, request, now)
+    write_change(conn, user_id, snapshot, request, now, edited=edited, at=at)
+    return without_item(_get_draft(conn, user_id, snapshot.id))
+
+
+def _get_draft(conn: Connection, user_id: str, draft_id: str) -> ListedDraft:
+    draft = draft_queries.get(conn, user_id, draft_id)
+    if draft is None:
+        raise draft_updates.draft_not_found(draft_id)
+    return draft

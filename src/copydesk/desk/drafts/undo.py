@@ -1,0 +1,277 @@
+"""Undo and redo, of one draft's last change or of the user's last change, where a bulk counts as one.
+
+The changes of a draft form an undo stack. Undo moves the top entry to a redo stack, which the next change clears.
+Creation, system events and posting cannot be undone and close the stack.
+
+All values are restored exactly, except version and modification time, which increase. A restored time may conflict with
+a draft scheduled there since: the conflict is shown, because refusing would block all earlier undo steps. Restoring a
+time in the past is refused, since the draft would be posted at once.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.history_text import describe_action
+from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, UndoNotAllowedError
+from copydesk.model.draft import Status
+from copydesk.model.history import EventKind, UndoResult
+from copydesk.model.requests import MAX_IDS, BulkFailure
+from copydesk.model.serialization import Struct, format_iso
+from copydesk.model.transitions import allowed_actions
+from copydesk.store import draft_events, draft_updates
+from copydesk.store.draft_events import EventRow
+from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.ids import new_id
+
+IsCancelled = Callable[[], bool]
+_PAST_TENSE = {EventKind.UNDO: "undone", EventKind.REDO: "redone"}
+
+
+class UndoRedo:
+    """Undo and redo of changes to drafts."""
+
+    _ctx: DeskContext
+
+    async def undo(
+        self, draft_id: str | None = None, *, skip: Collection[int] = (), is_cancelled: IsCancelled = lambda: False
+    ) -> UndoResult:
+        """Undo the last change of a draft, or without an id the user's last change, a bulk as one.
+
+        Drafts of a bulk that were changed since are left alone and reported; those undone individually are skipped. A
+        bulk is processed in batches of 100; no further batch is started once `is_cancelled` returns True. Raise
+        NotFoundError, or ConflictError with the reason. If the user's last change, or every draft of a bulk, cannot be
+        undone, raise UndoNotAllowedError; pass its `change_id` in `skip` to undo the change before it.
+        """
+        return await self._run(EventKind.UNDO, draft_id, skip, is_cancelled)
+
+    async def redo(self, draft_id: str | None = None, *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
+        """Redo the last undone change of a draft or of the user. Raise as `undo` does, and after another change."""
+        return await self._run(EventKind.REDO, draft_id, (), is_cancelled)
+
+    async def _run(
+        self, kind: EventKind, draft_id: str | None, passing: Collection[int], stopped: IsCancelled
+    ) -> UndoResult:
+        now = self._ctx.clock()
+        if draft_id is None:
+            plan = await self._ctx.read(_plan_last, kind, frozenset(passing))
+        else:
+            plan = await self._ctx.read(_plan_draft, kind, draft_id)
+        bulk_id = new_id(now) if plan.bulk else None
+        restorer = _Restorer(kind, now, bulk_id, plan.sent)
+        errors: list[CopydeskError | None] = []
+        # In batches, so that the user can stop a long undo.
+        for start in range(0, len(plan.steps), MAX_IDS):
+            if start and stopped():
+                break
+            errors += await self._ctx.write_batch(restorer.restore, plan.steps[start : start + MAX_IDS])
+        if not plan.bulk and errors[0]:
+            raise errors[0]
+        if kind is EventKind.UNDO:
+            _check_any_succeeded(plan, errors)
+        return _to_result(plan, errors, bulk_id)
+
+
+class _UndoPlan(Struct, frozen=True):
+    """The changes to undo or redo."""
+
+    action: str
+    bulk: bool
+    steps: tuple[tuple[DraftSnapshot, EventRow], ...]
+    """Each draft with the top event of its stack, the latest event first."""
+    sent: dict[str, list[tuple[datetime, str]]]
+    """Draft id -> times and platforms of its posts."""
+    failed: tuple[BulkFailure, ...] = ()
+    """Drafts that cannot be undone, with the reason."""
+
+
+class _Restorer:
+    """An undo or a redo, applied to one draft per transaction."""
+
+    def __init__(
+        self, kind: EventKind, now: datetime, bulk_id: str | None, sent: Mapping[str, Sequence[tuple[datetime, str]]]
+    ) -> None:
+        self._kind = kind
+        self._sent = sent
+        self._now = now
+        self._bulk_id = bulk_id
+
+    def restore(self, conn: Connection, user_id: str, target: tuple[DraftSnapshot, EventRow]) -> None:
+        """Restore the values the draft had before the event."""
+        snapshot, event = target
+        self._check_not_posted(snapshot, event, self._sent.get(snapshot.id, ()))
+        self._check_not_past(snapshot, event)
+        change = DraftChange(
+            kind=self._kind,
+            action=event.action,
+            after=event.before,
+            at=self._now,
+            bulk_id=self._bulk_id,
+            target_event=event,
+        )
+        draft_updates.apply_change(conn, user_id, snapshot, change)
+
+    def _check_not_posted(
+        self, snapshot: DraftSnapshot, event: EventRow, posts: Sequence[tuple[datetime, str]]
+    ) -> None:
+        for at, platform in posts:
+            if at >= event.at:
+                raise _out_of_reach(
+                    snapshot, event, f"It went to {platform} since; that cannot be {_PAST_TENSE[self._kind]}."
+                )
+
+    def _check_not_past(self, snapshot: DraftSnapshot, event: EventRow) -> None:
+        if (
+            _TIMING_COLUMNS.isdisjoint(event.before)
+            or event.before.get("status", snapshot.get_status) != Status.SCHEDULED
+        ):
+            return
+        at = draft_updates.from_column_value(
+            "scheduled_at", event.before.get("scheduled_at", snapshot.stored["scheduled_at"])
+        )
+        if at is not None and at <= self._now:
+            raise _out_of_reach(
+                snapshot,
+                event,
+                f"Its time, {format_iso(at)}, has passed; that cannot be {_PAST_TENSE[self._kind]}.",
+                "Give it another time.",
+            )
+
+
+_TIMING_COLUMNS = {"status", "scheduled_at"}
+
+
+def _plan_draft(conn: Connection, user_id: str, kind: EventKind, draft_id: str) -> _UndoPlan:
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+    event_number = _top_event(snapshot, kind)
+    if event_number is None:
+        raise _nothing_error(conn, user_id, kind, snapshot)
+    try:
+        event = draft_events.get(conn, user_id, event_number)
+    except StoreCorruptError:
+        draft_updates.load_snapshot(
+            conn, user_id, draft_id
+        )  # raises NotFoundError if the draft was deleted meanwhile, which is not damage
+        raise
+    sent = draft_updates.list_sent(conn, user_id, [draft_id])
+    return _UndoPlan(action=event.action, bulk=False, steps=((snapshot, event),), sent=sent)
+
+
+def _plan_last(conn: Connection, user_id: str, kind: EventKind, passing: frozenset[int]) -> _UndoPlan:
+    event = draft_events.find_next_reversible(conn, user_id, kind)
+    newest = draft_events.get_latest_change(conn, user_id)
+    # The newest change has no open undo entry: find out if something irreversible happened to its draft.
+    if newest and kind is EventKind.UNDO and (event is None or newest.rid > event.rid) and newest.rid not in passing:
+        _check_newest_change(conn, user_id, newest, event)
+    # Continue below a skipped bulk's first event: its other events lead to the same bulk.
+    while event is not None and event.rid in passing:
+        event = draft_events.find_next_reversible(
+            conn, user_id, kind, below_rid=_first_event_number(conn, user_id, event)
+        )
+    if event is None:
+        raise ConflictError(f"There is nothing to be {_PAST_TENSE[kind]}.")
+    if kind is EventKind.REDO and newest and newest.rid > event.rid:
+        raise ConflictError("There is nothing to be redone: something was changed after the last undo.")
+    if event.bulk_id is None:
+        return _plan_draft(conn, user_id, kind, event.draft_id)
+    return _plan_bulk(conn, user_id, kind, event.bulk_id)
+
+
+def _first_event_number(conn: Connection, user_id: str, event: EventRow) -> int:
+    """Return the lowest number among the events of the same bulk."""
+    bulk_events = draft_events.list_by_bulk(conn, user_id, event.bulk_id) if event.bulk_id is not None else ()
+    return min((bulk_event.rid for bulk_event in bulk_events), default=event.rid)
+
+
+def _plan_bulk(conn: Connection, user_id: str, kind: EventKind, bulk_id: str) -> _UndoPlan:
+    bulk_events = draft_events.list_by_bulk(conn, user_id, bulk_id)
+    snapshots = draft_updates.load_snapshots(conn, user_id, [event.draft_id for event in bulk_events])
+    if not snapshots:
+        raise ConflictError(f"These drafts were deleted meanwhile; nothing was {_PAST_TENSE[kind]}.", hint="Try again.")
+    steps, failed = [], []
+    for event in bulk_events:
+        snapshot = snapshots.get(event.draft_id)
+        if snapshot is None:
+            continue  # deleted meanwhile
+        if _top_event(snapshot, kind) == event.rid:
+            steps.append((snapshot, event))
+        elif reason := _blocking_reason(conn, user_id, event):
+            failed.append(BulkFailure(id=event.draft_id, error=reason))
+    sent = draft_updates.list_sent(conn, user_id, list(snapshots))
+    return _UndoPlan(action=bulk_events[0].action, bulk=True, steps=tuple(steps), sent=sent, failed=tuple(failed))
+
+
+def _top_event(snapshot: DraftSnapshot, kind: EventKind) -> int | None:
+    return snapshot.undo_rid if kind is EventKind.UNDO else snapshot.redo_rid
+
+
+def _blocking_reason(conn: Connection, user_id: str, event: EventRow) -> str | None:
+    """Return what happened to the draft after the event; None if the event has already been undone."""
+    history = draft_events.list_by_draft(conn, user_id, event.draft_id)
+    if event.rid in draft_events.reverted_rids(history):
+        return None
+    return f"Something happened to this draft since ({describe_action(history[-1].action)}); it was left as it is."
+
+
+def _nothing_error(conn: Connection, user_id: str, kind: EventKind, snapshot: DraftSnapshot) -> ConflictError:
+    """Return the error for an empty stack, with the reason."""
+    newest = draft_events.get_newest(conn, user_id, snapshot.id)
+    if kind is EventKind.UNDO and newest and newest.kind is EventKind.PERMANENT and newest.version > 1:
+        return _conflict(
+            snapshot, f"The last thing that happened to this draft ({describe_action(newest.action)}) cannot be undone."
+        )
+    return _conflict(snapshot, f"There is nothing to be {_PAST_TENSE[kind]} on this draft.")
+
+
+def _check_newest_change(conn: Connection, user_id: str, newest: EventRow, event: EventRow | None) -> None:
+    """Raise UndoNotAllowedError if the user's last change cannot be undone; an older one must not be
+    undone in its place.
+    """
+    if newest.bulk_id is not None and event is not None and newest.bulk_id == event.bulk_id:
+        return
+    history = draft_events.list_by_draft(conn, user_id, newest.draft_id)
+    blocking = next(
+        (later for later in history if later.version > newest.version and later.kind is EventKind.PERMANENT), None
+    )
+    if blocking and newest.rid not in draft_events.reverted_rids(history):
+        raise UndoNotAllowedError(
+            f"Your last change ({describe_action(newest.action)}) cannot be undone: since then {describe_action(blocking.action)}.",
+            newest.rid,
+            hint="Name a draft to undo its last change.",
+        )
+
+
+def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]) -> None:
+    """Raise UndoNotAllowedError if no draft of a bulk could be undone, so that the caller can skip the bulk."""
+    refused = [error for error in errors if isinstance(error, UndoNotAllowedError)]
+    if refused and len(refused) == len(plan.steps):
+        drafts = "its draft" if len(refused) == 1 else f"any of its {len(refused)} drafts"
+        raise UndoNotAllowedError(
+            f"Your last change ({describe_action(plan.action)}) cannot be undone on {drafts}. {refused[0].message}",
+            plan.steps[0][1].rid,
+            hint="Name a draft to undo its last change.",
+        )
+
+
+def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id: str | None) -> UndoResult:
+    results = [(snapshot.id, error) for (snapshot, _), error in zip(plan.steps, errors, strict=False)]
+    failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in results if error]
+    return UndoResult(
+        action=plan.action,
+        bulk_id=bulk_id,
+        succeeded=tuple(draft_id for draft_id, error in results if error is None),
+        failed=(*failed, *plan.failed),
+        left=len(plan.steps) - len(errors),
+    )
+
+
+def _conflict(snapshot: DraftSnapshot, message: str, hint: str = "") -> ConflictError:
+    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
+    return ConflictError(message, hint=hint, current_status=snapshot.get_status, allowed=allowed)
+
+
+def _out_of_reach(snapshot: DraftSnapshot, event: EventRow, message: str, hint: str = "") -> UndoNotAllowedError:
+    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
+    return UndoNotAllowedError(message, event.rid, hint=hint, current_status=snapshot.get_status, allowed=allowed)

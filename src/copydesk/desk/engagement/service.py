@@ -1,0 +1,232 @@
+"""Engagement metrics: recorded per draft and platform, summed up over all posts.
+
+Sum post metrics by day, week, month or hour of the week in the user's time zone.
+
+The store sums by quarter of an hour, the finest offset of any time zone, so that all of these can be derived from it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.errors import FieldError, InvalidError, NotFoundError
+from copydesk.model.engagement import (
+    EngagementRecord,
+    EngagementSummary,
+    FormatEngagement,
+    FormatSummary,
+    HourSummary,
+    Interval,
+    LivePost,
+    PeriodSummary,
+    PlatformEngagement,
+    RateSummary,
+    RecordEngagement,
+    TopPost,
+    update_record,
+    validate_record,
+)
+from copydesk.store import engagement, published_posts, schedule
+from copydesk.store.engagement import EngagementTotal
+from copydesk.store.ids import new_id
+from copydesk.store.published_posts import QUARTER_HOUR_SECONDS, QuarterHour
+
+
+def metrics_by_span(
+    quarters: Iterable[QuarterHour], zone: tzinfo, first: date | None, last: date, step: Interval
+) -> tuple[PeriodSummary, ...]:
+    """Return the metrics per span from `first` (default: the day of the first post) to `last`, oldest first.
+
+    The first and last spans are cut off at these dates and may be shorter than the step.
+    """
+    days: defaultdict[date, RateSummary] = defaultdict(RateSummary)
+    for quarter in quarters:
+        days[_local(quarter, zone).date()] += quarter.rate
+    if first is None:
+        if not days:
+            return ()
+        first = min(days)
+    last = max(last, *days) if days else last
+    totals: defaultdict[date, RateSummary] = defaultdict(RateSummary)
+    for day, rate in days.items():
+        totals[_span_start(day, step)] += rate
+    return tuple(
+        PeriodSummary(
+            first=max(begin, first),
+            last=min(_next_span_start(begin, step) - timedelta(days=1), last),
+            rate=totals[begin],
+        )
+        for begin in _iter_span_starts(first, last, step)
+    )
+
+
+def metrics_by_hour(quarters: Iterable[QuarterHour], zone: tzinfo) -> tuple[HourSummary, ...]:
+    """Return the metrics per hour of the week for hours with posts, Sunday first."""
+    hours: defaultdict[tuple[int, int], RateSummary] = defaultdict(RateSummary)
+    for quarter in quarters:
+        at = _local(quarter, zone)
+        # isoweekday() is 7 on Sunday; here Sunday is 0.
+        hours[at.isoweekday() % 7, at.hour] += quarter.rate
+    return tuple(HourSummary(day_of_week=day, hour=hour, rate=rate) for (day, hour), rate in sorted(hours.items()))
+
+
+def _local(quarter: QuarterHour, zone: tzinfo) -> datetime:
+    return datetime.fromtimestamp(quarter.number * QUARTER_HOUR_SECONDS, UTC).astimezone(zone)
+
+
+def _iter_span_starts(first: date, last: date, step: Interval) -> Iterable[date]:
+    start = _span_start(first, step)
+    while start <= last:
+        yield start
+        start = _next_span_start(start, step)
+
+
+def _span_start(day: date, step: Interval) -> date:
+    if step is Interval.MONTH:
+        return day.replace(day=1)
+    return day - timedelta(days=day.weekday()) if step is Interval.WEEK else day
+
+
+def _next_span_start(start: date, step: Interval) -> date:
+    if step is Interval.MONTH:
+        # 31 days after the first of a month is always in the next month.
+        return (start + timedelta(days=31)).replace(day=1)
+    return start + timedelta(days=7 if step is Interval.WEEK else 1)
+
+
+MAX_TOP_POSTS = 50
+
+
+class Engagements:
+    """The engagement records of one desk."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+
+    async def record(self, values: RecordEngagement | Mapping[str, object]) -> EngagementRecord:
+        """Create or update the record of a draft on a platform; fields that are not given keep their values.
+
+        Metrics, or a post id, without a status set the record to posted; the draft itself does not change. Raise
+        InvalidError that names every invalid field, NotFoundError if the user has no draft with this id.
+        """
+        request = validate_record(values)
+        return await self._ctx.write(_save_record, request, self._ctx.clock())
+
+    async def summary(self, top: int = 10) -> EngagementSummary:
+        """Return totals over all posts and the `top` best ones. Raise InvalidError for a `top` outside 1 to 50."""
+        if type(top) is not int or not 1 <= top <= MAX_TOP_POSTS:
+            raise InvalidError(FieldError("top", f"takes a whole number of 1 to {MAX_TOP_POSTS}"))
+        totals, best = await self._ctx.read(_load_summary, top)
+        return summarize(totals, best)
+
+    async def period_start(self, days: int) -> datetime:
+        """Return the start (UTC) of the last `days` days in the user's time zone; today is the last of them."""
+        zone = await self._ctx.read(schedule.get_time_zone)
+        # From the local date, not in hours: a day with a clock change has 23 or 25.
+        first = self._ctx.clock().astimezone(zone).date() - timedelta(days=days - 1)
+        return datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(UTC)
+
+    async def by_platform_and_format(self, since: datetime | None = None) -> tuple[FormatSummary, ...]:
+        """Return sums of the posts published since then, or of all, by platform and format."""
+        return await self._ctx.read(published_posts.sum_by_kind, since)
+
+    async def over_time(
+        self, since: datetime | None = None, step: Interval = Interval.DAY
+    ) -> tuple[PeriodSummary, ...]:
+        """Return sums per step (day, week, …) since then, or over all dated posts, including empty spans."""
+        zone, quarters = await self._ctx.read(_load_quarters, since)
+        first = since.astimezone(zone).date() if since else None
+        return metrics_by_span(quarters, zone, first, self._ctx.clock().astimezone(zone).date(), step)
+
+    async def by_hour(self, since: datetime | None = None) -> tuple[HourSummary, ...]:
+        """Return sums of the same posts by hour of the week; hours without posts are left out."""
+        zone, quarters = await self._ctx.read(_load_quarters, since)
+        return metrics_by_hour(quarters, zone)
+
+    async def posts(self, since: datetime | None = None, limit: int = MAX_TOP_POSTS) -> tuple[LivePost, ...]:
+        """Return the posts published since then, or all, best first; posts without metrics come last."""
+        return await self._ctx.read(published_posts.list_posts, since, limit)
+
+
+def summarize(totals: Iterable[EngagementTotal], top: tuple[TopPost, ...]) -> EngagementSummary:
+    """Build the summary from the sums, one for each platform and format."""
+    with_posts = [total for total in totals if total.posts]
+    return EngagementSummary(
+        total_posted=_sum(with_posts, "posts"),
+        total_with_metrics=_sum(with_posts, "measured"),
+        avg_engagement_rate=_mean_rate(with_posts),
+        total_likes=_sum(with_posts, "likes"),
+        total_replies=_sum(with_posts, "replies"),
+        total_reposts=_sum(with_posts, "reposts"),
+        total_impressions=_sum(with_posts, "impressions"),
+        top_posts=top,
+        by_format=tuple(FormatEngagement(format=name, **metrics) for name, metrics in _group_by(with_posts, "format")),
+        by_platform=tuple(
+            PlatformEngagement(platform=name, **metrics) for name, metrics in _group_by(with_posts, "platform")
+        ),
+        rated=_sum(with_posts, "rated"),
+        total_clicks=_sum(with_posts, "clicks"),
+    )
+
+
+def _group_by(totals: list[EngagementTotal], name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield each platform or format with its metrics, the one with the most posts first."""
+    # groupby merges neighbours only, so sort by the same key first.
+    groups = [
+        (key, list(group_totals))
+        for key, group_totals in groupby(sorted(totals, key=attrgetter(name)), key=attrgetter(name))
+    ]
+    for key, group_totals in sorted(groups, key=lambda entry: -_sum(entry[1], "posts")):
+        posts, rated = _sum(group_totals, "posts"), _sum(group_totals, "rated")
+        yield key, {"count": posts, "avg_engagement_rate": _mean_rate(group_totals), "rated": rated}
+
+
+def _sum(totals: Iterable[EngagementTotal], name: str) -> int:
+    return sum(getattr(total, name) for total in totals)
+
+
+def _mean_rate(totals: list[EngagementTotal]) -> float:
+    """Return the engagement rate of all posts that have one, weighted by impressions."""
+    impressions = _sum(totals, "rated_impressions")
+    return _sum(totals, "rated_interactions") / impressions if impressions else 0.0
+
+
+def _load_summary(conn: Connection, user_id: str, top: int) -> tuple[tuple[EngagementTotal, ...], tuple[TopPost, ...]]:
+    return engagement.list_totals(conn, user_id), engagement.list_top(conn, user_id, top)
+
+
+def _load_quarters(
+    conn: Connection, user_id: str, since: datetime | None
+) -> tuple[ZoneInfo, tuple[published_posts.QuarterHour, ...]]:
+    return schedule.get_time_zone(conn, user_id), published_posts.sum_by_quarter_hour(conn, user_id, since)
+
+
+def _save_record(conn: Connection, user_id: str, request: RecordEngagement, now: datetime) -> EngagementRecord:
+    draft_format = engagement.get_draft_format(conn, user_id, request.draft_id)
+    if draft_format is None:
+        raise NotFoundError(f"There is no draft {request.draft_id!r}.", hint="`copydesk draft list` shows them all.")
+    existing = _select_record(engagement.find_records(conn, user_id, request))
+    record = update_record(request, existing, now, new_id=existing.id if existing else new_id(now))
+    if existing is None:
+        engagement.add_record(conn, user_id, record, draft_format)
+    else:
+        engagement.update_record(conn, user_id, record)
+    if request.metrics:
+        engagement.add_reading(conn, user_id, record.id, request.metrics, now, by_hand=True)
+    return record
+
+
+def _select_record(matching: Sequence[EngagementRecord]) -> EngagementRecord | None:
+    """Return the record a platform name refers to: one created under that name, else the only one."""
+    # Records of a connected account have its name; one without was entered by hand for the platform and comes first.
+    if len(matching) > 1 and matching[0].account:
+        names = ", ".join(f"{record.platform}:{record.account}" for record in matching)
+        raise InvalidError(FieldError("platform", f"means several accounts; name one of {names}"))
+    return matching[0] if matching else None

@@ -1,0 +1,343 @@
+"""Run one generation job: read the page, write and check each text, store it or the reason why there is none.
+
+Store the outcome of text generation: the new text or the error, with the history events, in one transaction.
+"""
+
+import asyncio
+import logging
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW
+from copydesk.desk.drafts.create import derive_title
+from copydesk.desk.experiments.assignment import Treatment, get_treatment
+from copydesk.desk.generation.service import GenerationJob
+from copydesk.desk.images.draft_images import page_image
+from copydesk.drafting.check_context import TrigramCache
+from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check, confidence
+from copydesk.drafting.writer import Brief, WriterResult, build_brief
+from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
+from copydesk.ingest.article.reader import READ_TIMEOUT, Article, read_article
+from copydesk.model.draft import Checks, Draft, DraftImage, ListedDraft, Status, Trace
+from copydesk.model.history import SYSTEM, EventKind
+from copydesk.model.item import Entry, Item
+from copydesk.model.serialization import Struct
+from copydesk.model.transitions import NEW_VERSION, SystemEvent, status_after_event
+from copydesk.model.voice import Voice
+from copydesk.ranking.canonical_url import canonical_url
+from copydesk.store import draft_queries, draft_updates, drafts, generation, voices
+from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.drafts import NewDraft
+from copydesk.store.generation import GenerationInput, PendingGeneration
+from copydesk.store.ids import new_id
+from copydesk.store.tables import DraftOrigin
+from copydesk.text import clean
+
+MAX_ERROR_LENGTH = 1_000
+RETRY_HINT = "Regenerate it to try again."
+"""Hint for errors that have none of their own."""
+
+
+class GeneratedText(Struct, frozen=True):
+    """A generated and checked text."""
+
+    draft: ListedDraft
+    """The draft for which it was written."""
+    text: str
+    checks: Checks
+    confidence: float
+    sentences: tuple[Trace, ...]
+    writer: str
+    images: tuple[DraftImage, ...] = ()
+    """Images for a draft that has none."""
+
+
+def save_text(conn: Connection, user_id: str, lease_id: str, result: GeneratedText, now: datetime) -> bool:
+    """Store a generated text and return True.
+
+    It becomes the text of a draft that has none yet; otherwise a new draft supersedes the old one, which is archived.
+    Return False, with nothing stored, if the lease was lost or the request has changed since.
+    """
+    if not generation.finish(conn, user_id, result.draft.id, lease_id):
+        return False
+    snapshot = draft_updates.load_snapshot(conn, user_id, result.draft.id, include_text=True)
+    # The lease is released by now, so the next worker generates the text for the current request.
+    if _is_newer_request(snapshot, result.draft.version):
+        return False
+    if snapshot.get_status is Status.PENDING_GENERATION:
+        values = {name: getattr(result, name) for name in ("text", "checks", "confidence", "sentences")}
+        _apply_event(conn, user_id, snapshot, SystemEvent.TEXT_GENERATED, now, values | {"last_error": None})
+        generation.save_writer(conn, user_id, snapshot.id, result.writer, result.images)
+    elif snapshot.get_status is Status.PENDING_REGENERATION:
+        values = {"archived_at": now, "last_error": None}
+        _apply_event(conn, user_id, snapshot, SystemEvent.NEW_VERSION_GENERATED, now, values)
+        drafts.add(conn, user_id, _new_version(conn, user_id, result, now))
+    # In any other state the user has withdrawn the request: nothing to store.
+    return True
+
+
+def save_failure(
+    conn: Connection, user_id: str, lease_id: str, job: PendingGeneration, error: CopydeskError, now: datetime
+) -> bool:
+    """Store why generation failed; an existing text stays. Return False as `save_text` does."""
+    if not generation.finish(conn, user_id, job.draft_id, lease_id):
+        return False
+    snapshot = draft_updates.load_snapshot(conn, user_id, job.draft_id, include_text=True)
+    if _is_newer_request(snapshot, job.version):
+        return False
+    if snapshot.get_status in generation.PENDING_STATUSES:
+        message = clean(f"{error.message} {error.hint or RETRY_HINT}")[:MAX_ERROR_LENGTH]
+        _apply_event(conn, user_id, snapshot, SystemEvent.GENERATION_FAILED, now, {"last_error": message})
+    return True
+
+
+def _is_newer_request(snapshot: DraftSnapshot, version: int) -> bool:
+    """Return True if the request was withdrawn and repeated, perhaps with other feedback. It must be
+    generated again.
+    """
+    return snapshot.get_status in generation.PENDING_STATUSES and snapshot.version != version
+
+
+def _apply_event(
+    conn: Connection, user_id: str, snapshot: DraftSnapshot, event: SystemEvent, now: datetime, values: dict[str, Any]
+) -> None:
+    new_values = draft_updates.to_column_values({**values, "status": status_after_event(event, snapshot.get_status)})
+    draft_updates.apply_change(
+        conn,
+        user_id,
+        snapshot,
+        DraftChange(kind=EventKind.PERMANENT, action=event.value, after=new_values, at=now, actor=SYSTEM),
+    )
+
+
+def _new_version(conn: Connection, user_id: str, result: GeneratedText, now: datetime) -> NewDraft:
+    """Return the draft that supersedes the old one, in the same variant of the same experiment."""
+    old, lineage = result.draft, generation.load_provenance(conn, user_id, result.draft.id)
+    draft = Draft(
+        id=new_id(now),
+        text=result.text,
+        format=old.format,
+        status=NEW_VERSION,
+        confidence=result.confidence,
+        feedback=None,
+        rejection_feedback=None,
+        scheduled_at=None,
+        posted_at=None,
+        post_id=None,
+        item_id=old.item_id,
+        regenerated_from_id=old.id,
+        created_at=now,
+        updated_at=now,
+        tags=old.tags,
+        target_platforms=old.target_platforms,
+        images=tuple(_copy_image(image, now) for image in (*old.images, *result.images)),
+        checks=result.checks,
+        sentences=result.sentences,
+        score=old.score,
+        writer=result.writer,
+    )
+    return NewDraft(
+        draft=draft,
+        source_id=lineage.source_id,
+        source_type=lineage.source_type,
+        story_id=lineage.story_id,
+        origin=DraftOrigin.REGENERATE,
+        experiment_id=lineage.experiment_id,
+        variant_id=lineage.variant_id,
+    )
+
+
+def _copy_image(image: DraftImage, now: datetime) -> DraftImage:
+    return DraftImage(id=new_id(now), url=image.url, alt=image.alt, position=image.position, source=image.source)
+
+
+log = logging.getLogger(__name__)
+MAX_ATTEMPTS = 3
+"""A text that was started this often without an end is given up: it may be what crashes the process."""
+
+
+async def run_job(ctx: DeskContext, job: GenerationJob, cache: TrigramCache) -> int:
+    """Write the texts of a job; return how many outcomes this call stored. Raise StoreError.
+
+    `cache` is shared by the jobs of one batch, so that recent texts are analysed once.
+    """
+    composer = _JobWriter(ctx, job.claim.id, cache)
+    material = await ctx.read(generation.load_input, job.texts[0].item_id)
+    if material is None:
+        return 0  # the item was deleted in the meantime, its drafts with it
+    try:
+        material = await composer.with_page(material)
+    except CopydeskError as error:
+        if isinstance(error, StoreError):
+            raise
+        return sum([await composer.fail(text, error) for text in job.texts])
+    return sum([await composer.write(text, material) for text in job.texts])
+
+
+class _TextInputs(Struct, frozen=True):
+    """Everything a text is written from besides its item."""
+
+    draft: ListedDraft
+    earlier_texts: tuple[str, ...]
+    voice: Voice
+    recent: tuple[str, ...]
+    treatment: Treatment | None
+    has_image: bool
+    """This draft, or another one of its item, has an image."""
+
+
+class _JobWriter:
+    def __init__(self, ctx: DeskContext, claim_id: str, cache: TrigramCache) -> None:
+        from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - read again for every job, as settings may change
+
+        self._ctx = ctx
+        self._claim_id = claim_id
+        self._cache = cache
+        self._writer = get_writer()
+        self._deadline = ctx.settings.generation.deadline
+
+    async def with_page(self, material: GenerationInput) -> GenerationInput:
+        """Return `material` with its page, fetched now unless it was before. Raise CopydeskError."""
+        item = material.item
+        if not material.has_unfetched_page or item.entry.url is None:
+            return material
+        article = await self._read(item.entry.url)
+        entry = _entry(article, item)
+        await self._ctx.write(generation.save_page, item.id, entry, canonical_url(entry.url or ""))
+        return await self._ctx.read(generation.load_input, item.id) or material
+
+    async def _read(self, url: str) -> Article:
+        try:
+            async with self._ctx.network() as http:
+                return await read_article(http, url, timeout=min(self._deadline, READ_TIMEOUT))
+        except (FetchError, StoreError):
+            raise
+        except Exception as error:
+            log.exception("reading %s failed", url)
+            raise FetchError(_unexpected_message("Reading the page", error)) from error
+
+    async def write(self, text: PendingGeneration, material: GenerationInput) -> bool:
+        """Write one text and store it; return False if another process has stored an outcome."""
+        if (text.attempts or 0) > MAX_ATTEMPTS:
+            return await self.fail(text, _too_many_attempts())
+        inputs = await self._ctx.read(_load_inputs, text.draft_id, material.item, self._ctx.clock())
+        if inputs is None:
+            return False
+        try:
+            result = await self._generate(inputs, material)
+        except WriterError as error:
+            return await self.fail(text, error)
+        except Exception as error:
+            # Store the failure: raised, this text would stay first in the queue and block all others.
+            log.exception("writing %s failed", text.draft_id)
+            # Only the type: the message may contain secrets or private text.
+            return await self.fail(text, WriterError(_unexpected_message("Writing", error)))
+        return await self._ctx.write(save_text, self._claim_id, result, self._ctx.clock())
+
+    async def fail(self, text: PendingGeneration, error: CopydeskError) -> bool:
+        """Store the reason why a text could not be written."""
+        now = self._ctx.clock()
+        return await self._ctx.write(save_failure, self._claim_id, text, error, now)
+
+    async def _generate(self, inputs: _TextInputs, material: GenerationInput) -> GeneratedText:
+        brief, draft = _brief(inputs, material), inputs.draft
+        output = await self._call_writer(brief)
+        images = () if inputs.has_image else _page_image(material.item, self._ctx.clock())
+        recent = await asyncio.to_thread(RecentTexts.from_cache, inputs.recent, self._cache)
+        subject = build_check_context(brief, recent=recent, images=(*draft.images, *images))
+        checks = add_notes(await asyncio.to_thread(check, output.text, subject), output.notes)
+        return GeneratedText(
+            draft=draft,
+            text=output.text,
+            checks=checks,
+            confidence=confidence(checks),
+            sentences=output.sentences,
+            writer=self._writer.name,
+            images=images,
+        )
+
+    async def _call_writer(self, brief: Brief) -> WriterResult:
+        try:
+            async with asyncio.timeout(self._deadline):
+                return await self._writer.write(brief)
+        except TimeoutError:
+            raise WriterError(f"Writing took longer than {self._deadline:g} seconds.") from None
+
+
+def _load_inputs(conn: Connection, user_id: str, draft_id: str, item: Item, now: datetime) -> _TextInputs | None:
+    """Load what a text is written from; None if its draft was deleted."""
+    draft = draft_queries.get(conn, user_id, draft_id)
+    if draft is None:
+        return None
+    return _TextInputs(
+        draft=draft,
+        earlier_texts=draft_queries.list_earlier_texts(conn, user_id, draft_id),
+        voice=voices.load(conn, user_id) or Voice(),
+        recent=drafts.list_texts_since(conn, user_id, now - RECENT_WINDOW, MAX_RECENT, except_story=item.story_id),
+        treatment=get_treatment(conn, user_id, draft_id),
+        has_image=generation.has_image(conn, user_id, item.id),
+    )
+
+
+def _brief(inputs: _TextInputs, material: GenerationInput) -> Brief:
+    item, draft, treatment = material.item, inputs.draft, inputs.treatment
+    score_sources = draft.score.sources if draft.score else ()
+    brief = build_brief(
+        item,
+        draft.format,
+        treatment.apply_to(inputs.voice, draft.format) if treatment else inputs.voice,
+        other_sources=tuple(source.name for source in score_sources if source.item_id != item.id),
+        platforms=draft.target_platforms,
+        feedback=draft.feedback,
+        previous=draft.text or None,
+    )
+    brief = msgspec.structs.replace(
+        brief,
+        item_id=item.entry.ident,
+        earlier_versions=inputs.earlier_texts,
+        instructions=material.prompt,
+        parameters=treatment.parameters if treatment else {},
+    )
+    if item.source_type is not None:
+        return brief
+    # The user's own item: no source to credit, and the time of the request is not the page's date. Without a page
+    # the draft's own text is all there is to write from.
+    published = brief.published if item.published != item.seen else None
+    return msgspec.structs.replace(brief, source_name="", published=published, text=brief.text or draft.text)
+
+
+def _entry(article: Article, item: Item) -> Entry:
+    """Convert the fetched page to the item's entry."""
+    title = article.title or (derive_title(article.text or article.summary) if article.text or article.summary else "")
+    return Entry(
+        ident=item.entry.ident,
+        alias=item.entry.alias,
+        title=title or item.entry.title,
+        url=article.url,
+        summary=article.summary,
+        text=article.text,
+        author=article.author,
+        published=min(article.published, item.seen) if article.published else None,
+        image=article.image,
+        image_alt=article.image_alt,
+        language=article.language,
+        publisher=article.publisher or (urlsplit(article.url).hostname or "").removeprefix("www.") or None,
+    )
+
+
+def _page_image(item: Item, now: datetime) -> tuple[DraftImage, ...]:
+    """Return the image of the page, for items the user gave; others got theirs from the source."""
+    return page_image(item.entry, now) if item.source_type is None else ()
+
+
+def _too_many_attempts() -> WriterError:
+    return WriterError(f"Its writing was begun {MAX_ATTEMPTS} times, and each time the process ended before it did.")
+
+
+def _unexpected_message(action: str, error: Exception) -> str:
+    return f"{action} failed with an error that Copydesk did not expect ({type(error).__name__})."

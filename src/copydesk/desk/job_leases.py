@@ -1,0 +1,64 @@
+"""Leases of background jobs: each job runs in one process at a time."""
+
+from datetime import timedelta
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.process import current_owner, is_lease_abandoned
+from copydesk.desk.publishing.grace import missed_cutoffs
+from copydesk.errors import CopydeskError
+from copydesk.model.job import DueWork, JobLease, JobName, JobState
+from copydesk.store import jobs
+from copydesk.store.ids import new_id
+from copydesk.text import clean
+
+LEASE_DURATION = timedelta(seconds=60)
+"""Time after its last heartbeat at which a process counts as dead, if it cannot be checked (other host, no /proc)."""
+MAX_ERROR_LENGTH = 500
+
+
+class JobLeases:
+    """Background jobs of one desk. What is due and which process runs it are both stored in the database."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+
+    async def due_work(self) -> DueWork:
+        """Return what is due now and when the next draft is. One read, cheap enough for every tick."""
+        now = self._ctx.clock()
+        return await self._ctx.read(jobs.load_due_work, now, missed_cutoffs(self._ctx.settings.schedule, now))
+
+    async def states(self) -> tuple[JobState, ...]:
+        """Return the state of every job that ever ran: its owner, when it last ended, and its last error."""
+        return await self._ctx.read(jobs.list_states)
+
+    async def acquire(self, name: JobName) -> JobLease | None:
+        """Acquire the lease of a job; return None if a live process holds it."""
+        now = self._ctx.clock()
+        holder = next((state for state in await self.states() if state.name == name and state.owner), None)
+        dead_owner = (
+            holder.owner
+            if holder and is_lease_abandoned(holder.owner, holder.lease_until, now, LEASE_DURATION)
+            else None
+        )
+        if holder and holder.lease_until and holder.lease_until >= now and dead_owner is None:
+            return None
+        claim = JobLease(id=new_id(now), job=name, owner=current_owner(), lease_until=now + LEASE_DURATION)
+        # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
+        acquired = await self._ctx.write(jobs.claim_job, claim, now, abandoned_owner=dead_owner)
+        return claim if acquired else None
+
+    async def renew(self, claim: JobLease) -> bool:
+        """Extend the lease; return False if another process has taken it over."""
+        return await self._ctx.write(jobs.renew_claim, claim, self._ctx.clock() + LEASE_DURATION)
+
+    async def release(self, claim: JobLease, *, finished: bool = True, error: Exception | None = None) -> None:
+        """Release the lease. `finished` is False if the job was interrupted, and True if it ended,
+        with or without `error`.
+        """
+        message = _error_message(error) if error is not None else None
+        await self._ctx.write(jobs.release_job, claim, self._ctx.clock(), finished=finished, error=message)
+
+
+def _error_message(error: Exception) -> str:
+    """Return the message to store for an error that ended a job."""
+    return clean(str(error) if isinstance(error, CopydeskError) else repr(error))[:MAX_ERROR_LENGTH]

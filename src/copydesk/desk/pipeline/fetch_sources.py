@@ -1,0 +1,350 @@
+"""First stage of a run: fetch every source and store the new items.
+
+Each source's items are one transaction, so a kill loses at most one fetch; so is each failure. Fetches that found
+nothing new are saved in batches, once a second.
+
+Store a fetch: the new and changed items, and the new state of the source.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.pipeline.progress import RunProgress
+from copydesk.errors import CopydeskError, FetchError, StoreError, UnreachableError
+from copydesk.ingest import fetch_policy
+from copydesk.model.item import Entry, ItemState
+from copydesk.model.run import RunRequest
+from copydesk.model.source import FetchState, SourceConfig, SourceSpec
+from copydesk.ranking.canonical_url import canonical_url
+from copydesk.store import items, sources
+from copydesk.store.ids import new_id
+from copydesk.store.items import ExistingItem, NewItem
+from copydesk.store.sources import FetchOutcome, StoredSource
+
+if TYPE_CHECKING:
+    from copydesk.ingest.fetch_context import FetchResult
+    from copydesk.network.fetcher import Fetcher
+
+
+SILENCE_THRESHOLD = timedelta(days=14)
+"""A source may be silent this long before its health is questioned."""
+
+
+def match_entries(
+    entries: Sequence[Entry], stored_items: Sequence[ExistingItem]
+) -> tuple[list[Entry], list[tuple[str, Entry]]]:
+    """Return the new entries, and (item id, entry) of the stored items that changed.
+
+    An entry matches the stored item with its id, or else with its second key if no other entry has that item's id: a
+    source that changes all its ids is not a source full of news.
+    """
+    by_entry_id: dict[str, Entry] = {}
+    for entry in entries:
+        by_entry_id.setdefault(entry.ident, entry)  # a feed may repeat an id; the first entry wins
+    by_ident = {item.ident: item for item in stored_items}
+    by_alias = {item.alias: item for item in stored_items if item.ident not in by_entry_id}
+    new, changed, matched_ids = [], [], set()
+    for entry in by_entry_id.values():
+        item = by_ident.get(entry.ident) or by_alias.get(entry.alias)
+        if item is None or item.id in matched_ids:
+            new.append(entry)
+            continue
+        matched_ids.add(item.id)
+        if item.content_hash != items.content_hash(entry):
+            changed.append((item.id, entry))
+    return new, changed
+
+
+def store_fetch(
+    conn: Connection, user_id: str, ctx: DeskContext, stored: StoredSource, result: "FetchResult", now: datetime
+) -> list[NewItem]:
+    """Store a source's entries in one transaction; return the new items."""
+    # Do not infer this from the state: it is empty after a change of URL, while the items are still there.
+    first_fetch = stored.source.item_count == 0
+    stored_items = () if first_fetch else items.find_existing(conn, user_id, stored.source.id, result.entries)
+    new, changed = match_entries(result.entries, stored_items)
+    new_items = _new_items(ctx, stored, new, now)
+    published = [item.published for item in new_items]
+    outcome = fetch_outcome(conn, user_id, stored, result, published, now, ctx.jitter())
+    if not sources.save_fetch_outcomes(conn, user_id, [outcome]):
+        return []  # the source was deleted or changed in the meantime: the entries are not its any more
+    items.add(conn, user_id, stored.source.id, new_items, now)
+    items.update_entries(
+        conn, user_id, [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed]
+    )
+    return new_items
+
+
+def _new_items(ctx: DeskContext, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> list[NewItem]:
+    """Convert entries to items. Only recent ones of a first fetch, within the source's cap, can be drafted."""
+    is_first_fetch, hours = stored.state.last_ok is None, ctx.settings.pipeline.first_fetch_hours
+    result = []
+    for entry in entries:
+        published = min(entry.published or now, now)
+        eligible = fetch_policy.is_eligible(published, now, is_first_fetch, hours)
+        state = ItemState.NEW if eligible else ItemState.HISTORY
+        canonical = canonical_url(entry.url or "")
+        result.append(NewItem(id=new_id(now), entry=entry, canonical=canonical, published=published, state=state))
+    return _limit_new(result, (stored.source.config or SourceConfig()).max_items)
+
+
+def _limit_new(new_items: list[NewItem], limit: int | None) -> list[NewItem]:
+    """Return the items with all but the newest `limit` marked as history."""
+    if limit is None or len(new_items) <= limit:
+        return new_items
+    newest_ids = {item.id for item in sorted(new_items, key=lambda item: (item.published, item.id))[-limit:]}
+    return [
+        item if item.id in newest_ids else msgspec.structs.replace(item, state=ItemState.HISTORY) for item in new_items
+    ]
+
+
+def fetch_outcome(
+    conn: Connection,
+    user_id: str,
+    stored: StoredSource,
+    result: "FetchResult",
+    published: list[datetime],
+    now: datetime,
+    jitter: float,
+) -> FetchOutcome:
+    """Return the outcome of a fetch for its source; `published` are the times of the new items."""
+    config = stored.source.config or SourceConfig()
+    if result.error is not None:
+        state_so_far = with_cursor(stored, result).state
+        state = fetch_policy.after_failure(state_so_far, result.error, now, jitter, config.interval)
+        return build_outcome(conn, user_id, stored, state, now)
+    fetched = fetch_policy.FetchOutcome(
+        published=tuple(published),
+        etag=result.etag,
+        last_modified=result.last_modified,
+        body_hash=result.body_hash,
+        fresh_for=result.fresh_for,
+        ttl=result.ttl,
+        retry_after=result.retry_after,
+        moved_to=result.moved_to,
+        cursor=result.cursor,
+    )
+    state = fetch_policy.after_fetch(stored.state, fetched, config.interval, now, jitter)
+    outcome = build_outcome(conn, user_id, stored, state, now)
+    url = result.discovered_url or fetch_policy.confirmed_new_url(state)
+    return msgspec.structs.replace(outcome, url=url) if url else outcome
+
+
+def build_outcome(
+    conn: Connection, user_id: str, stored: StoredSource, state: FetchState, now: datetime
+) -> FetchOutcome:
+    """Return the outcome of a fetch that led to `state`; the source's health is judged by its usual interval."""
+    gap = None
+    # A source that never had an item is silent since the user created it.
+    quiet_since = state.last_new or stored.source.updated_at
+    if now - quiet_since > SILENCE_THRESHOLD:
+        times = items.list_publication_times(conn, user_id, stored.source.id)
+        gap = median((later - sooner).total_seconds() for later, sooner in pairwise(times)) if len(times) > 1 else None
+    health = fetch_policy.source_health(msgspec.structs.replace(state, last_new=quiet_since), gap, now)
+    return FetchOutcome(source_id=stored.source.id, requested_url=stored.source.url, state=state, health=health)
+
+
+def with_cursor(stored: StoredSource, result: "FetchResult") -> StoredSource:
+    """Return the source with the cursor of an interrupted fetch, so that pages already read are not requested again."""
+    state = msgspec.structs.replace(stored.state, cursor=result.cursor)
+    return msgspec.structs.replace(stored, state=state)
+
+
+log = logging.getLogger(__name__)
+MAX_QUEUED_WRITES = 16
+"""Sources queued for the database thread at once: any other write waits for all of them."""
+FLUSH_INTERVAL = 1.0
+"""Seconds between saves of fetches that found nothing new."""
+
+
+async def fetch_sources(ctx: DeskContext, request: RunRequest, progress: RunProgress) -> Set[str]:
+    """Fetch every enabled source, or those of the request, and store the new items; return their ids.
+
+    Raise a FetchError if every single source failed.
+    """
+    sources_to_fetch = await ctx.read(sources.list_to_fetch, request.source_ids)
+    now = ctx.clock()
+    due = [source for source in sources_to_fetch if fetch_policy.may_fetch(source.state, now, manual=not request.due)]
+    progress.set_total(len(due))
+    if not due:
+        return frozenset()
+    async with ctx.network() as http:
+        stage = _FetchStage(ctx, http, progress)
+        flusher = asyncio.create_task(stage.flush_periodically())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for source in due:
+                    group.create_task(stage.fetch(source))
+        except ExceptionGroup as group_error:
+            # Only StoreErrors get here, and callers expect a plain one; the first is as good as all.
+            raise group_error.exceptions[0] from group_error
+        finally:
+            flusher.cancel()
+            with suppress(asyncio.CancelledError):
+                await flusher
+            # Also when cancelled: what was fetched is saved.
+            await stage.flush_unchanged()
+    await stage.finish()
+    return stage.new_item_ids
+
+
+class _FetchStage:
+    """One fetch stage: the HTTP client, the progress and the outcomes so far."""
+
+    def __init__(self, ctx: DeskContext, http: "Fetcher", progress: RunProgress) -> None:
+        self._ctx = ctx
+        self._http = http
+        self._progress = progress
+        self._unchanged: list[tuple[StoredSource, FetchResult]] = []
+        """Sources without new items whose fetch is not saved yet."""
+        self._failed: list[tuple[StoredSource, FetchError]] = []
+        self._reached: list[StoredSource] = []
+        # A full queue keeps the database thread busy. With a user at the console queue one at a time, so that key
+        # presses do not wait.
+        self._write_slots = asyncio.Semaphore(1 if ctx.is_interactive else MAX_QUEUED_WRITES)
+        self.new_item_ids: set[str] = set()
+        """Ids of the new items."""
+
+    async def fetch(self, stored: StoredSource) -> None:
+        """Fetch one source and store its items, or its failure."""
+        try:
+            result = await fetch_source(self._ctx, self._http, stored.spec, stored.state)
+            if result.error is not None and not result.entries:
+                # Keep the cursor of pages already read: requests to paid APIs must not be repeated.
+                stored = with_cursor(stored, result)
+                raise result.error
+            if result.unchanged:
+                self._unchanged.append((stored, result))
+            else:
+                with unexpected_as_fetch_error(stored.spec):
+                    await self._store(stored, result)
+        except FetchError as error:
+            await self._save_failure(stored, error)
+        else:
+            self._reached.append(stored)
+            self._progress.increment(sources_fetched=1, sources_unchanged=int(result.unchanged))
+        self._progress.advance(stored.source.name)
+
+    async def _store(self, stored: StoredSource, result: "FetchResult") -> None:
+        """Store a source's items in one transaction."""
+        async with self._write_slots:
+            fresh = await self._ctx.write(store_fetch, self._ctx, stored, result, self._ctx.clock())
+        self._progress.increment(items_ingested=len(fresh), items_new=len(fresh))
+        self.new_item_ids.update(item.id for item in fresh)
+
+    async def _save_failure(self, stored: StoredSource, error: FetchError) -> None:
+        """Save the failure and the hosts' cooldowns immediately, so that a kill does not forget them."""
+        ctx, now = self._ctx, self._ctx.clock()
+        state = self._state_after_failure(stored, error, now)
+        cooldowns = dict(self._http.cooldowns)  # other fetches change it while this one is saved
+
+        def save(conn: Connection, user_id: str) -> None:
+            sources.save_fetch_outcomes(conn, user_id, [build_outcome(conn, user_id, stored, state, now)])
+            sources.save_cooldowns(conn, user_id, cooldowns, now)
+
+        await ctx.write(save)
+        self._failed.append((stored, error))
+        self._progress.increment(sources_failed=1)
+
+    async def flush_periodically(self) -> None:
+        """Save unchanged sources once per interval until cancelled."""
+        while True:
+            await asyncio.sleep(FLUSH_INTERVAL)
+            await self.flush_unchanged()
+
+    async def flush_unchanged(self) -> None:
+        """Save the unchanged sources in one transaction."""
+        unchanged, self._unchanged = self._unchanged, []
+        if not unchanged:
+            return
+        now = self._ctx.clock()
+
+        def save(conn: Connection, user_id: str) -> None:
+            outcomes = [fetch_outcome(conn, user_id, *fetch, [], now, self._ctx.jitter()) for fetch in unchanged]
+            sources.save_fetch_outcomes(conn, user_id, outcomes)
+
+        await self._ctx.write(save)
+
+    async def finish(self) -> None:
+        """Undo failures caused by this machine being offline; raise if every source failed."""
+        offline = self._is_offline()
+        if offline:
+            await self._clear_offline_failures()
+        if self._failed and not self._reached:
+            raise _combined_error([error for _, error in self._failed], offline=offline)
+
+    async def _clear_offline_failures(self) -> None:
+        ctx, now = self._ctx, self._ctx.clock()
+        unreachable = [failure for failure in self._failed if isinstance(failure[1], UnreachableError)]
+        states = [
+            (stored, fetch_policy.after_offline(stored.state, error, now, ctx.jitter()))
+            for stored, error in unreachable
+        ]
+
+        def save(conn: Connection, user_id: str) -> None:
+            outcomes = [build_outcome(conn, user_id, stored, state, now) for stored, state in states]
+            sources.save_fetch_outcomes(conn, user_id, outcomes)
+
+        await ctx.write(save)
+
+    def _state_after_failure(self, stored: StoredSource, error: FetchError, now: datetime) -> FetchState:
+        interval = (stored.source.config or SourceConfig()).interval
+        return fetch_policy.after_failure(stored.state, error, now, self._ctx.jitter(), interval)
+
+    def _is_offline(self) -> bool:
+        """Return True if this machine has no network, as opposed to its sources being down."""
+        failed = [(_host(stored), error) for stored, error in self._failed]
+        return fetch_policy.is_offline([*failed, *((_host(stored), None) for stored in self._reached)])
+
+
+async def fetch_source(ctx: DeskContext, http: "Fetcher", spec: SourceSpec, state: FetchState) -> "FetchResult":
+    """Fetch a source and return the result. Every failure is a FetchError."""
+    from copydesk.ingest.registry import fetch_source  # noqa: PLC0415 - brings in httpx
+
+    with unexpected_as_fetch_error(spec):
+        return await fetch_source(spec, state, http, credentials=ctx.credentials(), now=ctx.clock())
+
+
+@contextmanager
+def unexpected_as_fetch_error(spec: SourceSpec) -> Iterator[None]:
+    """Turn unexpected errors into a FetchError of the source, so that they do not fail the run. StoreError passes."""
+    try:
+        yield
+    except (FetchError, StoreError):
+        raise
+    except CopydeskError as error:
+        raise FetchError(error.message, hint=error.hint) from error
+    except Exception as error:
+        log.exception("reading %s failed", spec.url)
+        # Only the type: the message may contain secrets.
+        raise FetchError(
+            f"Reading it failed with an error that Copydesk did not expect ({type(error).__name__})."
+        ) from error
+
+
+def _host(stored: StoredSource) -> str:
+    return urlsplit(stored.source.url or "").hostname or ""
+
+
+def _combined_error(errors: Sequence[FetchError], *, offline: bool) -> FetchError:
+    """Return one error for all failures, of the most common type among them."""
+    types = Counter(type(error) for error in errors)
+    error_type = types.most_common(1)[0][0]
+    example = next(error for error in errors if type(error) is error_type)
+    if offline:
+        return error_type(
+            "No source could be reached: this machine seems to be offline.", hint="What was stored is kept."
+        )
+    return error_type(f"Every source failed ({len(errors)}); the first says: {example.message}", hint=example.hint)

@@ -1,0 +1,274 @@
+"""Second and third stage of a run: filter the waiting items, merge them into stories, rank the stories.
+
+All decisions are computed in threads: for thousands of items they take longer than a key press may wait for.
+"""
+
+import asyncio
+import logging
+from collections.abc import Container, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.pipeline.progress import RunProgress
+from copydesk.errors import InvalidError
+from copydesk.model.item import Item, ItemState
+from copydesk.model.run import RunRequest, Stage
+from copydesk.model.source import Source, SourceConfig
+from copydesk.ranking.filters import FilterRules, compile_rules, rejection_reason
+from copydesk.ranking.preference import Decision, train
+from copydesk.ranking.rank import RankedStory, Ranking, rank
+from copydesk.ranking.score import ScoringContext, SourceRecord, Weights
+from copydesk.ranking.stories import Candidate, group_into_stories
+from copydesk.ranking.story_index import StoryIndex
+from copydesk.settings import Settings
+from copydesk.store import drafts, items, sources
+from copydesk.store import drafts as counts
+from copydesk.store.drafts import DraftDecision
+from copydesk.store.items import StoryMember
+from copydesk.text.digest import digest
+
+log = logging.getLogger(__name__)
+STORY_WINDOW = timedelta(days=14)
+"""Items within this window can belong to one story; later the same words are a new story."""
+NOVELTY_WINDOW = timedelta(days=60)
+"""Stories drafted within this window are no longer news."""
+NO_RULES = FilterRules()
+FILTER_BATCH_SIZE = 500
+"""Items per batch; a run can be cancelled between two batches."""
+MAX_DECISIONS = 2000
+"""Newest decisions that the preference is trained on; more would not change it."""
+
+
+async def select_stories(
+    ctx: DeskContext, request: RunRequest, progress: RunProgress, new: Container[str]
+) -> tuple[RankedStory, ...]:
+    """Return the stories worth drafting, best first. `new` holds the ids of the items this run stored."""
+    with progress.track_stage(Stage.FILTER):
+        stories = await _filter(ctx, request, progress, new)
+    with progress.track_stage(Stage.RANK, len(stories)):
+        return await _rank(ctx, stories, progress)
+
+
+async def _filter(
+    ctx: DeskContext, request: RunRequest, progress: RunProgress, new: Container[str]
+) -> tuple[Candidate, ...]:
+    """Return the stories of the items that pass the rules; store the outcome of the others."""
+    now = ctx.clock()
+    rules = await _load_rules(ctx)
+    waiting = await ctx.read(items.list_new, request.source_ids)
+    # Compare ids instead of subtracting counts: items this run stored may have been deleted since.
+    already_stored = sum(item.id not in new for item in waiting)
+    progress.increment(items_ingested=already_stored, items_waiting=already_stored)
+    progress.set_total(len(waiting))
+    if not waiting:
+        return ()
+    passed, outcomes = await _filter_items(waiting, rules, now, progress)
+    story_ids = await _assign_stories(ctx, passed, now)
+    passed = [msgspec.structs.replace(item, story_id=story_ids.get(item.id, item.story_id)) for item in passed]
+    drafted = await ctx.write(_save_outcomes, passed, story_ids, outcomes)
+    stories = await asyncio.to_thread(group_into_stories, [item for item in passed if item.story_id not in drafted])
+    progress.set_counters(items_filtered=len(stories))
+    return stories
+
+
+def _save_outcomes(
+    conn: Connection,
+    user_id: str,
+    passed: Sequence[Item],
+    story_ids: Mapping[str, str],
+    outcomes: Sequence[tuple[str, ItemState, str | None]],
+) -> frozenset[str]:
+    """Store story assignments and outcomes; return the ids of the stories that have drafts already."""
+    items.assign_stories(conn, user_id, story_ids.items())
+    drafted = drafts.find_drafted_stories(conn, user_id, sorted({item.story_id for item in passed}))
+    # Another process may have drafted the story since these items were loaded.
+    late_outcomes = [
+        (item.id, ItemState.DUPLICATE, "its story was drafted before") for item in passed if item.story_id in drafted
+    ]
+    items.set_outcomes(conn, user_id, [*outcomes, *late_outcomes])
+    return drafted
+
+
+async def _rank(ctx: DeskContext, stories: Sequence[Candidate], progress: RunProgress) -> tuple[RankedStory, ...]:
+    """Return the ranked stories. Items dropped for good are marked, so that later runs skip them."""
+    if not stories:
+        return ()
+    now = ctx.clock()
+    inputs = await ctx.read(_load_ranking_inputs, now - NOVELTY_WINDOW)
+    ranking = await asyncio.to_thread(_rank_stories, stories, inputs, ctx.settings, now)
+    outcomes = [
+        (item.id, ItemState.FILTERED, dropped.reason)
+        for dropped in ranking.dropped
+        if dropped.permanent
+        for item in dropped.story.items
+    ]
+    if outcomes:
+        await ctx.write(items.set_outcomes, outcomes)
+    progress.set_counters(items_ranked=len(ranking.ranked))
+    progress.complete()
+    return ranking.ranked
+
+
+class _RankingInputs(NamedTuple):
+    """Stored data that the ranking uses."""
+
+    sources: tuple[Source, ...]
+    drafted_titles: tuple[str, ...]
+    counts: Mapping[str, tuple[int, int]]
+    decisions: tuple[DraftDecision, ...]
+
+
+def _load_ranking_inputs(conn: Connection, user_id: str, since: datetime) -> _RankingInputs:
+    return _RankingInputs(
+        sources=sources.list_all(conn, user_id),
+        drafted_titles=drafts.list_titles_since(conn, user_id, since),
+        counts=counts.count_decisions_by_source(conn, user_id),
+        decisions=drafts.list_decisions(conn, user_id, MAX_DECISIONS),
+    )
+
+
+def _rank_stories(stories: Sequence[Candidate], inputs: _RankingInputs, settings: Settings, now: datetime) -> Ranking:
+    return rank(stories, _ranking_context(inputs, settings), now)
+
+
+def _ranking_context(inputs: _RankingInputs, settings: Settings) -> ScoringContext:
+    """Build the ranking context from the settings, the sources' records, the user's decisions and earlier titles."""
+    options = settings.ranking
+    return ScoringContext(
+        interests=options.interests,
+        weights=Weights(**{name: getattr(options, name) for name in Weights.__struct_fields__}),
+        half_life_hours=options.half_life_hours,
+        source_records={
+            source.id: _source_record(source, *inputs.counts.get(source.id, (0, 0))) for source in inputs.sources
+        },
+        recent_titles=inputs.drafted_titles,
+        preference=train(_to_decisions(inputs.decisions)),
+        min_score=settings.pipeline.min_score,
+    )
+
+
+def _source_record(source: Source, approved: int, rejected: int) -> SourceRecord:
+    config = source.config or SourceConfig()
+    return SourceRecord(weight=config.weight, min_score=config.min_score, approved=approved, rejected=rejected)
+
+
+def _to_decisions(decisions: Iterable[DraftDecision]) -> Iterable[Decision]:
+    for decision in decisions:
+        yield Decision(
+            text=f"{decision.title}\n{decision.summary}", source_id=decision.source_id or "", approved=decision.approved
+        )
+
+
+async def _load_rules(ctx: DeskContext) -> tuple[FilterRules, Mapping[str, FilterRules | None]]:
+    """Return the rules for all items, and those of each source that has its own; None for unusable ones.
+
+    Items that a source's previous rules left out are reopened if the rules have changed since.
+    """
+    max_age = timedelta(hours=ctx.settings.pipeline.max_age_hours)
+    all_sources, stored_fingerprints = await ctx.read(_load_sources)
+    compiled = await asyncio.to_thread(_compile_rules, ctx.settings, max_age, all_sources)
+    fingerprints = {source.id: _rules_fingerprint(ctx, source.config or SourceConfig()) for source in all_sources}
+    # Items are judged once. Only changed rules make those they left out wait again.
+    if changed := {
+        source_id: rules for source_id, rules in fingerprints.items() if stored_fingerprints.get(source_id) != rules
+    }:
+        await ctx.write(_reopen_items, changed, ctx.clock() - max_age)
+    return compiled
+
+
+def _load_sources(conn: Connection, user_id: str) -> tuple[tuple[Source, ...], Mapping[str, str | None]]:
+    return sources.list_all(conn, user_id), sources.list_rule_fingerprints(conn, user_id)
+
+
+def _reopen_items(conn: Connection, user_id: str, changed: Mapping[str, str], since: datetime) -> None:
+    items.reopen_filtered(conn, user_id, list(changed), since)
+    sources.save_rule_fingerprints(conn, user_id, changed)
+
+
+def _rules_fingerprint(ctx: DeskContext, config: SourceConfig) -> str:
+    """Return a fingerprint of every setting that can leave out items of a source for good."""
+    options = ctx.settings.pipeline
+    global_rules = (options.include, options.exclude, options.language, options.max_age_hours)
+    excluded = sorted(interest for interest in ctx.settings.ranking.interests if interest.startswith("-"))
+    rules = (global_rules, excluded, config.include, config.exclude, config.language)
+    return digest(msgspec.json.encode(rules), 8).hex()
+
+
+def _compile_rules(
+    settings: Settings, max_age: timedelta, all_sources: Iterable[Source]
+) -> tuple[FilterRules, Mapping[str, FilterRules | None]]:
+    options = settings.pipeline
+    global_rules = compile_rules(options.include, options.exclude, options.language or None, max_age, field="pipeline")
+    return global_rules, {
+        source.id: _compile_source_rules(source.config) for source in all_sources if source.config is not None
+    }
+
+
+def _compile_source_rules(config: SourceConfig) -> FilterRules | None:
+    try:
+        return compile_rules(config.include, config.exclude, config.language, None)
+    except InvalidError as error:
+        # Validated when they were set, but an expression may still be too slow on a much slower machine.
+        log.warning("the items of a source wait: %s", error)
+        return None
+
+
+async def _filter_items(
+    waiting: Sequence[Item],
+    rules: tuple[FilterRules, Mapping[str, FilterRules | None]],
+    now: datetime,
+    progress: RunProgress,
+) -> tuple[list[Item], list[tuple[str, ItemState, str | None]]]:
+    """Return the items that pass and the outcomes of the others; items of a source with unusable rules keep waiting."""
+    passed: list[Item] = []
+    outcomes: list[tuple[str, ItemState, str | None]] = []
+    for start in range(0, len(waiting), FILTER_BATCH_SIZE):
+        batch = waiting[start : start + FILTER_BATCH_SIZE]
+        batch_passed, batch_outcomes = await asyncio.to_thread(_apply_rules, batch, rules, now)
+        passed += batch_passed
+        outcomes += batch_outcomes
+        progress.advance(steps=len(batch))
+    return passed, outcomes
+
+
+def _apply_rules(
+    waiting: Sequence[Item], rules: tuple[FilterRules, Mapping[str, FilterRules | None]], now: datetime
+) -> tuple[list[Item], list[tuple[str, ItemState, str | None]]]:
+    global_rules, rules_by_source = rules
+    passed: list[Item] = []
+    outcomes: list[tuple[str, ItemState, str | None]] = []
+    for item in waiting:
+        source_rules = rules_by_source.get(item.source_id, NO_RULES)
+        # Unusable rules: keep the item waiting instead of letting it through.
+        if source_rules is None:
+            continue
+        reason = rejection_reason(item, global_rules, now) or rejection_reason(item, source_rules, now)
+        if reason is None:
+            passed.append(item)
+        else:
+            outcomes.append((item.id, ItemState.FILTERED, reason))
+    return passed, outcomes
+
+
+async def _assign_stories(ctx: DeskContext, passed: Sequence[Item], now: datetime) -> dict[str, str]:
+    """Return the stories of items that have none yet: {item id: story id}."""
+    unplaced = [item for item in passed if not item.story_id]
+    if not unplaced:
+        return {}
+    members = await ctx.read(items.list_story_members, now - STORY_WINDOW)
+    return await asyncio.to_thread(_match_stories, members, unplaced)
+
+
+def _match_stories(members: Iterable[StoryMember], unplaced: Sequence[Item]) -> dict[str, str]:
+    index = StoryIndex(STORY_WINDOW)
+    for member in members:
+        index.add(member.story_id, member.source_id, member.title, member.canonical, member.published)
+    return {
+        # An item that matches no story starts a new one under its own id.
+        item.id: index.assign(item.id, item.source_id, item.entry.title, item.canonical, item.published) or item.id
+        for item in unplaced
+    }

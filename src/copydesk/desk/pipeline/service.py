@@ -1,0 +1,313 @@
+"""Pipeline runs: queue them, execute them one at a time, cancel them, and recover those whose process died.
+
+Aggregate statistics of the user's pipeline runs.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from copydesk.desk import cursor as cursors
+from copydesk.desk.context import Clock, DeskContext
+from copydesk.desk.pipeline.progress import Listener, RunProgress
+from copydesk.desk.process import current_owner, is_alive
+from copydesk.errors import (
+    ConflictError,
+    CopydeskError,
+    FieldError,
+    InvalidError,
+    NotFoundError,
+    RunCancelledError,
+    StoreError,
+)
+from copydesk.model.draft import Format
+from copydesk.model.page import Page
+from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
+from copydesk.store import runs, sources
+from copydesk.store.ids import new_id
+from copydesk.store.runs import RunLease
+
+if TYPE_CHECKING:
+    from copydesk.desk.sources.overview import FailingSource
+
+
+RECENT_WINDOW = timedelta(days=30)
+MAX_ERRORS = 10
+
+
+def statistics(conn: Connection, user_id: str, now: datetime) -> RunStatistics:
+    """Return the statistics of the user's runs. Rates and averages cover ended runs; see
+    `RunStatistics` for the fields.
+    """
+    totals = runs.load_totals(conn, user_id)
+    ended = totals.ended
+    return RunStatistics(
+        total_runs=ended + runs.count_unfinished(conn, user_id),
+        success_rate=totals.succeeded / ended if ended else 0.0,
+        average_duration=totals.microseconds / 1e6 / ended if ended else None,
+        average_items_per_run=totals.items / ended if ended else 0.0,
+        average_drafts_per_run=totals.drafts / ended if ended else 0.0,
+        top_errors=runs.list_errors(conn, user_id, MAX_ERRORS),
+        last30_days=runs.summarize_since(conn, user_id, now - RECENT_WINDOW),
+        ended_runs=ended,
+    )
+
+
+LEASE_DURATION = timedelta(seconds=30)
+"""Time after its last heartbeat at which a run counts as dead, if its process cannot be checked (other
+host, no /proc).
+"""
+HEARTBEAT_INTERVAL = 1.0
+"""Seconds between heartbeats; also the delay until a run notices that another process cancelled it."""
+QUEUE_POLL_INTERVAL = 0.1
+"""Seconds between checks whether a queued run may start."""
+
+
+class Pipeline:
+    """Runs from sources to drafts. A user's runs execute one at a time, in queue order."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._unsaved_results: dict[str, dict[str, object]] = {}
+
+    async def run(self, request: RunRequest | None = None, on_progress: Listener | None = None) -> Run:
+        """Queue a run, wait for its slot, execute it and return it finished. Raise as `queue` and `execute` do."""
+        request = request or RunRequest()
+        await self._validate(request)
+        run_id = new_id(self._ctx.clock())
+        try:
+            await self._enqueue(run_id, request)
+        except asyncio.CancelledError:
+            # The row may have been committed before the cancellation; left in the queue it would block all later runs.
+            await self._finish(RunProgress(run_id), RunStatus.CANCELLED, RunCancelledError())
+            raise
+        return await self.execute(run_id, on_progress)
+
+    async def queue(self, request: RunRequest | None = None) -> Run:
+        """Append a run to the queue and return it.
+
+        Raise InvalidError for invalid fields, NotFoundError for an unknown source.
+        """
+        request = request or RunRequest()
+        await self._validate(request)
+        run_id = new_id(self._ctx.clock())
+        await self._enqueue(run_id, request)
+        return await self.get(run_id)
+
+    async def execute(self, run_id: str, on_progress: Listener | None = None) -> Run:
+        """Execute a queued run; return it as it ended: succeeded, failed or cancelled.
+
+        If the calling task is cancelled, the run is marked as cancelled and the cancellation propagates.
+        """
+        progress = RunProgress(run_id, on_progress)
+        task = asyncio.create_task(self._execute(progress))
+        self._tasks[run_id] = task
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled_here = not task.done()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            # A task cancelled before its first step never enters its own `except` block, so finish the run here.
+            await self._finish(progress, RunStatus.CANCELLED, RunCancelledError())
+            if cancelled_here:
+                raise
+        finally:
+            del self._tasks[run_id]
+        return await self.get(run_id)
+
+    async def cancel(self, run_id: str) -> Run:
+        """Cancel a run, in whichever process it executes. Raise ConflictError if it has already ended."""
+        run = await self.get(run_id)
+        if not await self._ctx.write(runs.request_cancel, run_id):
+            raise ConflictError("The run has ended.", current_status=run.status)
+        if run_id in self._tasks:
+            self._tasks[run_id].cancel()
+        elif run.status is RunStatus.QUEUED:
+            await self._finish(RunProgress(run_id), RunStatus.CANCELLED, RunCancelledError())
+        return await self.get(run_id)
+
+    async def get(self, run_id: str) -> Run:
+        """Return a run. Raise NotFoundError if the user has none with this id."""
+        run = await self._ctx.read(runs.get, run_id)
+        if run is None:
+            raise NotFoundError(f"There is no run {run_id!r}.", hint="`copydesk run list` shows them all.")
+        return run
+
+    async def list(self, limit: int = 10, cursor: str | None = None) -> Page[Run]:
+        """Return a page of the user's runs, newest first. Raise InvalidError for a limit outside 1 to 100."""
+        if not 1 <= limit <= 100:
+            raise InvalidError(FieldError("limit", "takes 1 to 100"))
+        before = cursors.decode(cursor, "runs") if cursor else None
+        rows = await self._ctx.read(runs.list_newest, limit + 1, before)
+        next_cursor = cursors.encode(rows[limit - 1].id, "runs") if len(rows) > limit else None
+        return Page(items=rows[:limit], next_cursor=next_cursor)
+
+    async def statistics(self) -> RunStatistics:
+        """Return totals, success rate and average duration of the user's runs."""
+
+        return await self._ctx.read(statistics, self._ctx.clock())
+
+    async def list_failing_sources(self) -> "tuple[FailingSource, ...]":
+        """Return the enabled sources whose last fetch failed. Cheap enough to poll."""
+        from copydesk.desk.sources.overview import list_failing  # noqa: PLC0415 - not needed for the console's first paint
+
+        return await self._ctx.read(list_failing)
+
+    async def recover(self) -> tuple[Run, ...]:
+        """Mark runs whose process died as interrupted; return them."""
+        await self.save_pending_results()
+        active, queued = await self._ctx.read(_load_unfinished)
+        dead = [run for run in queued if run.owner and is_alive(run.owner) is False]
+        if active and self._is_dead(active):
+            dead.append(active)
+        for run in dead:
+            error = CopydeskError("The process that worked on the run ended before it did; what it stored is kept.")
+            await self._finish(None, RunStatus.INTERRUPTED, error, run_id=run.id)
+        return tuple([await self.get(run.id) for run in dead])
+
+    async def save_pending_results(self) -> None:
+        """Store the final state of runs for which that failed earlier: while they count as running, no
+        other run can start.
+        """
+        for run_id, values in list(self._unsaved_results.items()):
+            await self._ctx.write(runs.finish, run_id, values)
+            self._unsaved_results.pop(run_id, None)
+
+    def _is_dead(self, claimed: RunLease) -> bool:
+        alive = is_alive(claimed.owner)
+        return claimed.lease_until < self._ctx.clock() if alive is None else not alive
+
+    async def _validate(self, request: RunRequest) -> None:
+        if request.max_drafts is not None and request.max_drafts < 0:
+            raise InvalidError(FieldError("maxDrafts", "cannot be below 0"))
+        if not set(request.formats or ()) <= set(Format):
+            raise InvalidError(FieldError("formats", f"takes {', '.join(Format)}"))
+        if request.source_ids is None:
+            return
+        existing_ids = {row.source.id for row in await self._ctx.read(sources.list_to_fetch, request.source_ids)}
+        for source_id in request.source_ids:
+            if source_id not in existing_ids:
+                raise NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")
+
+    async def _enqueue(self, run_id: str, request: RunRequest) -> None:
+        await self.save_pending_results()
+        now = self._ctx.clock()
+        claimed = RunLease(id=run_id, owner=current_owner(), lease_until=now + LEASE_DURATION)
+        await self._ctx.write(runs.add, claimed, request, now)
+
+    async def _execute(self, progress: RunProgress) -> None:
+        """Wait for the slot, run the stages and store the result. Re-raise errors other than CopydeskError."""
+        try:
+            request = await self._wait_for_slot(progress.run_id)
+            run_stages = await asyncio.to_thread(_import_stages)
+            async with self._heartbeat(progress):
+                await run_stages(self._ctx, request, progress)
+        except (asyncio.CancelledError, RunCancelledError):
+            await self._finish(progress, RunStatus.CANCELLED, RunCancelledError())
+        except CopydeskError as error:
+            await self._finish(progress, RunStatus.FAILED, error)
+        except BaseException:
+            await self._finish(progress, RunStatus.FAILED, CopydeskError("An error that Copydesk did not expect."))
+            raise
+        else:
+            await self._finish(progress, RunStatus.SUCCEEDED, None)
+
+    async def _wait_for_slot(self, run_id: str) -> RunRequest:
+        """Wait until no other run is active, then start this one and return its request.
+
+        Raise RunCancelledError if it was cancelled meanwhile, ConflictError if another process started it.
+        """
+        while True:
+            started, request, cancel_requested = await self._ctx.write(_try_start, run_id, self._ctx.clock)
+            if request is None:
+                raise NotFoundError(f"There is no run {run_id!r}.")
+            if cancel_requested:
+                raise RunCancelledError
+            if started:
+                return request
+            run = await self.get(run_id)
+            if run.status is not RunStatus.QUEUED:
+                raise ConflictError("The run has begun elsewhere, or ended.", current_status=run.status)
+            # The active run may belong to a process that has died since.
+            await self.recover()
+            await asyncio.sleep(QUEUE_POLL_INTERVAL)
+
+    @contextlib.asynccontextmanager
+    async def _heartbeat(self, progress: RunProgress) -> AsyncIterator[None]:
+        """Send heartbeats while the run executes; cancel it when another process asks for that."""
+        task = asyncio.current_task()
+        assert task is not None
+
+        async def send_heartbeats() -> None:
+            while True:
+                await asyncio.sleep(HEARTBEAT_INTERVAL)
+                with contextlib.suppress(
+                    StoreError
+                ):  # the next heartbeat may succeed, and the work reports its own errors
+                    if not await self._save_progress(progress):
+                        task.cancel()
+
+        heartbeats = asyncio.create_task(send_heartbeats())
+        try:
+            yield
+        finally:
+            # Wait for its transaction to end: the task must not outlive the run.
+            heartbeats.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await heartbeats
+
+    async def _save_progress(self, progress: RunProgress) -> bool:
+        """Store the run's progress and renew its lease; return False if the run should stop."""
+        lease = self._ctx.clock() + LEASE_DURATION
+        values = {"stage": progress.stage, "stats": progress.stats, "lease_until": lease}
+
+        def save(conn: Connection, user_id: str) -> bool:
+            is_owner = runs.update_running(conn, user_id, progress.run_id, values)
+            return is_owner and not runs.is_cancel_requested(conn, user_id, progress.run_id)
+
+        return await self._ctx.write(save)
+
+    async def _finish(
+        self, progress: RunProgress | None, status: RunStatus, error: CopydeskError | None, *, run_id: str | None = None
+    ) -> None:
+        now = self._ctx.clock()
+        values: dict[str, object] = {"status": status, "ended_at": now}
+        if error is not None:
+            values |= {"error": str(error), "error_category": error.category}
+        if progress is not None:
+            run_id, values["stats"] = progress.run_id, progress.stats
+        assert run_id is not None
+        self._unsaved_results.setdefault(run_id, values)
+        await self.save_pending_results()
+
+
+def _load_unfinished(conn: Connection, user_id: str) -> tuple[RunLease | None, tuple[RunLease, ...]]:
+    """Return the active run, if any, and the queued ones."""
+    return runs.get_running(conn, user_id), runs.list_queued(conn, user_id)
+
+
+def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitable[None]]:
+    """Import everything that a run needs and return its entry point.
+
+    Called in a thread, because the imports take long enough to delay key presses.
+    """
+    from copydesk.desk.pipeline.run import run_stages  # noqa: PLC0415 - only needed to execute a run
+    from copydesk.drafting import checks, offline_writer  # noqa: F401, PLC0415
+    from copydesk.ingest import registry  # noqa: F401, PLC0415
+
+    return run_stages
+
+
+def _try_start(conn: Connection, user_id: str, run_id: str, clock: Clock) -> tuple[bool, RunRequest | None, bool]:
+    """Try to start the run; return (started, request, cancel requested). The request is None if the
+    run does not exist.
+    """
+    now = clock()  # read inside the transaction: waiting for the write lock may take seconds
+    started = runs.claim(conn, user_id, run_id, owner=current_owner(), now=now, lease_until=now + LEASE_DURATION)
+    return started, runs.get_request(conn, user_id, run_id), runs.is_cancel_requested(conn, user_id, run_id)

@@ -1,0 +1,259 @@
+"""Last stage of a run: write drafts of the best stories, check them, and store each story in a
+transaction of its own.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.experiments.assignment import Assignment, claim_assignment, next_assignment
+from copydesk.desk.images.draft_images import page_image
+from copydesk.desk.pipeline.progress import RunProgress
+from copydesk.errors import WriterError
+from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
+from copydesk.model.item import ItemState
+from copydesk.model.run import RunRequest
+from copydesk.model.source import Source
+from copydesk.model.voice import Voice, VoiceProfile
+from copydesk.ranking.rank import RankedStory
+from copydesk.store import drafts, items, sources, voices
+from copydesk.store.drafts import NewDraft
+from copydesk.store.ids import new_id
+from copydesk.store.tables import DraftOrigin
+
+if TYPE_CHECKING:
+    from copydesk.drafting.checks import RecentTexts
+    from copydesk.drafting.writer import WriterResult
+
+log = logging.getLogger(__name__)
+RECENT_WINDOW = timedelta(days=60)
+"""Age up to which earlier drafts count as too similar to repeat."""
+MAX_RECENT_TEXTS = 200
+"""Earlier drafts with which a new one is compared."""
+MAX_ATTEMPTS = 5
+"""Attempts to write a story when other processes keep claiming its experiment position."""
+
+
+async def write_drafts(
+    ctx: DeskContext, stories: Sequence[RankedStory], request: RunRequest, progress: RunProgress
+) -> None:
+    """Write drafts of the best stories in each requested format, until the run's maximum is reached."""
+    maximum = ctx.settings.pipeline.max_drafts if request.max_drafts is None else request.max_drafts
+    formats = [Format(name) for name in request.formats or ctx.settings.pipeline.formats]
+    total = len(stories) * len(formats)
+    progress.set_total(min(maximum, total))
+    if not stories or not maximum:
+        return
+    writing = await _DraftWriting.load(ctx, progress, formats)
+    for story in stories:
+        created = progress.stats.drafts_created
+        remaining = maximum - created
+        # Do not start a story that does not fit: formats left out now would never be written. Only the first may be cut
+        # short.
+        if remaining < len(formats) and created:
+            break
+        progress.set_total(min(total, maximum + progress.completed - created))
+        await writing.write(story, formats[:remaining])
+    progress.set_total(progress.completed)
+
+
+class _DraftWriting:
+    """Writing state of one run: voice, writer and recent texts."""
+
+    def __init__(
+        self,
+        ctx: DeskContext,
+        progress: RunProgress,
+        formats: Sequence[Format],
+        voice: Voice,
+        recent: "RecentTexts",
+        tags: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - only needed to write drafts
+
+        self._ctx = ctx
+        self._progress = progress
+        self._formats = formats
+        self._next_assignments: dict[Format, Assignment] | None = None
+        """Next experiment assignments, read in the previous story's transaction; None if they must be read again."""
+        self._voice = voice
+        self._recent = recent
+        self._tags = tags
+        self._writer = get_writer()
+
+    @classmethod
+    async def load(cls, ctx: DeskContext, progress: RunProgress, formats: Sequence[Format]) -> Self:
+        """Load what every draft of the run needs."""
+        from copydesk.drafting.checks import RecentTexts  # noqa: PLC0415 - only needed to write drafts
+
+        now = ctx.clock()
+        voice, texts, source_rows = await ctx.read(_load_context, now - RECENT_WINDOW)
+        tags = {source.id: source.config.tags for source in source_rows if source.config}
+        return cls(ctx, progress, formats, voice or Voice(), await asyncio.to_thread(RecentTexts, texts), tags)
+
+    async def write(self, story: RankedStory, formats: Sequence[Format]) -> None:
+        """Write, check and store the drafts of a story in one transaction."""
+        for _ in range(MAX_ATTEMPTS - 1):
+            assignments = (
+                self._next_assignments
+                if self._next_assignments is not None
+                else await self._ctx.read(_next_assignments, self._formats)
+            )
+            self._next_assignments = None
+            with suppress(_AssignmentTakenError):
+                return await self._write_once(
+                    story, formats, {kind: assignments[kind] for kind in formats if kind in assignments}
+                )
+        # After repeated conflicts write the story outside the experiment.
+        return await self._write_once(story, formats, {})
+
+    async def _write_once(
+        self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
+    ) -> None:
+        written, errors = await self._write_all(story, formats, assignments)
+        stored = await self._save(story, written, errors, assignments)
+        self._progress.increment(drafts_failed=len(errors))
+        if stored:
+            for draft in written:
+                self._recent.add(draft.text)
+            self._progress.increment(drafts_created=len(written))
+        self._progress.advance(story.lead.entry.title, steps=len(formats))
+
+    async def _write_all(
+        self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
+    ) -> tuple[list[Draft], list[WriterError]]:
+        written_drafts, errors = [], []
+        for kind in formats:
+            try:
+                written_drafts.append(await self._write_safely(story, kind, assignments.get(kind)))
+            except WriterError as error:
+                errors.append(error)
+        return written_drafts, errors
+
+    async def _write_safely(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
+        """Return the draft. Any error becomes a WriterError, so that one story cannot stop the run."""
+        try:
+            return await self._write(story, format, assignment)
+        except WriterError:
+            raise
+        except Exception as error:
+            log.exception("drafting %s failed", story.lead.id)
+            # Only the type: the message of a foreign exception may contain anything, for example text of the source.
+            error_type = type(error).__name__
+            raise WriterError(f"Writing failed with an error that Copydesk did not expect ({error_type}).") from error
+
+    async def _write(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
+        from copydesk.drafting.checks import build_check_context, check  # noqa: PLC0415
+        from copydesk.drafting.writer import build_brief  # noqa: PLC0415
+
+        lead = story.lead
+        other_sources = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
+        # Seed the writer's choices with the source's own id: our ids differ between databases, and results should not.
+        voice = assignment.apply_to(self._voice, format) if assignment else self._voice
+        parameters = assignment.parameters if assignment else {}
+        brief = build_brief(lead, format, voice, other_sources=other_sources)
+        brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
+        result = await self._writer.write(brief)
+        now = self._ctx.clock()
+        images = page_image(lead.entry, now)
+        checks = check(result.text, build_check_context(brief, recent=self._recent, images=images))
+        return self._build_draft(story, format, result, images, checks)
+
+    def _build_draft(
+        self, story: RankedStory, format: Format, result: "WriterResult", images: tuple[DraftImage, ...], checks: Checks
+    ) -> Draft:
+        from copydesk.drafting.checks import confidence  # noqa: PLC0415
+
+        now, lead = self._ctx.clock(), story.lead
+        return Draft(
+            id=new_id(now),
+            text=result.text,
+            format=format,
+            status=Status.PENDING_REVIEW,
+            confidence=confidence(checks),
+            feedback=None,
+            rejection_feedback=None,
+            scheduled_at=None,
+            posted_at=None,
+            post_id=None,
+            item_id=lead.id,
+            regenerated_from_id=None,
+            created_at=now,
+            updated_at=now,
+            tags=self._tags.get(lead.source_id, ()),
+            images=images,
+            checks=checks,
+            sentences=result.sentences,
+            score=story.score,
+            writer=self._writer.name,
+        )
+
+    async def _save(
+        self,
+        story: RankedStory,
+        written: Sequence[Draft],
+        errors: Sequence[WriterError],
+        assignments: Mapping[Format, Assignment],
+    ) -> bool:
+        """Store the drafts, update the items of their story and claim the experiment assignments.
+
+        Return False if nothing was stored: the item was deleted or drafted by another run, or no text could be written.
+        In the last case the items are filtered out, since writing them would fail again. Raise _AssignmentTakenError
+        with nothing stored.
+        """
+        lead = story.lead
+        duplicate_reason = f"told by {lead.source_name}"
+        duplicates = [(item.id, ItemState.DUPLICATE, duplicate_reason) for item in story.items if item.id != lead.id]
+
+        def save(conn: Connection, user_id: str) -> tuple[bool, dict[Format, Assignment] | None]:
+            if not written:
+                reason = f"could not be drafted: {errors[0]}"
+                items.set_outcomes(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
+            elif not items.set_outcomes(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
+                return False, None
+            items.set_outcomes(conn, user_id, duplicates)
+            for draft in written:
+                drafts.add(conn, user_id, self._to_new_draft(story, draft, assignments.get(draft.format)))
+            # Claim assignments of failed texts too, or the next story would fail in the same variant.
+            if not all(claim_assignment(conn, user_id, assignment) for assignment in assignments.values()):
+                raise _AssignmentTakenError
+            return bool(written), _next_assignments(conn, user_id, self._formats)
+
+        stored, self._next_assignments = await self._ctx.write(save)
+        return stored
+
+    def _to_new_draft(self, story: RankedStory, draft: Draft, assignment: Assignment | None) -> NewDraft:
+        return NewDraft(
+            draft=draft,
+            source_id=story.lead.source_id,
+            source_type=story.lead.source_type,
+            story_id=story.story_id,
+            origin=DraftOrigin.PIPELINE,
+            run_id=self._progress.run_id,
+            experiment_id=assignment.experiment_id if assignment else None,
+            variant_id=assignment.variant_id if assignment else None,
+        )
+
+
+class _AssignmentTakenError(Exception):
+    """Another draft claimed the experiment position, or the experiment has ended: write the text again."""
+
+
+def _next_assignments(conn: Connection, user_id: str, formats: Sequence[Format]) -> dict[Format, Assignment]:
+    """Return the next experiment assignment per format; empty without an active experiment."""
+    assignments = {kind: next_assignment(conn, user_id, kind) for kind in formats}
+    return {kind: assignment for kind, assignment in assignments.items() if assignment is not None}
+
+
+def _load_context(
+    conn: Connection, user_id: str, since: datetime
+) -> tuple[VoiceProfile | None, tuple[str, ...], tuple[Source, ...]]:
+    texts = drafts.list_texts_since(conn, user_id, since, MAX_RECENT_TEXTS)
+    return voices.load(conn, user_id), texts, sources.list_all(conn, user_id)

@@ -1,0 +1,192 @@
+"""Process drafts whose time has come: dispatch them, mark them as missed, or move them after a time zone change."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from copydesk.desk.clock_guard import ClockGuard
+from copydesk.desk.context import DeskContext
+from copydesk.desk.publishing.create_deliveries import create_deliveries
+from copydesk.desk.publishing.grace import expiry_reason, format_span, grace_periods, missed_cutoffs
+from copydesk.desk.publishing.settlement import record_delivery, settle_draft
+from copydesk.errors import StoreError
+from copydesk.model.account import ConnectedAccount
+from copydesk.model.draft import Format, Status
+from copydesk.model.history import SYSTEM, EventKind
+from copydesk.model.transitions import SystemEvent, status_after_event
+from copydesk.posting.delivery_states import abandoned
+from copydesk.scheduling.missed import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
+from copydesk.scheduling.wall_time import WallTime, moved_instant
+from copydesk.store import accounts, deliveries, draft_updates, schedule
+from copydesk.store.delivery_updates import DeliveryUpdate
+from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.schedule import ScheduledDraft
+
+T = TypeVar("T")
+NO_ACCOUNT_MESSAGE = "No account that takes it was connected when it was due; nothing was sent."
+ZONE_CHANGE_ACTION = "moved"
+"""Action name in the history of a draft whose time moved with the rules of its time zone."""
+WRITE_BATCH_SIZE = 100
+READ_BATCH_SIZE = 1000
+
+
+class DueDrafts:
+    """Due drafts of one desk. Nothing is dispatched or marked as missed while the wall clock is in doubt."""
+
+    def __init__(self, ctx: DeskContext, clock_guard: ClockGuard) -> None:
+        self._ctx = ctx
+        self._clock = clock_guard
+
+    async def dispatch_due(self) -> tuple[DueDraft, ...]:
+        """Move due drafts to POSTING and create their deliveries; return them, oldest first. The caller sends them.
+
+        At most one draft per account every five minutes (`MIN_POST_INTERVAL`), so that not everything goes out at once
+        after the machine was off. Skips drafts that are late by more than their grace period or have no connected
+        account.
+        """
+        if await self._clock.check():
+            return ()
+        now = self._ctx.clock()
+        due = await self._load_due_drafts(now)
+        # Read after the due drafts: a draft that another process dispatches in between is then in both results and
+        # blocks its account, instead of being in neither.
+        last_sent = await self._ctx.read(deliveries.last_sent_by_account, now - MIN_POST_INTERVAL)
+        sendable = select_due([draft for draft in due if draft.accounts], last_sent, now, self._grace_periods)
+        dispatched = await self._apply_in_batches(
+            sendable, lambda conn, user_id, draft: _dispatch(conn, user_id, draft, now)
+        )
+        return tuple(dispatched)
+
+    async def mark_missed(self) -> tuple[str, ...]:
+        """Mark drafts that are late by more than their grace period as missed; return their ids, oldest first.
+
+        Deliveries that have waited that long, for example for an account that needs a login, are given up.
+        """
+        if await self._clock.check():
+            return ()
+        now = self._ctx.clock()
+        await self._give_up_late_deliveries(now)
+        late = [
+            draft
+            for draft in await self._load_due_drafts(now)
+            if is_missed(draft.at, draft.format, now, self._grace_periods)
+        ]
+        missed = await self._apply_in_batches(
+            late, lambda conn, user_id, draft: self._mark_missed(conn, user_id, draft, now)
+        )
+        return tuple(draft.draft_id for draft in missed)
+
+    async def apply_zone_changes(self) -> tuple[str, ...]:
+        """Move scheduled drafts whose UTC time changed with the time zone database; return their ids.
+
+        The wall time that the user chose stays the same.
+        """
+        now = self._ctx.clock()
+        moved_ids: list[str] = []
+        after = now, ""
+        while page := await self._ctx.read(schedule.list_by_wall_clock, after, READ_BATCH_SIZE):
+            after = page[-1].at, page[-1].id
+            shifted = [(draft, at) for draft in page if (at := _new_time(draft)) is not None]
+            saved = await self._apply_in_batches(
+                shifted, lambda conn, user_id, draft: _move(conn, user_id, *draft, now)
+            )
+            moved_ids += [draft.id for draft, _ in saved]
+        return tuple(moved_ids)
+
+    @property
+    def _grace_periods(self) -> Mapping[Format, timedelta]:
+        return grace_periods(self._ctx.settings.schedule)
+
+    async def _load_due_drafts(self, now: datetime) -> list[DueDraft]:
+        """Return the drafts whose time has come, each with the ids of its accounts."""
+        connected, drafts = await self._ctx.read(_load_due, now)
+        return [
+            DueDraft(
+                draft_id=draft.id,
+                format=draft.format,
+                at=draft.at,
+                accounts=tuple(
+                    account.id for account in self._ctx.resolve_accounts(connected, draft.platforms, draft.format)
+                ),
+            )
+            for draft in drafts
+        ]
+
+    async def _give_up_late_deliveries(self, now: datetime) -> None:
+        settings = self._ctx.settings.schedule
+        for row in await self._ctx.read(deliveries.list_planned_before, missed_cutoffs(settings, now).latest):
+            if reason := expiry_reason(row, now, settings):
+                update = DeliveryUpdate(progress=abandoned(row.progress, reason), event="too late", message=reason)
+                await self._ctx.write(record_delivery, row, update, now)
+
+    def _mark_missed(self, conn: Connection, user_id: str, draft: DueDraft, now: datetime) -> None:
+        message = f"It was late by more than {format_span(self._grace_periods[draft.format])}; nothing was sent."
+        _apply_event(
+            conn, user_id, draft, SystemEvent.MISSED, now, last_error=message if draft.accounts else NO_ACCOUNT_MESSAGE
+        )
+
+    async def _apply_in_batches(self, values: Sequence[T], work: Callable[[Connection, str, T], None]) -> list[T]:
+        """Run `work` for each value in its own transaction; return the values that succeeded.
+
+        Values that fail were changed by someone else since they were read. Raise StoreError if the database fails.
+        """
+        succeeded: list[T] = []
+        for start in range(0, len(values), WRITE_BATCH_SIZE):
+            batch = values[start : start + WRITE_BATCH_SIZE]
+            results = await self._ctx.write_batch(work, batch)
+            succeeded += [value for value, error in zip(batch, results, strict=True) if error is None]
+            # The database itself failed, so the remaining batches would fail too.
+            if isinstance(results[-1], StoreError):
+                raise results[-1]
+        return succeeded
+
+
+def _load_due(
+    conn: Connection, user_id: str, now: datetime
+) -> tuple[tuple[ConnectedAccount, ...], tuple[ScheduledDraft, ...]]:
+    return accounts.list_all(conn, user_id), schedule.list_due(conn, user_id, now)
+
+
+def _dispatch(conn: Connection, user_id: str, due: DueDraft, now: datetime) -> None:
+    targets = [account for account in accounts.list_all(conn, user_id) if account.id in due.accounts]
+    if not targets:  # the accounts were just removed; the next tick marks the draft as missed
+        raise draft_updates.version_conflict(draft_updates.load_snapshot(conn, user_id, due.draft_id))
+    _apply_event(conn, user_id, due, SystemEvent.POSTING_STARTED, now, last_error=None)
+    if not create_deliveries(conn, user_id, due.draft_id, targets, due.at, now):
+        settle_draft(conn, user_id, due.draft_id, now)
+
+
+def _apply_event(
+    conn: Connection, user_id: str, due: DueDraft, event: SystemEvent, now: datetime, *, last_error: str | None
+) -> None:
+    """Apply a system event to a due draft. Raise ConflictError if it is no longer scheduled for that time."""
+    snapshot = _check_still_scheduled(conn, user_id, due.draft_id, due.at)
+    after = {"status": status_after_event(event, snapshot.get_status), "last_error": last_error}
+    draft_updates.apply_change(conn, user_id, snapshot, _system_change(event, after, now))
+
+
+def _new_time(draft: ScheduledDraft) -> datetime | None:
+    if draft.wall is None or draft.zone is None:
+        return None
+    return moved_instant(WallTime(wall=draft.wall, zone=draft.zone), draft.at)
+
+
+def _move(conn: Connection, user_id: str, draft: ScheduledDraft, at: datetime, now: datetime) -> None:
+    snapshot = _check_still_scheduled(conn, user_id, draft.id, draft.at)
+    draft_updates.apply_change(conn, user_id, snapshot, _system_change(ZONE_CHANGE_ACTION, {"scheduled_at": at}, now))
+
+
+def _check_still_scheduled(conn: Connection, user_id: str, draft_id: str, at: datetime) -> DraftSnapshot:
+    """Return the draft, still scheduled for `at`. Raise ConflictError if the user changed it first."""
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+    if snapshot.get_status is not Status.SCHEDULED or snapshot.value("scheduled_at") != at:
+        raise draft_updates.version_conflict(snapshot)
+    return snapshot
+
+
+def _system_change(action: str, after: Mapping[str, object], now: datetime) -> DraftChange:
+    return DraftChange(
+        kind=EventKind.PERMANENT, action=action, after=draft_updates.to_column_values(after), at=now, actor=SYSTEM
+    )

@@ -1,0 +1,51 @@
+"""Grace periods: the delay with which a scheduled draft may still go out, from the settings."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from copydesk.model.delivery import DeliveryState
+from copydesk.model.draft import Format
+from copydesk.scheduling.missed import RETRY_WINDOW
+from copydesk.settings import Schedule
+from copydesk.store.deliveries import DeliveryRow
+from copydesk.store.jobs import MissedCutoffs
+
+
+def grace_periods(settings: Schedule) -> Mapping[Format, timedelta]:
+    """Return for each format how late a draft may be and still go out automatically."""
+    return {
+        Format.SHORT: timedelta(minutes=settings.grace_short_minutes),
+        Format.THREAD: timedelta(minutes=settings.grace_thread_minutes),
+        Format.BLOG: timedelta(hours=settings.grace_blog_hours),
+    }
+
+
+def missed_cutoffs(settings: Schedule, now: datetime) -> MissedCutoffs:
+    """Return for each format the time before which a draft that is still scheduled counts as missed."""
+    periods = grace_periods(settings)
+    return MissedCutoffs(
+        short=now - periods[Format.SHORT], thread=now - periods[Format.THREAD], blog=now - periods[Format.BLOG]
+    )
+
+
+def expiry_reason(row: DeliveryRow, now: datetime, settings: Schedule) -> str:
+    """Return the reason why a delivery that has not started may no longer be sent, or "" if it may.
+
+    A delivery with a result, or one that may have arrived, never expires: it has to be completed.
+    """
+    progress = row.progress
+    if progress.state is not DeliveryState.PLANNED or progress.made or progress.doubt:
+        return ""
+    allowed = grace_periods(settings)[row.format]
+    # Once the first request was sent, retries get extra time on top of the grace period.
+    retry_allowance = RETRY_WINDOW if progress.first_sent_at else timedelta(0)
+    if now - row.due_at <= allowed + retry_allowance:
+        return ""
+    return f"It was late by more than {format_span(allowed)}; nothing was sent. {progress.error}".strip()
+
+
+def format_span(span: timedelta) -> str:
+    """Format a span of whole minutes: `30 minutes`, `24 hours`."""
+    minutes = span // timedelta(minutes=1)
+    amount, unit = (minutes // 60, "hour") if minutes % 60 == 0 and minutes > 60 else (minutes, "minute")
+    return f"{amount} {unit}" if amount == 1 else f"{amount} {unit}s"

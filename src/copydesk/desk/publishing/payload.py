@@ -1,0 +1,99 @@
+"""Payload of a post: the draft's text as it was approved, and its images.
+
+The user's own rules for posts, independent of the platform.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from functools import cache, partial
+from typing import ParamSpec, TypeVar
+
+from copydesk.desk.context import DeskContext
+from copydesk.model.draft import Format, ListedDraft
+from copydesk.model.serialization import Struct
+from copydesk.posting.platform import Limits, NotSentError, Post, PostImage, RefusedPostError
+from copydesk.settings import Posting
+from copydesk.store import draft_queries
+from copydesk.store.deliveries import DeliveryRow
+from copydesk.text.thread import split_parts
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class PostPayload(Struct, frozen=True):
+    post: Post
+    images: tuple[PostImage, ...] = ()
+
+
+async def load_payload(ctx: DeskContext, row: DeliveryRow, limits: Limits) -> PostPayload:
+    """Return the payload of a delivery.
+
+    Raise RefusedPostError if its draft or images cannot be used, NotSentError if an image cannot be loaded now but may
+    be later.
+    """
+    draft = await ctx.read(draft_queries.get, row.draft_id)
+    if draft is None:
+        raise RefusedPostError("Its draft is gone.")
+    images = await _load_images(ctx, draft, limits) if draft.images else ()
+    # Dated `due_at`, not now: the rendered post must be the same for every attempt.
+    return PostPayload(post=to_post(draft, row.due_at), images=images)
+
+
+async def run_in_article_thread(post: Post, func: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return `work(*args, **kwargs)`; for an article, run it in the article thread.
+
+    Rendering an article can take seconds of CPU time and would block the event loop. Other formats are rendered inline.
+    """
+    if post.format is not Format.BLOG:
+        return func(*args, **kwargs)
+    return await asyncio.get_running_loop().run_in_executor(_article_executor(), partial(func, *args, **kwargs))
+
+
+@cache
+def _article_executor() -> ThreadPoolExecutor:
+    """Return an executor with a single thread: the article renderer cannot run twice at the same time."""
+    return ThreadPoolExecutor(1, thread_name_prefix="articles")
+
+
+async def _load_images(ctx: DeskContext, draft: ListedDraft, limits: Limits) -> tuple[PostImage, ...]:
+    """Return all images of the draft. Raise if one cannot be loaded: a post never goes out with an image missing."""
+    from copydesk.desk.images.draft_images import load_images  # noqa: PLC0415 - only for drafts with images
+    from copydesk.errors import ImageError  # noqa: PLC0415
+
+    try:
+        return await load_images(ctx, draft.images, limits)
+    except ImageError as error:
+        if error.is_temporary:
+            raise NotSentError(error.message, hint=error.hint) from None
+        raise RefusedPostError(error.message, hint=error.hint) from None
+
+
+def to_post(draft: ListedDraft, at: datetime) -> Post:
+    """Return `draft` as a `Post` that goes out at `at`."""
+    return Post(
+        format=draft.format,
+        parts=split_text(draft.format, draft.text),
+        at=at,
+        tags=draft.tags,
+        alts=tuple(image.alt or "" for image in sorted(draft.images, key=lambda image: image.position)),
+    )
+
+
+def split_text(format: Format, text: str) -> tuple[str, ...]:
+    """Return the posts of a thread; for any other format a tuple with the one text, stripped."""
+    parts: Sequence[str] = split_parts(text) if format is Format.THREAD else [text.strip()]
+    return tuple(parts)
+
+
+def rule_violations(post: Post, rules: Posting) -> tuple[str, ...]:
+    """Return a message for each rule that `post` violates."""
+    if not rules.require_alt:
+        return ()
+    missing = [f"{number}" for number, alt in enumerate(post.alts, 1) if not alt.strip()]
+    if not missing:
+        return ()
+    subject = f"Picture {missing[0]} has" if len(missing) == 1 else f"Pictures {', '.join(missing)} have"
+    return (f"{subject} no description, which posting.require_alt in the settings asks for.",)

@@ -1,0 +1,160 @@
+"""Start posting a draft: choose the accounts, or explain why it cannot be posted.
+
+Apply the user's decision about a delivery whose outcome Copydesk cannot determine.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec.structs import replace
+from sqlalchemy import Connection
+
+from copydesk.desk.publishing.create_deliveries import create_deliveries, latest_delivery, may_be_live, text_digest
+from copydesk.desk.publishing.delivery_report import describe, resolution_hint
+from copydesk.desk.publishing.settlement import record_delivery, settle_draft
+from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
+from copydesk.model.account import ConnectedAccount, find_unknown_names
+from copydesk.model.delivery import Delivery, DeliveryState
+from copydesk.model.draft import Action, Format, Status
+from copydesk.model.history import EventKind
+from copydesk.model.requests import MAX_ID_LENGTH
+from copydesk.model.transitions import allowed_actions, next_status
+from copydesk.posting import delivery_states
+from copydesk.posting.platform import DeliveryGuarantees
+from copydesk.store import accounts, deliveries, draft_queries, draft_updates
+from copydesk.store.deliveries import DeliveryRow
+from copydesk.store.delivery_updates import DeliveryRestart, DeliveryUpdate
+from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.ids import new_id
+
+AccountResolver = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
+"""Resolves account names for a format: `DeskContext.resolve_accounts`."""
+
+
+def start_posting(
+    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime, resolve: AccountResolver
+) -> tuple[str, ...]:
+    """Start posting a draft; return the ids of the new deliveries.
+
+    Raise ConflictError if its status does not allow it, no account fits, or it is live, or may be, on all of them
+    already.
+    """
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+    next_status(Action.POST, snapshot.get_status, archived=snapshot.archived)
+    targets = _select_accounts(conn, user_id, snapshot, platforms, resolve)
+    rows = deliveries.list_by_draft(conn, user_id, draft_id)
+    existing = [row for account in targets if (row := latest_delivery(rows, account)) and may_be_live(row)]
+    # Refuse only if no account is left to post to.
+    if len(existing) == len(targets):
+        raise _refusal(snapshot, *_already_posted(existing))
+    # Post only where nothing is live yet; the other accounts keep their delivery.
+    missing = [account for account in targets if latest_delivery(existing, account) is None]
+    mark_posting(conn, user_id, snapshot, now)
+    return create_deliveries(conn, user_id, draft_id, missing, now, now)
+
+
+def _select_accounts(
+    conn: Connection, user_id: str, snapshot: DraftSnapshot, platforms: tuple[str, ...], resolve: AccountResolver
+) -> tuple[ConnectedAccount, ...]:
+    """Return the accounts to post to: those named, else the draft's targets, else all that accept its format."""
+    connected = accounts.list_all(conn, user_id)
+    if not connected:
+        hint = "Connect one: copydesk account connect bluesky"
+        raise _refusal(snapshot, "No account is connected; nothing was posted.", hint)
+    if unknown_names := find_unknown_names(connected, platforms):
+        connected_labels = ", ".join(account.label for account in connected)
+        raise InvalidError(
+            FieldError("platforms", f"{', '.join(unknown_names)} is not connected; there is {connected_labels}")
+        )
+    draft = draft_queries.get(conn, user_id, snapshot.id)
+    names = platforms or (draft.target_platforms if draft else ())
+    targets = resolve(connected, names, snapshot.format)
+    if not targets and names:
+        raise _refusal(snapshot, "None of its platforms is connected; nothing was posted.")
+    if not targets:
+        raise _refusal(
+            snapshot, f"No connected account takes drafts of the format {snapshot.format}; nothing was posted."
+        )
+    return targets
+
+
+def _already_posted(existing: Sequence[DeliveryRow]) -> tuple[str, str]:
+    """Return the message and hint for a draft that is, or may be, live on every account already."""
+    doubtful = [row for row in existing if row.progress.state is not DeliveryState.SENT]
+    if not doubtful:
+        return "It is live there already; nothing was posted.", ""
+    message = "Nobody knows whether it is there already; nothing was posted."
+    return message, f"Look at your profile, then: {resolution_hint(doubtful[0])}"
+
+
+def mark_posting(conn: Connection, user_id: str, snapshot: DraftSnapshot, now: datetime) -> None:
+    """Set the draft to POSTING. The step is fixed: it and everything before it can no longer be undone."""
+    values = draft_updates.to_column_values({"status": Status.POSTING, "last_error": None})
+    draft_updates.apply_change(
+        conn, user_id, snapshot, DraftChange(kind=EventKind.PERMANENT, action=Action.POST, after=values, at=now)
+    )
+
+
+def _refusal(snapshot: DraftSnapshot, message: str, hint: str = "") -> ConflictError:
+    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
+    return ConflictError(message, hint=hint, current_status=snapshot.get_status, allowed=allowed)
+
+
+DOUBTFUL = frozenset({DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER})
+"""States in which the post may or may not have arrived."""
+UNSUCCESSFUL = frozenset({DeliveryState.FAILED, DeliveryState.ABANDONED})
+"""States in which nothing more is done about a delivery."""
+
+
+class Decision(NamedTuple):
+    """A decision of the user about a delivery."""
+
+    event: str
+    allowed_states: frozenset[DeliveryState]
+    apply: Callable[[Delivery], Delivery]
+    restart: bool = False
+    """Send it again, with new idempotency keys."""
+    guarantees: DeliveryGuarantees = DeliveryGuarantees()
+
+
+def reset_lookup(progress: Delivery) -> Delivery:
+    """Return the delivery in UNKNOWN with its lookups reset, so that it is looked up now."""
+    return replace(progress, state=DeliveryState.UNKNOWN, not_before=None, looks=0)
+
+
+def apply_decision(conn: Connection, user_id: str, delivery_id: str, decision: Decision, now: datetime) -> DeliveryRow:
+    """Store the decision and what follows for the draft; return the delivery.
+
+    Raise NotFoundError, and ConflictError if the state does not allow it, the account was removed, or the last request
+    may still arrive.
+    """
+    row = get_delivery(conn, user_id, delivery_id)
+    if row.progress.state not in decision.allowed_states:
+        raise ConflictError(f"Nothing was changed. {describe(row)}")
+    if decision.restart and row.account_id is None:
+        raise ConflictError("The account was removed; nothing was sent.", hint="Connect it, and post the draft again.")
+    # Sending again while the first request may still arrive could post twice.
+    if decision.restart and delivery_states.may_still_arrive(row.progress, decision.guarantees, now):
+        raise ConflictError("The last request may arrive yet; nothing was sent.", hint="Look once more in two minutes.")
+    snapshot = draft_updates.load_snapshot(conn, user_id, row.draft_id, include_text=True)
+    if snapshot.get_status is not Status.POSTING:
+        next_status(Action.POST, snapshot.get_status, archived=snapshot.archived)
+        # The draft left POSTING when this delivery ended; a decision brings it back.
+        mark_posting(conn, user_id, snapshot, now)
+    update = DeliveryUpdate(progress=decision.apply(row.progress), event=decision.event)
+    if decision.restart:
+        digest = text_digest(snapshot.value("text"))
+        restart = DeliveryRestart(account_id=row.account_id, seed=new_id(now), digest=digest, due_at=now, anyway=True)
+        update = replace(update, progress=delivery_states.restart_delivery(row.progress, row.intent), restart=restart)
+    record_delivery(conn, user_id, row, update, now)
+    settle_draft(conn, user_id, row.draft_id, now)
+    return get_delivery(conn, user_id, delivery_id)
+
+
+def get_delivery(conn: Connection, user_id: str, delivery_id: str) -> DeliveryRow:
+    """Return one of the user's deliveries. Raise NotFoundError if there is none with this id."""
+    row = deliveries.get(conn, user_id, delivery_id)
+    if row is None:
+        raise NotFoundError(f"There is no delivery {delivery_id[:MAX_ID_LENGTH]!r}.", hint="copydesk delivery list")
+    return row

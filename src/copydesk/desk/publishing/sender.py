@@ -1,0 +1,298 @@
+"""Send due deliveries. Every send goes through here: the scheduler, "post now" and the HTTP service.
+
+    acquire the account lease -> store the payload and its idempotency key -> send -> store the result
+
+One worker holds an account at a time, so its posts go out in order; accounts run concurrently. Results are stored with
+compare-and-set on the delivery's version: a worker that lost its lease cannot overwrite its successor's result.
+"""
+
+import asyncio
+import logging
+from datetime import timedelta
+
+from msgspec.structs import replace
+from sqlalchemy import Connection
+
+from copydesk.credentials.redaction import DEFAULT_REDACTION
+from copydesk.desk.accounts.credentials import login_error_hint
+from copydesk.desk.context import DeskContext
+from copydesk.desk.publishing.account_lease import LEASE_DURATION, account_lease
+from copydesk.desk.publishing.grace import expiry_reason
+from copydesk.desk.publishing.payload import PostPayload, load_payload, rule_violations, run_in_article_thread
+from copydesk.desk.publishing.settlement import record_delivery
+from copydesk.errors import CopydeskError, InvalidError, StoreError
+from copydesk.model.account import ConnectedAccount
+from copydesk.model.delivery import Delivery, DeliveryState, Intent, StepResult
+from copydesk.posting import delivery_states
+from copydesk.posting.delivery_states import NextAction
+from copydesk.posting.platform import (
+    DeliveryGuarantees,
+    LoginError,
+    NotSentError,
+    Platform,
+    RefusedPostError,
+    UnknownOutcomeError,
+)
+from copydesk.store import accounts, deliveries
+from copydesk.store.deliveries import DeliveryRow
+from copydesk.store.delivery_updates import DeliveryUpdate
+
+log = logging.getLogger(__name__)
+SEND_TIMEOUT = (LEASE_DURATION - timedelta(minutes=1)).total_seconds()
+"""Seconds. Shorter than the lease, so that no request starts after another worker may have taken the account."""
+MAX_CONCURRENT_ACCOUNTS = 32
+"""Accounts that are processed concurrently."""
+DUPLICATE_TEXT_WINDOW = timedelta(days=30)
+"""Refuse the same text on the same account within this window unless the user forces it."""
+
+
+class Sender:
+    """Worker that sends the deliveries of one desk."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+        self._concurrency = asyncio.Semaphore(MAX_CONCURRENT_ACCOUNTS)
+
+    async def send_due(self) -> tuple[str, ...]:
+        """Process every delivery that is ready; return the ids of those that were touched.
+
+        Raise StoreError if the database fails. Deliveries left in SENDING are resolved by the next call, in any
+        process.
+        """
+        now = self._ctx.clock()
+        ready = await self._ctx.read(deliveries.list_ready_accounts, now)
+        results = await asyncio.gather(
+            *(self._process_account(account_id) for account_id in ready), return_exceptions=True
+        )
+        # Raise only after all accounts were processed: an error of one must not interrupt sending to the others.
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return tuple(
+            delivery_id for result in results if not isinstance(result, BaseException) for delivery_id in result
+        )
+
+    async def _process_account(self, account_id: str) -> list[str]:
+        """Process the account's ready deliveries; return their ids. Skip the account if another worker holds it."""
+        async with self._concurrency, account_lease(self._ctx, account_id) as lease:
+            return [] if lease is None else await self._drain(account_id, lease)
+
+    async def _drain(self, account_id: str, lease: str) -> list[str]:
+        processed: dict[str, None] = {}
+        while True:
+            ready = await self._ctx.read(deliveries.list_ready, account_id, self._ctx.clock())
+            # Each delivery once per drain, or one that stays ready would loop forever.
+            pending = [row for row in ready if row.id not in processed]
+            account = await self._ctx.read(accounts.get, account_id)
+            if account is not None and account.trouble:
+                # Without a login nothing can be sent, but interrupted requests must still be recorded as unknown.
+                pending = [row for row in pending if row.progress.state is DeliveryState.SENDING]
+            if not pending or account is None:
+                return list(processed)
+            try:
+                platform = self._ctx.platform(account.details.platform)
+            except InvalidError:
+                log.warning("This Copydesk does not know %s; nothing is sent there", account.label)
+                return list(processed)
+            attempt = _DeliveryAttempt(self._ctx, platform, account, lease)
+            for row in pending:
+                processed[row.id] = None
+                # The account needs a login: later deliveries would fail too. Read the pending ones again, now without
+                # those.
+                if not await attempt.run(row):
+                    break
+
+
+class _DeliveryAttempt:
+    """One worker's attempt to process a delivery to one account."""
+
+    def __init__(self, ctx: DeskContext, platform: Platform, account: ConnectedAccount, lease: str) -> None:
+        self._ctx = ctx
+        self._platform = platform
+        self._account = account
+        self._lease = lease
+        self._login_error = ""
+
+    async def run(self, delivery: DeliveryRow) -> bool:
+        """Send and look up until nothing can be done now. Return False if the account needs a login first."""
+        row: DeliveryRow | None = delivery
+        while row is not None:
+            progress = row.progress
+            if progress.state is DeliveryState.SENDING:
+                # Only one worker holds the account, so the one that was sending is dead and the outcome is unknown.
+                row = await self._save(row, delivery_states.interrupted(progress, self._ctx.clock()), "broken off")
+                continue
+            match delivery_states.next_action(progress, self._guarantees(row), self._ctx.clock()):
+                case NextAction.SEND:
+                    row = await self._send(row)
+                case NextAction.FIND:
+                    row = await self._look_up(row)
+                case NextAction.WAIT:
+                    row = None
+            if self._login_error:
+                await self._ctx.write(accounts.set_error, self._account, self._login_error)
+                return False
+        return True
+
+    async def _send(self, row: DeliveryRow) -> DeliveryRow | None:
+        """Send the first missing step."""
+        if message := expiry_reason(row, self._ctx.clock(), self._ctx.settings.schedule):
+            return await self._save(row, delivery_states.abandoned(row.progress, message), "too late", message)
+        try:
+            payload = await load_payload(self._ctx, row, self._platform.limits)
+            intent = row.intent or await self._prepare(row, payload)
+        except StoreError:
+            raise
+        except Exception as error:
+            return await self._save(
+                row, self._state_unsent(row.progress, error), _event_name(error), _error_message(error)
+            )
+        # On disk before the first byte leaves: after a power failure the delivery must not look unsent.
+        sending = await self._ctx.write_durable(self._record_start, row, intent)
+        if sending is None:
+            return None
+        progress, details = sending.progress, self._account.details
+        try:
+            async with asyncio.timeout(SEND_TIMEOUT):
+                result = await self._platform.send(details, intent, progress.made, payload.images)
+        except TimeoutError:
+            # The request has left; the platform may still process it.
+            message = f"{details.platform} took too long to answer."
+            outcome = delivery_states.outcome_unknown(progress, message, self._ctx.clock())
+            return await self._save(sending, outcome, "unknown outcome", message)
+        except Exception as error:
+            return await self._save(
+                sending, self._state_after_error(progress, error), _event_name(error), _error_message(error)
+            )
+        return await self._save(sending, delivery_states.step_succeeded(progress, result), "made")
+
+    async def _prepare(self, row: DeliveryRow, payload: PostPayload) -> Intent:
+        """Validate the payload and render it. Raise RefusedPostError if it is invalid or a recent duplicate."""
+        post, account = payload.post, self._account.details
+        problems = [
+            problem.message for problem in await run_in_article_thread(post, self._platform.validate, post, account)
+        ]
+        problems += rule_violations(post, self._ctx.settings.posting)
+        if problems:
+            raise RefusedPostError(" ".join(problems))
+        if not row.anyway:
+            since = self._ctx.clock() - DUPLICATE_TEXT_WINDOW
+            duplicate_key = (row.draft_id, row.digest, row.account_id, since)
+            previous = await self._ctx.read(deliveries.last_duplicate_sent_at, *duplicate_key)
+            if previous is not None:
+                message = f"The same text went out there on {previous:%-d %B}; nothing was sent."
+                raise RefusedPostError(
+                    message, hint=f"Change it, or send it all the same: copydesk delivery again {row.id}"
+                )
+        intent = await run_in_article_thread(post, self._platform.render, post, account, row.seed)
+        # After a restart with a shorter thread there may be nothing left to send.
+        if len(intent.steps) <= len(row.progress.made):
+            raise RefusedPostError("As many posts as it has now are there already; nothing was sent.")
+        return intent
+
+    def _record_start(self, conn: Connection, user_id: str, row: DeliveryRow, intent: Intent) -> DeliveryRow | None:
+        """Record that the request is about to leave, with its payload; return None if the lease or the
+        delivery was lost.
+        """
+        now = self._ctx.clock()
+        if not accounts.renew_lease(conn, user_id, self._account.id, self._lease, now + LEASE_DURATION):
+            return None
+        progress = delivery_states.send_started(row.progress, now, steps=len(intent.steps))
+        return record_delivery(
+            conn, user_id, row, DeliveryUpdate(progress=progress, event="sending", intent=intent), now
+        )
+
+    async def _look_up(self, row: DeliveryRow) -> DeliveryRow | None:
+        """Search the account for a post that the first missing step may have created."""
+        progress, details, intent = row.progress, self._account.details, row.intent
+        if intent is None or progress.first_sent_at is None:
+            raise RuntimeError("A delivery is in doubt that was never sent.")
+        guarantees = self._guarantees(row)
+        if not await self._ctx.write(self._renew):
+            return None
+        try:
+            result = await self._platform.find_post(details, intent, progress.made, progress.first_sent_at)
+            await self._check_not_another_draft(row, result)
+        except LoginError as error:
+            self._login_error = message = login_error_hint(error, details)
+            return await self._save(row, delivery_states.login_required(progress, message), "needs login", message)
+        except Exception as error:
+            message, retry_after = _error_message(error), getattr(error, "retry_after", None)
+            now, jitter = self._ctx.clock(), self._jitter()
+            state = delivery_states.lookup_failed(
+                progress, guarantees, message, now, jitter=jitter, retry_after=retry_after
+            )
+            return await self._save(row, state, "not found out", message)
+        if result is not None:
+            return await self._save(row, delivery_states.step_succeeded(progress, result), "found")
+        state = delivery_states.not_found(progress, guarantees, self._ctx.clock(), jitter=self._jitter())
+        return await self._save(row, state, "not there")
+
+    def _renew(self, conn: Connection, user_id: str) -> bool:
+        return accounts.renew_lease(conn, user_id, self._account.id, self._lease, self._ctx.clock() + LEASE_DURATION)
+
+    async def _check_not_another_draft(self, row: DeliveryRow, result: StepResult | None) -> None:
+        """Raise UnknownOutcomeError if the post that was found belongs to another draft with the same text."""
+        if result is None or not result.ids:
+            return
+        for other in await self._ctx.read(deliveries.list_duplicates, row):
+            if any(set(result.ids) & set(step.ids) for step in other.progress.made):
+                raise UnknownOutcomeError("The only such post there is that of another draft with the same text.")
+
+    def _guarantees(self, row: DeliveryRow) -> DeliveryGuarantees:
+        """Return the platform's guarantees for the next step.
+
+        A hidden step (an upload, for example) may be repeated: nobody sees a duplicate, so it counts as idempotent.
+        """
+        guarantees, steps_done = self._platform.guarantees(self._account.details), len(row.progress.made)
+        hidden = row.intent is not None and steps_done < len(row.intent.steps) and row.intent.steps[steps_done].hidden
+        return replace(guarantees, keyed=True) if hidden else guarantees
+
+    def _state_after_error(self, progress: Delivery, error: Exception) -> Delivery:
+        """Return the delivery's new state after sending failed with `error`."""
+        message = _error_message(error)
+        match error:
+            case LoginError():
+                self._login_error = message = login_error_hint(error, self._account.details)
+                return delivery_states.login_required(progress, message)
+            case RefusedPostError():
+                return delivery_states.rejected(progress, message)
+            case NotSentError(retry_after=retry_after):
+                now = self._ctx.clock()
+                return delivery_states.retry_later(
+                    progress, message, now, jitter=self._jitter(), retry_after=retry_after
+                )
+            case UnknownOutcomeError():
+                return delivery_states.outcome_unknown(progress, message, self._ctx.clock())
+            case _:
+                log.error("Sending to %s ended in an unexpected way", self._account.label, exc_info=error)
+                return delivery_states.outcome_unknown(progress, message, self._ctx.clock())
+
+    def _state_unsent(self, progress: Delivery, error: Exception) -> Delivery:
+        """Return the delivery's new state after preparing it failed: no request has left this machine."""
+        if isinstance(error, LoginError | RefusedPostError | NotSentError):
+            return self._state_after_error(progress, error)
+        log.error("What goes to %s could not be settled", self._account.label, exc_info=error)
+        return delivery_states.retry_later(progress, _error_message(error), self._ctx.clock(), jitter=self._jitter())
+
+    async def _save(self, row: DeliveryRow, progress: Delivery, event: str, message: str = "") -> DeliveryRow | None:
+        update = DeliveryUpdate(progress=progress, event=event, message=message)
+        return await self._ctx.write(record_delivery, row, update, self._ctx.clock())
+
+    def _jitter(self) -> float:
+        return (self._ctx.jitter() + 1) / 2
+
+
+def _event_name(error: Exception) -> str:
+    """Return the event name under which the history lists the error."""
+    return error.category.replace("-", " ") if isinstance(error, CopydeskError) else "unexpected"
+
+
+def _error_message(error: Exception) -> str:
+    """Return the message to store for `error`.
+
+    Messages of foreign exceptions may contain credentials, so only their type is stored. Our own are redacted, because
+    a platform may quote the credential that it rejects.
+    """
+    is_own = isinstance(error, CopydeskError)
+    return DEFAULT_REDACTION.redact(str(error)) if is_own else f"Copydesk did not expect this: {type(error).__name__}."

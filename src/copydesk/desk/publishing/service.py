@@ -1,0 +1,369 @@
+"""Post drafts, follow their deliveries, and resolve those whose outcome is unknown.
+
+Preview a text on each platform while it is being written. Nothing is stored or sent over the network.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from copydesk.desk.clock_guard import ClockGuard
+from copydesk.desk.context import DeskContext
+from copydesk.desk.engagement.collect_metrics import collect_metrics
+from copydesk.desk.publishing.create_deliveries import latest_delivery, text_digest
+from copydesk.desk.publishing.delivery_report import describe, to_report
+from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread, split_text, to_post
+from copydesk.desk.publishing.publish import (
+    DOUBTFUL,
+    UNSUCCESSFUL,
+    AccountResolver,
+    Decision,
+    apply_decision,
+    get_delivery,
+    reset_lookup,
+    start_posting,
+)
+from copydesk.desk.publishing.sender import DUPLICATE_TEXT_WINDOW, Sender
+from copydesk.model.account import ConnectedAccount, find_unknown_names, select_accounts
+from copydesk.model.delivery import (
+    FINAL_STATES,
+    Account,
+    DeliveryReport,
+    DeliveryState,
+    PostingBlocker,
+    PostResult,
+    Preview,
+    PreviewPart,
+    Price,
+)
+from copydesk.model.draft import Format, ListedDraft, without_item
+from copydesk.posting import delivery_states
+from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
+from copydesk.posting.registry import PLATFORMS
+from copydesk.store import accounts, deliveries, delivery_updates, draft_queries, draft_updates
+from copydesk.store.deliveries import DeliveryEvent, DeliveryRow
+from copydesk.text.length import LIMITS, length
+
+DEFAULT_PLATFORMS = ("x", "bluesky")
+"""Platforms whose limits are previewed while no account is connected."""
+LINK_CARD_PLATFORMS = frozenset({"x", "mastodon", "threads"})
+"""Platforms that create a link card from the first link themselves. On Bluesky and LinkedIn the client must send it."""
+
+
+async def preview(ctx: DeskContext, post: Post, platforms: Sequence[str] = ()) -> tuple[Preview, ...]:
+    """Return a preview of `post` for each matching account, and for each named platform without a connected account."""
+    connected = await ctx.read(accounts.list_all)
+    targets = [(match.label, match.details, match.trouble) for match in select_accounts(connected, platforms)]
+    unconnected = find_unknown_names(connected, platforms) if platforms else () if connected else DEFAULT_PLATFORMS
+    previews = [await _preview_account(ctx, post, label, account, error) for label, account, error in targets]
+    for name in unconnected:
+        account = Account(platform=name.strip().lower(), server="", id="", name="")
+        previews.append(await _preview_account(ctx, post, name, account, None, connected=False))
+    return tuple(previews)
+
+
+async def _preview_account(
+    ctx: DeskContext, post: Post, label: str, account: Account, error: str | None, *, connected: bool = True
+) -> Preview:
+    if not connected and account.platform not in PLATFORMS:
+        return Preview(
+            account=label, platform=account.platform, connected=False, stops=("There is none of that name.",)
+        )
+    platform = await ctx.platforms.load(account.platform)
+    problems, parts = await run_in_article_thread(post, _validate_parts, platform, post, account)
+    messages = [error, *rule_violations(post, ctx.settings.posting)]
+    return Preview(
+        account=label,
+        platform=account.platform,
+        connected=connected,
+        parts=parts,
+        stops=(*problems, *(message for message in messages if message)),
+        card=account.platform in LINK_CARD_PLATFORMS,
+    )
+
+
+def _validate_parts(
+    platform: Platform, post: Post, account: Account
+) -> tuple[tuple[str, ...], tuple[PreviewPart, ...]]:
+    """Return the problems of the whole post, and its parts with the problems of each."""
+    # An empty text is no problem while the user is typing.
+    problems = platform.validate(post, account) if post.parts else ()
+    is_thread = len(post.parts) > 1
+    post_problems = tuple(problem.message for problem in problems if not is_thread or problem.part is None)
+    limit = account.longest or LIMITS.get(account.platform) if post.format is not Format.BLOG else None
+    parts = tuple(
+        PreviewPart(
+            text=text,
+            length=length(text, account.platform),
+            limit=limit,
+            stops=tuple(problem.message for problem in problems if is_thread and problem.part == index),
+        )
+        for index, text in enumerate(post.parts)
+    )
+    return post_problems, parts
+
+
+def build_preview_post(ctx: DeskContext, text: str, format: Format, tags: Sequence[str], alts: Sequence[str]) -> Post:
+    """Return the text being written as a `Post` dated now."""
+    parts = split_text(format, text) if text.strip() else ()
+    return Post(format=format, parts=parts, at=ctx.clock(), tags=tuple(tags), alts=tuple(alts))
+
+
+T = TypeVar("T")
+POST_TIMEOUT = 30.0
+"""Seconds that `post` waits for its deliveries to end."""
+POLL_INTERVAL = 0.1
+RECENT_FAILURES = timedelta(days=7)
+
+
+class Posting:
+    """Deliveries of one desk: send, inspect, resolve."""
+
+    def __init__(self, ctx: DeskContext, clock: ClockGuard) -> None:
+        self._ctx = ctx
+        self._clock = clock
+        self._sender = Sender(ctx)
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def post(self, draft_id: str, platforms: Sequence[str] = (), *, wait: float = POST_TIMEOUT) -> PostResult:
+        """Post a draft now to `platforms` (platform or account names), or to all connected accounts where it is not
+        live yet.
+
+        Return when every delivery has ended or after `wait` seconds; sending continues in the background. Raise
+        InvalidError for an unknown name, NotFoundError, or ConflictError if the draft's state does not allow it.
+        """
+        now, select_accounts = self._ctx.clock(), self._ctx.resolve_accounts
+        delivery_ids = await self._ctx.write(start_posting, draft_id, tuple(platforms), now, select_accounts)
+        await self._send_until_ended(draft_id, delivery_ids, wait)
+        return await self._ctx.read(_load_result, draft_id, delivery_ids)
+
+    async def send_due(self) -> tuple[DeliveryReport, ...]:
+        """Process all deliveries that are ready; return a report for each one that was touched.
+
+        Does nothing while the wall clock is in doubt, because retry times and look-ups depend on it.
+        """
+        if await self._clock.check():
+            return ()
+        delivery_ids = await self._run_shielded(self._sender.send_due)
+        reports = [await self._load_report(delivery_id) for delivery_id in delivery_ids]
+        return tuple(report for report in reports if report)
+
+    async def list_deliveries(self, draft_id: str) -> tuple[DeliveryReport, ...]:
+        """Return the draft's deliveries. Raise NotFoundError."""
+        rows = await self._ctx.read(_load_deliveries, draft_id)
+        return tuple(to_report(row) for row in rows)
+
+    async def list_unsettled(self) -> tuple[DeliveryReport, ...]:
+        """Return deliveries that have not ended, and those that failed within the last seven days, oldest first."""
+        since = self._ctx.clock() - RECENT_FAILURES
+        return tuple(to_report(row) for row in await self._ctx.read(deliveries.list_unsettled, since))
+
+    async def get_delivery(self, delivery_id: str) -> tuple[DeliveryReport, tuple[DeliveryEvent, ...]]:
+        """Return a delivery and its events, oldest first. Raise NotFoundError."""
+        row, events = await self._ctx.read(_load_with_events, delivery_id)
+        return to_report(row), events
+
+    async def check_delivery(self, delivery_id: str) -> DeliveryReport:
+        """Search the account now for a delivery whose outcome is unknown; return its report."""
+        await self._decide(delivery_id, Decision("you had it looked for", DOUBTFUL, reset_lookup))
+        await self.send_due()
+        return (await self.get_delivery(delivery_id))[0]
+
+    async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
+        """Record the user's confirmation that the delivery is live, at `url` if given; return its report."""
+        transition = partial(delivery_states.confirmed_by_user, url=url)
+        await self._decide(delivery_id, Decision("you said that it is there", DOUBTFUL | UNSUCCESSFUL, transition))
+        return (await self.get_delivery(delivery_id))[0]
+
+    async def resend(self, delivery_id: str, *, wait: float = POST_TIMEOUT) -> DeliveryReport:
+        """Send the missing posts of a delivery after the user has checked the account or wants the same text twice.
+
+        Waits up to `wait` seconds; return its report.
+        """
+        allowed_states = UNSUCCESSFUL | {DeliveryState.NEEDS_USER}
+        guarantees = await self._load_guarantees(delivery_id)
+        decision = Decision(
+            "you had it sent again",
+            allowed_states,
+            delivery_states.restart_delivery,
+            restart=True,
+            guarantees=guarantees,
+        )
+        row = await self._decide(delivery_id, decision)
+        await self._send_until_ended(row.draft_id, (delivery_id,), wait)
+        return (await self.get_delivery(delivery_id))[0]
+
+    async def give_up(self, delivery_id: str) -> DeliveryReport:
+        """Abandon a delivery as it is; return its report."""
+        allowed_states = DOUBTFUL | {DeliveryState.PLANNED}
+        await self._decide(delivery_id, Decision("you gave it up", allowed_states, delivery_states.abandoned))
+        return (await self.get_delivery(delivery_id))[0]
+
+    async def blockers(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[PostingBlocker, ...]:
+        """Return the reasons that would prevent posting a draft as it is. Nothing is sent over the network."""
+        draft, targets = await self._ctx.read(
+            _load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.resolve_accounts
+        )
+        post, digest = to_post(draft, self._ctx.clock()), text_digest(draft.text)
+        rows = await self._ctx.read(_load_deliveries, draft_id)
+        blockers: list[PostingBlocker] = []
+        for account in targets:
+            platform = self._ctx.platform(account.details.platform)
+            problems = await run_in_article_thread(post, platform.validate, post, account.details)
+            is_thread = len(post.parts) > 1
+            blockers += [
+                PostingBlocker(account=account.label, message=problem.message, part=problem.part if is_thread else None)
+                for problem in problems
+            ]
+            since = self._ctx.clock() - DUPLICATE_TEXT_WINDOW
+            previous = await self._ctx.read(deliveries.last_duplicate_sent_at, draft_id, digest, account.id, since)
+            rule_errors = rule_violations(post, self._ctx.settings.posting)
+            messages = [
+                *rule_errors,
+                account.trouble,
+                previous and f"The same text went out there on {previous:%-d %B}.",
+            ]
+            row = latest_delivery(rows, account)
+            messages += [describe(row)] if row and row.progress.doubt and row.progress.state in FINAL_STATES else []
+            blockers += [PostingBlocker(account=account.label, message=message) for message in messages if message]
+        return tuple(blockers)
+
+    async def preview(
+        self,
+        text: str,
+        format: Format,
+        platforms: Sequence[str] = (),
+        *,
+        tags: Sequence[str] = (),
+        alts: Sequence[str] = (),
+    ) -> tuple[Preview, ...]:
+        """Return a preview of a text that is not a draft yet, one per account. Nothing is sent over the network.
+
+        Without connected accounts the default platforms are used. `alts` are the descriptions of its images.
+        """
+        post = await asyncio.to_thread(build_preview_post, self._ctx, text, format, tags, alts)
+        return await preview(self._ctx, post, platforms)
+
+    async def collect_metrics(self) -> int:
+        """Fetch metrics of posts that are due for it; return the number of posts updated."""
+        return await collect_metrics(self._ctx)
+
+    async def refresh_metrics(self, draft_ids: Sequence[str]) -> int:
+        """Fetch metrics of these drafts' posts now, and of posts that are due; return the number of posts updated."""
+        # Make these posts due, then collect as usual.
+        await self._ctx.write(delivery_updates.request_metrics, draft_ids, self._ctx.clock())
+        return await collect_metrics(self._ctx)
+
+    async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
+        """Return the cost of posting a draft, one entry per account that charges."""
+        draft, targets = await self._ctx.read(
+            _load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.resolve_accounts
+        )
+        post = to_post(draft, self._ctx.clock())
+        priced = [
+            (account, post_cost(self._ctx.platform(account.details.platform), post, account.details))
+            for account in targets
+        ]
+        return tuple(
+            Price(account=account.label, amount=f"{price.amount.normalize():f}", currency=price.currency)
+            for account, price in priced
+            if price
+        )
+
+    async def drain(self) -> None:
+        """Wait for requests in flight."""
+        # Waiting may start another round of sending, so check again.
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _send_until_ended(self, draft_id: str, delivery_ids: Sequence[str], seconds: float) -> None:
+        """Send until the deliveries have ended or cannot be retried in time, at most for `seconds`."""
+        if await self._clock.check():
+            return
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        task = self._start(self._sender.send_due)
+        while True:
+            # Not `wait_for`: on timeout the task must go on sending.
+            await asyncio.wait([task], timeout=max(0.0, deadline - loop.time()))
+            if not task.done() or loop.time() >= deadline:
+                return
+            task.result()
+            # A round may end with deliveries that can be retried before the deadline.
+            now, remaining = self._ctx.clock(), deadline - loop.time()
+            rows = await self._ctx.read(_load_deliveries, draft_id)
+            if not any(row.id in delivery_ids and _is_ready_within(row, now, remaining) for row in rows):
+                return
+            await asyncio.sleep(POLL_INTERVAL)
+            task = self._start(self._sender.send_due)
+
+    def _start(self, work: Callable[[], Coroutine[object, object, T]]) -> "asyncio.Task[T]":
+        task = asyncio.create_task(work())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _run_shielded(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
+        """Run `work` to its end even if the caller is cancelled; `drain` waits for it."""
+        return await asyncio.shield(self._start(work))
+
+    async def _load_report(self, delivery_id: str) -> DeliveryReport | None:
+        row = await self._ctx.read(deliveries.get, delivery_id)
+        return to_report(row) if row else None
+
+    async def _load_guarantees(self, delivery_id: str) -> DeliveryGuarantees:
+        """Return the delivery guarantees of a delivery's platform. Raise NotFoundError."""
+        row = await self._ctx.read(get_delivery, delivery_id)
+        account = await self._ctx.read(accounts.get, row.account_id) if row.account_id else None
+        return self._ctx.platform(row.platform).guarantees(account.details) if account else DeliveryGuarantees()
+
+    async def _decide(self, delivery_id: str, decision: Decision) -> DeliveryRow:
+        return await self._ctx.write(apply_decision, delivery_id, decision, self._ctx.clock())
+
+
+def _load_result(conn: Connection, user_id: str, draft_id: str, delivery_ids: Sequence[str]) -> PostResult:
+    rows = [row for row in deliveries.list_by_draft(conn, user_id, draft_id) if row.id in delivery_ids]
+    draft = draft_queries.get(conn, user_id, draft_id)
+    if draft is None:
+        raise draft_updates.draft_not_found(draft_id)
+    return PostResult(
+        posted=tuple(row.label for row in rows if row.progress.state is DeliveryState.SENT),
+        failed=tuple(row.label for row in rows if row.progress.state in UNSUCCESSFUL),
+        under_way=tuple(row.label for row in rows if row.progress.state not in FINAL_STATES),
+        draft=without_item(draft),
+    )
+
+
+def _load_with_events(
+    conn: Connection, user_id: str, delivery_id: str
+) -> tuple[DeliveryRow, tuple[DeliveryEvent, ...]]:
+    return get_delivery(conn, user_id, delivery_id), deliveries.list_events(conn, user_id, delivery_id)
+
+
+def _load_deliveries(conn: Connection, user_id: str, draft_id: str) -> tuple[DeliveryRow, ...]:
+    # Raises NotFoundError: a draft without deliveries returns an empty tuple.
+    draft_updates.load_snapshot(conn, user_id, draft_id)
+    return deliveries.list_by_draft(conn, user_id, draft_id)
+
+
+def _load_draft_and_accounts(
+    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], select_accounts: AccountResolver
+) -> tuple[ListedDraft, tuple[ConnectedAccount, ...]]:
+    draft = draft_queries.get(conn, user_id, draft_id)
+    if draft is None:
+        raise draft_updates.draft_not_found(draft_id)
+    return draft, select_accounts(accounts.list_all(conn, user_id), platforms or draft.target_platforms, draft.format)
+
+
+def _is_ready_within(row: DeliveryRow, now: datetime, within: float) -> bool:
+    """Return True if the delivery can be processed within `seconds`."""
+    progress = row.progress
+    if progress.state in FINAL_STATES or progress.state is DeliveryState.NEEDS_USER:
+        return False
+    if progress.state is DeliveryState.PLANNED and progress.error and progress.not_before is None:
+        return False  # waits until the account is connected again
+    return progress.not_before is None or (progress.not_before - now).total_seconds() < within

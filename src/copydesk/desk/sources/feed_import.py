@@ -1,0 +1,192 @@
+"""Read and write OPML, the format in which feed readers exchange subscription lists.
+
+Import an OPML list: each feed becomes a source after a test fetch has shown that it can be read.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
+
+import msgspec
+
+from copydesk.desk.sources import preview_fetch
+from copydesk.errors import CopydeskError, FieldError, InvalidError
+from copydesk.model.serialization import Struct, to_json
+from copydesk.model.source import Source, SourceConfig, SourceType
+
+if TYPE_CHECKING:
+    from copydesk.desk.sources.service import Sources
+
+
+MAX_BYTES = 10 * 1024 * 1024
+MAX_FEEDS = 10_000
+
+
+class Outline(Struct, frozen=True):
+    """A feed in an OPML file."""
+
+    name: str
+    url: str
+    type: SourceType
+    config: SourceConfig | None = None
+
+
+def parse_opml(body: bytes) -> tuple[Outline, ...]:
+    """Return the feeds of an OPML file in file order, without duplicates of URL and query, at most `MAX_FEEDS`.
+
+    Raise InvalidError if `body` is too large, is not OPML, or declares entities.
+    """
+    if len(body) > MAX_BYTES:
+        raise InvalidError(FieldError("file", f"is over {MAX_BYTES // 2**20} MiB"))
+    outlines: dict[tuple[str, str | None], Outline] = {}
+    tags = set()
+
+    def handle_start(tag: str, attributes: dict[str, str]) -> None:
+        tags.add(tag.lower())
+        attrs = {name.lower(): value.strip() for name, value in attributes.items()}
+        url = attrs.get("xmlurl", "")
+        if tag.lower() == "outline" and url and len(outlines) < MAX_FEEDS:
+            outline = _parse_outline(url, attrs)
+            # Google News sources share a URL and differ only in their query.
+            outlines.setdefault((url, outline.config.query if outline.config else None), outline)
+
+    def reject_entity(*_: object) -> None:
+        raise InvalidError(FieldError("file", "declares entities, which no list of feeds needs"))
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = handle_start
+    # Entities allow expansion bombs ("billion laughs") and external references.
+    parser.EntityDeclHandler = reject_entity
+    try:
+        parser.Parse(body, True)  # noqa: FBT003 - positional-only
+    except (expat.ExpatError, UnicodeDecodeError, ValueError) as error:
+        raise InvalidError(FieldError("file", f"is not OPML: {error}")) from None
+    if "opml" not in tags:
+        raise InvalidError(FieldError("file", "is XML, but not OPML"))
+    return tuple(outlines.values())
+
+
+def _parse_outline(url: str, attrs: dict[str, str]) -> Outline:
+    title = " ".join((attrs.get("title") or attrs.get("text") or "").split())
+    name = title or _split_url(url).netloc or url
+    # Source names are limited to 200 characters.
+    return Outline(
+        name=name[:200], url=url, type=_guess_type(url, attrs.get("copydesktype", "")), config=_parse_config(attrs)
+    )
+
+
+def _split_url(url: str) -> SplitResult:
+    """Return the parts of `url`; empty ones if it cannot be parsed. Validation happens when the feed is added."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
+def _guess_type(url: str, declared_type: str) -> SourceType:
+    if declared_type in set(SourceType):
+        return SourceType(declared_type)
+    host = (_split_url(url).hostname or "").removeprefix("www.")
+    if host.endswith(".substack.com"):
+        return SourceType.SUBSTACK
+    return SourceType.REDDIT if host in {"reddit.com", "old.reddit.com"} else SourceType.RSS
+
+
+def _parse_config(attrs: dict[str, str]) -> SourceConfig | None:
+    try:
+        return msgspec.json.decode(attrs["copydeskconfig"], type=SourceConfig) if "copydeskconfig" in attrs else None
+    except msgspec.DecodeError:
+        return None
+
+
+def format_opml(sources: Iterable[Source]) -> str:
+    """Return the sources as an OPML document.
+
+    Type and config go into attributes of our own (`copydeskType`, `copydeskConfig`), which other readers ignore.
+    """
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<opml version="2.0">']
+    lines += ["  <head><title>Copydesk sources</title></head>", "  <body>"]
+    for source in sources:
+        attrs = {"type": "rss", "text": source.name, "xmlUrl": source.url or "", "copydeskType": source.type.value}
+        if source.config:
+            attrs["copydeskConfig"] = to_json(source.config)
+        lines.append(f"    <outline {' '.join(f'{key}={_quote_attribute(value)}' for key, value in attrs.items())}/>")
+    return "\n".join([*lines, "  </body>", "</opml>", ""])
+
+
+def _quote_attribute(value: str) -> str:
+    """Return `value` as a quoted XML attribute, without the control characters that XML cannot represent."""
+    return quoteattr("".join(char for char in value if char >= " " or char in "\t\n"), {"\n": "&#10;", "\t": "&#9;"})
+
+
+MAX_CONCURRENT_FEEDS = 8
+"""Feeds tested at the same time."""
+Identity = tuple[object, ...]
+
+
+class DuplicateSourceError(InvalidError):
+    """It is a source already."""
+
+
+class Outcome(StrEnum):
+    """The outcome of one feed of the list."""
+
+    ADDED = "added"
+    DUPLICATE = "known"
+    """There is such a source already."""
+    FAILED = "failed"
+
+
+class FeedImportResult(Struct, frozen=True):
+    """One feed of the list with its outcome."""
+
+    feed: Outline
+    outcome: Outcome
+    error: str = ""
+    """The error message if it failed."""
+
+
+async def import_feeds(
+    sources: "Sources", feeds: Sequence[Outline], on_result: Callable[[FeedImportResult], None], *, test: bool
+) -> None:
+    """Add every feed; `on_result` is called with each result as it settles, in any order.
+
+    With `test` only feeds that can be read are added. If this is cancelled, sources added before stay.
+    """
+    existing = {feed_identity(source.type, source.url, source.config) for source in await sources.list()}
+    semaphore = asyncio.Semaphore(MAX_CONCURRENT_FEEDS)
+
+    async def import_one(feed: Outline) -> None:
+        async with semaphore:
+            on_result(await _import_feed(sources, feed, existing, test=test))
+
+    async with asyncio.TaskGroup() as group:
+        for feed in feeds:
+            group.create_task(import_one(feed))
+
+
+async def _import_feed(
+    sources: "Sources", feed: Outline, existing: Collection[Identity], *, test: bool
+) -> FeedImportResult:
+    config = msgspec.to_builtins(feed.config) if feed.config else None
+    try:
+        spec = await preview_fetch.validate_source(feed.type, feed.url, config)
+        # Before the test fetch: importing the same list twice should not fetch it all again.
+        if feed_identity(spec.type, spec.url, spec.config) in existing:
+            return FeedImportResult(feed=feed, outcome=Outcome.DUPLICATE)
+        await sources.create(feed.type, feed.url, name=feed.name, config=config, test=test)
+    except DuplicateSourceError:
+        # The test fetch of a site may end at a feed that is a source already.
+        return FeedImportResult(feed=feed, outcome=Outcome.DUPLICATE)
+    except CopydeskError as error:
+        return FeedImportResult(feed=feed, outcome=Outcome.FAILED, error=str(error))
+    return FeedImportResult(feed=feed, outcome=Outcome.ADDED)
+
+
+def feed_identity(type: str, url: str | None, config: SourceConfig | None) -> Identity:
+    """Return the key by which sources count as the same: a second one would count twice in every story."""
+    return type, url, (config or SourceConfig()).query

@@ -1,0 +1,62 @@
+"""Validate and test-fetch a source before it is added. Imported only when one is: it brings in the readers."""
+
+import asyncio
+
+import msgspec
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.pipeline.fetch_sources import fetch_source
+from copydesk.errors import FetchError, FieldError, InvalidError
+from copydesk.ingest.fetch_context import FetchResult
+from copydesk.ingest.registry import normalize_url
+from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
+from copydesk.model.validation import control_character_problem, convert, parse_line, storage_problem
+from copydesk.network import RETRY_HINT
+from copydesk.ranking.filters import compile_rules
+
+
+async def validate_source(type: object, url: object, config: object, *, name: str = "") -> SourceSpec:
+    """Return the validated source, its URL normalised for its type. Raise InvalidError naming the field.
+
+    Compiling the filter expressions also times them, which takes seconds for a slow one; it runs in a thread.
+    """
+    source_type = convert("type", type, SourceType)
+    settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
+    _validate_settings(settings)
+    if settings.include or settings.exclude:
+        # In a thread: compiling also measures each expression, which takes seconds for a slow one.
+        await asyncio.to_thread(compile_rules, settings.include, settings.exclude)
+    normalised_url = normalize_url(source_type, parse_line("url", url, 1, 2000), settings)
+    return SourceSpec(type=source_type, url=normalised_url, config=settings, name=name)
+
+
+def _validate_settings(settings: SourceConfig) -> None:
+    """Raise InvalidError for every setting that holds a control character or text no database stores."""
+    errors = []
+    for name, value in msgspec.to_builtins(settings).items():
+        texts = [str(text) for text in (value if isinstance(value, tuple | list) else [value])]
+        problems = (storage_problem(text) or control_character_problem(text) for text in texts)
+        errors += [FieldError(f"config.{name}", problem) for problem in problems if problem]
+    if errors:
+        raise InvalidError(*errors)
+
+
+def source_identity(spec: SourceSpec) -> tuple[object, ...]:
+    """Return everything that decides which entries a source yields; sources that differ in it are different sources."""
+    config = spec.config
+    lists = (config.listing, config.window, config.list, config.query, config.hl, config.gl, config.ceid)
+    return spec.type, spec.url, *lists, config.replies, config.reposts
+
+
+async def preview_fetch(ctx: DeskContext, spec: SourceSpec) -> FetchResult:
+    """Fetch the source as if for the first time and store nothing. Raise FetchError if it cannot be read."""
+    try:
+        async with ctx.network() as http:
+            result = await fetch_source(ctx, http, spec, FetchState())
+        if result.error is not None:
+            raise result.error
+    except FetchError as error:
+        # A test fetch is not retried automatically, so drop the sentence that promises it.
+        error.hint = error.hint.replace(f"; {RETRY_HINT}", ".").replace(RETRY_HINT, "").strip()
+        raise
+    return result

@@ -1,0 +1,292 @@
+"""Sources: create after a test fetch, list, update, test, delete, import and export."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.sources import feed_import, overview, preview_fetch
+from copydesk.desk.sources.feed_import import (
+    DuplicateSourceError,
+    FeedImportResult,
+    Identity,
+    feed_identity,
+    import_feeds,
+)
+from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.ingest.fetch_context import FetchResult
+from copydesk.model.serialization import Struct
+from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
+from copydesk.model.validation import convert, parse_line
+from copydesk.store import sources
+from copydesk.store.ids import new_id
+
+PREVIEW_ENTRIES = 20
+"""Entries returned by a test fetch."""
+MAX_NAME_LENGTH = 200
+
+
+class FoundEntry(Struct, frozen=True):
+    """An entry found by a test fetch."""
+
+    title: str
+    url: str
+
+
+class FetchTest(Struct, frozen=True, omit_defaults=True):
+    """Result of a test fetch."""
+
+    ok: bool
+    error: str | None = None
+    items: tuple[FoundEntry, ...] = ()
+
+
+class CandidateTest(FetchTest, frozen=True, kw_only=True, omit_defaults=True):
+    """Result of a test fetch of a source that is not stored yet, with the feed URL it discovered."""
+
+    url: str
+    """URL of the feed, also if the URL of a site was given."""
+    title: str = ""
+    """The feed's own title."""
+
+
+class ImportResult(Struct, frozen=True):
+    """Result of an OPML import."""
+
+    added: tuple[Source, ...]
+    known: tuple[str, ...]
+    """URLs that were already sources."""
+    refused: tuple[FieldError, ...]
+    """URLs that cannot be sources, with the reason."""
+
+
+class Sources:
+    """Operations on the sources that Copydesk reads."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+
+    async def create(
+        self,
+        type: str,
+        url: str,
+        *,
+        name: str | None = None,
+        config: Mapping[str, object] | None = None,
+        test: bool = True,
+    ) -> Source:
+        """Create a source after a test fetch has succeeded, and return it.
+
+        Without a name it gets the feed's title. Raise InvalidError with the field, or the FetchError of the test.
+        """
+        spec = await preview_fetch.validate_source(
+            type, url, config, name=parse_line("name", name, 1, MAX_NAME_LENGTH) if name is not None else ""
+        )
+        fetched = await preview_fetch.preview_fetch(self._ctx, spec) if test else None
+        # `found_at` is the URL of the feed itself if that of a site was given.
+        feed_url = (fetched.discovered_url or spec.url) if fetched else spec.url
+        title = fetched.feed_title if fetched else None
+        source = _build_source(spec, feed_url, self._ctx.clock(), has_config=config is not None, title=title)
+        await self._ctx.write(_add, source)
+        return source
+
+    async def list(self) -> tuple[Source, ...]:
+        """Return all sources of the user, oldest first."""
+        return await self._ctx.read(sources.list_all)
+
+    async def get(self, source_id: str) -> Source:
+        """Return a source. Raise NotFoundError if the user has none with this id."""
+        source = await self._ctx.read(sources.get, source_id)
+        if source is None:
+            raise _source_not_found(source_id)
+        return source
+
+    async def update(self, source_id: str, changes: Mapping[str, object], *, test: bool = True) -> Source:
+        """Update name, type, url, enabled or config; other fields keep their values. Return the source.
+
+        If the source is then fetched from elsewhere, its fetch state is reset after a test fetch. Raise InvalidError
+        with the field, NotFoundError, or the FetchError of the test; nothing is changed then.
+        """
+        before = await self.get(source_id)
+        # Refuse unknown fields: ignoring a misspelled one would look like success.
+        unknown = set(changes) - {"name", "type", "url", "enabled", "config"}
+        if unknown:
+            raise InvalidError(*(FieldError(field, "cannot be changed") for field in sorted(unknown)))
+        values: dict[str, object] = {"updated_at": self._ctx.clock()}
+        if "name" in changes:
+            values["name"] = parse_line("name", changes["name"], 1, MAX_NAME_LENGTH)
+        if "enabled" in changes:
+            values["enabled"] = convert("enabled", changes["enabled"], bool)
+        if changes.keys() & {"type", "url", "config"}:
+            values |= await self._relocate(before, changes, test=test)
+        await self._ctx.write(_update, source_id, values)
+        return await self.get(source_id)
+
+    async def _relocate(self, before: Source, changes: Mapping[str, object], *, test: bool) -> dict[str, object]:
+        current_config = msgspec.to_builtins(before.config) if before.config else None
+        config = changes.get("config", current_config)
+        spec = await preview_fetch.validate_source(
+            changes.get("type", before.type), changes.get("url", before.url or ""), config
+        )
+        requested: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
+        # Write only requested fields: another process may have changed the others since `before` was read.
+        values = {name: value for name, value in requested.items() if name in changes}
+        if preview_fetch.source_identity(spec) == preview_fetch.source_identity(_spec(before)):
+            return values
+        fetched = await preview_fetch.preview_fetch(self._ctx, spec) if test else None
+        feed_url = (fetched.discovered_url or spec.url) if fetched else spec.url
+        # Cache validators and failure counts belong to the old location.
+        fetch_reset = {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
+        schedule_reset = {"last_fetch": None, "next_at": None, "not_before": None}
+        return values | {"type": spec.type, "url": feed_url} | fetch_reset | schedule_reset
+
+    async def delete(self, source_id: str) -> None:
+        """Delete a source with its items and drafts.
+
+        Raise NotFoundError, or ConflictError while one of its drafts is being posted, since its outcome would be lost.
+        """
+        await self._ctx.write(_delete, source_id)
+
+    async def test(self, source_id: str) -> FetchTest:
+        """Fetch a source without storing anything. Fetch errors are returned in the result, not raised."""
+        source = await self.get(source_id)
+        try:
+            fetched = await preview_fetch.preview_fetch(self._ctx, _spec(source))
+        except CopydeskError as error:
+            return FetchTest(ok=False, error=str(error))
+        return FetchTest(ok=True, items=_preview_entries(fetched))
+
+    async def test_candidate(self, type: str, url: str, *, config: Mapping[str, object] | None = None) -> CandidateTest:
+        """Fetch a source that is not stored yet. Fetch errors are returned; raise InvalidError for invalid fields."""
+        spec = await preview_fetch.validate_source(type, url, config)
+        try:
+            fetched = await preview_fetch.preview_fetch(self._ctx, spec)
+        except CopydeskError as error:
+            return CandidateTest(ok=False, error=str(error), url=spec.url)
+        feed_url = fetched.discovered_url or spec.url
+        return CandidateTest(ok=True, url=feed_url, title=fetched.feed_title or "", items=_preview_entries(fetched))
+
+    async def list_overviews(self) -> tuple[overview.SourceOverview, ...]:
+        """Return all sources with next fetch, item counts and draft counts, oldest first."""
+        return await self._ctx.read(overview.list_overviews, self._ctx.clock())
+
+    async def recent(self, source_id: str, limit: int = 10) -> tuple[overview.RecentItem, ...]:
+        """Return the source's most recent items, newest first; empty if the source does not exist."""
+        return await self._ctx.read(overview.list_recent_items, source_id, limit)
+
+    async def import_feeds(
+        self, feeds: Sequence[feed_import.Outline], on_result: Callable[[FeedImportResult], None], *, test: bool = True
+    ) -> None:
+        """Add feeds returned by `read_opml`, each after a test fetch; call `on_result` with the result of each."""
+        await import_feeds(self, feeds, on_result, test=test)
+
+    def read_opml(self, body: bytes) -> tuple[feed_import.Outline, ...]:
+        """Return the feeds of an OPML file. Raise InvalidError if it is not one."""
+        return feed_import.parse_opml(body)
+
+    async def import_opml(self, body: bytes) -> ImportResult:
+        """Add the feeds of an OPML file without fetching them. Existing sources are not changed."""
+        candidates_found, refused = [], []
+        now = self._ctx.clock()
+        for outline in feed_import.parse_opml(body):
+            config = msgspec.to_builtins(outline.config) if outline.config else None
+            try:
+                spec = await preview_fetch.validate_source(
+                    outline.type, outline.url, config, name=parse_line("name", outline.name, 1, MAX_NAME_LENGTH)
+                )
+                candidates_found.append(_build_source(spec, spec.url, now, has_config=config is not None))
+            except InvalidError as error:
+                refused.append(FieldError(outline.url, str(error)))
+        added = await self._ctx.write(_add_missing, candidates_found)
+        added_ids = {source.id for source in added}
+        known = tuple(source.url or "" for source in candidates_found if source.id not in added_ids)
+        return ImportResult(added=added, known=known, refused=tuple(refused))
+
+    async def export_opml(self) -> str:
+        """Return the user's sources as an OPML document."""
+        return feed_import.format_opml(await self.list())
+
+
+def _preview_entries(result: FetchResult) -> tuple[FoundEntry, ...]:
+    return tuple(FoundEntry(title=entry.title, url=entry.url or "") for entry in result.entries[:PREVIEW_ENTRIES])
+
+
+def _spec(source: Source) -> SourceSpec:
+    return SourceSpec(type=source.type, url=source.url or "", config=source.config or SourceConfig())
+
+
+def _build_source(spec: SourceSpec, url: str, now: datetime, *, has_config: bool, title: str | None = None) -> Source:
+    """Return a new source for `spec` at `url`, named after the spec, the feed's `title` or the host.
+
+    `given` is False if no config was given, so that defaults are not stored.
+    """
+    name = spec.name or title or urlsplit(url).hostname or url
+    return Source(
+        id=new_id(now),
+        type=spec.type,
+        name=name[:MAX_NAME_LENGTH],
+        url=url,
+        config=spec.config if has_config else None,
+        enabled=True,
+        last_fetch=None,
+        health=Health.UNKNOWN,
+        fail_count=0,
+        last_error=None,
+        created_at=now,
+        updated_at=now,
+        item_count=0,
+    )
+
+
+def _identity(source: Source) -> Identity:
+    return feed_identity(source.type, source.url, source.config)
+
+
+def _add(conn: Connection, user_id: str, new: Source) -> None:
+    _check_unique(conn, user_id, new)
+    sources.add(conn, user_id, [new])
+
+
+def _add_missing(conn: Connection, user_id: str, candidate_sources: Sequence[Source]) -> tuple[Source, ...]:
+    """Insert the sources that do not exist yet, each once; return those inserted."""
+    existing = {_identity(source) for source in sources.list_all(conn, user_id)}
+    added: dict[tuple[object, ...], Source] = {}
+    for source in candidate_sources:
+        if (identity := _identity(source)) not in existing:
+            added.setdefault(identity, source)
+    sources.add(conn, user_id, tuple(added.values()))
+    return tuple(added.values())
+
+
+def _update(conn: Connection, user_id: str, source_id: str, values: Mapping[str, Any]) -> None:
+    before = sources.get(conn, user_id, source_id)
+    if before is None:
+        raise _source_not_found(source_id)
+    location = {name: value for name, value in values.items() if name in {"type", "url", "config"}}
+    after = msgspec.structs.replace(before, **location)
+    if _identity(after) != _identity(before):
+        _check_unique(conn, user_id, after)
+    sources.update_source(conn, user_id, source_id, values)
+
+
+def _check_unique(conn: Connection, user_id: str, new: Source) -> None:
+    """Raise DuplicateSourceError if another source has the same identity. Call it in the inserting transaction."""
+    for existing in sources.list_all(conn, user_id):
+        if existing.id != new.id and _identity(existing) == _identity(new):
+            raise DuplicateSourceError(FieldError("url", f"is the source {existing.id} ({existing.name}) already"))
+
+
+def _delete(conn: Connection, user_id: str, source_id: str) -> None:
+    if sources.has_posting_draft(conn, user_id, source_id):
+        hint = "Try again when its deliveries have ended."
+        raise ConflictError("A draft of this source is being posted; it cannot be deleted now.", hint=hint)
+    if not sources.remove(conn, user_id, source_id):
+        raise _source_not_found(source_id)
+
+
+def _source_not_found(source_id: str) -> NotFoundError:
+    return NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")

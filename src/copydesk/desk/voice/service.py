@@ -1,0 +1,72 @@
+"""Voice profile of the user: read, update and try out."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+from sqlalchemy import Connection
+
+from copydesk.desk.context import DeskContext
+from copydesk.model.draft import Format
+from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, VoiceProfile, merge, validate_voice_change
+from copydesk.store import voices
+from copydesk.store.ids import new_id
+
+
+class Voices:
+    """Operations on the user's voice profile."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+
+    async def get(self) -> VoiceProfile:
+        """Return the voice profile, or an empty one that is not stored if there is none yet."""
+        found = await self._ctx.read(voices.load)
+        return found or _empty_profile(self._ctx.clock())
+
+    async def update(self, changes: ChangeVoice | Mapping[str, object], *, merge_formats: bool = False) -> VoiceProfile:
+        """Replace the given fields of the profile, creating it if needed; fields that are absent or null stay. Return
+        the profile.
+
+        With `merge_formats`, settings of each format are merged into the stored ones, and null deletes a setting. Raise
+        InvalidError listing every invalid field.
+        """
+        return await self._ctx.write(_update, changes, self._ctx.clock(), over=merge_formats)
+
+    async def preview(
+        self, changes: ChangeVoice | Mapping[str, object], format: Format, item_id: str = ""
+    ) -> VoicePreview:
+        """Return what the writer makes of an item with the voice as it would be after `update`. Nothing is stored.
+
+        Without an id the newest suitable item is used. Raise InvalidError as `update` does, NotFoundError if there is
+        no item, or WriterError.
+        """
+        from copydesk.desk.voice.preview import preview_voice  # noqa: PLC0415 - imports the writer
+
+        return await preview_voice(self._ctx, changes, format, item_id)
+
+
+def unsupported_fields(voice: Voice) -> tuple[str, ...]:
+    """Return the names of voice fields that the offline writer ignores, because they require language understanding."""
+    instruction_fields = [
+        f"formats.{kind}.instructions" for kind, settings in voice.formats.items() if settings.instructions
+    ]
+    return tuple(name for name in ("style", "examples") if getattr(voice, name)) + tuple(instruction_fields)
+
+
+def _update(
+    conn: Connection, user_id: str, given: ChangeVoice | Mapping[str, object], now: datetime, *, over: bool
+) -> VoiceProfile:
+    before = voices.load(conn, user_id) or _empty_profile(now)
+    if over and isinstance(given, Mapping) and isinstance(formats := given.get("formats"), Mapping):
+        given = {**given, "formats": merge(before, formats)}
+    request = validate_voice_change(given)
+    fields = {name: getattr(request, name) for name in ChangeVoice.__struct_fields__}
+    changes = {name: value for name, value in fields.items() if value is not None}
+    profile = msgspec.structs.replace(before, **changes, updated_at=now)
+    voices.save(conn, user_id, profile)
+    return profile
+
+
+def _empty_profile(now: datetime) -> VoiceProfile:
+    return VoiceProfile(id=new_id(now), created_at=now, updated_at=now)

@@ -1,0 +1,148 @@
+"""The context that a draft is checked against: its source, voice, images and recent drafts.
+
+The interface of rules.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, Self
+
+from copydesk.drafting.extract.attribution import format_day, get_source_name
+from copydesk.drafting.rules.analyzed_text import AnalyzedText, ngrams, split_words
+from copydesk.drafting.writer import Brief
+from copydesk.model.draft import DraftImage, Format, Severity
+from copydesk.model.serialization import Struct
+from copydesk.model.voice import FormatVoice, Voice
+from copydesk.text.links import mask_links
+
+TrigramCache = dict[str, frozenset[str]]
+"""Text -> its trigrams."""
+
+
+class RecentTexts:
+    """An index of recent texts by word trigrams, to find repetitions. Texts can be added."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._sizes: list[int] = []
+        self._texts_by_trigram: dict[str, list[int]] = {}
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """Add `text` to the index."""
+        self._add_trigrams(self.trigrams(text))
+
+    def _add_trigrams(self, trigrams: frozenset[str]) -> None:
+        for trigram in trigrams:
+            self._texts_by_trigram.setdefault(trigram, []).append(len(self._sizes))
+        self._sizes.append(len(trigrams))
+
+    @classmethod
+    def from_cache(cls, texts: Iterable[str], cache: TrigramCache) -> Self:
+        """Return an index of `texts`, reusing and updating `cache`.
+
+        Afterwards `cache` contains exactly `texts`, so that it cannot grow without bound.
+        """
+        trigrams_by_text = {text: cache.get(text) or cls.trigrams(text) for text in texts}
+        cache.clear()
+        cache.update(trigrams_by_text)
+        recent = cls()
+        for trigrams in trigrams_by_text.values():
+            recent._add_trigrams(trigrams)
+        return recent
+
+    def similarity(self, text: str) -> float:
+        """Return the similarity to the closest text: the Jaccard index of their trigrams, 0 to 1."""
+        trigrams = self.trigrams(text)
+        # Only texts that share a trigram are compared, so the cost does not grow with the number of texts.
+        shared = Counter(index for trigram in trigrams for index in self._texts_by_trigram.get(trigram, ()))
+        return max(
+            (count / (len(trigrams) + self._sizes[index] - count) for index, count in shared.items()), default=0.0
+        )
+
+    @staticmethod
+    def trigrams(text: str) -> frozenset[str]:
+        """Return the word trigrams of a text, without links."""
+        return frozenset(ngrams(split_words(mask_links(text)), 3))
+
+
+class CheckContext(Struct, frozen=True):
+    """Everything known about a draft besides its text."""
+
+    format: Format
+    source: str = ""
+    """All text of the item: the facts that a draft may state. Empty if there is no item."""
+    is_prompt_only: bool = False
+    """True if the source is only the user's own prompt."""
+    title: str = ""
+    """The item's title, which a draft may repeat."""
+    url: str | None = None
+    language: str | None = None
+    voice: Voice = Voice()
+    recent: RecentTexts | None = None
+    images: tuple[DraftImage, ...] = ()
+    platforms: tuple[str, ...] = ()
+    """Target platforms; empty for the writer's default."""
+
+    @property
+    def settings(self) -> FormatVoice:
+        """The voice's settings of this format."""
+        return self.voice.format_settings(self.format)
+
+
+def build_check_context(
+    brief: Brief, *, recent: RecentTexts | None = None, images: tuple[DraftImage, ...] = ()
+) -> CheckContext:
+    """Return the context for checking the draft that `brief` requests."""
+    # In both notations, so that the check of numbers accepts the date in either.
+    dates = [format_day(brief.published, english=english) for english in (True, False)] if brief.published else []
+    names = [
+        brief.source_name,
+        get_source_name(brief),
+        brief.publisher or "",
+        brief.author or "",
+        *brief.other_sources,
+        *brief.tags,
+    ]
+    return CheckContext(
+        format=brief.format,
+        source="\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *names, *dates])),
+        is_prompt_only=brief.source_type is None and brief.url is None,
+        title=brief.title,
+        url=brief.url,
+        language=brief.language,
+        voice=brief.voice,
+        recent=recent,
+        images=images,
+        platforms=brief.platforms,
+    )
+
+
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+
+class RuleMatch(NamedTuple):
+    """A violation: severity, message for the user, and span in the text if there is one."""
+
+    severity: Severity
+    message: str
+    start: int | None = None
+    end: int | None = None
+
+
+class Rule(NamedTuple):
+    """One check: its name, the check function, and the predicate for the drafts it applies to."""
+
+    name: str
+    check: Callable[[AnalyzedText, CheckContext], Iterator[RuleMatch]]
+    applies: Callable[[CheckContext], bool]
+
+
+def always(_: CheckContext) -> bool:
+    """Apply a rule to every draft."""
+    return True
+
+
+def has_source(context: CheckContext) -> bool:
+    """Apply a rule to drafts with a source to compare with."""
+    return bool(context.source.strip())

@@ -1,0 +1,258 @@
+"""A draft and its source in the forms that the rules need, each computed once and on demand.
+
+Extract numbers with their units, to compare a draft's with its source's.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from copydesk.drafting.extract.passages import make_readable
+from copydesk.drafting.rules.injection import find_injections
+from copydesk.model.draft import Format
+from copydesk.text import links
+from copydesk.text.thread import SEPARATOR_LINE
+
+_NUMBER = re.compile(
+    r"(?<![\w.,])(\d+(?:[.,]\d+)*)"
+    r"(?:[ \u00a0-]?(%|percent\b|per cent\b|k\b|m\b|bn\b|tn\b|thousand\b|million\b|billion\b|trillion\b|x\b|times\b))?"
+    r"(?![^\W\d_])",
+    re.IGNORECASE,
+)
+_SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "tn": 1e12, "trillion": 1e12}
+_UNITS = {"%": "%", "percent": "%", "per cent": "%", "x": "x", "times": "x"}
+_POST_COUNTER = re.compile(r"\b\d{1,3}/\d{1,3}(?=\s*(?:\n|\Z))|^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)
+_TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ONES = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_ROUND_NUMBERS = {12: "dozen", 100: "hundred", 1000: "thousand"}
+_THOUSANDS = re.compile(r",(?=\d{3}(?:\D|$))")
+
+
+class Amount(NamedTuple):
+    """A number as written, its value including the scale, and `%` or `x` for a share or a multiple."""
+
+    text: str
+    value: float | str
+    unit: str
+    start: int
+    end: int
+
+
+class Amounts(NamedTuple):
+    """The numbers of a source: with unit and scale, and without."""
+
+    exact: frozenset[tuple[str, float | str]]
+    bare: frozenset[float | str]
+
+    def contains(self, amount: Amount) -> bool:
+        """Return True if the source contains it. A number without a unit also matches one with a unit in the source."""
+        return (amount.unit, amount.value) in self.exact or (
+            not amount.unit and amount.text[-1:].isdigit() and amount.value in self.bare
+        )
+
+
+def find_numbers(text: str) -> Iterator[Amount]:
+    """Yield the numbers of `text`, except for the counters of thread posts and list items."""
+    # The 2 of "2/5" and of "2. Second item" are the draft's own numbering.
+    counter_positions = {position for match in _POST_COUNTER.finditer(text) for position in range(*match.span())}
+    for match in _NUMBER.finditer(text):
+        if match.start() in counter_positions:
+            continue
+        unit = (match[2] or "").lower()
+        value = _value(match[1])
+        # Rounded, because 8.2 * 1e6 is not exactly 8,200,000.
+        if unit in _SCALE and isinstance(value, float):
+            value = round(value * _SCALE[unit], 6)
+        yield Amount(match[0].strip(), value, _UNITS.get(unit, ""), *match.span())
+
+
+def collect_amounts(text: str) -> Amounts:
+    """Return all numbers of `text` that are written in digits."""
+    exact: set[tuple[str, float | str]] = set()
+    bare: set[float | str] = set()
+    for match in _NUMBER.finditer(text):
+        unit = (match[2] or "").lower()
+        value = _value(match[1])
+        scaled = round(value * _SCALE.get(unit, 1), 6) if isinstance(value, float) else value
+        exact.add((_UNITS.get(unit, ""), scaled))
+        bare.add(value)
+    return Amounts(frozenset(exact), frozenset(bare))
+
+
+def spellings(amount: Amount) -> Iterator[str]:
+    """Yield spellings of a whole number without unit, up to a thousand: `twelve` and `dozen`, `twenty one`."""
+    if amount.unit or not isinstance(amount.value, float) or not amount.value.is_integer():
+        return
+    value = int(amount.value)
+    if value in _ROUND_NUMBERS:
+        yield _ROUND_NUMBERS[value]
+    if value < 20:
+        yield _ONES[value]
+    elif value < 100:
+        yield f"{_TENS[value // 10]} {_ONES[value % 10]}".strip()
+
+
+def _value(text: str) -> float | str:
+    """Return 1455 for `1,455` and 2.5 for `2.5`; a version such as `3.11.7` stays a string."""
+    digits = _THOUSANDS.sub("", text) if "," in text else text
+    try:
+        return float(digits)
+    except ValueError:
+        return text
+
+
+MAX_SOURCE_LENGTH = 100_000
+"""Characters of a source that drafts are compared with."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+# A quotation may not contain another opening mark, which would make a row of such marks quadratic.
+_QUOTED = re.compile(r"“[^“”\n]*”|\"[^\"\n]*\"|«[^«»\n]*»|„[^„“”\n]*[“”]|「[^「」\n]*」")
+_BLOCK_QUOTE = re.compile(r"^>[^\n]*(?:\n>[^\n]*)*", re.MULTILINE)
+_ESCAPE = re.compile(r"\\(?=[^\w\s])")
+_QUOTATION_MARKER = "\x1f"
+
+
+class AnalyzedText:
+    """A draft's text in the forms that rules need."""
+
+    def __init__(self, text: str, format: Format) -> None:
+        self.text = text
+        self.format = format
+
+    @cached_property
+    def masked(self) -> str:
+        """The text with links replaced by spaces; offsets are those of the text."""
+        return links.mask_links(self.text)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """All words outside links, in lower case."""
+        return split_words(self.masked)
+
+    @cached_property
+    def quotations(self) -> list[tuple[int, int, str]]:
+        """Start, end and content (without marks) of text in quotation marks and block quotations."""
+        found = [(match.start(), match.end(), match[0][1:-1]) for match in _QUOTED.finditer(self.masked)]
+        if self.format is Format.BLOG:
+            blocks = [
+                (match.start(), match.end(), _block_quote_text(match[0]))
+                for match in _BLOCK_QUOTE.finditer(self.masked)
+            ]
+            # A quotation inside a block quotation is part of it.
+            found = blocks + [
+                quotation for quotation in found if not any(start <= quotation[0] < end for start, end, _ in blocks)
+            ]
+        return sorted(found)
+
+    @cached_property
+    def own_text(self) -> str:
+        """The masked text with quotations replaced by a marker and spaces: the own words, at unchanged offsets."""
+        pieces: list[str] = []
+        last = 0
+        for start, end, _ in self.quotations:
+            if start >= last:
+                pieces += (self.masked[last:start], _QUOTATION_MARKER.ljust(end - start))
+                last = end
+        return "".join((*pieces, self.masked[last:]))
+
+    @cached_property
+    def parts(self) -> list[tuple[int, str]]:
+        """The posts of the text with their offsets: one, except for a THREAD."""
+        if self.format is not Format.THREAD:
+            return [(0, self.text)]
+        return list(_split_parts(self.text))
+
+
+_QUOTATION_MARKS = re.compile("[\"'“”‘’«»„]")
+
+
+class SourceText:
+    """A source's text in the forms that drafts are compared with."""
+
+    def __init__(self, source: str) -> None:
+        self.text = make_readable(source[:MAX_SOURCE_LENGTH])
+        self.lower = self.text.lower().replace("’", "'")
+        self.masked = links.mask_links(self.text)
+        self.joined = f" {' '.join(split_words(self.masked))} "
+
+    @cached_property
+    def amounts(self) -> Amounts:
+        """All numbers."""
+        return collect_amounts(self.masked)
+
+    @cached_property
+    def handles(self) -> frozenset[str]:
+        """All handles, in lower case."""
+        return frozenset(handle.lower() for handle in links.MENTION.findall(self.text))
+
+    @cached_property
+    def links(self) -> frozenset[str]:
+        """All links, normalised by `links.comparison_key`."""
+        return frozenset(links.comparison_key(self.text[start:end]) for start, end in links.all_spans(self.text))
+
+    @cached_property
+    def instruction(self) -> str:
+        """The first text that reads like an instruction to a writer; "" if there is none."""
+        finding = next(iter(find_injections(self.text)), None)
+        return " ".join(self.text[finding.start : finding.end].split()) if finding else ""
+
+    def contains(self, words: Iterable[str]) -> bool:
+        """Return True if these words occur consecutively."""
+        return f" {' '.join(words)} " in self.joined
+
+    def contains_ignoring_quotes(self, text: str) -> bool:
+        """Return True if the text occurs, ignoring quotation marks: a quotation turns double ones into single ones."""
+        return strip_quotes(text) in self.unquoted
+
+    @cached_property
+    def unquoted(self) -> str:
+        """The text without quotation marks and apostrophes."""
+        return strip_quotes(self.text)
+
+
+def strip_quotes(text: str) -> str:
+    """Return `text` in lower case without quotation marks and apostrophes, with white space collapsed."""
+    return " ".join(_QUOTATION_MARKS.sub("", text.lower()).split())
+
+
+@lru_cache(maxsize=32)
+def analyze_source(source: str) -> SourceText:
+    """Return the analysed source. Cached, because an item's drafts and their versions are checked in sequence."""
+    return SourceText(source)
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of `text` in lower case, with typographic apostrophes replaced."""
+    return _WORD.findall(text.lower().replace("’", "'"))
+
+
+def ngrams(words: list[str], length: int) -> list[str]:
+    """Return all sequences of `length` words, in order."""
+    return [" ".join(words[start : start + length]) for start in range(len(words) - length + 1)]
+
+
+def own_sections(own_text: str, title: str) -> Iterator[list[str]]:
+    """Yield the word lists between quotations and occurrences of the title in a draft's own text."""
+    spaced_title = f" {' '.join(split_words(title))} "
+    for section in own_text.split(_QUOTATION_MARKER):
+        # Spaces around the words keep the title from matching inside a longer word.
+        spaced_words = f" {' '.join(split_words(section))} "
+        yield from (
+            piece.split()
+            for piece in spaced_words.replace(spaced_title, f" {_QUOTATION_MARKER} ").split(_QUOTATION_MARKER)
+        )
+
+
+def _block_quote_text(block: str) -> str:
+    return _ESCAPE.sub("", re.sub(r"^> ?", "", block, flags=re.MULTILINE))
+
+
+def _split_parts(text: str) -> Iterator[tuple[int, str]]:
+    part_start = 0
+    for match in (*SEPARATOR_LINE.finditer(text), None):
+        piece = text[part_start : match.start() if match else len(text)]
+        if piece.strip():
+            yield part_start + len(piece) - len(piece.lstrip()), piece.strip()
+        part_start = match.end() if match else part_start

@@ -1,0 +1,117 @@
+"""Validation of new experiments and of changes to them.
+
+State transitions of an experiment: active, then concluded with or without a winner, then archived.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import msgspec
+
+from copydesk.errors import ConflictError, FieldError, InvalidError
+from copydesk.experiments.variants import parameter_problem
+from copydesk.model.experiment import ChangeExperiment, ExperimentAction, ExperimentStatus, NewExperiment, Variant
+from copydesk.model.serialization import Json
+from copydesk.model.validation import FieldReader
+
+TRANSITIONS = {
+    ExperimentAction.CONCLUDE: (ExperimentStatus.ACTIVE, ExperimentStatus.CONCLUDED),
+    ExperimentAction.ARCHIVE: (ExperimentStatus.CONCLUDED, ExperimentStatus.ARCHIVED),
+}
+"""Action -> (required status, next status)."""
+_HINTS = {
+    ExperimentStatus.ACTIVE: "Conclude it first.",
+    ExperimentStatus.CONCLUDED: "It can be archived.",
+    ExperimentStatus.ARCHIVED: "Nothing more can be done with it.",
+}
+
+
+def status_after_change(
+    change: ChangeExperiment, status: ExperimentStatus, variants: Sequence[Variant]
+) -> ExperimentStatus:
+    """Return the status after a change.
+
+    Raise ConflictError if the action is not allowed in `status`, InvalidError if the winner is not one of the variants.
+    """
+    required, next_status = TRANSITIONS[change.action]
+    if status is not required:
+        allowed = [action for action, (origin, _) in TRANSITIONS.items() if origin is status]
+        message = f"This experiment is {status}; {change.action} is not possible."
+        raise ConflictError(message, hint=_HINTS[status], current_status=status, allowed=allowed)
+    ids = [variant.id for variant in variants]
+    if change.winner is not None and change.winner not in ids:
+        raise InvalidError(FieldError("winner", f"takes one of {', '.join(ids)}"))
+    return next_status
+
+
+MAX_NAME_LENGTH = MAX_PARAMETER_LENGTH = MAX_LABEL_LENGTH = 100
+MAX_VARIANT_ID_LENGTH = 50
+MIN_VARIANTS, MAX_VARIANTS = 2, 5
+MAX_CONFIG_SIZE = 10_000
+"""Bytes of JSON."""
+
+
+def validate_experiment(request: NewExperiment | Mapping[str, object]) -> NewExperiment:
+    """Return the request with texts trimmed and limits checked. Raise InvalidError with every invalid field."""
+    reader = FieldReader(NewExperiment, request)
+    reader.require("name", "parameter", "variants")
+    name, parameter = reader.line("name", MAX_NAME_LENGTH), reader.line("parameter", MAX_PARAMETER_LENGTH)
+    variants = _variants(reader, parameter)
+    reader.raise_if_invalid()
+    assert name is not None  # raise_if_invalid has raised otherwise
+    assert parameter is not None
+    return NewExperiment(name=name, parameter=parameter, variants=variants)
+
+
+def validate_experiment_change(request: ChangeExperiment | Mapping[str, object]) -> ChangeExperiment:
+    """Return the validated change; only concluding takes a winner. Raise InvalidError with every invalid field."""
+    reader = FieldReader(ChangeExperiment, request)
+    reader.require("action")
+    action, winner = reader.choice("action", ExperimentAction), reader.text("winner", MAX_VARIANT_ID_LENGTH)
+    if action is ExperimentAction.ARCHIVE and reader.has("winner"):
+        reader.add_problem("winner", "goes only with conclude")
+    reader.raise_if_invalid()
+    assert action is not None  # raise_if_invalid has raised otherwise
+    return ChangeExperiment(action=action, winner=winner)
+
+
+def _variants(reader: FieldReader, parameter: str | None) -> tuple[Variant, ...]:
+    """Return the valid variants. Problems of the others are recorded in `reader`."""
+    variants: list[Variant] = []
+    for fields in reader.objects("variants", Variant, MAX_VARIANTS, min_count=MIN_VARIANTS):
+        fields.require("id", "label", "config")
+        variant_id, label = fields.line("id", MAX_VARIANT_ID_LENGTH), fields.line("label", MAX_LABEL_LENGTH)
+        config = fields.mapping("config")
+        if parameter and not fields.has_problem("config"):
+            _check_config(fields, config, parameter)
+        if any(other.id == variant_id for other in variants):
+            fields.add_problem("id", "is another variant's already")
+        if variant_id and label:
+            variants.append(Variant(id=variant_id, label=label, config=cast("dict[str, Json]", config)))
+    return tuple(variants)
+
+
+def _check_config(reader: FieldReader, config: dict[str, object], parameter: str) -> None:
+    """Record what is invalid about a variant's config."""
+    encoded = _encode_config(config)
+    if encoded is None:
+        reader.add_problem("config", "holds what cannot be kept as JSON")
+    elif len(encoded) > MAX_CONFIG_SIZE:
+        reader.add_problem("config", f"is {len(encoded):,} bytes of JSON; {MAX_CONFIG_SIZE:,} are the most")
+    elif parameter not in config:
+        example = f'{{"{parameter}": ...}}'
+        reader.add_problem("config", f"takes the value under the parameter's own name: {example}")
+    elif problem := parameter_problem(parameter, config[parameter]):
+        reader.add_problem(f"config.{parameter}", problem)
+
+
+def _encode_config(config: dict[str, object]) -> bytes | None:
+    """Return `config` as JSON, or None if it would not survive a round trip or a database would reject it.
+
+    PostgreSQL's jsonb cannot store U+0000.
+    """
+    try:
+        encoded = msgspec.json.encode(config)
+        return encoded if msgspec.json.decode(encoded) == config and b"\\u0000" not in encoded else None
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+        return None

@@ -1,0 +1,147 @@
+"""Content-addressed image storage: a folder of files named by the SHA-256 of their content, which never change.
+
+File names are always digests computed here, never external input.
+"""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from stat import S_ISREG
+
+from copydesk.errors import ImageError
+from copydesk.images.media_type import MAX_BYTES, too_large_error, validate_format
+from copydesk.model.draft import stored_image_digest, stored_image_url
+
+_SAFE_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def save(folder: Path, content: bytes) -> str:
+    """Store an image in `folder`, creating it if needed; return its URL, `copydesk:picture/<sha256>`.
+
+    The file is fsynced and readable by its owner only. Raise ImageError, also if `content` is not an image.
+    """
+    validate_format(content)
+    digest = sha256(content).hexdigest()
+    with _convert_os_errors("It cannot be kept"):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Compare contents: a file damaged since it was stored is replaced.
+        if _read(folder / digest) != content:
+            _write_atomic(folder, digest, content)
+    return stored_image_url(digest)
+
+
+def load(folder: Path, url: str) -> bytes:
+    """Return the bytes of the stored image at `url`. Raise ImageError if they are missing or do not
+    match the digest.
+    """
+    digest = stored_image_digest(url)
+    if digest is None:
+        raise ImageError("It is no picture that Copydesk keeps.", hint="Give its file or its address again.")
+    with _convert_os_errors("It cannot be read"):
+        content = _read(folder / digest)
+    if content is None:
+        raise ImageError("It is not kept any more.", hint=f"It belongs into {folder}; bring it back from a copy.")
+    if sha256(content).hexdigest() != digest:
+        raise ImageError("What was kept of it is damaged.", hint=f"Bring {folder / digest} back from a copy.")
+    return content
+
+
+def is_stored(folder: Path, url: str) -> bool:
+    """Return True if the file of `url` exists. Its content is not verified."""
+    digest = stored_image_digest(url)
+    return digest is not None and (folder / digest).is_file()
+
+
+def list_stored(folder: Path) -> dict[str, int]:
+    """Return the size in bytes of every image stored in `folder`, by SHA-256. Empty if the folder does not exist."""
+    try:
+        with os.scandir(folder) as entries:
+            candidates = [
+                (entry, stored_image_digest(stored_image_url(entry.name)))
+                for entry in entries
+                if entry.is_file(follow_symlinks=False)
+            ]
+            return {digest: entry.stat(follow_symlinks=False).st_size for entry, digest in candidates if digest}
+    except OSError:
+        return {}
+
+
+def read_file(path: Path) -> bytes:
+    """Return the image in the user's file. Raise ImageError if it is not an image or not a regular file."""
+    with _convert_os_errors(f"{path} cannot be read"):
+        # O_NONBLOCK: opening a FIFO without a writer would block.
+        content = _read_descriptor(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+    if content is None:
+        raise ImageError(f"{path} is no file.", hint="Give a JPEG, PNG, GIF or WebP.")
+    try:
+        validate_format(content)
+    except ImageError as error:
+        raise ImageError(f"{path}: {error.message}", hint=error.hint) from None
+    return content
+
+
+def _read(path: Path) -> bytes | None:
+    """Return the content of a file; None if it is missing or a symlink."""
+    try:
+        return _read_descriptor(os.open(path, os.O_RDONLY | os.O_NONBLOCK | _SAFE_FLAGS))
+    except OSError as error:
+        # ELOOP: a symlink, which this module never creates.
+        if error.errno in (errno.ENOENT, errno.ELOOP):
+            return None
+        raise
+
+
+def _read_descriptor(descriptor: int) -> bytes | None:
+    """Return the content of an open descriptor and close it; None if it is a directory, FIFO or device."""
+    try:
+        if not S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > MAX_BYTES:
+        raise too_large_error()
+    return content
+
+
+def _write_atomic(folder: Path, digest: str, content: bytes) -> None:
+    """Write to a temporary file, then rename it, so that readers see all of the content or none."""
+    temporary = folder / f".{digest}.{os.urandom(4).hex()}"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE_FLAGS, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(folder / digest)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    _fsync_directory(folder)
+
+
+def _fsync_directory(folder: Path) -> None:
+    """Fsync a directory, so that the new name survives a power failure."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _convert_os_errors(prefix: str) -> Iterator[None]:
+    """Convert errors of the file system to ImageError, with the message prefixed by `prefix`."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # a path that contains NUL raises ValueError
+        reason = (error.strerror or "") if isinstance(error, OSError) else "no path has such a character"
+        message = f"{prefix}: {reason[:1].lower()}{reason[1:]}." if reason else f"{prefix}."
+        raise ImageError(
+            message, hint="Check the path and the disk.", is_temporary=isinstance(error, OSError)
+        ) from None

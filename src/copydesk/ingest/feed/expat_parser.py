@@ -1,0 +1,316 @@
+"""Streaming parser for RSS, RDF and Atom on the standard library's expat.
+
+Strict: reads well-formed XML of a known format and raises StrictParseError on anything else, so its results are never
+guesses. No entity is expanded and no external resource is opened; a document that declares entities is refused.
+"""
+
+import re
+from html import escape, unescape
+from html.entities import html5
+from xml.parsers import expat
+
+from copydesk.errors import NotAFeedError
+from copydesk.ingest.feed import xml_names as names
+from copydesk.ingest.feed.raw_feed import RawEntry, RawFeed, StrictParseError, offer_image
+from copydesk.ingest.urls import join_url
+
+MAX_DEPTH = 100
+"""Nested elements. Real feeds stay far below; deeper nesting is an attack."""
+_MAX_ENTITY_LENGTH = 1_000
+"""Characters. A longer entity value is not a mere abbreviation."""
+_ENTRY_TAG = re.compile(rb"<(?:[\w-]{1,20}:)?(?:item|entry)[\s>]")
+_REFERENCE = re.compile(r"&[^#]")
+
+
+class _EntryLimitReached(Exception):  # noqa: N818 - not an error
+    """Ends parsing once `max_entries` entries have been read."""
+
+
+def parse_xml_feed(body: bytes, max_entries: int) -> RawFeed:
+    """Parse a feed in UTF-8.
+
+    Raise StrictParseError when in doubt, NotAFeedError for an entity declaration that is an attack.
+    """
+    handler = _FeedHandler(max_entries)
+    try:
+        _create_parser(handler).Parse(body, True)  # noqa: FBT003 - expat takes no names
+    except (expat.ExpatError, UnicodeDecodeError) as error:
+        raise StrictParseError(str(error)) from None
+    except _EntryLimitReached:
+        return handler.result(truncated=True)
+    # No entries found but entry-like tags: an unknown namespace, not an empty feed.
+    if not handler.entries and _ENTRY_TAG.search(body):
+        raise StrictParseError("entries in a namespace that is not known")
+    return handler.result(truncated=False)
+
+
+def _create_parser(handler: "_FeedHandler") -> expat.XMLParserType:
+    """Create a parser that calls `handler`.
+
+    Only the parser refers to the handler: without a reference cycle both are freed as soon as parsing ends.
+    """
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.buffer_size = 1 << 18
+    # With a foreign DTD that is never read, an undeclared &nbsp; is no error but a call of SkippedEntityHandler.
+    parser.UseForeignDTD(True)  # noqa: FBT003 - expat takes no names
+    parser.ExternalEntityRefHandler = lambda *_: 1
+    parser.EntityDeclHandler = handler.on_entity_declaration
+    parser.SkippedEntityHandler = handler.on_undeclared_entity
+    parser.StartElementHandler = handler.on_start
+    parser.EndElementHandler = handler.on_end
+    # Text goes straight into the list, without a Python call; what belongs to no field is cleared when the next one
+    # opens.
+    parser.CharacterDataHandler = handler.text_parts.append
+    return parser
+
+
+class _FeedHandler:
+    """The handlers that expat calls, and their position in the document."""
+
+    def __init__(self, max_entries: int) -> None:
+        self.max_entries = max_entries
+        self.entries: list[RawEntry] = []
+        self.atom = False
+        self.has_entity_declarations = False
+        """The document declares entities of its own."""
+        self.depth = 0
+        self.child_depth = 0
+        """Depth of the child elements that are fields of the feed or of the open entry."""
+        self.feed = self.current = RawEntry()
+        """Metadata of the feed, and the open entry; both are the feed while no entry is open."""
+        self.texts = self.feed.texts
+        """`current.texts`."""
+        self.feed_child_depth = 0
+        self.fields = names.FEED_FIELDS
+        self.entry_depth = 0
+        """Depth of the open entry; 0 if none is open."""
+        self.in_media_group = False
+        self.field = ""
+        """The open field, whose text is being collected."""
+        self.field_depth = 0
+        self.text_parts: list[str] = []
+        self.markup: list[str] | None = None
+        """Markup of the open field; None until it contains an element."""
+
+    def result(self, *, truncated: bool) -> RawFeed:
+        return RawFeed(metadata=self.feed, entries=self.entries, is_atom=self.atom, truncated=truncated)
+
+    # These two run for every element: the common case is inlined, because calls would dominate the time.
+
+    def on_start(self, name: str, attributes: dict[str, str]) -> None:
+        self.depth = depth = self.depth + 1
+        if self.field:
+            self._start_markup(name, attributes)
+        elif depth == self.child_depth:
+            field = self.fields.get(name)
+            if field:
+                self.field = field
+                self.field_depth = depth
+                self.text_parts.clear()
+                if attributes:
+                    self._apply_attributes(attributes)
+            elif attributes or name in names.EMPTY_ELEMENTS:
+                self._start_empty_element(name, attributes)
+        else:
+            self._start_outside_fields(name, attributes)
+
+    def on_end(self, name: str) -> None:
+        depth = self.depth
+        self.depth = depth - 1
+        field = self.field
+        if not field:
+            if depth == self.entry_depth:
+                self._close_entry()
+        elif depth == self.field_depth:
+            text = "".join(self.text_parts).strip() if self.markup is None else self._finish_markup()
+            self.field = ""
+            if field == "tag":
+                self.current.tags.append(text)
+            elif field == "author":
+                self.current.authors.append(text)
+            # The first of repeated elements wins.
+            elif text and field not in self.texts:
+                self.texts[field] = text
+        else:
+            self._end_markup(name)
+
+    def _apply_attributes(self, attributes: dict[str, str]) -> None:
+        """Apply the attributes of the open field to how its text is read."""
+        field = self.field
+        if field == "ident":
+            if attributes.get("isPermaLink", "true").strip().lower() == "false":
+                self.texts["opaque"] = "yes"
+        elif field in names.TEXT_FIELDS:
+            self._set_content_type(attributes.get("type", "").strip().lower(), attributes.get("mode", ""))
+        elif field == "link" and "href" in attributes:
+            self._add_link(attributes)
+        if names.XML_BASE in attributes:
+            self.current.base_url = join_url(self.current.base_url, attributes[names.XML_BASE])
+
+    def _set_content_type(self, media_type: str, mode: str) -> None:
+        """Record whether the text is HTML; raise StrictParseError for types that are neither text nor HTML."""
+        if mode == "base64" or not (media_type in names.SUPPORTED_TYPES or media_type.startswith("text/")):
+            raise StrictParseError("type " + media_type[:40])
+        if media_type:
+            self.current.is_markup[self.field] = media_type in names.HTML_TYPES
+        # XHTML content consists of elements: collect it as markup from the start.
+        if media_type in names.XHTML_TYPES:
+            self.markup = []
+
+    def _finish_markup(self) -> str:
+        """Return the content of the open field as HTML; for a person or a source, its name."""
+        markup = self._flush_markup()
+        self.markup = None
+        name_element = names.NAME_ELEMENTS.get(self.field)
+        if name_element:
+            return _element_text(name_element, "".join(markup))
+        self.current.is_markup[self.field] = True
+        return "".join(markup).strip()
+
+    def _start_empty_element(self, name: str, attributes: dict[str, str]) -> None:
+        """Handle a child element whose content is in its attributes, or that opens an entry or a group."""
+        if name in names.IMAGES:
+            self._add_enclosure(attributes)
+        elif name in names.LINKS:
+            self._add_link(attributes)
+        elif name in names.ITEMS:
+            self._open_entry(attributes)
+        elif name in names.CATEGORIES:
+            self.current.tags.append(attributes.get("label") or attributes.get("term") or "")
+        elif name in names.GROUPS:
+            self.in_media_group = True
+
+    def _add_link(self, attributes: dict[str, str]) -> None:
+        """Add an Atom link, or another element with its URL in an attribute."""
+        url = attributes.get("href", "").strip()
+        relation, media_type = attributes.get("rel", "alternate"), attributes.get("type", "text/html")
+        if names.XML_BASE in attributes:
+            url = join_url(join_url(self.current.base_url, attributes[names.XML_BASE]), url)
+        if relation == "alternate":
+            self.texts.setdefault("alternate" if media_type in names.HTML_TYPES else "alternate 2", url)
+        elif relation == "enclosure":
+            self._add_enclosure(attributes)
+        elif relation == "replies" and media_type in names.HTML_TYPES:
+            self.texts.setdefault("discussion", url)
+
+    def _add_enclosure(self, attributes: dict[str, str]) -> None:
+        """Add an enclosure or media element as the image; if it is not an image, as a fallback for the entry's link."""
+        if not offer_image(self.current, attributes):
+            self.texts.setdefault("enclosure", (attributes.get("url") or attributes.get("href", "")).strip())
+
+    def _start_outside_fields(self, name: str, attributes: dict[str, str]) -> None:
+        """Handle an element at another depth than the fields: a container, or a descendant without meaning here."""
+        if self.depth > MAX_DEPTH:
+            raise StrictParseError("depth")
+        if self.depth == 1:
+            self._open_root(name, attributes)
+        elif self.entry_depth:
+            if name in names.IMAGES:
+                self._add_enclosure(attributes)
+            elif self.in_media_group and self.depth == self.child_depth + 1 and name in names.GROUP_FIELDS:
+                self.field, self.field_depth = names.GROUP_FIELDS[name], self.depth
+                self.text_parts.clear()
+        elif self.depth == 2 and name in names.CHANNELS:
+            self._enter_feed(3, attributes)
+        elif self.depth <= 3 and name in names.ITEMS:
+            self._open_entry(attributes)
+
+    def _open_root(self, name: str, attributes: dict[str, str]) -> None:
+        if self.has_entity_declarations:
+            raise StrictParseError("entity declaration")
+        self.atom = name in names.ATOM_ROOTS
+        if not self.atom and name not in names.RSS_ROOTS:
+            raise StrictParseError("root " + name[:80])
+        # RDF and RSS have their fields in <channel>, which sets the depth when it opens.
+        self._enter_feed(2 if self.atom else 0, attributes)
+
+    def _enter_feed(self, level: int, attributes: dict[str, str]) -> None:
+        """Read the feed's fields at depth `level` from here on."""
+        self.child_depth = self.feed_child_depth = level
+        self._apply_xml_attributes(attributes)
+
+    def _open_entry(self, attributes: dict[str, str]) -> None:
+        # Checked when one more entry opens: only then is the result known to be truncated.
+        if len(self.entries) == self.max_entries:
+            raise _EntryLimitReached
+        self.entry_depth = self.depth
+        self.child_depth = self.depth + 1
+        self.fields = names.ENTRY_FIELDS
+        self.in_media_group = False
+        self.current = RawEntry(base_url=self.feed.base_url)
+        self.texts = self.current.texts
+        if attributes:
+            self._apply_xml_attributes(attributes)
+
+    def _apply_xml_attributes(self, attributes: dict[str, str]) -> None:
+        """Apply xml:base, xml:lang and rdf:about of the feed or of an entry."""
+        if names.XML_BASE in attributes:
+            self.current.base_url = join_url(self.current.base_url, attributes[names.XML_BASE])
+        if names.XML_LANG in attributes:
+            self.texts["language"] = attributes[names.XML_LANG]
+        if names.RDF_ABOUT in attributes:
+            self.texts["about"] = attributes[names.RDF_ABOUT].strip()
+
+    def _close_entry(self) -> None:
+        self.entries.append(self.current)
+        self.entry_depth = 0
+        self.child_depth = self.feed_child_depth
+        self.fields = names.FEED_FIELDS
+        self.current = self.feed
+        self.texts = self.feed.texts
+
+    def _start_markup(self, name: str, attributes: dict[str, str]) -> None:
+        """Append an element inside a field to the field's markup."""
+        if self.field not in names.TEXT_FIELDS and self.field not in names.NAME_ELEMENTS:
+            raise StrictParseError("markup in " + self.field)
+        if self.depth > MAX_DEPTH:
+            raise StrictParseError("depth")
+        serialized = "".join(f' {_local_name(key)}="{escape(value)}"' for key, value in attributes.items())
+        self._flush_markup().append(f"<{_local_name(name)}{serialized}>")
+
+    def _end_markup(self, name: str) -> None:
+        self._flush_markup().append(f"</{_local_name(name)}>")
+
+    def _flush_markup(self) -> list[str]:
+        """Return the markup list of the open field after moving the collected text to it."""
+        if self.markup is None:
+            self.markup = []
+        self.markup.append(escape("".join(self.text_parts), quote=False))
+        self.text_parts.clear()
+        return self.markup
+
+    def on_entity_declaration(
+        self,
+        name: str,
+        is_parameter: bool,  # noqa: FBT001 - as expat calls it
+        value: str | None,
+        *_where: str | None,
+    ) -> None:
+        """Handle an entity declaration.
+
+        An abbreviation makes the document unfit for strict parsing. Raise NotAFeedError for entities that refer to
+        others, to a file or to a long text.
+        """
+        self.has_entity_declarations = True
+        if not is_parameter and (value is None or len(value) > _MAX_ENTITY_LENGTH or _REFERENCE.search(value)):
+            raise NotAFeedError(
+                f"The feed declares an entity ({name[:40]!r}) that stands for other entities, a file or a long text.",
+                hint="That is how a small document is made to fill the memory, so it was not read.",
+            )
+
+    def on_undeclared_entity(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - as expat calls it
+        """Replace a reference to an undeclared entity by HTML's character; raise StrictParseError if HTML has none."""
+        character = html5.get(name + ";")
+        if character is None and not is_parameter:
+            raise StrictParseError("entity " + name[:40])
+        self.text_parts.append(character or "")
+
+
+def _local_name(name: str) -> str:
+    return name.rpartition(" ")[2]
+
+
+def _element_text(element: str, markup: str) -> str:
+    match = re.search(f"<{element}>([^<]*)<", markup)
+    return unescape(match[1]).strip() if match else ""

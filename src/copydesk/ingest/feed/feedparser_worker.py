@@ -1,0 +1,123 @@
+"""Subprocess that runs feedparser: started with `python -m`, its argument is the maximum number of entries.
+
+Reads UTF-8 from standard input and writes a RawFeed in msgpack to standard output.
+
+feedparser repairs what the strict parser refuses, but some input keeps it busy for minutes or fills the memory: it runs
+isolated, with tight resource limits.
+"""
+
+import io
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import feedparser
+import msgspec
+
+from copydesk.ingest.feed.raw_feed import RawEntry, RawFeed, offer_image
+from copydesk.ingest.subprocess_parser import apply_resource_limits, signal_ready
+
+_FIELDS = {
+    "id": "ident",
+    "link": "link",
+    "title": "title",
+    "summary": "summary",
+    "published": "published",
+    "updated": "updated",
+    "created": "created",
+    "language": "language",
+    "comments": "discussion",
+    "slash_comments": "comments",
+    "thr_total": "comments",
+    "feedburner_origlink": "original link",
+    "ttl": "ttl",
+}
+_DATE_FIELDS = ("published", "updated", "created")
+_HTML_TYPES = frozenset(["text/html", "application/xhtml+xml"])
+
+
+def main() -> None:
+    """Read a feed from standard input and write the result to standard output. The first argument is the maximum."""
+    apply_resource_limits()
+    signal_ready()
+    sys.stdout.buffer.write(msgspec.msgpack.encode(parse(sys.stdin.buffer.read(), int(sys.argv[1]))))
+
+
+def parse(body: bytes, max_entries: int) -> RawFeed | None:
+    """Parse `body` with feedparser; return None if it is not a feed."""
+    # Wrapped in BytesIO: feedparser would take plain bytes for a URL or the name of a file to open.
+    # Sanitizing HTML and resolving links is left to `entries`, which does both in linear time.
+    parsed = feedparser.parse(
+        io.BytesIO(body),
+        response_headers={"content-type": "application/xml; charset=utf-8"},
+        sanitize_html=False,
+        resolve_relative_uris=False,
+    )
+    if not parsed.entries and (not parsed.version or _is_damaged(parsed)):
+        return None
+    return RawFeed(
+        metadata=_entry(parsed.feed),
+        entries=[_entry(entry) for entry in parsed.entries[:max_entries]],
+        is_atom=True,  # feedparser reports what is HTML, as Atom does
+        truncated=len(parsed.entries) > max_entries,
+    )
+
+
+def _is_damaged(parsed: Mapping[str, Any]) -> bool:
+    """Return True if feedparser met an error other than a wrong encoding or content type."""
+    harmless = (feedparser.CharacterEncodingOverride, feedparser.NonXMLContentType)
+    return bool(parsed["bozo"]) and not isinstance(parsed.get("bozo_exception"), harmless)
+
+
+def _entry(parsed: Mapping[str, Any]) -> RawEntry:
+    keys = parsed.keys()  # `in` on the dictionary itself would also match keys that feedparser derives from others
+    entry = RawEntry(
+        texts={field: text for name, field in _FIELDS.items() if name in keys and (text := _text(parsed[name]))},
+        tags=[_text(tag.get("label") or tag.get("term")) for tag in parsed.get("tags", ())],
+        authors=[_text(person.get("name") or person.get("email")) for person in parsed.get("authors", ()) if person],
+    )
+    # feedparser has already used an id that is a permalink as the link.
+    entry.texts["opaque"] = "yes"
+    for field in _DATE_FIELDS:
+        if field in entry.texts and parsed[f"{field}_parsed"]:
+            entry.texts[field] = time.strftime("%Y-%m-%dT%H:%M:%SZ", parsed[f"{field}_parsed"])
+    for field in ("title", "summary"):
+        entry.is_markup[field] = parsed.get(f"{field}_detail", {}).get("type") in _HTML_TYPES
+    _add_content(entry, parsed)
+    source = parsed.get("source", {})
+    if source.get("title"):
+        entry.texts["publisher"] = _text(source["title"])
+    for attributes in (*parsed.get("media_content", ()), *parsed.get("media_thumbnail", ())):
+        offer_image(entry, dict(attributes))
+    for link in parsed.get("links", ()):
+        _add_link(entry, {name: _text(value) for name, value in link.items()})
+    return entry
+
+
+def _add_link(entry: RawEntry, link: dict[str, str]) -> None:
+    if link.get("rel") == "enclosure" and not offer_image(entry, link):
+        entry.texts.setdefault("enclosure", link.get("href", ""))
+    elif link.get("rel") == "replies" and link.get("type") in _HTML_TYPES:
+        entry.texts.setdefault("discussion", link.get("href", ""))
+
+
+def _add_content(entry: RawEntry, parsed: Mapping[str, Any]) -> None:
+    """Add the longest content. feedparser copies the first one to a missing summary; that copy is removed."""
+    contents = [content for content in parsed.get("content", ()) if content.get("value")]
+    if not contents:
+        return
+    content = max(contents, key=lambda content: len(content["value"]))
+    entry.texts["content"] = _text(content["value"])
+    entry.is_markup["content"] = content.get("type") in _HTML_TYPES
+    if any(entry.texts.get("summary") == _text(content["value"]) for content in contents):
+        del entry.texts["summary"]
+
+
+def _text(value: object) -> str:
+    """Return a string that can be encoded as UTF-8; empty for anything else."""
+    return value.strip().encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Parse feeds of any format.
+
+RSS, RDF and Atom are parsed by the strict parser on expat; what it refuses is repaired by feedparser in a subprocess.
+JSON Feed has a parser of its own. Their results become entries in `entries`. Everything else is refused.
+
+Repair feeds that the strict parser refuses, with feedparser in a subprocess that is killed at its deadline.
+"""
+
+import asyncio
+import re
+from typing import Literal
+
+import msgspec
+
+from copydesk.errors import FetchTimeoutError, NotAFeedError, ResponseTooLargeError
+from copydesk.ingest.encoding import repair_utf8, to_utf8
+from copydesk.ingest.entries import (
+    MAX_SUMMARY,
+    MAX_TEXT,
+    MAX_TITLE,
+    FeedDefaults,
+    build_entries,
+    entry_title,
+    entry_url,
+    normalize_language,
+)
+from copydesk.ingest.feed.expat_parser import parse_xml_feed
+from copydesk.ingest.feed.json_feed import parse_json_feed
+from copydesk.ingest.feed.raw_feed import RawFeed, StrictParseError
+from copydesk.ingest.subprocess_parser import run_in_subprocess
+from copydesk.ingest.urls import absolute_url
+from copydesk.model.item import Entry
+from copydesk.model.serialization import Struct
+
+REPAIR_TIMEOUT = 2.0
+"""Seconds for one feed, after feedparser is imported."""
+MAX_TAG_ATTRIBUTES = 1_000
+"""Per tag: feedparser's time grows with their square."""
+
+_LONG_TAG = re.compile(rb"<[^<>]{4000,}")
+
+
+async def parse_with_feedparser(body: bytes, max_entries: int) -> RawFeed:
+    """Parse a damaged feed in UTF-8.
+
+    Raise TooSlowError at the deadline, NotAFeedError if it is not a feed or the subprocess fails.
+    """
+    if any(tag.count(b"=") > MAX_TAG_ATTRIBUTES for tag in _LONG_TAG.findall(body)):
+        raise NotAFeedError(f"The feed is damaged: it has a tag with more than {MAX_TAG_ATTRIBUTES} attributes.")
+    try:
+        output = await run_in_subprocess(
+            "copydesk.ingest.feed.feedparser_worker", body, str(max_entries), timeout=REPAIR_TIMEOUT
+        )
+    except TimeoutError:
+        raise FetchTimeoutError("The feed is damaged, and repairing it took too long.") from None
+    feed = msgspec.msgpack.decode(output, type=RawFeed | None) if output else None
+    if feed is None:
+        raise NotAFeedError("The answer is not a feed, or too damaged to be read as one.")
+    return feed
+
+
+__all__ = ["MAX_BODY_BYTES", "MAX_ENTRIES", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Feed", "parse_feed"]
+
+# Bytes.
+MAX_BODY_BYTES = 16 * 1024 * 1024
+MAX_ENTRIES = 10_000
+MAX_INLINE_BYTES = 256 * 1024
+"""Bytes. A feed up to this size is parsed on the event loop, in some 3 ms; a larger one in a thread."""
+
+ParserName = Literal["expat", "json", "feedparser"]
+_FEED_TAG = re.compile(rb"<(?:[a-z0-9]{1,20}:)?(?:rss|feed|rdf|channel)\b", re.IGNORECASE)
+_HTML_TAG = re.compile(rb"<!doctype\s+html|<(?:html|head|body)\b", re.IGNORECASE)
+_MAX_TTL = 7 * 24 * 3600
+
+
+class Feed(Struct, frozen=True):
+    """A parsed feed, within limits."""
+
+    title: str
+    link: str | None
+    """The web page that the feed belongs to."""
+    language: str | None
+    """A lower-case code such as `en-us`."""
+    ttl_seconds: int | None
+    """Polling interval that the feed asks for; at most a week."""
+    entries: tuple[Entry, ...]
+    """In document order; ids are unique."""
+    parser: ParserName
+    """The parser that read it."""
+    truncated: bool = False
+    """The document has more than `max_entries` entries; these are the first."""
+
+
+async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_entries: int = MAX_ENTRIES) -> Feed:
+    """Parse a feed.
+
+    `charset` is that of the HTTP response; relative URLs are resolved against `base_url`, the URL of the response.
+    Raise NotAFeedError for anything else, TooLargeError above 16 MiB, TooSlowError if repairing a damaged feed takes
+    too long.
+    """
+    if len(body) > MAX_BODY_BYTES:
+        raise ResponseTooLargeError(f"The feed has {len(body):,} bytes; at most {MAX_BODY_BYTES:,} are read.")
+    try:
+        if len(body) <= MAX_INLINE_BYTES:
+            return parse_strict(body, charset=charset, base_url=base_url, max_entries=max_entries)
+        return await asyncio.to_thread(parse_strict, body, charset=charset, base_url=base_url, max_entries=max_entries)
+    except StrictParseError:
+        text = await asyncio.to_thread(repair_utf8, body.lstrip(), charset)
+    return await _parse_damaged(text, base_url, max_entries)
+
+
+async def _parse_damaged(text: bytes, base_url: str, max_entries: int) -> Feed:
+    """Parse a feed that the strict parser refused; `text` is UTF-8 made readable."""
+    if text.startswith(b"{"):
+        return await asyncio.to_thread(lambda: _build_feed(parse_json_feed(text, max_entries), base_url, "json"))
+    _check_format(text)
+    raw_feed = await parse_with_feedparser(text, max_entries)
+    return await asyncio.to_thread(_build_feed, raw_feed, base_url, "feedparser")
+
+
+def parse_strict(body: bytes, *, charset: str | None, base_url: str, max_entries: int = MAX_ENTRIES) -> Feed:
+    """Parse a sound feed. Raise StrictParseError if repair may help, else NotAFeedError."""
+    text = to_utf8(body.lstrip(), charset)
+    if text.startswith(b"{"):
+        return _build_feed(parse_json_feed(text, max_entries), base_url, "json")
+    _check_format(text)
+    return _build_feed(parse_xml_feed(text, max_entries), base_url, "expat")
+
+
+def _check_format(text: bytes) -> None:
+    """Raise NotAFeedError unless the document starts like XML or a JSON Feed and is not a web page."""
+    if not text:
+        raise NotAFeedError("The answer is empty.")
+    if not text.startswith(b"<"):
+        raise NotAFeedError("The answer is neither XML nor a JSON Feed.")
+    html_tag = _HTML_TAG.search(text[:2_000])
+    if html_tag and not _FEED_TAG.search(text[: html_tag.start()]):
+        raise NotAFeedError(
+            "The answer is a web page, not a feed.",
+            hint="Give the address of the page's feed: it often ends in /feed, /rss or /atom.xml.",
+        )
+
+
+def _build_feed(raw_feed: RawFeed, base_url: str, how: ParserName) -> Feed:
+    base = absolute_url(raw_feed.metadata.base_url, base_url) or base_url
+    link = entry_url(raw_feed.metadata, base)
+    language = normalize_language(raw_feed.metadata.texts.get("language", ""))
+    # Without an xml:base of its own, an entry's relative links are resolved against the feed's web page if it names
+    # one.
+    return Feed(
+        title=entry_title(raw_feed.metadata, atom=raw_feed.is_atom),
+        link=link,
+        language=language,
+        ttl_seconds=_parse_ttl(raw_feed.metadata.texts.get("ttl", "")),
+        entries=build_entries(
+            raw_feed.entries, FeedDefaults(base_url=link or base, language=language, atom=raw_feed.is_atom)
+        ),
+        parser=how,
+        truncated=raw_feed.truncated,
+    )
+
+
+def _parse_ttl(minutes: str) -> int | None:
+    """Return RSS's ttl, which is in minutes, in seconds; None if it is not a number."""
+    return min(int(minutes) * 60, _MAX_TTL) if minutes.isdecimal() and 0 < len(minutes) < 10 else None

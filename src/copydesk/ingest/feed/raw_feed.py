@@ -1,0 +1,91 @@
+"""Choose the image of an entry.
+
+Output of the feed parsers, before `entries` turns it into entries.
+"""
+
+import re
+from itertools import islice
+
+import msgspec
+
+from copydesk.ingest.html_to_text import unescape_html
+
+
+class StrictParseError(Exception):
+    """Raised by the strict parser when in doubt; not an error for the user, because feedparser is tried next."""
+
+
+class RawEntry(msgspec.Struct, omit_defaults=True):
+    """An entry, or the feed itself: values as found, stripped, URLs possibly relative to `base`."""
+
+    texts: dict[str, str] = {}
+    """Field -> text. Fields:
+
+    - ident, link, title, summary, content, published, language, publisher, discussion, comments: as in `Entry`
+    - title 2, title 3, summary 2..., author 2: from extensions, used if the format's own are missing
+    - alternate, alternate 2, enclosure, original link: other URLs of the entry
+    - about: RDF's URL of the entry
+    - opaque: present if `ident` is not a URL
+    - date, updated, created: other dates
+    - ttl: minutes until the feed may change
+    """
+    is_markup: dict[str, bool] = {}
+    """Field -> whether it is HTML, where the feed declares it."""
+    tags: list[str] = []
+    authors: list[str] = []
+    image_url: str = ""
+    image_width: int = 0
+    """Of the image, in pixels; 0 if unknown."""
+    base_url: str = ""
+
+
+class RawFeed(msgspec.Struct, omit_defaults=True):
+    metadata: RawEntry
+    entries: list[RawEntry] = []
+    is_atom: bool = False
+    """Atom declares what is HTML; in RSS texts are HTML and titles may be."""
+    truncated: bool = False
+    """The document has more entries than requested."""
+
+
+_IMG = re.compile(r"<[iI][mM][gG]\b([^<>]*)")
+_SRC = re.compile(r"\bsrc\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+# Only after white space: URLs may end in ?alt=media.
+_ALT = re.compile(r"(?<!\S)alt\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_TRACKING_PIXEL = re.compile(r"=(?:(?<=width=)|(?<=height=))[\"']?[01](?![\d.%])")
+_EXTENSION = re.compile(r"\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|\Z)", re.IGNORECASE)
+_MAX_IMAGES = 5
+_MAX_DISTANCE = 10_000
+"""Characters of markup. Images further down usually illustrate something else."""
+
+
+def offer_image(entry: RawEntry, attributes: dict[str, str]) -> bool:
+    """Take the enclosure or media element as the image of `entry` if it is wider than the present one.
+
+    Return True if it is an image at all.
+    """
+    url = attributes.get("url") or attributes.get("href") or ""
+    media_type = attributes.get("type") or attributes.get("medium") or ""
+    if not url or not (media_type.startswith("image") if media_type else _EXTENSION.search(url)):
+        return False
+    width = attributes.get("width", "")
+    pixels = int(width) if width.isdecimal() and len(width) < 6 else 0
+    if not entry.image_url or pixels > entry.image_width:
+        entry.image_url, entry.image_width = url, pixels
+    return True
+
+
+def first_image(markup: str) -> tuple[str, str]:
+    """Return URL and alternative text of the first image near the top of an HTML fragment that is no tracking pixel.
+
+    Both are empty if there is none.
+    """
+    if "<" not in markup:
+        return "", ""
+    for img in islice(_IMG.finditer(markup, 0, _MAX_DISTANCE), _MAX_IMAGES):
+        src = _SRC.search(img[1])
+        if src and not _TRACKING_PIXEL.search(img[1]):
+            alt = _ALT.search(img[1])
+            url = unescape_html(src[1] or src[2] or src[3] or "").strip()
+            return url, unescape_html(alt[1] or alt[2] or "") if alt else ""
+    return "", ""

@@ -1,0 +1,284 @@
+"""Source type twitter: the posts of one account on X, by API v2 with a bearer token.
+
+Each post read costs money. A source therefore has a budget per UTC day, requests only posts newer than the newest it
+has, and caches the account's id. Posts that it does not get to are stored as a gap and read later.
+
+Reference: https://docs.x.com/x-api/users/get-posts and .../users/get-user-by-username.
+"""
+
+import contextlib
+import re
+from datetime import datetime, timedelta
+from typing import Annotated, NamedTuple
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from copydesk import text
+from copydesk.errors import (
+    FetchError,
+    LoginRequiredError,
+    NotAFeedError,
+    PageNotFoundError,
+    RateLimitedError,
+    ResponseStatusError,
+)
+from copydesk.ingest.fetch_context import ACCEPT_JSON, FetchContext, FetchResult
+from copydesk.ingest.sources.json_api import decode, decode_list
+from copydesk.ingest.sources.x_post import Post, to_entry
+from copydesk.ingest.urls import parse_source_url, raise_invalid
+from copydesk.model.source import SourceConfig
+
+SERVICE = "X"
+EXPECTED_URL = "the account's page, such as https://x.com/NAME"
+FIRST_PAGE_SIZE = 20
+"""Posts of the first fetch: enough to show what the account writes about."""
+# Bounds of `max_results` in the API.
+MAX_PAGE_SIZE = 100
+MIN_PAGE_SIZE = 5
+MAX_PAGES = 5
+"""Pages per fetch when catching up."""
+LOOKUP_COST = 2
+"""Looking up an account costs as much as two posts."""
+TWEET_FIELDS = "created_at,public_metrics,entities,lang,note_tweet"
+_HINTS_BY_CATEGORY = {
+    # X sends 429 for rate limits and for a used-up monthly cap, and 402 for an account without credits.
+    RateLimitedError.category: "If this goes on, the usage cap of your X app is reached: see its developer console.",
+    LoginRequiredError.category: "Check COPYDESK_TWITTER__BEARER_TOKEN: the token of an X developer app that may read.",
+    ResponseStatusError.category: "See your X app's developer console: whether it may read posts, and has credits left.",
+}
+_HOSTS = {"x.com", "twitter.com", "mobile.x.com", "mobile.twitter.com"}
+_NAME = re.compile(r"[A-Za-z0-9_]{1,15}\Z")
+_RESERVED_NAMES = {
+    "home",
+    "explore",
+    "search",
+    "i",
+    "settings",
+    "messages",
+    "notifications",
+    "hashtag",
+    "intent",
+    "share",
+}
+
+
+def normalize_url(url: str, config: SourceConfig) -> str:  # noqa: ARG001 - every type has this form
+    """Return `https://x.com/NAME`. Raise InvalidError."""
+    if url.strip().startswith("@"):
+        url = f"https://x.com/{url.strip()[1:]}"
+    parts = parse_source_url(url, expected=EXPECTED_URL)
+    if (parts.hostname or "").removeprefix("www.") not in _HOSTS:
+        raise_invalid("url", f"is not an address of X; give {EXPECTED_URL}")
+    name = parts.path.strip("/").split("/")[0].removeprefix("@")
+    if not _NAME.match(name) or name.lower() in _RESERVED_NAMES:
+        raise_invalid("url", f"does not name an account; give {EXPECTED_URL}")
+    return f"https://x.com/{name}"
+
+
+async def fetch(ctx: FetchContext) -> FetchResult:
+    """Fetch the account's new posts, newest first.
+
+    Raise FetchError; ThrottledError without any request if today's budget is used up.
+    """
+    name = normalize_url(ctx.spec.url, ctx.spec.config).rsplit("/", 1)[1]
+    previous = _AccountState.from_cursor(ctx.state.cursor, name)
+    api = _ApiClient(ctx)
+    api.check_budget(LOOKUP_COST if previous.user_id is None else 0)
+    user_id = previous.user_id or await api.get_user_id(name)
+    try:
+        posts, current = await _fetch_new_posts(api, previous._replace(user_id=user_id))
+    except FetchError as error:
+        if previous.user_id is not None:
+            raise
+        # Store the id and the cost of the lookup, which has been paid for, although the fetch failed.
+        cursor = previous._replace(user_id=user_id).to_cursor(api)
+        return FetchResult(cursor=cursor, error=error)
+    return FetchResult(
+        entries=tuple(to_entry(post, name) for post in posts),
+        unchanged=not posts and previous.newest_id is not None,
+        cursor=current.to_cursor(api),
+        feed_title=f"@{name}",
+    )
+
+
+class _AccountState(NamedTuple):
+    """State of an account between fetches: ids, and the gap of posts not read yet."""
+
+    name: str
+    user_id: str | None = None
+    newest_id: str | None = None
+    gap_since: str | None = None
+    gap_until: str | None = None
+
+    @classmethod
+    def from_cursor(cls, cursor: dict[str, str], name: str) -> "_AccountState":
+        """Load the state from the cursor; empty if the cursor belongs to another account."""
+        if cursor.get("name", "").lower() != name.lower():
+            return cls(name)
+        return cls(name, *(cursor.get(field) for field in cls._fields[1:]))
+
+    def to_cursor(self, api: "_ApiClient") -> dict[str, str]:
+        """Return the cursor with this state and the number of posts read today."""
+        state = {field: value for field, value in self._asdict().items() if value is not None}
+        return {**state, "reads_day": api.today, "reads": str(api.reads)}
+
+
+class _Problem(msgspec.Struct, frozen=True):
+    title: str | None = None
+    detail: str | None = None
+    type: str | None = None
+
+
+class _Account(msgspec.Struct, frozen=True):
+    id: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,20}\Z")]
+
+
+class _AccountResponse(msgspec.Struct, frozen=True):
+    data: _Account | None = None
+    errors: tuple[_Problem, ...] | None = None
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    next_token: str | None = None
+
+
+class _PostsResponse(msgspec.Struct, frozen=True):
+    data: tuple[msgspec.Raw, ...] | None = None
+    meta: _Meta | None = None
+    errors: tuple[_Problem, ...] | None = None
+
+
+class _ApiClient:
+    """Client for X that counts the cost of its requests."""
+
+    def __init__(self, ctx: FetchContext) -> None:
+        if not ctx.credentials.twitter_bearer_token:
+            raise LoginRequiredError(
+                "X is read with a bearer token, and none is set.",
+                hint="Set COPYDESK_TWITTER__BEARER_TOKEN to the token of your X developer app.",
+            )
+        self.ctx = ctx
+        self.headers = {"Authorization": f"Bearer {ctx.credentials.twitter_bearer_token}"}
+        self.today = ctx.now.date().isoformat()
+        cursor = ctx.state.cursor
+        stored_reads = cursor.get("reads", "") if cursor.get("reads_day") == self.today else ""
+        self.reads = int(stored_reads) if stored_reads.isdecimal() else 0
+
+    @property
+    def remaining_reads(self) -> int:
+        """Posts that may still be read today."""
+        return self.ctx.credentials.twitter_daily_reads - self.reads
+
+    def check_budget(self, cost: int) -> None:
+        """Raise ThrottledError unless the budget covers `cost` and a page of the minimum size."""
+        if self.remaining_reads >= cost + MIN_PAGE_SIZE:
+            return
+        budget = self.ctx.credentials.twitter_daily_reads
+        raise RateLimitedError(
+            f"Today's budget for reading this account is used up ({self.reads} of {budget} posts).",
+            hint="It begins anew at midnight UTC; the setting is twitter.daily_read_budget.",
+            retry_after=_seconds_until_midnight(self.ctx.now),
+        )
+
+    async def get_user_id(self, name: str) -> str:
+        """Look up the account's id. Raise MissingError if there is no such account."""
+        response = decode(await self._get(f"users/by/username/{quote(name)}"), _AccountResponse, SERVICE)
+        if response.data is None:
+            raise PageNotFoundError(f"X knows no account @{name}{_detail(response.errors)}.")
+        self.reads += LOOKUP_COST
+        return response.data.id
+
+    async def get_posts(self, user_id: str, max_results: int, **params: str | None) -> tuple[list[Post], str | None]:
+        """Fetch one page of an account's posts, newest first. Return them with the token of the next page."""
+        parameters = {
+            # Never more posts than the budget allows, but X accepts no less than the minimum.
+            "max_results": str(max(MIN_PAGE_SIZE, min(max_results, MAX_PAGE_SIZE, self.remaining_reads))),
+            "exclude": _excluded_types(self.ctx.spec.config),
+            "tweet.fields": TWEET_FIELDS,
+            **params,
+        }
+        query = urlencode({name: value for name, value in parameters.items() if value}, safe=",")
+        response = decode(await self._get(f"users/{user_id}/tweets?{query}"), _PostsResponse, SERVICE)
+        # X reports a protected or suspended account with status 200.
+        if response.errors and not response.data:
+            raise LoginRequiredError(f"X does not show this account's posts{_detail(response.errors)}.")
+        if response.data is None and response.meta is None:
+            raise NotAFeedError("X answered with something else than a list of posts.")
+        self.reads += len(response.data or ())
+        token = response.meta.next_token if response.meta else None
+        return decode_list(response.data or (), Post, SERVICE), token
+
+    async def _get(self, path: str) -> bytes:
+        url = f"{self.ctx.endpoints.twitter}/{path}"
+        try:
+            return (await self.ctx.http.get(url, accept=ACCEPT_JSON, headers=self.headers)).body
+        except (RateLimitedError, LoginRequiredError, ResponseStatusError) as error:
+            hint = _HINTS_BY_CATEGORY[error.category]
+            raise type(error)(error.message, hint=hint, retry_after=error.retry_after) from error
+
+
+async def _fetch_new_posts(api: _ApiClient, previous: _AccountState) -> tuple[list[Post], _AccountState]:
+    """Fetch the posts newer than the newest stored, then those of a gap. Return them with the new state."""
+    assert previous.user_id is not None
+    if previous.newest_id is None:
+        posts, _ = await api.get_posts(previous.user_id, FIRST_PAGE_SIZE)
+        return posts, previous._replace(newest_id=_newest_id(posts, None))
+    posts, oldest_read = await _fetch_range(api, previous.user_id, previous.newest_id)
+    current = previous._replace(newest_id=_newest_id(posts, previous.newest_id))
+    if oldest_read is not None:
+        # An older gap lies below this one. They are merged, and the posts between them are read again.
+        return posts, current._replace(gap_since=previous.gap_since or previous.newest_id, gap_until=oldest_read)
+    if previous.gap_since is None or previous.gap_until is None or api.remaining_reads < MIN_PAGE_SIZE:
+        return posts, current
+    # The new posts are already paid for: a failure in the gap must not lose them.
+    with contextlib.suppress(FetchError):
+        older, oldest_read = await _fetch_range(api, previous.user_id, previous.gap_since, previous.gap_until)
+        posts += older
+        current = current._replace(gap_since=previous.gap_since if oldest_read else None, gap_until=oldest_read)
+    return posts, current
+
+
+async def _fetch_range(
+    api: _ApiClient, user_id: str, since: str, until: str | None = None
+) -> tuple[list[Post], str | None]:
+    """Fetch the posts between two ids. Return them, and the oldest id read if the range was not finished.
+
+    Raise FetchError only if the first page fails.
+    """
+    posts, token = await api.get_posts(user_id, MAX_PAGE_SIZE, since_id=since, until_id=until)
+    for _ in range(MAX_PAGES - 1):
+        if token is None or api.remaining_reads < MIN_PAGE_SIZE:
+            break
+        try:
+            page, token = await api.get_posts(
+                user_id, MAX_PAGE_SIZE, since_id=since, until_id=until, pagination_token=token
+            )
+        # Posts of earlier pages are paid for: return them, and leave the rest as a gap.
+        except FetchError:
+            break
+        posts += page
+    if token is None:
+        return posts, None
+    return posts, min((post.id for post in posts), key=int, default=until)
+
+
+def _newest_id(posts: list[Post], stored: str | None) -> str | None:
+    # Compared as numbers: ids grow over time, and so does their length.
+    return max([*(post.id for post in posts), *([stored] if stored else [])], key=int, default=None)
+
+
+def _excluded_types(config: SourceConfig) -> str:
+    exclusions = {"replies": not config.replies, "retweets": not config.reposts}
+    return ",".join(post_type for post_type, is_excluded in exclusions.items() if is_excluded)
+
+
+def _seconds_until_midnight(now: datetime) -> float:
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    return (midnight - now).total_seconds()
+
+
+def _detail(problems: tuple[_Problem, ...] | None) -> str:
+    """Return the API's explanation in brackets, or an empty string."""
+    explanation = next((problem.detail or problem.title or "" for problem in problems or ()), "")
+    return f" ({text.clean(explanation)[:150].rstrip('.')})" if explanation else ""

@@ -1,0 +1,133 @@
+"""URLs in feeds and pages: resolved against a base, limited to http(s), reduced to a key for comparison.
+
+Source URLs as the user types them, validated and normalized.
+"""
+
+import re
+from typing import NoReturn
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
+
+from copydesk.errors import FieldError, InvalidError
+from copydesk.text import HIDDEN_CHARACTERS
+
+MAX_URL_LENGTH = 2_000
+"""Characters."""
+
+_PLAIN_URL = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-\[\]-~]*)?")
+_UNSAFE_CHARACTER = re.compile(r"[\s\\]|" + HIDDEN_CHARACTERS.pattern)
+_HTTP_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_URL_PARTS = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
+_TRACKING_PARAMETER = re.compile(
+    r"(?:utm_|mtm_|pk_|itm_|at_|ns_)\w*|fbclid|gclid|dclid|msclkid|twclid|yclid|igshid|mc_[ce]id|mkt_tok|cmp(?:id)?"
+    r"|ref_src|ref_url|rss|partner|ftag|ocid|icid|ncid|oc|xtor|smid|smtyp|sr_share|taid|traffic_source",
+    re.IGNORECASE,
+)
+
+
+def absolute_url(url: str, base_url: str) -> str | None:
+    """Return `url` resolved against `base_url` and percent-encoded, or None.
+
+    None means it is not http(s), has no host, cannot be parsed or is longer than `MAX_URL_LENGTH` characters.
+    """
+    # Fast path: most URLs in feeds are absolute and need no escaping.
+    if len(url) <= MAX_URL_LENGTH and _PLAIN_URL.fullmatch(url):
+        return url
+    # Browsers drop tabs and line breaks inside a URL (WHATWG URL Standard). Twice the maximum leaves room for what is
+    # stripped.
+    url = re.sub("[\t\r\n]", "", url[: 2 * MAX_URL_LENGTH].strip())
+    try:
+        url = urljoin(base_url, url) if url else ""
+        if not _PLAIN_URL.fullmatch(url):
+            url = _UNSAFE_CHARACTER.sub(_percent_encode, url)
+        if _HTTP_SCHEME.match(url) and urlsplit(url).hostname and len(url) <= MAX_URL_LENGTH:
+            return url
+    except ValueError:
+        pass
+    return None
+
+
+def join_url(base_url: str, url: str) -> str:
+    """Return `url` resolved against `base_url`; `base_url` itself if it cannot be parsed."""
+    try:
+        return urljoin(base_url, url.strip())
+    except ValueError:
+        return base_url
+
+
+def alias_key(key: str) -> str:
+    """Return `key` without the parts that a site changes now and then; return it unchanged if it is not an http(s) URL.
+
+    Dropped are the scheme, `www.`, tracking parameters, a trailing slash and a tracking fragment. Other fragments stay,
+    and so do parameters such as `ref`, which track on one site and identify the entry on another: status pages and
+    release notes tell their entries apart by nothing else.
+    """
+    match = _URL_PARTS.match(key)
+    if not match:
+        return key
+    host, path, query, fragment = match.groups("")
+    alias = host.lower().removeprefix("www.") + path.rstrip("/")
+    if query:
+        pairs = [pair for pair in query.split("&") if not _is_tracking(pair)]
+        alias += "?" + "&".join(pairs) if pairs else ""
+    return f"{alias}#{fragment}" if fragment and not _is_tracking_fragment(fragment) else alias
+
+
+def _is_tracking(pair: str) -> bool:
+    return _TRACKING_PARAMETER.fullmatch(pair.partition("=")[0]) is not None
+
+
+def _is_tracking_fragment(fragment: str) -> bool:
+    """Return True for `rss` or a tracking parameter with a value; a bare name may be an anchor in the page."""
+    return fragment.lower() == "rss" or ("=" in fragment and _is_tracking(fragment))
+
+
+def _percent_encode(match: re.Match[str]) -> str:
+    return quote(match[0], safe="", errors="replace")
+
+
+_INVALID_CHARACTER = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\\]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_HOST_AND_PORT = re.compile(r"[^/?#:]+:\d+(?:[/?#]|\Z)")
+
+
+def raise_invalid(field: str, problem: str) -> NoReturn:
+    """Raise InvalidError for one field of the source; `problem` continues the sentence that begins with its name."""
+    raise InvalidError(FieldError(field, problem))
+
+
+def parse_source_url(url: str, *, expected: str) -> SplitResult:
+    """Parse the URL of a source; `https` is assumed where no scheme is given.
+
+    `expected` describes a valid value and ends the error message. Raise InvalidError for the field `url`.
+    """
+    text = url.strip()
+    if not text:
+        raise_invalid("url", f"is empty; give {expected}")
+    if len(text) > MAX_URL_LENGTH:
+        raise_invalid("url", f"is longer than {MAX_URL_LENGTH} characters; give {expected}")
+    if _INVALID_CHARACTER.search(text):
+        raise_invalid("url", f"has a space or a control character in it; give {expected}")
+    # "example.com:8080/feed" would otherwise parse as the scheme "example.com".
+    if not _SCHEME.match(text) or _HOST_AND_PORT.match(text):
+        text = f"https://{text.lstrip('/')}"
+    return _validate(text, expected)
+
+
+def _validate(text: str, expected: str) -> SplitResult:
+    """Parse `text` and refuse other schemes, a missing host and embedded credentials."""
+    try:
+        parts = urlsplit(text)
+        # `hostname` and `port` are parsed on access only, and raise ValueError for a bad bracket or port.
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise_invalid("url", f"is not a web address; give {expected}")
+    if parts.scheme not in {"http", "https"} or not host:
+        raise_invalid("url", f"is not a web address; give {expected}")
+    if parts.username is not None or parts.password is not None:
+        raise_invalid("url", "holds a user name or a password; leave out what stands before the @")
+    return parts
+
+
+def web_url_or_none(text: str | None) -> str | None:
+    """Return `text` if it is an http(s) URL that a browser can open, else None. For untrusted responses."""
+    return absolute_url(text, "") if text else None

@@ -1,0 +1,277 @@
+"""Background jobs of one process: find what is due, acquire its lease, run it and report the result.
+
+Decide which jobs are due, given what the database says.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+
+from copydesk.desk import Desk
+from copydesk.errors import CopydeskError, StoreError
+from copydesk.jobs.handlers import HANDLERS, JobOutcome
+from copydesk.jobs.ticker import INTERVAL, Ticker
+from copydesk.model.job import ClockWarning, DueWork, JobLease, JobName, JobState
+from copydesk.model.serialization import Struct
+
+DAY = timedelta(days=1)
+ERROR_BACKOFF = timedelta(minutes=1)
+"""Time a job is not started again after an error."""
+
+
+class DueInputs(Struct, frozen=True):
+    """Inputs of the decision."""
+
+    now: datetime
+    started: datetime
+    """When this process started."""
+    late: bool
+    """A draft is late by more than its grace period."""
+    due: bool
+    """A draft's time has come, and an account is connected to which it can go."""
+    to_send: bool
+    """A delivery can be processed, and the wall clock can be trusted."""
+    to_measure: bool
+    """A post's metrics are due."""
+    to_write: bool
+    """A draft waits for its text."""
+    to_fetch: bool
+    """A source is due, and this process fetches sources."""
+    pause: timedelta
+    """Minimum time between the starts of two pipeline runs."""
+    states: tuple[JobState, ...]
+
+
+def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
+    """Return the jobs that are due, in the order in which to start them."""
+    states = {state.name: state for state in inputs.states}
+    is_due = {
+        JobName.ZONES: _is_zone_check_due(inputs, states.get(JobName.ZONES)),
+        JobName.MISSED: inputs.late,
+        JobName.DUE: inputs.due,
+        JobName.POSTING: inputs.to_send,
+        JobName.METRICS: inputs.to_measure,
+        JobName.GENERATION: inputs.to_write,
+        JobName.PIPELINE: inputs.to_fetch and _is_interval_over(states.get(JobName.PIPELINE), inputs.now, inputs.pause),
+    }
+    return tuple(name for name in JobName if is_due[name] and not _is_backing_off(states.get(name), inputs.now))
+
+
+def _is_zone_check_due(inputs: DueInputs, state: JobState | None) -> bool:
+    """Return True once after each start, since updates bring a new time zone database, and then once a day."""
+    if state is None or state.began_at is None or state.began_at < inputs.started:
+        return True
+    return _is_interval_over(state, inputs.now, DAY)
+
+
+def _is_interval_over(state: JobState | None, now: datetime, minimum: timedelta) -> bool:
+    if state is None or state.began_at is None:
+        return True
+    # The job is running, or its process was killed before it finished. Acquiring the lease finds out which.
+    if state.owner is not None:
+        return True
+    # `abs`: if the clock was ahead, the job may have started in the future; do not wait for that time.
+    return abs(now - state.began_at) >= minimum
+
+
+def _is_backing_off(state: JobState | None, now: datetime) -> bool:
+    return state is not None and state.failed_at is not None and abs(now - state.failed_at) < ERROR_BACKOFF
+
+
+log = logging.getLogger(__name__)
+HEARTBEAT_INTERVAL = 15.0
+"""Seconds between heartbeats of a job; a quarter of its lease."""
+SHUTDOWN_TIMEOUT = 5.0
+"""Seconds that jobs get to finish when the process exits. Then they are cancelled; what they committed stays."""
+
+
+class JobMessage(Struct, frozen=True):
+    """A message about a finished job or an error."""
+
+    at: datetime
+    job: str
+    """Name of a job; `clock` for the wall clock, `look` for the check for due jobs."""
+    text: str
+    failed: bool = False
+
+
+Listener = Callable[[JobMessage], None]
+
+
+class Jobs:
+    """The jobs that this process runs, as long as no other process holds their leases."""
+
+    def __init__(self, desk: Desk, *, fetches_sources: bool = False, listener: Listener | None = None) -> None:
+        self._desk = desk
+        self._reads_sources = fetches_sources
+        self._listener = listener
+        self._clock = desk.ctx.clock
+        self._started = self._clock()
+        self._running: set[JobName] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Running jobs, including their follow-up check for due jobs."""
+        self._clock_warning: ClockWarning | None = None
+        self._last_error = ""
+        self._stopping = False
+
+    async def tick(self) -> timedelta | None:
+        """Start jobs that are due and not running; return the time until the next scheduled draft, or None.
+
+        Errors are reported to the listener once, and the check is repeated at the next tick.
+        """
+        try:
+            outlook = await self._desk.job_leases.due_work()
+            await self._check_clock()
+        except Exception as error:
+            self._report_error(error)
+            return None
+        self._last_error = ""
+        for name in due_jobs(self._due_inputs(outlook)):
+            self._start(name)
+        return outlook.next_draft - self._clock() if outlook.next_draft else None
+
+    async def drain(self) -> None:
+        """Wait for running jobs, and for jobs that become due when they end."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def stop(self, max_wait: float = SHUTDOWN_TIMEOUT) -> None:
+        """Start no more jobs, wait up to `max_wait` seconds for running ones, then cancel them."""
+        self._stopping = True
+        tasks = tuple(self._tasks)
+        try:
+            if tasks and max_wait > 0:
+                await asyncio.wait(tasks, timeout=max_wait)
+        finally:
+            # Also if this coroutine is cancelled while it waits.
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _due_inputs(self, outlook: DueWork) -> DueInputs:
+        return DueInputs(
+            now=self._clock(),
+            started=self._started,
+            late=outlook.late and self._clock_warning is None,
+            due=outlook.due and self._clock_warning is None and outlook.connected,
+            to_send=outlook.to_send and self._clock_warning is None,
+            to_measure=outlook.to_measure,
+            to_write=outlook.to_write,
+            to_fetch=outlook.to_read and self._reads_sources,
+            pause=timedelta(minutes=self._desk.settings.jobs.pipeline_minutes),
+            states=outlook.jobs,
+        )
+
+    async def _check_clock(self) -> None:
+        """Check the wall clock; report a jump once."""
+        before, self._clock_warning = self._clock_warning, await self._desk.schedule.clock_warning()
+        if self._clock_warning is not None and before is None:
+            message = "the clock jumped; nothing goes out until you say: copydesk schedule clock --accept"
+            self._notify("clock", message, failed=True)
+
+    def _start(self, name: JobName) -> None:
+        if not self._stopping and name not in self._running:
+            self._running.add(name)
+            task = asyncio.create_task(self._run_job(name), name=f"job {name}")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _run_job(self, name: JobName) -> None:
+        """Run a job if its lease is free, and check again for due jobs if it did something."""
+        try:
+            did_something = await self._run_leased(name)
+        except Exception as error:
+            # Errors of the job itself are stored with it; this one comes from the database.
+            self._report_error(error)
+            did_something = False
+        finally:
+            self._running.discard(name)
+        # What it did may have made another job due, e.g. a dispatched draft must be sent now.
+        if did_something and not self._stopping:
+            await self.tick()
+
+    async def _run_leased(self, name: JobName) -> bool:
+        """Run a job under its lease; return True if there was something to do. A failing job does not
+        affect the others.
+        """
+        claim = await self._desk.job_leases.acquire(name)
+        if claim is None:
+            return False
+        outcomes: Sequence[JobOutcome] = ()
+        failure, finished = None, False
+        try:
+            async with self._heartbeat(claim):
+                outcomes = await HANDLERS[name](self._desk)
+            finished = True
+        except Exception as error:
+            failure, finished = error, True
+            log.exception("The job %s failed", name)
+        finally:
+            await self._desk.job_leases.release(claim, finished=finished, error=failure)
+        if failure is not None:
+            self._notify(name, _error_message(failure), failed=True)
+        for outcome in outcomes:
+            self._notify(name, outcome.message, failed=outcome.failed)
+        return bool(outcomes)
+
+    @asynccontextmanager
+    async def _heartbeat(self, claim: JobLease) -> AsyncIterator[None]:
+        """Send heartbeats while the job runs; cancel it if another process has taken the lease."""
+        task = asyncio.current_task()
+        assert task is not None
+
+        async def send_heartbeats() -> None:
+            while True:
+                await asyncio.sleep(HEARTBEAT_INTERVAL)
+                with suppress(StoreError):  # the next heartbeat may succeed, and the job reports its own errors
+                    if not await self._desk.job_leases.renew(claim):
+                        task.cancel()
+
+        heartbeats = asyncio.create_task(send_heartbeats())
+        try:
+            yield
+        finally:
+            heartbeats.cancel()
+            with suppress(asyncio.CancelledError):
+                await heartbeats
+
+    def _report_error(self, error: Exception) -> None:
+        """Report an error of the check for due jobs, but not the same one twice in a row."""
+        log.warning("The look at what is due failed", exc_info=error)
+        if (message := _error_message(error)) != self._last_error:
+            self._last_error = message
+            self._notify("look", message, failed=True)
+
+    def _notify(self, job: str, text: str, *, failed: bool = False) -> None:
+        if self._listener is not None:
+            self._listener(JobMessage(at=self._clock(), job=job, text=text, failed=failed))
+
+
+@asynccontextmanager
+async def run_jobs(
+    desk: Desk,
+    *,
+    daemon: bool = False,
+    listener: Listener | None = None,
+    interval: timedelta = INTERVAL,
+    shutdown_timeout: float = SHUTDOWN_TIMEOUT,
+) -> AsyncIterator[Jobs]:
+    """Run due jobs until the block exits. Set `daemon` in a process that exists for nothing else.
+
+    Jobs still running at exit get `shutdown_timeout` seconds to finish.
+    """
+    setting = desk.settings.jobs.pipeline
+    jobs = Jobs(desk, fetches_sources=setting == "always" or (daemon and setting == "daemon"), listener=listener)
+    ticker = Ticker(jobs.tick, interval)
+    ticker.start()
+    try:
+        yield jobs
+    finally:
+        await ticker.stop()
+        await jobs.stop(shutdown_timeout)
+
+
+def _error_message(error: Exception) -> str:
+    return str(error) if isinstance(error, CopydeskError) else f"Copydesk did not expect this: {error!r}"

@@ -1,0 +1,290 @@
+"""Requests to create and change drafts, their responses, and the validation with its limits.
+
+Each `validate_...` takes the struct itself, or an object with the field names of the JSON interface, and returns the
+struct with texts stripped, times in UTC, defaults filled in and blank feedback removed. Null is the same as not given.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from copydesk.model.draft import (
+    BULK_ACTIONS,
+    STORED_URL_PATTERN,
+    Action,
+    Draft,
+    DraftImage,
+    Format,
+    ImageSource,
+    Status,
+)
+from copydesk.model.serialization import Struct
+from copydesk.model.validation import FieldReader
+
+MAX_TEXT_LENGTH = 50_000
+MAX_PROMPT_LENGTH = 5_000
+MAX_FEEDBACK_LENGTH = 5_000
+MAX_ALT_LENGTH = 2_000
+MAX_IMAGES, MAX_TAGS, MAX_PLATFORMS, MAX_IDS = 10, 20, 20, 100
+MAX_TAG_LENGTH = MAX_PLATFORM_LENGTH = 50
+MAX_ID_LENGTH = 100
+MAX_POSITION = 1_000
+
+FEEDBACK_ACTIONS = (Action.REJECT, Action.UNAPPROVE, Action.REGENERATE)
+TIME_ACTIONS = (Action.SCHEDULE, Action.RESCHEDULE)
+
+
+class NewImage(Struct, frozen=True, forbid_unknown_fields=True):
+    """An image of a new draft."""
+
+    url: str
+    source: ImageSource
+    alt: str | None = None
+    position: int | None = None
+    """Defaults to the image's index in the list."""
+
+
+class CreateDraft(Struct, frozen=True, forbid_unknown_fields=True):
+    """Create one draft from `text`, or generate one per format from `url`, `prompt` or both."""
+
+    text: str | None = None
+    format: Format | None = None
+    url: str | None = None
+    prompt: str | None = None
+    formats: tuple[Format, ...] | None = None
+    images: tuple[NewImage, ...] = ()
+    """Images of the first draft."""
+    tags: tuple[str, ...] = ()
+    target_platforms: tuple[str, ...] = ()
+
+    @property
+    def mode(self) -> "CreationMode":
+        """GENERATE if the text has to be written, otherwise DIRECT."""
+        return CreationMode.GENERATE if self.text is None else CreationMode.DIRECT
+
+
+class ChangeDraft(Struct, frozen=True, forbid_unknown_fields=True):
+    """An edit, an action, or an edit followed by an action."""
+
+    action: Action | None = None
+    text: str | None = None
+    feedback: str | None = None
+    scheduled_at: datetime | None = None
+    smart_schedule: bool = False
+    platforms: tuple[str, ...] | None = None
+    """None selects all connected ones."""
+
+
+class BulkChange(Struct, frozen=True, forbid_unknown_fields=True):
+    """One action on many drafts."""
+
+    action: Action
+    ids: tuple[str, ...]
+    feedback: str | None = None
+    scheduled_at: datetime | None = None
+    smart_schedule: bool = False
+
+    @property
+    def change_per_draft(self) -> ChangeDraft:
+        """The change to apply to each draft."""
+        return ChangeDraft(
+            action=self.action,
+            feedback=self.feedback,
+            scheduled_at=self.scheduled_at,
+            smart_schedule=self.smart_schedule,
+        )
+
+
+class CreationMode(StrEnum):
+    """Creation from a given text, or by generating one."""
+
+    DIRECT = "direct"
+    GENERATE = "generate"
+
+
+class CreatedDraft(Struct, frozen=True):
+    """A new draft in the response to its creation."""
+
+    id: str
+    text: str
+    format: Format
+    status: Status
+    confidence: float
+    images: tuple[DraftImage, ...]
+    created_at: datetime
+
+
+class CreatedDrafts(Struct, frozen=True):
+    """The created item and its drafts."""
+
+    mode: CreationMode
+    item_id: str
+    drafts: tuple[CreatedDraft, ...]
+
+
+class BulkFailure(Struct, frozen=True):
+    """A draft to which the action could not be applied, and why."""
+
+    id: str
+    error: str
+
+
+class BulkResults(Struct, frozen=True):
+    """The outcome for each id, in the order requested."""
+
+    succeeded: tuple[str, ...]
+    failed: tuple[BulkFailure, ...]
+
+
+class BulkOutcome(Struct, frozen=True):
+    """Response to a bulk action; `total` counts each distinct id."""
+
+    action: Action
+    total: int
+    succeeded: int
+    failed: int
+    results: BulkResults
+
+
+def creation_response(mode: CreationMode, item_id: str, drafts: Sequence[Draft]) -> CreatedDrafts:
+    """Return the response to a creation."""
+    created_drafts = [
+        CreatedDraft(**{name: getattr(draft, name) for name in CreatedDraft.__struct_fields__}) for draft in drafts
+    ]
+    # The response is a subset of the draft's fields, by the same names.
+    return CreatedDrafts(mode=mode, item_id=item_id, drafts=tuple(created_drafts))
+
+
+def bulk_response(action: Action, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> BulkOutcome:
+    """Return the response to a bulk action."""
+    return BulkOutcome(
+        action=action,
+        total=len(succeeded) + len(failed),
+        succeeded=len(succeeded),
+        failed=len(failed),
+        results=BulkResults(succeeded=tuple(succeeded), failed=tuple(failed)),
+    )
+
+
+def validate_create(request: CreateDraft | Mapping[str, object]) -> CreateDraft:
+    """Return the validated request, with the default format or formats of its mode.
+
+    Raise InvalidError with every invalid field. Tags are compared exactly, including case, because they are stored that
+    way.
+    """
+    reader = FieldReader(CreateDraft, request)
+    _check_mode(reader)
+    direct = reader.has("text")
+    create = CreateDraft(
+        text=reader.text("text", MAX_TEXT_LENGTH),
+        format=reader.choice("format", Format) or (Format.SHORT if direct else None),
+        url=reader.web_address("url"),
+        prompt=reader.text("prompt", MAX_PROMPT_LENGTH),
+        formats=reader.choices("formats", Format, len(Format)) or (None if direct else (Format.SHORT,)),
+        images=_read_images(reader),
+        tags=reader.texts("tags", MAX_TAGS, MAX_TAG_LENGTH),
+        target_platforms=reader.texts("targetPlatforms", MAX_PLATFORMS, MAX_PLATFORM_LENGTH),
+    )
+    reader.raise_if_invalid()
+    return create
+
+
+def validate_change(request: ChangeDraft | Mapping[str, object], now: datetime) -> ChangeDraft:
+    """Return the validated change. Raise InvalidError with every invalid field.
+
+    Whether the draft's state allows it is not checked here, see `transitions`.
+    """
+    reader = FieldReader(ChangeDraft, request)
+    if not reader.has("action") and not reader.has("text"):
+        reader.add_problem("action", "is missing: give an action, a text or both")
+    action = reader.choice("action", Action)
+    fields = _action_fields(reader, action, now)
+    change = ChangeDraft(
+        action=action,
+        text=reader.text("text", MAX_TEXT_LENGTH),
+        feedback=fields.feedback,
+        scheduled_at=fields.scheduled_at,
+        smart_schedule=fields.smart_schedule,
+        platforms=reader.texts("platforms", MAX_PLATFORMS, MAX_PLATFORM_LENGTH, min_count=1) or None,
+    )
+    _allow_only_with(reader, "platforms", action, (Action.POST,))
+    reader.raise_if_invalid()
+    return change
+
+
+def validate_bulk(request: BulkChange | Mapping[str, object], now: datetime) -> BulkChange:
+    """Return the validated change, with distinct ids in order of first occurrence.
+
+    Raise InvalidError with every invalid field. The limit of 100 ids applies before duplicates are removed.
+    """
+    reader = FieldReader(BulkChange, request)
+    reader.require("action", "ids")
+    action = reader.choice("action", Action, BULK_ACTIONS)
+    ids = reader.texts("ids", MAX_IDS, MAX_ID_LENGTH, min_count=1)
+    fields = _action_fields(reader, action, now, BULK_ACTIONS)
+    reader.raise_if_invalid()
+    assert action is not None  # raise_if_invalid has raised otherwise
+    return BulkChange(
+        action=action,
+        ids=ids,
+        feedback=fields.feedback,
+        scheduled_at=fields.scheduled_at,
+        smart_schedule=fields.smart_schedule,
+    )
+
+
+def _check_mode(reader: FieldReader) -> None:
+    if reader.has("text"):
+        for name in ("url", "prompt", "formats"):
+            if reader.has(name):
+                reader.add_problem(name, "does not go with text: give the text, or what to write it from")
+    elif not reader.has("url") and not reader.has("prompt"):
+        reader.add_problem("text", "is missing: give a text, or a url or a prompt to write one from")
+    if reader.has("format") and (reader.has("url") or reader.has("prompt")):
+        reader.add_problem("format", "goes with text: with url and prompt it is formats")
+
+
+def _read_images(reader: FieldReader) -> tuple[NewImage, ...]:
+    """Return the valid images. Problems of the others are recorded in `reader`."""
+    images = []
+    for index, fields in enumerate(reader.objects("images", NewImage, MAX_IMAGES)):
+        fields.require("url", "source")
+        url, source = fields.web_address("url", STORED_URL_PATTERN), fields.choice("source", ImageSource)
+        alt, position = fields.text("alt", MAX_ALT_LENGTH, min_length=0), fields.number("position", 0, MAX_POSITION)
+        if url and source:
+            position = index if position is None else position
+            images.append(NewImage(url=url, source=source, alt=alt or None, position=position))
+    return tuple(images)
+
+
+def _action_fields(
+    reader: FieldReader, action: Action | None, now: datetime, allowed: tuple[Action, ...] = tuple(Action)
+) -> ChangeDraft:
+    """Return the fields that accompany an action on one draft or on many."""
+    feedback = reader.text("feedback", MAX_FEEDBACK_LENGTH, min_length=0) or None
+    # Blank feedback counts as not given, so it is accepted with any action.
+    if feedback:
+        _allow_only_with(reader, "feedback", action, FEEDBACK_ACTIONS, allowed)
+    _allow_only_with(reader, "scheduledAt", action, TIME_ACTIONS)
+    if action is Action.RESCHEDULE:
+        reader.require("scheduledAt")
+    smart_schedule = reader.flag("smartSchedule")
+    if smart_schedule:
+        _allow_only_with(reader, "smartSchedule", action, (Action.SCHEDULE,))
+    return ChangeDraft(
+        feedback=feedback, scheduled_at=reader.future_time("scheduledAt", now), smart_schedule=smart_schedule
+    )
+
+
+def _allow_only_with(
+    reader: FieldReader,
+    name: str,
+    action: Action | None,
+    actions: tuple[Action, ...],
+    allowed: tuple[Action, ...] = tuple(Action),
+) -> None:
+    # With an invalid action, a second message about its fields would only confuse.
+    if reader.has(name) and action not in actions and (action or not reader.has("action")):
+        reader.add_problem(
+            name, f"goes only with {' or '.join(candidate for candidate in actions if candidate in allowed)}"
+        )

@@ -1,0 +1,314 @@
+"""The guarded HTTP client for everything that is read from outside.
+
+It protects this machine: public addresses only, a timeout for the whole fetch, bounded bodies, every redirect checked.
+It protects the hosts: conditional requests, one request at a time per host, and no request before the time a host asked
+for.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlencode
+
+import httpx
+
+from copydesk import __version__
+from copydesk.errors import PrivateAddressError, ResponseStatusError
+from copydesk.model.serialization import Struct
+from copydesk.network.body import read_body
+from copydesk.network.headers import header_map
+from copydesk.network.host_limiter import HostLimiter
+from copydesk.network.response import Response, build_response, error_for_status, host_cooldown
+from copydesk.network.transport import TRANSPORT_ERRORS, GuardedTransport, to_fetch_error
+
+MIB = 2**20
+MAX_URL_LENGTH = 4096
+"""Characters, for redirect targets as well."""
+
+_SUCCESS = (200, 201, 203, 226)
+_PERMANENT_REDIRECTS = (301, 308)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_VALID_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
+"""A name or an IP address; httpx accepts hosts that are neither."""
+_FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+class FetchLimits(Struct, frozen=True):
+    """Bounds of the client."""
+
+    timeout: float = 30.0
+    """Seconds on the network for one fetch with its redirects; waiting for the host's turn does not count."""
+    max_wire: int = 4 * MIB
+    """Bytes of a body as transferred, compressed."""
+    max_body: int = 10 * MIB
+    """Bytes of a body after decompression."""
+    max_redirects: int = 5
+    concurrency: int = 16
+    """Concurrent requests."""
+    allow_private: bool = False
+    """Allow sources on this machine and the local network."""
+    user_agent: str = f"Copydesk/{__version__}"
+
+
+class Hop(Struct, frozen=True):
+    """One request of a fetch: the first, or the one after a redirect."""
+
+    method: str
+    url: httpx.URL
+    base_headers: dict[str, str]
+    """Headers for whichever host responds."""
+    caller_headers: dict[str, str]
+    """The caller's headers, which may hold credentials: dropped when a redirect leaves the origin."""
+    content: bytes = b""
+    all_permanent: bool = True
+    """Every redirect so far was permanent."""
+    redirect_count: int = 0
+    """Redirects followed so far."""
+
+    @property
+    def host(self) -> str:
+        """Host name with any unusual port: the key of `cooldowns`, and the name used in messages."""
+        return self.url.netloc.decode("ascii")
+
+    @property
+    def is_conditional(self) -> bool:
+        """True if 304 is a valid response."""
+        return "if-none-match" in self.base_headers or "if-modified-since" in self.base_headers
+
+    def redirected_to(self, url: httpx.URL, *, permanent: bool) -> "Hop":
+        """Return the request that follows a redirect to `url`."""
+        return Hop(
+            method=self.method,
+            url=url,
+            base_headers=self.base_headers,
+            caller_headers=self.caller_headers if _is_same_origin(self.url, url) else {},
+            all_permanent=self.all_permanent and permanent,
+            redirect_count=self.redirect_count + 1,
+        )
+
+
+class Fetcher:
+    """Fetches sources. An async context manager, bound to one event loop.
+
+    A `transport` replaces the network: addresses are then not checked, everything else holds. Its owner closes it.
+    """
+
+    def __init__(
+        self,
+        limits: FetchLimits = FetchLimits(),  # noqa: B008 - frozen
+        *,
+        clock: Callable[[], datetime],
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.limits = limits
+        self._clock = clock
+        self._hosts = HostLimiter(clock)
+        self._slots = asyncio.Semaphore(limits.concurrency)
+        self._external_transport = transport is not None
+        self._transport = transport or GuardedTransport(
+            allow_private=limits.allow_private, concurrency=limits.concurrency
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._external_transport:
+            await self._transport.aclose()
+
+    @property
+    def cooldowns(self) -> dict[str, datetime]:
+        """End of each host's cooldown. Save it on exit and set it again, so that it survives a restart."""
+        return self._hosts.cooldowns
+
+    @cooldowns.setter
+    def cooldowns(self, saved: Mapping[str, datetime]) -> None:
+        self._hosts.cooldowns = dict(saved)
+
+    async def get(
+        self,
+        url: str,
+        *,
+        accept: str,
+        etag: str | None = None,
+        last_modified: str | None = None,
+        headers: Mapping[str, str] = {},
+        host_gap: float = 0.0,
+    ) -> Response:
+        """Fetch `url`; the request is conditional if a validator is given.
+
+        `headers` are sent to this origin only, not to others it redirects to. `host_gap` is the minimum number of
+        seconds since the last request to the host. Raise a FetchError whose class tells the cause.
+        """
+        base_headers = self._base_headers(accept)
+        # RFC 3229 with "feed": a server that supports it answers 226 with the new entries only.
+        base_headers["a-im"] = "feed"
+        if etag:
+            base_headers["if-none-match"] = etag
+        if last_modified:
+            base_headers["if-modified-since"] = last_modified
+        return await self._fetch(
+            Hop(method="GET", url=_parse_url(url), base_headers=base_headers, caller_headers=_lower_names(headers)),
+            host_gap,
+        )
+
+    async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Response:
+        """Post a form, such as a token request. Redirects are not followed. Raise FetchError."""
+        hop = Hop(
+            method="POST",
+            url=_parse_url(url),
+            # Forms are only posted to token endpoints, which respond in JSON.
+            base_headers={**self._base_headers("application/json"), "content-type": _FORM_TYPE},
+            caller_headers=_lower_names(headers),
+            content=urlencode(data).encode(),
+        )
+        return await self._fetch(hop, 0.0)
+
+    def _base_headers(self, accept: str) -> dict[str, str]:
+        return {"user-agent": self.limits.user_agent, "accept": accept, "accept-encoding": "gzip, deflate"}
+
+    async def _fetch(self, hop: Hop, host_gap: float) -> Response:
+        """Send the request and follow redirects until there is a response."""
+        remaining = self.limits.timeout
+        while True:
+            # The host first: a request that waits for its host must not occupy a slot.
+            async with self._hosts.acquire(hop.host, host_gap), self._slots:
+                started = asyncio.get_running_loop().time()
+                result = await self._send_with_timeout(hop, remaining)
+            if isinstance(result, Response):
+                return result
+            remaining -= asyncio.get_running_loop().time() - started
+            hop = result
+
+    async def _send_with_timeout(self, hop: Hop, seconds: float) -> Response | Hop:
+        """Return the response or the next hop within `seconds`.
+
+        httpx's timeouts are per read: a server that sends a byte at a time would never hit them.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._send(hop)
+        except TRANSPORT_ERRORS as error:
+            raise to_fetch_error(error, hop.host) from error
+
+    async def _send(self, hop: Hop) -> Response | Hop:
+        response = await self._transport.handle_async_request(_build_request(hop))
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        try:
+            return await self._handle_response(hop, response)
+        finally:
+            await response.stream.aclose()
+
+    async def _handle_response(self, hop: Hop, response: httpx.Response) -> Response | Hop:
+        """Interpret the response. Its body is read only if it is needed."""
+        status, headers, now = response.status_code, header_map(response.headers.raw), self._clock()
+        cooldown = host_cooldown(status, headers, now, forbidden_means_throttled=_forbidden_means_throttled(hop))
+        # Before anything can raise: redirects and error responses carry rate limits, too.
+        if cooldown is not None:
+            self._hosts.set_cooldown(hop.host, cooldown)
+        if status in _REDIRECTS and "location" in headers and hop.method == "GET":
+            return self._redirect(hop, headers["location"], permanent=status in _PERMANENT_REDIRECTS)
+        if status not in _SUCCESS and not (status == 304 and hop.is_conditional):
+            raise error_for_status(status, headers, hop.host, cooldown, now)
+        body = b"" if status == 304 else await self._read_body(hop, response, headers)
+        moved_to = str(hop.url) if hop.redirect_count and hop.all_permanent else None
+        return build_response(str(hop.url), status, headers, body, now, moved_to)
+
+    async def _read_body(self, hop: Hop, response: httpx.Response, headers: Mapping[str, str]) -> bytes:
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        return await read_body(
+            response.stream,
+            host=hop.host,
+            encoding=headers.get("content-encoding", ""),
+            length=headers.get("content-length", ""),
+            max_wire=self.limits.max_wire,
+            max_body=self.limits.max_body,
+        )
+
+    def _redirect(self, hop: Hop, location: str, *, permanent: bool) -> Hop:
+        """Return the request for a redirect; raise a FetchError if it may not be followed."""
+        if hop.redirect_count >= self.limits.max_redirects:
+            raise ResponseStatusError(
+                f"{hop.host} redirects more than {hop.redirect_count} times.", hint="Check the address."
+            )
+        # Servers send UTF-8 in Location although only ASCII is allowed; header values were decoded as Latin-1.
+        target = location.encode("latin-1").decode("utf-8", "replace")
+        try:
+            url = _validate_url(hop.url.join(target))
+        except httpx.InvalidURL:
+            raise _invalid_url_error() from None
+        if hop.url.scheme == "https" and url.scheme == "http" and "authorization" in hop.caller_headers:
+            raise PrivateAddressError(
+                f"{hop.host} redirects to an address without encryption; the credentials were not sent there.",
+                hint="Check the source's address.",
+            )
+        return hop.redirected_to(url, permanent=permanent)
+
+
+def _build_request(hop: Hop) -> httpx.Request:
+    headers = [(b"host", hop.url.netloc), *_encode_headers({**hop.base_headers, **hop.caller_headers})]
+    if hop.method == "POST":
+        headers.append((b"content-length", str(len(hop.content)).encode()))
+    # httpx adds headers of its own unless the body is a stream.
+    return httpx.Request(hop.method, hop.url, headers=headers, stream=httpx.ByteStream(hop.content))
+
+
+def _encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    try:
+        return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    except UnicodeEncodeError:
+        raise ResponseStatusError(
+            "The request cannot be sent: a header holds what may not stand there.",
+            hint="Check the source's credentials.",
+        ) from None
+
+
+@lru_cache(1_000)
+def _parse_url(url: str) -> httpx.URL:
+    """Parse and check a URL. Cached, because the same source URLs are fetched again and again."""
+    try:
+        return _validate_url(httpx.URL(url))
+    except httpx.InvalidURL:
+        raise _invalid_url_error() from None
+
+
+def _validate_url(url: httpx.URL) -> httpx.URL:
+    """Return `url` without its fragment; raise RefusedAddressError if it must not be fetched."""
+    is_supported = url.scheme in ("http", "https") and _VALID_HOST.fullmatch(url.raw_host)
+    port = 80 if url.port is None else url.port
+    if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_URL_LENGTH:
+        raise _invalid_url_error()
+    if url.userinfo:
+        raise PrivateAddressError(
+            f"The address at {url.raw_host.decode('ascii')} holds a user name or a password.",
+            hint="Leave out what stands before the @.",
+        )
+    return url.copy_with(fragment=None) if url.fragment else url
+
+
+def _invalid_url_error() -> PrivateAddressError:
+    return PrivateAddressError("This is no address that can be read.", hint="It must begin with https:// or http://.")
+
+
+def _lower_names(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _is_same_origin(origin: httpx.URL, target: httpx.URL) -> bool:
+    """Return True if both are one origin; an upgrade from http to https on the default ports counts as the same."""
+    is_upgrade = (origin.scheme, origin.port, target.scheme, target.port) == ("http", None, "https", None)
+    return origin.raw_host == target.raw_host and (
+        is_upgrade or (origin.scheme == target.scheme and origin.port == target.port)
+    )
+
+
+def _forbidden_means_throttled(hop: Hop) -> bool:
+    """Return True for Reddit without credentials, which answers 403 to throttled programs since 2026."""
+    host = hop.url.host
+    return "authorization" not in hop.caller_headers and (host == "reddit.com" or host.endswith(".reddit.com"))

@@ -1,0 +1,233 @@
+"""HTTP client for platforms.
+
+It tells requests that certainly created nothing from requests that may have created something. Redirects are not
+followed and no request is repeated. Errors contain neither the request nor the response, so no token can leak through
+them.
+
+Encode a form with one file as multipart/form-data (RFC 7578).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from copydesk import __version__
+from copydesk.errors import CopydeskError
+from copydesk.model.serialization import Struct
+from copydesk.network.headers import Headers, rate_limit_wait, retry_after, status_phrase
+from copydesk.posting.platform import (
+    RECONNECT_HINT,
+    LoginError,
+    NotSentError,
+    PostImage,
+    PostingError,
+    RefusedPostError,
+    UnknownOutcomeError,
+)
+from copydesk.text import clean
+
+if TYPE_CHECKING:
+    import httpx
+
+    from copydesk.posting.http_exchange import RawResponse
+
+
+T = TypeVar("T")
+
+REQUEST_TIMEOUT = 30.0
+"""Seconds until the complete response has arrived."""
+MAX_ERROR_TEXT = 300
+"""Characters of a platform's error message that are shown to the user."""
+DEFAULT_RETRY_DELAY = timedelta(minutes=15)
+"""Used for "too many requests" responses that name no time."""
+
+_LOGIN = frozenset({401, 403})
+_REFUSED = frozenset({400, 404, 413, 415, 422})
+"""Documented by every platform as: the request was checked and nothing was created."""
+
+
+class Response(Struct, frozen=True):
+    """The response of a server."""
+
+    status: int
+    headers: Headers
+    """With lower-case names."""
+    body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        """True for a 2xx status."""
+        return 200 <= self.status < 300
+
+    def decode(self, response_type: type[T]) -> T:
+        """Return the JSON body decoded as `response_type`.
+
+        Raise `UnknownOutcomeError` if it does not match: it is then not known what the server did.
+        """
+        try:
+            return msgspec.json.decode(self.body, type=response_type)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise UnknownOutcomeError("The answer cannot be read.") from None
+
+
+class Transport(Protocol):
+    """Sends a request to a server: an httpx transport or a test double."""
+
+    async def handle_async_request(self, request: "httpx.Request", /) -> "httpx.Response":
+        """Return the response to `request`."""
+        ...
+
+
+class PlatformClient:
+    """HTTP client of one platform over `transport`, which is the guarded one or a test double."""
+
+    def __init__(self, transport: Transport, *, timeout: float = REQUEST_TIMEOUT) -> None:
+        self._transport = transport
+        self._timeout = timeout
+        self._exchange: Callable[..., Awaitable[RawResponse]] | None = None
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        json: object = None,
+        form: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Send one request and return its response, whatever its status; `error_for_write` interprets it.
+
+        `json` is sent as JSON, `form` URL-encoded, `content` as it is. Raise `NotSentError` if no byte was sent,
+        `UnknownOutcomeError` if no complete response arrived.
+        """
+        address = f"{url}?{urlencode(params)}" if params else url
+        all_headers = {"user-agent": f"Copydesk/{__version__}", "accept": "application/json", **(headers or {})}
+        if json is not None:
+            all_headers["content-type"], content = "application/json", msgspec.json.encode(json)
+        elif form is not None:
+            all_headers["content-type"], content = "application/x-www-form-urlencoded", urlencode(form).encode()
+        if self._exchange is None:
+            # httpx is slow to import: import it on first use, in a thread so that the interface stays responsive.
+            self._exchange = (await asyncio.to_thread(import_module, "copydesk.posting.http_exchange")).send_request
+        host = urlsplit(url).netloc
+        status, response_headers, body = await self._exchange(
+            self._transport, method, address, host, _validate_headers(all_headers), content or b"", self._timeout
+        )
+        return Response(status=status, headers=response_headers, body=body)
+
+
+def error_for_write(
+    response: Response, host: str, now: datetime, *, explanation: str = "", login_statuses: frozenset[int] = _LOGIN
+) -> PostingError:
+    """Return the error that an unsuccessful response to a write request means.
+
+    `explanation` is the platform's own error message. `login_statuses` are those that concern the account and not the
+    post. Every status that is not known to mean "nothing was created" is an `UnknownOutcomeError`.
+    """
+    message = (
+        f"{host} says: {as_sentence(explanation)}"
+        if explanation.strip()
+        else f"{host} answered with {status_phrase(response.status)}."
+    )
+    if response.status in login_statuses:
+        return LoginError(message, hint=RECONNECT_HINT)
+    if response.status == 429:
+        return NotSentError(message, retry_after=retry_at(response.headers, now) or now + DEFAULT_RETRY_DELAY)
+    # A 403 that is no login problem (see `login_statuses`) is a rejection of this post.
+    if response.status in _REFUSED or response.status == 403:
+        return RefusedPostError(message)
+    return UnknownOutcomeError(message)
+
+
+def error_for_read(response: Response, host: str, now: datetime, *, explanation: str = "") -> CopydeskError:
+    """Return the error that an unsuccessful response to a read request means; such a request created nothing."""
+    error = error_for_write(response, host, now, explanation=explanation)
+    if isinstance(error, LoginError | NotSentError):
+        return error
+    return NotSentError(error.message, retry_after=retry_at(response.headers, now))
+
+
+def retry_at(headers: Headers, now: datetime) -> datetime | None:
+    """Return the earliest time for another request, from Retry-After or the rate limit headers, else None."""
+    wait = retry_after(headers, now)
+    if wait is None:
+        wait = rate_limit_wait(headers, now)
+    # Bluesky sends an epoch time here, where the IETF draft counts seconds; values beyond a day are not believed.
+    if wait is None and (reset := headers.get("ratelimit-reset", "")).isdecimal():
+        seconds = int(reset[:12]) - now.timestamp()
+        wait = seconds if 0 < seconds < timedelta(days=1).total_seconds() else None
+    if wait is None and headers.get("x-ratelimit-remaining") == "0":
+        wait = _seconds_until(headers.get("x-ratelimit-reset", ""), now)
+    return None if wait is None else (now + timedelta(seconds=wait)).astimezone(UTC)
+
+
+def _seconds_until(timestamp: str, now: datetime) -> float | None:
+    """Return the seconds until a time in Mastodon's format, `2026-02-10T09:05:00.000000Z`.
+
+    Return None if it is invalid, past or more than a day away.
+    """
+    try:
+        # Bound the untrusted value before parsing it.
+        seconds = (datetime.fromisoformat(timestamp[:40]) - now).total_seconds()
+    except (ValueError, TypeError):
+        return None
+    return seconds if 0 < seconds < timedelta(days=1).total_seconds() else None
+
+
+def shorten(text: str) -> str:
+    """Return text received from a server as one short line without control characters."""
+    # Cut first: the text is untrusted and may be megabytes long.
+    line = clean(text[: 4 * MAX_ERROR_TEXT]).strip()
+    return line if len(line) <= MAX_ERROR_TEXT else line[: MAX_ERROR_TEXT - 1] + "…"
+
+
+def as_sentence(text: str) -> str:
+    """Return text received from a server as one line that ends like a sentence."""
+    line = shorten(text)
+    return line if line.endswith((".", "!", "?", "…")) else f"{line}."
+
+
+def _validate_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return `headers` if all are valid; raise `NotSentError` otherwise.
+
+    A line break in a token would start a new header.
+    """
+    if not all(value.isascii() and value.isprintable() for value in headers.values()):
+        raise NotSentError(
+            "The request cannot be sent: a header holds what may not stand there.", hint="Check the key."
+        )
+    return dict(headers)
+
+
+_EXTENSIONS = {"image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp"}
+
+
+def image_file_name(image: PostImage, stem: str) -> str:
+    """Return `stem` with the file extension of the image's media type."""
+    return f"{stem}.{_EXTENSIONS.get(image.media_type, 'bin')}"
+
+
+def encode_form_with_image(fields: Mapping[str, str], image: PostImage, name: str) -> tuple[str, bytes]:
+    """Return the content type and the body of a form with `fields` and the image as its `file` field, named `name`.
+
+    The result is deterministic: the boundary is a hash of the content, so the content cannot contain it.
+    """
+    boundary = f"copydesk-{sha256(image.content).hexdigest()[:32]}"
+    sections = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
+        for field, value in fields.items()
+    ]
+    sections.append(
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+        f"Content-Type: {image.media_type}\r\n\r\n"
+    )
+    body = "".join(sections).encode() + image.content + f"\r\n--{boundary}--\r\n".encode()
+    return f"multipart/form-data; boundary={boundary}", body

@@ -1,0 +1,186 @@
+"""SQLite connections, each owned by a thread of its own and opened on first use."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from typing import Any, TypeVar, cast
+
+import aiosqlite
+from sqlalchemy import Connection, Engine
+
+from copydesk.store.database_file import FileIdentity
+from copydesk.store.raw_sql import dbapi_connection
+
+T = TypeVar("T")
+
+
+class _ThreadedConnection(aiosqlite.Connection):
+    """An open aiosqlite connection and the thread it lives in.
+
+    The SQLAlchemy connection on top of it is used only inside the thread.
+    """
+
+    def __init__(self, engine: Engine, file: FileIdentity) -> None:
+        super().__init__(self._open, iter_chunk_size=64)
+        self._file = file
+        # A thread that hangs in a statement must not keep the process from exiting.
+        self._thread.daemon = True
+        self._engine = engine
+
+    def _open(self) -> sqlite3.Connection:
+        self._file.check()
+        self.connection = self._engine.connect()
+        return dbapi_connection(self.connection)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run `work` in the thread and return its result. Skip it if the caller was cancelled before it started."""
+        caller = asyncio.current_task()
+        assert caller is not None
+        # Check cancellation in the worker thread, not in the loop: a unit still queued when its task is cancelled must
+        # not run. Compare `cancelling()` with its value at submission, because clean-up code of an already cancelled
+        # task may still submit work, and a timeout takes its cancellation back.
+        cancellations, is_awaited = caller.cancelling(), True
+
+        def run_unless_cancelled() -> T | None:
+            return work() if is_awaited and caller.cancelling() == cancellations else None
+
+        try:
+            return cast("T", await self._execute(run_unless_cancelled))  # type: ignore[no-untyped-call]
+        except asyncio.CancelledError:
+            is_awaited = False
+            raise
+
+
+class ConnectionThread:
+    """One SQLite connection and the thread that owns it. Units of work run in order.
+
+    Waiting units queue in the thread itself, which goes from one to the next without the event loop: the loop may be
+    busy for longer than the work takes. `on_close` is called with the connection as its last unit of work.
+    """
+
+    def __init__(
+        self, engine: Engine, file: FileIdentity, *, on_close: Callable[[Connection], None] | None = None
+    ) -> None:
+        self._engine = engine
+        self._file = file
+        self._on_close = on_close
+        self._connection: _ThreadedConnection | None = None
+        self._state_lock = asyncio.Lock()
+        """Held while the connection is opened or closed."""
+        self._was_used = False
+        """Set by `run`, cleared by `close_if_idle`."""
+        self._pending = 0
+        """Units of work that are running or waiting."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._connection is not None
+
+    async def run(self, execute: Callable[[Connection, Any], T], work: Any) -> T:
+        """Return `execute(connection, work)`, called in the thread. First come, first served."""
+        self._was_used = True
+        self._pending += 1
+        try:
+            # Always take the lock, even when the connection is open: callers that wait for it came first.
+            opened = await self._open()
+            return await opened.run(lambda: self._execute_checked(execute, opened.connection, work))
+        finally:
+            self._pending -= 1
+
+    def _execute_checked(self, execute: Callable[[Connection, Any], T], connection: Connection, work: Any) -> T:
+        # Checked in the worker thread: the thread that handles keys must not touch the disk.
+        self._file.check()
+        return execute(connection, work)
+
+    async def _open(self) -> _ThreadedConnection:
+        async with self._state_lock:
+            if self._connection is None:
+                await shield_to_completion(self._connect())
+            assert self._connection is not None
+            return self._connection
+
+    async def _connect(self) -> None:
+        opened = _ThreadedConnection(self._engine, self._file)
+        await opened
+        # Only once it is open: after a failed open the next caller starts over.
+        self._connection = opened
+
+    async def close_idle(self) -> bool:
+        """Close the connection if it was not used since the last call. Return True if it was closed."""
+        unused = self.is_open and not self._was_used and not self._pending
+        self._was_used = False
+        if unused:
+            await shield_to_completion(self.close())
+        return unused
+
+    async def close(self) -> None:
+        """Close the connection after the units of work that are running or waiting."""
+        async with self._state_lock:
+            opened, self._connection = self._connection, None
+            if opened is None:
+                return
+            try:
+                await opened.run(lambda: self._close_connection(opened.connection))
+            finally:
+                await opened.close()
+
+    def _close_connection(self, connection: Connection) -> None:
+        try:
+            if self._on_close is not None:
+                self._on_close(connection)
+        finally:
+            connection.close()
+
+
+class ConnectionPool:
+    """A fixed number of connections to one file."""
+
+    def __init__(self, engine: Engine, size: int, file: FileIdentity) -> None:
+        self._slots = asyncio.Semaphore(size)
+        self.threads = tuple(ConnectionThread(engine, file) for _ in range(size))
+        self._idle = list(self.threads)
+        """A stack: connections beyond the number in use at once are never opened, or become idle and are closed."""
+
+    async def run(self, execute: Callable[[Connection, Any], T], work: Any) -> T:
+        """Return `execute(connection, work)`, called in the thread of a free connection. First come, first served."""
+        async with self._slots:
+            # Cannot be empty: the semaphore has as many slots as there are connections.
+            thread = self._idle.pop()
+            try:
+                return await thread.run(execute, work)
+            finally:
+                self._idle.append(thread)
+
+    async def close_idle(self) -> bool:
+        """Close the connections that were not used since the last call. Return True if there were any."""
+        return any([await thread.close_idle() for thread in self.threads])
+
+    async def close(self) -> None:
+        """Close every connection after the units of work that were submitted before."""
+        async with AsyncExitStack() as exit_stack:
+            for _ in self.threads:
+                await exit_stack.enter_async_context(self._slots)
+            for thread in self.threads:
+                await thread.close()
+
+
+async def shield_to_completion(coro: Coroutine[object, object, object]) -> None:
+    """Await `coro` to its end even if cancelled, then re-raise the cancellation.
+
+    For opening and closing: a connection that is half open or half closed would leak.
+    """
+    task = asyncio.ensure_future(coro)
+    was_cancelled = False
+    # `asyncio.shield` would return at once on cancellation; wait for the task instead.
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            was_cancelled = True
+    if not was_cancelled:
+        task.result()
+        return
+    if not task.cancelled():
+        task.exception()  # Mark the exception as retrieved: nobody is left to handle it, and asyncio would log it.
+    raise asyncio.CancelledError

@@ -1,0 +1,250 @@
+"""The SQLite database: one connection that writes, four that read.
+
+A unit of work is a plain function that is given a connection. It runs in that connection's own thread from its first
+statement to its last: crossing threads for every statement costs more than the statements do.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
+
+from copydesk.errors import CopydeskError, StoreError
+from copydesk.store.connection_pool import ConnectionPool, ConnectionThread
+from copydesk.store.database_file import FileIdentity, create_private_file, reject_network_file_system
+from copydesk.store.errors import translate_errors
+from copydesk.store.raw_sql import dbapi_connection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+A = TypeVar("A")
+
+BUSY_TIMEOUT = 5.0
+"""Seconds to wait for another process's transaction."""
+READER_COUNT = 4
+COMMIT_BATCH_SIZE = 50
+"""Units of `Database.write_batch` in one transaction."""
+
+_PRAGMAS = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -8000;
+PRAGMA journal_size_limit = 67108864;
+PRAGMA wal_autocheckpoint = 4000;
+"""
+"""The automatic checkpoint is four times SQLite's default of 1000 pages: whoever commits the last of them waits until
+all pages are written back to the database file. `Database.close_idle` usually checkpoints earlier, when nobody waits.
+"""
+_IDLE_SCRIPT = """
+PRAGMA wal_checkpoint(PASSIVE);
+PRAGMA analysis_limit = 400;
+PRAGMA optimize;
+"""
+"""The checkpoint comes first: it needs no lock, while `optimize` fails at once if another process holds one."""
+
+
+class Database:
+    """An open database. Units of work go through `write` and `read`; `close` ends it."""
+
+    def __init__(self, path: Path, busy_timeout: float) -> None:
+        self.path = path
+        self._busy_timeout = busy_timeout
+        self._identity = FileIdentity(path)
+        self._writer = ConnectionThread(
+            _write_engine(path, busy_timeout, foreign_keys=True), self._identity, on_close=self._optimize
+        )
+        self._readers = ConnectionPool(_read_engine(path, busy_timeout), READER_COUNT, self._identity)
+        self._watcher = ConnectionThread(_read_engine(path, busy_timeout), self._identity)
+
+    async def change_counter(self) -> int:
+        """Return a number that differs after each commit, whichever connection or process made it."""
+        with translate_errors(self.path):
+            return await self._watcher.run(_without_transaction, _data_version)
+
+    async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work` in one transaction, which holds the write lock from its start, and return its result.
+
+        Commit at the end, roll back on an error. Units run in the order of submission. A unit whose caller is cancelled
+        before its turn is not started; one that has started runs to its end. `work` must not block on anything but the
+        database, and must not return anything that still needs the connection. Raise StoreBusyError, StoreFullError,
+        StoreDamagedError or StoreError.
+        """
+        with translate_errors(self.path):
+            return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
+
+    async def write_durable(
+        self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Like `write`, but synced to disk before it returns: the commit survives a power cut."""
+        with translate_errors(self.path):
+            return await self._writer.run(_in_durable_transaction, lambda connection: work(connection, *args, **kwargs))
+
+    async def write_batch(self, work: Callable[[Connection, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
+        """Run `work` for each of `items` in order in one thread crossing; return the results in the same order.
+
+        Each unit is atomic. If `work` raises a CopydeskError before its first write, the error takes the place of its
+        result. Units are committed in groups of COMMIT_BATCH_SIZE, because the commit is the expensive part. If a
+        StoreError hits a group, the error takes the place of the results of that group and of all later ones; none of
+        them is written.
+        """
+        return await self._writer.run(self._write_groups, (work, items))
+
+    def _write_groups(
+        self, connection: Connection, batch: tuple[Callable[[Connection, A], T], Sequence[A]]
+    ) -> list[T | CopydeskError]:
+        work, items = batch
+        results: list[T | CopydeskError] = []
+        try:
+            for start in range(0, len(items), COMMIT_BATCH_SIZE):
+                group = items[start : start + COMMIT_BATCH_SIZE]
+                self._identity.check()
+                with translate_errors(self.path):
+                    results += _in_transaction(connection, partial(_run_separately, work=work, items=group))
+        except StoreError as error:
+            results += [error] * (len(items) - len(results))
+        return results
+
+    async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work` without a transaction and return its result. It cannot write.
+
+        It holds no snapshot: each statement sees what is committed by then. Keep it short, there are only four readers.
+        Raise as `write` does.
+        """
+        with translate_errors(self.path):
+            return await self._readers.run(_without_transaction, lambda connection: work(connection, *args, **kwargs))
+
+    async def upgrade(self, work: Callable[[Connection], T]) -> T:
+        """Like `write`, on a connection of its own with foreign keys off.
+
+        An upgrade rebuilds tables; with foreign keys on, dropping the old table deletes every row that references it.
+        They cannot be switched inside a transaction.
+        """
+        thread = ConnectionThread(_write_engine(self.path, self._busy_timeout, foreign_keys=False), self._identity)
+        try:
+            with translate_errors(self.path):
+                return await thread.run(_in_transaction, work)
+        finally:
+            await thread.close()
+
+    async def close_idle(self) -> bool:
+        """Close the connections that were not used since the last call. Return True if there were any.
+
+        Each holds megabytes of cached pages; reopening takes a millisecond. Before it is closed, the write connection
+        checkpoints the write-ahead log and refreshes SQLite's statistics.
+        """
+        return any([await connections.close_idle() for connections in (self._readers, self._writer)])
+
+    async def close(self) -> None:
+        """Checkpoint, then close every connection and end its thread."""
+        # The writer last: with no reader left, its checkpoint can cover the whole log.
+        await self._watcher.close()
+        await self._readers.close()
+        await self._writer.close()
+
+    def _optimize(self, connection: Connection) -> None:
+        # SQLite collects what its statistics lack per connection, from the queries it ran: a later connection cannot do
+        # this. Never wait for another process here; a failure is harmless and not reported.
+        with suppress(StoreError), translate_errors(self.path):
+            self._identity.check()
+            dbapi_connection(connection).executescript(_IDLE_SCRIPT)
+
+
+def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
+    try:
+        with connection.begin():
+            return work(connection)
+    except BaseException:
+        # After a failed COMMIT SQLite may still be in the transaction, which SQLAlchemy considers ended: the next unit
+        # could not begin, and closing would commit the remains.
+        dbapi_connection(connection).rollback()
+        raise
+
+
+def _in_durable_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
+    driver = dbapi_connection(connection)
+    driver.execute("PRAGMA synchronous = FULL")
+    try:
+        return _in_transaction(connection, work)
+    finally:
+        # Always restored: syncing every commit would slow down all later writes.
+        driver.execute("PRAGMA synchronous = NORMAL")
+
+
+def _run_separately(
+    connection: Connection, work: Callable[[Connection, A], T], items: Sequence[A]
+) -> list[T | CopydeskError]:
+    driver = dbapi_connection(connection)
+    results: list[T | CopydeskError] = []
+    for item in items:
+        changes_before = driver.total_changes
+        try:
+            results.append(work(connection, item))
+        except StoreError:
+            raise
+        except CopydeskError as error:
+            # A savepoint per unit would undo the write, but costs a quarter of the whole batch.
+            if driver.total_changes != changes_before:
+                raise RuntimeError("A unit of work wrote, and then refused.") from error
+            results.append(error)
+    return results
+
+
+def _without_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
+    try:
+        return work(connection)
+    finally:
+        # Nothing to roll back; this only tells SQLAlchemy that the unit is over.
+        connection.rollback()
+
+
+def _data_version(connection: Connection) -> int:
+    # SQLite reports, per connection, the commits of all other connections: this one never writes.
+    version: int = dbapi_connection(connection).execute("PRAGMA data_version").fetchone()[0]
+    return version
+
+
+def open_database(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Database:
+    """Return the database at `path`, creating the file and its folder, private to their owner, if missing.
+
+    Connections are opened on first use. `busy_timeout` is the number of seconds to wait for another process. Raise
+    StoreError if the location cannot hold a database.
+    """
+    path = path.absolute()
+    create_private_file(path)
+    reject_network_file_system(path)
+    return Database(path, busy_timeout)
+
+
+def _write_engine(path: Path, busy_timeout: float, *, foreign_keys: bool) -> Engine:
+    foreign_keys_pragma = f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'};"
+    engine = _engine(path, busy_timeout, _PRAGMAS + foreign_keys_pragma)
+    event.listen(engine, "begin", _start_immediate)
+    return engine
+
+
+def _read_engine(path: Path, busy_timeout: float) -> Engine:
+    return _engine(path, busy_timeout, _PRAGMAS + "PRAGMA query_only = ON;", isolation_level="AUTOCOMMIT")
+
+
+def _engine(path: Path, busy_timeout: float, script: str, **options: Any) -> Engine:
+    # isolation_level None keeps the driver from starting transactions by itself, which would leave a released savepoint
+    # and every CREATE TABLE behind after a rollback: every BEGIN is issued here.
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),
+        connect_args={"timeout": busy_timeout, "isolation_level": None},
+        # Connections are pooled by ConnectionPool, which ties each to its thread.
+        poolclass=NullPool,
+        **options,
+    )
+    event.listen(engine, "connect", lambda driver, _record: driver.executescript(script))
+    return engine
+
+
+def _start_immediate(connection: Connection) -> None:
+    # A deferred transaction that reads and then writes fails at once, without waiting, if another one committed in
+    # between.
+    dbapi_connection(connection).execute("BEGIN IMMEDIATE")

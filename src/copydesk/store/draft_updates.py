@@ -1,0 +1,286 @@
+"""Draft changes: a compare-and-set on the draft's version, and the event that records it.
+
+Every change of a draft goes through here, the system's too: a change without an event could not be undone, and undoing
+an earlier one would restore wrong values.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
+
+from copydesk.errors import ConflictError, DraftNotFoundError
+from copydesk.model.draft import Format, Status
+from copydesk.model.history import USER, EventKind
+from copydesk.model.requests import MAX_ID_LENGTH
+from copydesk.model.serialization import Struct
+from copydesk.model.transitions import allowed_actions
+from copydesk.store import draft_events
+from copydesk.store.column_types import from_microseconds, to_microseconds
+from copydesk.store.draft_events import EventData, EventRow
+from copydesk.store.raw_sql import DIALECT, chunked, execute_sql, raw_execute, to_sql
+from copydesk.store.tables import draft, engagement
+
+SHORT_COLUMNS: Final = (
+    "status",
+    "confidence",
+    "feedback",
+    "rejection_feedback",
+    "scheduled_at",
+    "scheduled_wall",
+    "scheduled_zone",
+    "posted_at",
+    "post_id",
+    "archived_at",
+    "last_error",
+)
+LONG_COLUMNS: Final = ("text", "checks", "sentences")
+"""Columns that a change may set, besides SHORT_COLUMNS. Loaded only for edits, because they are large."""
+
+
+class DraftSnapshot(Struct, frozen=True):
+    """The state of a draft that a change is based on."""
+
+    id: str
+    version: int
+    get_status: Status
+    format: Format
+    archived: bool
+    undo_rid: int | None
+    """The event that the next undo reverts."""
+    redo_rid: int | None
+    """The undo that the next redo reverts."""
+    stored: Mapping[str, Any]
+    """SHORT_COLUMNS, and LONG_COLUMNS if requested, with their stored values."""
+
+    def value(self, name: str) -> Any:
+        """Return a column as a value of the draft's own type."""
+        return from_column_value(name, self.stored[name])
+
+
+class DraftChange(Struct, frozen=True):
+    """A change to apply."""
+
+    kind: EventKind
+    action: str
+    after: Mapping[str, Any]
+    """The columns to set, with their stored values. Unchanged ones may be included."""
+    at: datetime
+    actor: str = USER
+    feedback: str | None = None
+    bulk_id: str | None = None
+    target_event: EventRow | None = None
+    """The event that an undo or a redo reverts."""
+
+
+_SNAPSHOT_COLUMNS: Final = ("id", "version", "format", "undo_rid", "redo_rid")
+
+
+@cache
+def _snapshot_sql(count: int, *, include_text: bool) -> str:
+    columns = [draft.c[name] for name in (*_SNAPSHOT_COLUMNS, *SHORT_COLUMNS, *(LONG_COLUMNS if include_text else ()))]
+    return to_sql(
+        select(*columns).where(draft.c.user_id == bindparam("owner"), draft.c.id.in_(_draft_parameters(count)))
+    )
+
+
+@cache
+def _sent_sql(count: int) -> str:
+    columns = engagement.c
+    conditions = (columns.user_id == bindparam("owner"), columns.draft_id.in_(_draft_parameters(count)))
+    # A pending delivery may have been posted already.
+    is_sent = text("engagement.status IN ('pending', 'posted')")
+    return to_sql(select(columns.draft_id, columns.created_at, columns.platform).where(*conditions, is_sent))
+
+
+def _draft_parameters(count: int) -> list[BindParameter[str]]:
+    return [bindparam(f"draft{index}") for index in range(count)]
+
+
+def _draft_values(user_id: str, ids: Sequence[str]) -> dict[str, str]:
+    return {"owner": user_id, **{f"draft{index}": draft_id for index, draft_id in enumerate(ids)}}
+
+
+def to_column_values(values: Mapping[str, object]) -> dict[str, Any]:
+    """Convert values of the draft's columns to what is stored."""
+    return {name: None if value is None else _ENCODERS[name](value) for name, value in values.items()}
+
+
+def _encoder(name: str) -> Callable[[Any], Any]:
+    type_ = draft.c[name].type
+    return (lambda value: type_.process_bind_param(value, DIALECT)) if isinstance(type_, TypeDecorator) else _identity
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+_ENCODERS: Final = {name: _encoder(name) for name in (*SHORT_COLUMNS, *LONG_COLUMNS)}
+
+
+def from_column_value(name: str, raw: Any) -> Any:
+    """Convert a stored value of one of the draft's columns to its own type."""
+    type_ = draft.c[name].type
+    return type_.process_result_value(raw, DIALECT) if isinstance(type_, TypeDecorator) else raw
+
+
+def load_snapshots(
+    conn: Connection, user_id: str, ids: Sequence[str], *, include_text: bool = False
+) -> dict[str, DraftSnapshot]:
+    """Return the current state of the user's drafts by id; with `include_text` also LONG_COLUMNS."""
+    names = (*SHORT_COLUMNS, *LONG_COLUMNS) if include_text else SHORT_COLUMNS
+    snapshots = {}
+    for chunk in chunked(ids):
+        for row in execute_sql(
+            conn, _snapshot_sql(len(chunk), include_text=include_text), _draft_values(user_id, chunk)
+        ):
+            snapshots[row[0]] = _snapshot(row, names)
+    return snapshots
+
+
+def load_snapshot(conn: Connection, user_id: str, draft_id: str, *, include_text: bool = False) -> DraftSnapshot:
+    """Return the current state of the draft. Raise NotFoundError if the user has no such draft."""
+    snapshot = load_snapshots(conn, user_id, [draft_id], include_text=include_text).get(draft_id)
+    if snapshot is None:
+        raise draft_not_found(draft_id)
+    return snapshot
+
+
+def draft_not_found(draft_id: str) -> DraftNotFoundError:
+    """Return the error for an id that is not a draft of the user."""
+    return DraftNotFoundError(
+        f"There is no draft {draft_id[:MAX_ID_LENGTH]!r}.", hint="`copydesk draft list` shows them all."
+    )
+
+
+def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change: DraftChange) -> int:
+    """Apply a change and insert its event; return the number of the event.
+
+    Raise ConflictError if the draft is no longer at the version of `snapshot`, NotFoundError if it was deleted. Nothing
+    is written then.
+    """
+    # An undo or redo keeps all columns of its event, changed or not, so that it can itself be reverted exactly.
+    after = (
+        change.after
+        if change.target_event
+        else {
+            name: stored_value for name, stored_value in change.after.items() if snapshot.stored[name] != stored_value
+        }
+    )
+    execute, event = raw_execute(conn), _event(snapshot, change, after)
+    rid = draft_events.next_rid(execute)
+    undo_rid, redo_rid = _stacks_after(event, rid)
+    values = {
+        "owner": user_id,
+        "draft": snapshot.id,
+        "seen_version": snapshot.version,
+        "seen_status": snapshot.stored["status"],
+        "at": to_microseconds(change.at),
+        "to_undo": undo_rid,
+        "to_redo": redo_rid,
+        **{f"to_{name}": stored_value for name, stored_value in after.items()},
+    }
+    if execute(_update_sql(tuple(after)), values).rowcount == 0:
+        # Raises NotFoundError itself if the draft was deleted.
+        raise version_conflict(load_snapshot(conn, user_id, snapshot.id))
+    draft_events.add(execute, user_id, rid, event)
+    return rid
+
+
+def _event(snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any]) -> EventData:
+    undo_rid, redo_rid = _stacks_before(snapshot, change)
+    return EventData(
+        draft_id=snapshot.id,
+        version=snapshot.version + 1,
+        at=change.at,
+        who=change.actor,
+        kind=change.kind,
+        action=change.action,
+        before={name: snapshot.stored[name] for name in after}
+        if change.target_event is None
+        else dict(change.target_event.after),
+        after=after,
+        feedback=change.feedback,
+        bulk_id=change.bulk_id,
+        of_rid=change.target_event.rid if change.target_event else None,
+        undo_rid=undo_rid,
+        redo_rid=redo_rid,
+    )
+
+
+def _stacks_before(snapshot: DraftSnapshot, change: DraftChange) -> tuple[int | None, int | None]:
+    """Return the (undo_rid, redo_rid) to restore when this change is reverted: the tops of the two stacks without it.
+
+    Each event stores them, so that the events of a draft form the undo and redo stacks as linked lists.
+    """
+    if change.kind is EventKind.CHANGE:
+        # A new change discards what could be redone.
+        return snapshot.undo_rid, None
+    if change.kind is EventKind.PERMANENT or change.target_event is None:
+        return None, None
+    if change.kind is EventKind.UNDO:
+        return change.target_event.undo_rid, snapshot.redo_rid
+    return snapshot.undo_rid, change.target_event.redo_rid
+
+
+def _stacks_after(event: EventData, rid: int) -> tuple[int | None, int | None]:
+    """Return the (undo_rid, redo_rid) of the draft after the event: the tops of the two stacks with it."""
+    if event.kind in (EventKind.CHANGE, EventKind.REDO):
+        return rid, event.redo_rid
+    return event.undo_rid, rid if event.kind is EventKind.UNDO else None
+
+
+def list_sent(conn: Connection, user_id: str, ids: Sequence[str]) -> dict[str, list[tuple[datetime, str]]]:
+    """Return (instant, platform) of the posts of each draft that were or may have been sent, by draft id."""
+    sent_by_draft: dict[str, list[tuple[datetime, str]]] = {}
+    for chunk in chunked(ids):
+        for draft_id, at, platform in execute_sql(conn, _sent_sql(len(chunk)), _draft_values(user_id, chunk)):
+            sent_by_draft.setdefault(draft_id, []).append((from_microseconds(at), platform))
+    return sent_by_draft
+
+
+@cache
+def _update_sql(names: tuple[str, ...]) -> str:
+    """Return the SQL that sets these columns; raw, because the values are stored values already."""
+    unchanged = (
+        draft.c.id == bindparam("draft"),
+        draft.c.user_id == bindparam("owner"),
+        draft.c.version == bindparam("seen_version"),
+        draft.c.status == bindparam("seen_status"),
+    )
+    values: dict[str, Any] = {name: bindparam(f"to_{name}") for name in names}
+    values |= {"undo_rid": bindparam("to_undo"), "redo_rid": bindparam("to_redo"), "updated_at": bindparam("at")}
+    query = update(draft).where(*unchanged).values(version=draft.c.version + literal_column("1"), **values)
+    return to_sql(query)
+
+
+def version_conflict(current: DraftSnapshot) -> ConflictError:
+    """Return the error for a draft that was changed after its snapshot was taken."""
+    state = "archived" if current.archived else current.get_status.value
+    return ConflictError(
+        f"This draft was changed meanwhile and is {state} now; nothing was changed.",
+        hint="Look at it again.",
+        current_status=current.get_status,
+        allowed=allowed_actions(current.get_status, archived=current.archived),
+    )
+
+
+_STATUSES: Final = {status.value: status for status in Status}
+_FORMATS: Final = {format_.value: format_ for format_ in Format}
+
+
+def _snapshot(row: Sequence[Any], names: Sequence[str]) -> DraftSnapshot:
+    draft_id, version, format_, undo_rid, redo_rid, *column_values = row
+    values = dict(zip(names, column_values, strict=True))
+    return DraftSnapshot(
+        id=draft_id,
+        version=version,
+        get_status=_STATUSES[values["status"]],
+        format=_FORMATS[format_],
+        archived=values["archived_at"] is not None,
+        undo_rid=undo_rid,
+        redo_rid=redo_rid,
+        stored=values,
+    )

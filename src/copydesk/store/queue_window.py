@@ -1,0 +1,406 @@
+"""SQL of the queue window, built once for each shape of request.
+
+Only names from this module are formatted into the statements. A plus before a column keeps SQLite from using its index.
+
+A window over a tab of the review queue: some of its drafts, from any position, in both directions.
+
+An index gives the drafts of each state in the tab's order, and SQLite merges them: nothing is sorted, and only what is
+returned is read. Only if a filter leads to few drafts are those sorted. Words are looked up in the full text index,
+which returns the drafts in the order in which they were inserted.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection
+
+from copydesk.model.draft import ListedDraft, Status
+from copydesk.model.filters import TAB_STATUSES, DraftPosition, DraftSlice, DraftView, Order, Tab, get_order
+from copydesk.model.history import CREATE
+from copydesk.model.search_query import parse_query
+from copydesk.store import search
+from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate
+from copydesk.store.raw_sql import chunked, raw_execute
+
+_KEY_COLUMNS: Final = {Order.BEST: "total_score", Order.SOONEST: "scheduled_at", Order.NEWEST: "NULL"}
+_COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
+_TAG = "(SELECT id FROM tag WHERE user_id = :user AND name = :tag{})"
+
+
+class WindowShape(NamedTuple):
+    """The properties of a window that its statement depends on."""
+
+    tab: Tab
+    format: bool = False
+    source: bool = False
+    tags: int = 0
+    has_query: bool = False
+    """True if words are searched for."""
+    is_selective: bool = False
+    """True if the filters, or in a search the tab, lead to few drafts."""
+    backwards: bool = False
+    has_position: bool = False
+    """True if the window starts at a position; `position_has_key` is True if that has a key."""
+    position_has_key: bool = False
+
+    @property
+    def descending(self) -> bool:
+        """True if the index is read from its end."""
+        return (self.order is not Order.SOONEST) is not self.backwards
+
+    @property
+    def order(self) -> Order:
+        """The view's order: search results are ordered by age."""
+        return Order.NEWEST if self.has_query else get_order(self.tab)
+
+
+@lru_cache
+def positions_sql(shape: WindowShape) -> str:
+    """Return the SQL for the positions of drafts in the view's order."""
+    direction = "DESC" if shape.descending else "ASC"
+    if shape.has_query:
+        return (
+            f"SELECT draft.rid, draft.id FROM {_search_from(shape)}"  # noqa: S608
+            f" ORDER BY {_rowid_column(shape)} {direction} LIMIT :limit OFFSET :offset"
+        )
+    key = _KEY_COLUMNS[shape.order]
+    branches = " UNION ALL ".join(f"SELECT {key}, id FROM {branch}" for branch in _branches(shape))  # noqa: S608
+    order_by = f"2 {direction}" if shape.order is Order.NEWEST else f"1 {direction}, 2 {direction}"
+    return f"{branches} ORDER BY {order_by} LIMIT :limit OFFSET :offset"
+
+
+@lru_cache
+def positions_of_drafts_sql(shape: WindowShape, count: int) -> str:
+    """Return the SQL for the positions of those of `count` drafts that are in the view."""
+    among = f"draft.id IN ({', '.join(f':each{index}' for index in range(count))})"
+    if shape.has_query:
+        return f"SELECT draft.rid, draft.id FROM {_search_from(shape._replace(is_selective=True), among)}"  # noqa: S608
+    conditions = [among, "+user_id = :user", *_tab_conditions(shape), *_filter_conditions(shape)]
+    return f"SELECT {_KEY_COLUMNS[shape.order]}, id FROM draft WHERE {' AND '.join(conditions)}"  # noqa: S608
+
+
+@lru_cache
+def count_sql(shape: WindowShape) -> str:
+    """Return the SQL for the number of drafts."""
+    counts = " UNION ALL ".join(f"SELECT count(*) AS part FROM {branch}" for branch in _branches(shape))  # noqa: S608
+    return f"SELECT sum(part) FROM ({counts})"  # noqa: S608
+
+
+@lru_cache
+def count_newer_sql(shape: WindowShape) -> str:
+    """Return the SQL for the number of drafts newer than one."""
+    if shape.has_query:
+        last_rid = "SELECT rid FROM draft WHERE user_id = :user AND id <= :than ORDER BY id DESC LIMIT 1"
+        is_newer = f"{_rowid_column(shape)} > coalesce(({last_rid}), 0)"
+        return f"SELECT count(*) FROM (SELECT 1 FROM {_search_from(shape)} AND {is_newer} LIMIT :limit)"  # noqa: S608
+    filters = "".join(f" AND {condition}" for condition in _filter_conditions(shape))
+    branches = " UNION ALL ".join(
+        f"SELECT 1 FROM draft WHERE {' AND '.join(state)} AND id > :than{filters}"  # noqa: S608
+        for state in _state_conditions(shape)
+    )
+    return f"SELECT count(*) FROM ({branches} LIMIT :limit)"  # noqa: S608
+
+
+@lru_cache
+def arrived_since_sql(tab: Tab, count: int) -> str:
+    """Return the SQL for those of `count` drafts that the tab did not show at an event.
+
+    The first event since then has the state before it, or is the creation of the draft.
+    """
+    states = ", ".join(f"'{status.value}'" for status in TAB_STATUSES[tab])
+    was_elsewhere = f" OR status NOT IN ({states}) OR archived_at IS NOT NULL" if states else ""
+    among = ", ".join(f":each{index}" for index in range(count))
+    first_events = (
+        "SELECT draft_id, min(rid), action, before ->> 'status' AS status, before ->> 'archived_at' AS archived_at"  # noqa: S608
+        f" FROM draft_event WHERE draft_id IN ({among}) AND +rid > :than AND +user_id = :user GROUP BY draft_id"
+    )
+    return f"SELECT draft_id FROM ({first_events}) WHERE action = '{CREATE}'{was_elsewhere}"  # noqa: S608
+
+
+@lru_cache
+def count_candidates_sql(shape: WindowShape) -> str:
+    """Return the SQL for the number of drafts that the filters, or in a search the tab, lead to, up to a limit."""
+    if shape.has_query:
+        branches = (f"SELECT 1 FROM draft WHERE {' AND '.join(state)}" for state in _state_conditions(shape))  # noqa: S608
+        return f"SELECT count(*) FROM ({' UNION ALL '.join(branches)} LIMIT :limit)"  # noqa: S608
+    if shape.tags:
+        candidates = f"draft_tag WHERE tag_id = {_TAG.format(0)}"
+    else:
+        candidates = "draft WHERE user_id = :user AND source_id = :source"
+    return f"SELECT count(*) FROM (SELECT 1 FROM {candidates} LIMIT :limit)"  # noqa: S608
+
+
+@lru_cache
+def drafts_sql(count: int) -> str:
+    """Return the SQL for the rows of `count` drafts."""
+    return f"""SELECT {_COLUMNS}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
+        WHERE +draft.user_id = ? AND draft.id IN ({", ".join("?" * count)})"""  # noqa: S608
+
+
+def _branches(shape: WindowShape) -> list[str]:
+    """Return the queries to merge: the drafts past the position, by state, and by having a key or not."""
+    if shape.has_query:
+        return [_search_from(shape)]
+    if shape.is_selective:
+        return [_selective_from(shape)]
+    filters = _filter_conditions(shape)
+    branches = []
+    for status, state in zip(TAB_STATUSES[shape.tab] or (None,), _state_conditions(shape), strict=True):
+        branches += [f"draft WHERE {' AND '.join([*state, *past, *filters])}" for past in _past_position(shape, status)]
+    return branches
+
+
+def _state_conditions(shape: WindowShape) -> list[list[str]]:
+    """Return the conditions for each of the tab's states."""
+    states = [[f"status = :status{index}", "archived_at IS NULL"] for index in range(len(TAB_STATUSES[shape.tab]))]
+    return [["user_id = :user", *state] for state in states or [[]]]
+
+
+def _tab_conditions(shape: WindowShape, plus: str = "+") -> list[str]:
+    states = ", ".join(f":status{index}" for index in range(len(TAB_STATUSES[shape.tab])))
+    return [f"{plus}draft.status IN ({states})", f"{plus}draft.archived_at IS NULL"] if states else []
+
+
+def _search_from(shape: WindowShape, among: str = "") -> str:
+    """Return the drafts that match the search, of all or `among` some. The first table of a CROSS JOIN leads."""
+    plus = "" if shape.is_selective and not among else "+"
+    conditions = [
+        f"{plus}draft.user_id = :user",
+        *_tab_conditions(shape, plus),
+        *_filter_conditions(shape),
+        *([among] * bool(among)),
+    ]
+    if shape.has_position:
+        conditions.append(f"{_rowid_column(shape)} {'<' if shape.descending else '>'} :key")
+    matches = "draft_words MATCH :words"
+    if shape.is_selective:
+        # As a subquery: probed once per draft, the index would expand a prefix term each time.
+        conditions.append(f"+draft.rid IN (SELECT rowid FROM draft_words WHERE {matches})")  # noqa: S608
+        return f"draft WHERE {' AND '.join(conditions)}"
+    tables = "draft_words CROSS JOIN draft ON draft.rid = draft_words.rowid"
+    return f"{tables} WHERE {' AND '.join([matches, *conditions])}"
+
+
+def _rowid_column(shape: WindowShape) -> str:
+    """Return the column that orders the drafts that match a search."""
+    return "+draft.rid" if shape.is_selective else "draft_words.rowid"
+
+
+def _selective_from(shape: WindowShape) -> str:
+    """Return the FROM clause for few drafts, found by their source or tag and then sorted."""
+    conditions = _tab_conditions(shape)
+    past = (
+        [f"({' OR '.join(' AND '.join(condition) for condition in _past_position(shape, None))})"]
+        if shape.has_position
+        else []
+    )
+    if shape.tags:
+        # The first tag is checked by the subquery: drop its condition from the filters, keep those of the others.
+        has_first_tag = f"id IN (SELECT draft_id FROM draft_tag WHERE tag_id = {_TAG.format(0)})"  # noqa: S608
+        conditions = [
+            has_first_tag,
+            "+user_id = :user",
+            *conditions,
+            *_filter_conditions(shape)[: -shape.tags],
+            *_tag_conditions(shape)[1:],
+        ]
+    else:
+        conditions = ["user_id = :user", "source_id = :source", *conditions, *_filter_conditions(shape)]
+    return f"draft WHERE {' AND '.join([*conditions, *past])}"
+
+
+def _filter_conditions(shape: WindowShape) -> list[str]:
+    conditions = ["+draft.format = :format"] * shape.format + ["+draft.source_id = :source"] * shape.source
+    return conditions + _tag_conditions(shape)
+
+
+def _tag_conditions(shape: WindowShape) -> list[str]:
+    return [
+        f"EXISTS (SELECT 1 FROM draft_tag WHERE draft_id = draft.id AND tag_id = {_TAG.format(index)})"  # noqa: S608
+        for index in range(shape.tags)
+    ]
+
+
+def _past_position(shape: WindowShape, status: Status | None) -> list[list[str]]:
+    """Return the alternatives for being past the position. SQLite sorts NULL keys before all others."""
+    order, operator = get_order(shape.tab), "<" if shape.descending else ">"
+    if order is Order.NEWEST:
+        return [[f"id {operator} :id"] if shape.has_position else []]
+    has_key, has_no_key = f"{_KEY_COLUMNS[order]} IS NOT NULL", f"{_KEY_COLUMNS[order]} IS NULL"
+    alternatives = []
+    if not shape.has_position or shape.position_has_key:
+        alternatives.append(
+            # A row value comparison, which SQLite answers from the index on (key, id).
+            [has_key, f"({_KEY_COLUMNS[order]}, id) {operator} (:key, :id)"] if shape.has_position else [has_key]
+        )
+    elif not shape.descending:
+        alternatives.append([has_key])
+    if status is Status.SCHEDULED:
+        # Every scheduled draft has a time.
+        return alternatives
+    if not shape.position_has_key:
+        alternatives.append([has_no_key, f"id {operator} :id"] if shape.has_position else [has_no_key])
+    elif shape.descending:
+        alternatives.append([has_no_key])
+    return alternatives
+
+
+MAX_SORTED: Final = 2000
+"""Fewer drafts of a source or a tag than this are sorted; with more, the tab is walked in its order. In a tab with
+fewer, each draft is checked for the words of a search; in a larger one, all drafts with the words are walked.
+"""
+
+
+def load_slice(
+    conn: Connection,
+    user_id: str,
+    view: DraftView,
+    *,
+    limit: int,
+    position: DraftPosition | None = None,
+    backwards: bool = False,
+    offset: int = 0,
+) -> DraftSlice:
+    """Return the drafts of the view after the position, or the first ones, in its order.
+
+    With `backwards`, those before it, or the last ones. An offset is walked: 100,000 take some milliseconds.
+    """
+    slice_positions = _select_positions(
+        conn, user_id, view, limit=limit + 1, position=position, backwards=backwards, offset=offset
+    )
+    # One more than asked for tells if there are more.
+    more = len(slice_positions) > limit
+    slice_positions = slice_positions[:limit][::-1] if backwards else slice_positions[:limit]
+    drafts = {draft.id: draft for draft in by_ids(conn, user_id, [entry.id for entry in slice_positions])}
+    # A draft deleted between the two statements is left out.
+    existing = [entry for entry in slice_positions if entry.id in drafts]
+    return DraftSlice(tuple(drafts[entry.id] for entry in existing), tuple(existing), more)
+
+
+def list_positions(
+    conn: Connection, user_id: str, view: DraftView, *, limit: int, after: DraftPosition | None, offset: int = 0
+) -> list[DraftPosition]:
+    """Return the positions of the view's drafts after a position."""
+    return _select_positions(conn, user_id, view, limit=limit, position=after, backwards=False, offset=offset)
+
+
+def count_before(conn: Connection, user_id: str, view: DraftView, position: DraftPosition) -> int:
+    """Return the number of the view's drafts before the position; each is counted in an index."""
+    shape, values = _plan(conn, user_id, view, position)
+    count: int = _scalar(raw_execute(conn), count_sql(shape._replace(backwards=True)), values)
+    return count
+
+
+def count_all(conn: Connection, user_id: str, view: DraftView, after: DraftPosition | None = None) -> int:
+    """Return the number of drafts in the view, or of those after a position; each is counted."""
+    shape, values = _plan(conn, user_id, view, after)
+    count: int = _scalar(raw_execute(conn), count_sql(shape), values)
+    return count
+
+
+def positions(conn: Connection, user_id: str, view: DraftView, ids: Sequence[str]) -> tuple[DraftPosition, ...]:
+    """Return the positions of those of the drafts that are in the view, in no particular order."""
+    execute = raw_execute(conn)
+    shape, values = _plan(conn, user_id, view, None)
+    result: list[DraftPosition] = []
+    for chunk in chunked(ids):
+        id_values = {f"each{index}": draft_id for index, draft_id in enumerate(chunk)}
+        result += [
+            DraftPosition(*row) for row in execute(positions_of_drafts_sql(shape, len(chunk)), values | id_values)
+        ]
+    return tuple(result)
+
+
+def newest_id(conn: Connection, user_id: str) -> str:
+    """Return the id of the user's newest draft in any tab, or an empty string."""
+    return _scalar(raw_execute(conn), "SELECT max(id) FROM draft WHERE user_id = :user", {"user": user_id}) or ""
+
+
+def count_newer(conn: Connection, user_id: str, view: DraftView, newer_than: str, limit: int) -> int:
+    """Return the number of the view's drafts newer than the draft `newer_than`, counted up to `limit`."""
+    shape, values = _plan(conn, user_id, view, None)
+    count: int = _scalar(raw_execute(conn), count_newer_sql(shape), values | {"than": newer_than, "limit": limit})
+    return count
+
+
+def latest_event_rid(conn: Connection, user_id: str) -> int:
+    """Return the number of the latest event of any user's draft; numbers only grow."""
+    # Part of the signature of every read, but events of other users only cause a reload too many.
+    del user_id
+    last: int = _scalar(raw_execute(conn), "SELECT coalesce(max(rid), 0) FROM draft_event", {})
+    return last
+
+
+def list_arrived_since(conn: Connection, user_id: str, tab: Tab, event_rid: int, ids: Sequence[str]) -> frozenset[str]:
+    """Return those of the drafts that the tab did not show at `event_rid`: created since, or in another state."""
+    execute = raw_execute(conn)
+    arrived: set[str] = set()
+    for chunk in chunked(ids):
+        values = {"user": user_id, "than": event_rid} | {
+            f"each{index}": draft_id for index, draft_id in enumerate(chunk)
+        }
+        arrived.update(draft_id for (draft_id,) in execute(arrived_since_sql(tab, len(chunk)), values))
+    return frozenset(arrived)
+
+
+def by_ids(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple[ListedDraft, ...]:
+    """Return those of the drafts that exist, in no particular order."""
+    execute = raw_execute(conn)
+    drafts: list[ListedDraft] = []
+    for chunk in chunked(ids):
+        drafts += hydrate(execute, user_id, list(execute(drafts_sql(len(chunk)), (user_id, *chunk))))
+    return tuple(drafts)
+
+
+def list_tags(conn: Connection, user_id: str, limit: int) -> tuple[str, ...]:
+    """Return the names of the user's tags, sorted."""
+    statement = "SELECT name FROM tag WHERE user_id = :user ORDER BY name LIMIT :limit"
+    return tuple(name for (name,) in raw_execute(conn)(statement, {"user": user_id, "limit": limit}))
+
+
+def _select_positions(
+    conn: Connection,
+    user_id: str,
+    view: DraftView,
+    *,
+    limit: int,
+    position: DraftPosition | None,
+    backwards: bool,
+    offset: int,
+) -> list[DraftPosition]:
+    shape, values = _plan(conn, user_id, view, position)
+    statement = positions_sql(shape._replace(backwards=backwards))
+    return [DraftPosition(*row) for row in raw_execute(conn)(statement, values | {"limit": limit, "offset": offset})]
+
+
+def _plan(
+    conn: Connection, user_id: str, view: DraftView, position: DraftPosition | None
+) -> tuple[WindowShape, dict[str, Any]]:
+    """Return the shape of the view from that position and its values; counts up to a limit to choose the index."""
+    shape = WindowShape(
+        tab=view.tab,
+        format=view.format is not None,
+        source=view.source_id is not None,
+        tags=len(view.tags),
+        has_query=bool(view.query),
+        has_position=position is not None,
+        position_has_key=position is not None and position.key is not None,
+    )
+    execute = raw_execute(conn)
+    values: dict[str, Any] = {"user": user_id, "source": view.source_id, "format": view.format and view.format.value}
+    values |= {f"tag{index}": name for index, name in enumerate(view.tags)}
+    values |= {f"status{index}": status.value for index, status in enumerate(TAB_STATUSES[view.tab])}
+    values |= {"key": position.key, "id": position.id} if position else {}
+    if shape.has_query:
+        query = parse_query(view.query, incomplete=True)
+        values["words"] = search.build_match_expression(conn, user_id, query, source_id=view.source_id, tags=view.tags)
+    if shape.source or shape.tags or shape.has_query:
+        shape = shape._replace(
+            is_selective=_scalar(execute, count_candidates_sql(shape), values | {"limit": MAX_SORTED}) < MAX_SORTED
+        )
+    return shape, values
+
+
+def _scalar(execute: Execute, statement: str, values: dict[str, Any]) -> Any:
+    return next(iter(execute(statement, values)))[0]

@@ -1,0 +1,121 @@
+"""Raw SQL on the driver's own connection, for hot paths where SQLAlchemy's overhead dominates.
+
+Splits long value lists for statements with an IN list.
+"""
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Column, Connection, Executable, Table
+from sqlalchemy.dialects.sqlite import dialect
+from sqlalchemy.types import TypeEngine
+
+T = TypeVar("T")
+MAX_CHUNK = 400
+"""Values per statement, well below SQLite's limit on parameters."""
+
+
+def chunked(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield `values` in order, at most MAX_CHUNK at a time."""
+    for start in range(0, len(values), MAX_CHUNK):
+        yield values[start : start + MAX_CHUNK]
+
+
+DIALECT: Final = dialect(paramstyle="named")
+
+
+def to_sql(statement: Executable) -> str:
+    """Return the statement as SQL text with named parameters."""
+    return str(statement.compile(dialect=DIALECT))  # type: ignore[attr-defined]
+
+
+def raw_execute(conn: Connection) -> Callable[..., sqlite3.Cursor]:
+    """Return `execute` of the driver's connection, for many statements in a row.
+
+    It runs within the current transaction and takes values as they are stored: column types are not applied.
+    """
+    return dbapi_connection(conn).execute
+
+
+def execute_sql(conn: Connection, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> sqlite3.Cursor:
+    """Execute one statement on the driver; values are passed as they are stored."""
+    return dbapi_connection(conn).execute(statement, values)
+
+
+def execute_many(conn: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> int:
+    """Execute one statement for each of `rows` on the driver; return the number of rows changed."""
+    return dbapi_connection(conn).executemany(statement, rows).rowcount
+
+
+def placeholders(values: Collection[object]) -> str:
+    """Return a placeholder for each of `values`: `?, ?, ?`."""
+    return ", ".join("?" * len(values))
+
+
+def dbapi_connection(conn: Connection) -> sqlite3.Connection:
+    """Return SQLite's own connection below SQLAlchemy's."""
+    dbapi: sqlite3.Connection | None = conn.connection.driver_connection
+    assert dbapi is not None
+    return dbapi
+
+
+class ColumnCodec:
+    """Some columns: their names for a statement, and the conversion of their values to and from what is stored."""
+
+    def __init__(self, columns: Iterable[Column[Any]]) -> None:
+        self._columns = tuple(columns)
+        self.names = tuple(column.name for column in self._columns)
+        self.column_list = ", ".join(f"{column.table.name}.{column.name}" for column in self._columns)
+        self.assignments = ", ".join(f"{name} = ?" for name in self.names)
+        """Assignments for the SET clause of an UPDATE."""
+
+    @cached_property
+    def _encoders(self) -> list[tuple[int, Callable[[Any], Any]]]:
+        """(index, converter) of the columns whose values are stored in another form."""
+        processors = [(index, type_.bind_processor(DIALECT)) for index, type_ in self._types()]
+        return [(index, encode) for index, encode in processors if encode is not None]
+
+    @cached_property
+    def _decoders(self) -> list[tuple[int, Callable[[Any], Any]]]:
+        """(index, converter) of the columns whose stored values have another form in Python."""
+        processors = [(index, type_.result_processor(DIALECT, None)) for index, type_ in self._types()]
+        return [(index, decode) for index, decode in processors if decode is not None]
+
+    def _types(self) -> Iterator[tuple[int, TypeEngine[Any]]]:
+        # The dialect's own implementation: on SQLite a Boolean, for example, is stored as an integer.
+        return enumerate(column.type.dialect_impl(DIALECT) for column in self._columns)
+
+    def encode(self, row: list[Any]) -> list[Any]:
+        """Convert `row`, which begins with values of these columns, in place to what is stored; return it."""
+        for index, encode in self._encoders:
+            row[index] = encode(row[index])
+        return row
+
+    def decode(self, rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]]:
+        """Yield the rows, which begin with these columns, with their values converted to Python."""
+        for stored in rows:
+            row = list(stored)
+            for index, decode in self._decoders:
+                row[index] = decode(row[index])
+            yield row
+
+
+class BulkInsert:
+    """Inserts rows of the named columns, many with one statement.
+
+    SQLite releases the GIL while it executes a statement; with one statement per row the thread would have to reacquire
+    it each time, and wait for the other threads.
+    """
+
+    def __init__(self, table: Table, names: Sequence[str]) -> None:
+        self._columns = ColumnCodec(table.c[name] for name in names)
+        self._insert_clause = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES "  # noqa: S608 - names of our own
+        self._row_placeholders = f"({placeholders(names)})"
+
+    def insert(self, conn: Connection, rows: Sequence[list[Any]]) -> None:
+        """Insert `rows`, whose values are in the order of the column names. The rows are converted in place."""
+        for chunk in chunked(rows):
+            values = [value for row in chunk for value in self._columns.encode(row)]
+            execute_sql(conn, self._insert_clause + ", ".join([self._row_placeholders] * len(chunk)), values)

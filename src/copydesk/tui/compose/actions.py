@@ -1,0 +1,139 @@
+"""Compose a draft: restore the autosaved form, autosave while typing, then create the draft."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from copydesk.editor import Autosave, UnsavedText
+from copydesk.errors import CopydeskError
+from copydesk.model.draft import Action, ImageSource, Status
+from copydesk.model.requests import ChangeDraft, CreatedDrafts, CreationMode
+from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.compose.form_state import (
+    APPROVE,
+    REVIEW,
+    ComposeSession,
+    ComposeState,
+    ImageInput,
+    build_request,
+    dump_state,
+    parse_images,
+    parse_state,
+)
+from copydesk.tui.keys import key_label
+from copydesk.tui.labels import format_ago, plural
+from copydesk.tui.review.queue_screen import ShowDraftMixin
+from copydesk.tui.runtime.autosave import AutosavedText
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.tui.desk_app import DeskApp
+
+COMPOSE_SCREEN = "compose"
+"""Name under which the one compose screen is installed."""
+COMPOSE_FOLDER = "composed"
+NEW_DRAFT_NAME = "new"
+"""Autosave name of a draft that has no id yet."""
+_IN_REVIEW = "it waits in Review, key {}"
+
+
+def open_compose(app: "DeskApp") -> None:
+    """Compose a new draft, or continue one that was typed but not created."""
+    # The base screen, not the top one: that may be the command palette, which is about to close.
+    app.run_desk_task(partial(_open, app, app.screen_stack[0]), opens_screen=True)
+
+
+async def _open(app: "DeskApp", base: Screen[Any], desk: "Desk") -> None:
+    autosave = AutosavedText(Autosave(desk.settings.data_home / COMPOSE_FOLDER), NEW_DRAFT_NAME)
+    saved = await autosave.load()
+    if not app.is_screen_installed(COMPOSE_SCREEN):
+        app.install_screen(ComposeDialog(), COMPOSE_SCREEN)
+    screen = app.get_screen(COMPOSE_SCREEN)
+    assert isinstance(screen, ComposeDialog)
+    if app.push_if_current(base, screen):
+        screen.start(_session(app, desk, autosave, saved))
+
+
+def _session(app: "DeskApp", desk: "Desk", autosave: AutosavedText, saved: UnsavedText | None) -> ComposeSession:
+    async def save(composed: ComposeState) -> None:
+        await autosave.save(dump_state(composed))
+
+    notice = f"You typed this {format_ago(saved.saved_at, app.clock())}, and no draft was made of it." if saved else ""
+    return ComposeSession(
+        initial=parse_state(saved.text) if saved else ComposeState(),
+        save=save,
+        create=partial(_create, app, desk),
+        discard=autosave.delete,
+        notice=notice,
+    )
+
+
+async def _create(app: "DeskApp", desk: "Desk", composed: ComposeState) -> str:
+    """Create the draft; return an error message, or an empty string."""
+    try:
+        images = [await _store_image(desk, image) for image in parse_images(composed)]
+        created = await desk.drafts.create({**build_request(composed), "images": images})
+    except CopydeskError as error:
+        return str(error)
+    if created.mode is CreationMode.GENERATE:
+        app.notify(f"{plural(len(created.drafts), 'draft')} will be written.")
+        # Generating takes long: the dialog closes, and keys are not held.
+        app.run_desk_task(partial(_generate, app, created))
+    else:
+        app.run_desk_task(partial(_apply_next_step, app, created.drafts[0].id, composed.then), hold_keys=True)
+    return ""
+
+
+async def _store_image(desk: "Desk", image: ImageInput) -> dict[str, object]:
+    """Return the image as the desk expects it; an image file is stored first."""
+    url = image.location if image.is_url else await desk.drafts.save_image(image.path)
+    return {"url": url, "source": ImageSource.UPLOAD, "alt": image.alt or None}
+
+
+async def _generate(app: "DeskApp", created: CreatedDrafts, desk: "Desk") -> None:
+    """Generate the requested drafts now and report the result."""
+    ids = [draft.id for draft in created.drafts]
+    await desk.generation.finish(ids)
+    drafts = [await desk.drafts.get(draft_id) for draft_id in ids]
+    failed = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
+    if failed:
+        app.notify(f"{plural(len(failed), 'draft')} could not be written: {failed[0].last_error}", severity="warning")
+    else:
+        hint = (
+            f"{key_label('review.refresh')} shows what is new"
+            if _review_screen(app)
+            else _IN_REVIEW.format(key_label("console.review"))
+        )
+        app.notify(f"{plural(len(drafts), 'draft')} written; {hint}.")
+
+
+async def _apply_next_step(app: "DeskApp", draft_id: str, next_step: str, desk: "Desk") -> None:
+    """Approve and schedule the new draft as requested; show it even if that fails."""
+    try:
+        result = await _approve_and_schedule(desk, draft_id, next_step)
+    finally:
+        # Also if approving failed: the draft exists, and the error is shown by the caller.
+        if review := _review_screen(app):
+            review.show_draft(draft_id)
+    where = "the cursor is on it" if review else _IN_REVIEW.format(key_label("console.review"))
+    app.notify(f"The draft is made{result}; {where}.")
+
+
+async def _approve_and_schedule(desk: "Desk", draft_id: str, next_step: str) -> str:
+    """Apply the requested next step and describe it."""
+    if next_step == REVIEW:
+        return ""
+    await desk.drafts.change(draft_id, ChangeDraft(action=Action.APPROVE))
+    if next_step == APPROVE:
+        return " and approved"
+    draft = await desk.schedule.schedule_next(draft_id)
+    assert draft.scheduled_at is not None
+    (formatted,) = await desk.schedule.format_times(draft.scheduled_at)
+    return f", and goes out {formatted}"
+
+
+def _review_screen(app: "DeskApp") -> ShowDraftMixin | None:
+    """Return the review screen if it is the base screen."""
+    base = app.screen_stack[0]
+    return base if isinstance(base, ShowDraftMixin) else None

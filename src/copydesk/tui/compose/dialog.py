@@ -1,0 +1,232 @@
+"""The form of a new draft, with a preview per platform beside it. The form is autosaved while it is filled in.
+
+Thumbnails of the images in the compose form. Files are read; nothing is fetched from the web.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Static
+
+from copydesk.model.delivery import Preview
+from copydesk.model.draft import DraftImage, Format, ImageSource, Thumbnail
+from copydesk.tui.compose.form import ComposeForm
+from copydesk.tui.compose.form_state import GENERATED, TEXT, ComposeSession, ComposeState, ImageInput, parse_images
+from copydesk.tui.dialogs.autosaved_form import AutosavedForm
+from copydesk.tui.dialogs.prompt import ConfirmDialog
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.layout import paragraph
+from copydesk.tui.review.preview_page import INDENT, ImageView, preview_page
+from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.sources.form_state import split_list
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.terminal.images import render_thumbnail
+from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.tui.desk_app import DeskApp
+
+
+class ImageInputCache:
+    """A cache of the images in the compose form, so that typing in the text does not read them again."""
+
+    def __init__(self) -> None:
+        self._cache: dict[str, ImageView] = {}
+
+    def clear(self) -> None:
+        """Clear the cache: another draft is being composed, and files may have changed."""
+        self._cache.clear()
+
+    def get_cached(self, images: Sequence[ImageInput]) -> list[ImageView]:
+        """Return the images as far as they are cached, with their current alt texts."""
+        return [self._cache.get(image.location, ImageView(""))._replace(alt=image.alt) for image in images]
+
+    async def load(self, app: "DeskApp", desk: "Desk", images: Sequence[ImageInput], room: int) -> list[ImageView]:
+        """Load the images and render them in lines of at most `room` cells; return them in order."""
+        for image in images:
+            # An image without content was not readable last time: try again, the file may exist by now.
+            cached = self._cache.get(image.location)
+            thumbnail = (
+                cached.thumbnail
+                if cached and cached.thumbnail and cached.thumbnail.content
+                else await _load_thumbnail(desk, image)
+            )
+            # One cell stays free next to the scroll bar.
+            lines = await render_thumbnail(app, desk, thumbnail, room - 1 - INDENT)
+            self._cache[image.location] = ImageView(image.alt, thumbnail, lines)
+        return self.get_cached(images)
+
+
+async def _load_thumbnail(desk: "Desk", image: ImageInput) -> Thumbnail:
+    if not image.is_url:
+        return await desk.drafts.file_thumbnail(image.path)
+    draft_image = DraftImage(id="", url=image.location, alt=None, position=0, source=ImageSource.UPLOAD)
+    (thumbnail,) = await desk.drafts.thumbnails([draft_image])
+    return thumbnail
+
+
+PREVIEW_DELAY = 0.15
+"""Seconds without a keystroke after which the preview is updated."""
+_PREVIEW_PENDING = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
+_KEY_LABELS = {"save": "makes the draft", "next": "next", "clear": "empties it", "leave": "leaves"}
+_EMPTY_PREVIEW = "Type, and here is what it comes to on each platform."
+
+
+class ComposeDialog(AutosavedForm, inherit_bindings=False):
+    """The compose form: Ctrl+s creates the draft, Esc leaves. Returns True if a draft was created."""
+
+    CSS_PATH = stylesheet_path("compose.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.COMPOSE,)
+    BINDINGS = bindings(KeyContext.COMPOSE)
+    AUTO_FOCUS = "#text"
+    NOTICE_SELECTOR = "#compose-notice"
+    SAVE_ACTION = "compose.save"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
+
+    form = getters.query_one(ComposeForm)
+    preview = getters.query_one("#preview", Page)
+
+    class PreviewReady(Message, bubble=False):
+        """The preview of the typed text is ready, with or without its images."""
+
+        def __init__(self, composed: ComposeState, previews: Sequence[Preview], images: Sequence[ImageView]) -> None:
+            super().__init__()
+            self.composed = composed
+            self.previews = previews
+            self.images = images
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._request: ComposeSession | None = None
+        self._loaded = ComposeState()
+        self._preview_timer: Timer | None = None
+        self._previews = Coalescer(self._load_preview)
+        self._images = ImageInputCache()
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="compose"):
+            yield Static(Content("A new draft"), id="compose-title")
+            with Container(id="compose-body"):
+                yield ComposeForm(id="compose-form")
+                yield Page(id="preview")
+            yield Static(Content(""), id="compose-notice")
+            yield KeyHints("compose", _KEY_LABELS, id="compose-keys")
+
+    def start(self, request: ComposeSession) -> None:
+        """Load `request` into the form, at once or when the form is mounted."""
+        self._request = request
+        if self.is_mounted:
+            self._load(request)
+
+    def on_mount(self) -> None:
+        """Load the request that was passed before the form was mounted."""
+        self.preview.set_title("Preview")
+        if self._request is not None:
+            self._load(self._request)
+
+    def _load(self, request: ComposeSession) -> None:
+        self.set_editable(editable=True)
+        self._images.clear()
+        self._fill(request.initial)
+        self._loaded = self.composed
+        self.show_notice(request.notice)
+        self.query_one("#text" if request.initial.way == TEXT else "#url").focus(scroll_visible=False)
+        # Scroll to the top after layout: focusing a widget that has no layout yet makes Textual scroll the first line
+        # away.
+        self.call_after_refresh(self.form.scroll_home, animate=False)
+
+    def _fill(self, composed: ComposeState) -> None:
+        self.form.fill(composed)
+        self._update_preview()
+
+    @property
+    def composed(self) -> ComposeState:
+        """Return the current values of the fields."""
+        return self.form.state
+
+    @on(ComposeForm.Changed)
+    def _schedule_preview(self) -> None:
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        self._preview_timer = self.set_timer(PREVIEW_DELAY, self._update_preview)
+        # Filling the form posts a change, too; that is nothing to autosave.
+        if self.composed != self._loaded:
+            self.schedule_autosave()
+
+    @property
+    def has_changes(self) -> bool:
+        """Return True if leaving the form would lose something."""
+        return self.composed.has_content
+
+    async def autosave(self) -> None:
+        """Write the fields to the autosave file. Raise OSError if that fails."""
+        if self._request is not None:
+            await self._request.save(self.composed)
+
+    def _update_preview(self) -> None:
+        composed, desk = self.composed, self.app.desk
+        if composed.way == GENERATED:
+            self.preview.show([paragraph(_PREVIEW_PENDING, "dim")])
+        elif not composed.text.strip():
+            self.preview.show([paragraph(_EMPTY_PREVIEW, "dim")])
+        elif desk is not None:
+            self.app.run_desk_task(lambda _: self._previews.submit((desk, composed)))
+
+    async def _load_preview(self, request: "tuple[Desk, ComposeState]") -> None:
+        desk, composed = request
+        images = parse_images(composed)
+        previews = await desk.posting.preview(
+            composed.text,
+            Format(composed.format),
+            split_list(composed.platforms),
+            tags=split_list(composed.tags),
+            alts=[picture.alt for picture in images],
+        )
+        # Post the counts at once: loading images may take seconds, and the counts must keep up with the typing.
+        self.post_message(self.PreviewReady(composed, previews, self._images.get_cached(images)))
+        if images:
+            loaded = await self._images.load(self.app, desk, images, self.preview.drawable_size.width)
+            self.post_message(self.PreviewReady(composed, previews, loaded))
+
+    @on(PreviewReady)
+    def _show_preview(self, message: PreviewReady) -> None:
+        # The form may have been emptied or switched while the preview was computed.
+        if message.composed.way != self.composed.way or not self.composed.text.strip():
+            return
+        self.preview.show_more(preview_page(message.previews, message.images))
+
+    async def save(self) -> str:
+        """Create the draft. Return why it was refused, or an empty string."""
+        return await self._request.create(self.composed) if self._request is not None else ""
+
+    def action_clear(self) -> None:
+        """Ask for confirmation, then empty the form."""
+        if self.composed.has_content and not self.is_waiting:
+            self.app.push_screen(ConfirmDialog("Throw away what stands here?"), self._clear_if_confirmed)
+
+    def _clear_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if yes and self._request is not None:
+            self.cancel_autosave()
+            self._fill(ComposeState())
+            self._loaded = self.composed
+            self.show_notice("")
+            self.app.run_worker(self._request.discard(), exit_on_error=False)
+
+    async def discard_autosave(self) -> None:
+        """Delete the autosave file and drop the request. Raise OSError if the file cannot be deleted."""
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        # Drop the request before awaiting: the form may be started again while the file is being deleted.
+        request, self._request = self._request, None
+        if request is not None:
+            await request.discard()

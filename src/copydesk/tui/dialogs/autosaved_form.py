@@ -1,0 +1,158 @@
+"""Base class of the forms with much text: autosaved while typing, saved by one key, never lost by another."""
+
+from typing import ClassVar
+
+from textual import getters
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from copydesk.text import clean
+from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.dialogs.prompt import ConfirmDialog
+from copydesk.tui.keys import key_label
+from copydesk.tui.runtime.desk_tasks import to_copydesk_error
+
+AUTOSAVE_DELAY = 0.3
+"""Seconds between a keystroke and the autosave: at most this much is lost in a crash."""
+
+
+class AutosavedForm(Dialog[bool], inherit_bindings=False):
+    """A form that returns True if it was saved.
+
+    Each form is created once per console and reused: Textual never frees a text area.
+    """
+
+    NOTICE_SELECTOR: ClassVar[str]
+    """Selector of the line for notices and errors."""
+    SAVE_ACTION: ClassVar[str]
+    """The action in the key table that saves the form."""
+    LEAVE_QUESTION: ClassVar[str] = "Leave, and lose what you typed?"
+
+    app = getters.app(DeskApp)
+
+    _autosave_timer: Timer | None = None
+    _saving = False
+    _focus_before_save: Widget | None = None
+    """The widget that had the focus when saving started."""
+
+    @property
+    def has_changes(self) -> bool:
+        """Return True if leaving the form would lose something."""
+        raise NotImplementedError
+
+    async def autosave(self) -> None:
+        """Write the fields to the autosave file. Raise OSError if that fails."""
+        raise NotImplementedError
+
+    async def discard_autosave(self) -> None:
+        """Delete the autosave file. Raise OSError if that fails."""
+        raise NotImplementedError
+
+    async def save(self) -> str:
+        """Save the fields. Return why they were refused, or an empty string."""
+        raise NotImplementedError
+
+    def show_notice(self, text: str) -> None:
+        """Show `text` in the form, or hide the line if it is empty."""
+        line = self.query_one(self.NOTICE_SELECTOR, Static)
+        line.update(Content(clean(text)))
+        line.display = bool(text)
+
+    def schedule_autosave(self) -> None:
+        """Schedule an autosave, unless one is scheduled already."""
+        if self._autosave_timer is None:
+            # A running timer is not restarted: a user who types without a pause is saved, too.
+            self._autosave_timer = self.set_timer(AUTOSAVE_DELAY, self._autosave_now)
+
+    async def _autosave_now(self) -> None:
+        self.cancel_autosave()
+        try:
+            await self.autosave()
+        except OSError as error:
+            hint = f"{key_label(self.SAVE_ACTION)} saves it."
+            self.show_notice(f"What you type cannot be kept in a file: {error.strerror or error}. {hint}")
+
+    def cancel_autosave(self) -> None:
+        """Cancel the scheduled autosave."""
+        if self._autosave_timer is not None:
+            self._autosave_timer.stop()
+            self._autosave_timer = None
+
+    async def flush_autosave(self) -> None:
+        """Run a scheduled autosave now: the console is about to exit."""
+        if self._autosave_timer is not None:
+            await self._autosave_now()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return True while the form is being saved."""
+        return self._saving
+
+    async def action_save(self) -> None:
+        """Save in the background and close on success; the form is locked meanwhile."""
+        if not self._saving and self.app.desk is not None:
+            self.set_editable(editable=False)
+            # As a queued write it is completed even if the console is closing.
+            self.app.enqueue_write(lambda _: self._save(), hold_keys=True)
+
+    def set_editable(self, *, editable: bool) -> None:
+        """Unlock the fields, or lock them while saving: text typed then would be lost."""
+        if self._saving is not editable:
+            return
+        self._saving = not editable
+        if self._saving:
+            self._focus_before_save = self.focused
+        for area in self.query(TextArea):
+            area.read_only = self._saving
+        for field in self.query("Input, Choice"):
+            field.disabled = self._saving
+        if editable and self._focus_before_save is not None:
+            self._focus_before_save.focus()
+
+    async def _save(self) -> None:
+        try:
+            refusal = await self.save()
+        except Exception as error:  # any error is shown in the form, and saving can be retried
+            refusal = str(to_copydesk_error(error))
+        if not refusal:
+            await self.finish(saved=True)
+        elif self.is_attached:
+            self.set_editable(editable=True)
+            # If the form is detached the console is closing, and nobody would read the refusal.
+            self.show_notice(refusal)
+            # The scheduled autosave may not have run before saving started.
+            await self._autosave_now()
+
+    async def action_leave(self) -> None:
+        """Close; ask first if something would be lost."""
+        if self._saving:
+            self.show_notice("It is being saved …")
+        elif not self.has_changes:
+            await self.finish(saved=False)
+        else:
+            self.app.push_screen(ConfirmDialog(self.LEAVE_QUESTION), self._leave_if_confirmed)
+
+    async def _leave_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if yes:
+            await self.finish(saved=False)
+
+    async def finish(self, *, saved: bool) -> None:
+        """Close the form. The autosave is deleted first, so that it cannot be restored when the form is opened
+        again."""
+        self.cancel_autosave()
+        try:
+            await self.discard_autosave()
+        except OSError as error:
+            self.app.notify_error(to_copydesk_error(error))
+        finally:
+            self.close(saved)
+
+    def action_next_field(self, by: int) -> None:
+        """Focus the next field (`by` 1) or the previous one (-1)."""
+        if by > 0:
+            self.focus_next()
+        else:
+            self.focus_previous()

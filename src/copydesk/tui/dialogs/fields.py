@@ -1,0 +1,157 @@
+"""A small form over a screen: a few lines to fill in, kept open until the desk has accepted them."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.suggester import SuggestFromList
+from textual.widgets import Input, Static
+
+from copydesk.errors import CopydeskError
+from copydesk.text import clean
+from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+Submit = Callable[["Desk", Mapping[str, str]], Awaitable[str]]
+"""Pass the values, by field name, to the desk and return a message for the user. A CopydeskError is shown in the form,
+which stays open."""
+
+
+class Field(NamedTuple):
+    """One input line of the form."""
+
+    name: str
+    label: str
+    placeholder: str = ""
+    """The placeholder."""
+    digits_only: bool = False
+    """Accept digits only."""
+    max_length: int = 200
+    suggestions: Sequence[str] = ()
+    """Completions while typing; the right arrow accepts one."""
+    value: str = ""
+    secret: bool = False
+    """Mask the typed characters."""
+
+
+class FieldsDialog(Dialog[str | None], inherit_bindings=False):
+    """Ask for a few lines. Returns the message from `submit`, or None if the form is left."""
+
+    CSS_PATH = stylesheet_path("fields.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.FIELDS,)
+    BINDINGS = bindings(KeyContext.FIELDS)
+
+    app = getters.app(DeskApp)
+
+    class Accepted(Message, bubble=False):
+        """The desk has accepted the values."""
+
+        def __init__(self, message: str) -> None:
+            super().__init__()
+            self.message = message
+
+    class Refused(Message, bubble=False):
+        """The desk has rejected the values."""
+
+        def __init__(self, error: CopydeskError) -> None:
+            super().__init__()
+            self.error = error
+
+    def __init__(self, title: str, fields: Sequence[Field], submit: Submit, *, hint: str = "") -> None:
+        super().__init__()
+        self._title = clean(title)
+        self._fields = fields
+        self._submit = submit
+        self._hint = clean(hint)
+        self._is_submitting = False
+        self._submit_task: DeskTask | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return True while the desk works on the values: it may have to prompt for something, such as a passphrase."""
+        return self._is_submitting
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="fields"):
+            yield Static(Content(self._title), classes="-title")
+            with VerticalScroll(can_focus=False):
+                for field in self._fields:
+                    with Horizontal():
+                        yield Static(Content(clean(field.label)), classes="-label")
+                        yield _line(field)
+            yield Static(Content(""), id="wrong")
+            if self._hint:
+                yield Static(Content(self._hint), classes="-hint")
+            yield KeyHints("fields", {"save": "saves", "next": "next", "leave": "leaves it"}, classes="-hint")
+
+    @property
+    def inputs(self) -> Iterator[Input]:
+        """Return the inputs in the order of the fields."""
+        return iter(self.query(Input))
+
+    @on(Input.Submitted)
+    def action_save(self) -> None:
+        """Submit the values, unless they are being submitted already."""
+        if self._is_submitting:
+            return
+        # Without a desk the task reports that and ends: neither message would arrive to reset the flag.
+        self._is_submitting = self.app.desk is not None
+        values = {field.name: line.value.strip() for field, line in zip(self._fields, self.inputs, strict=True)}
+        self._submit_task = self.app.run_desk_task(partial(self._save, values), hold_keys=True)
+
+    async def _save(self, values: Mapping[str, str], desk: "Desk") -> None:
+        try:
+            message = await self._submit(desk, values)
+        except Exception as error:
+            # Whatever it is: the form must become usable again.
+            self.post_message(self.Refused(to_copydesk_error(error)))
+        else:
+            self.post_message(self.Accepted(message))
+
+    @on(Accepted)
+    def _close_with_message(self, message: Accepted) -> None:
+        self.close(message.message)
+
+    @on(Refused)
+    def _show_error(self, message: Refused) -> None:
+        self._is_submitting = False
+        self.query_one("#wrong", Static).update(Content(clean(str(message.error))))
+
+    def action_next_field(self, by: int) -> None:
+        """Focus the next input (`by` 1) or the previous one (-1), wrapping around."""
+        lines = list(self.inputs)
+        index = next((index for index, line in enumerate(lines) if line.has_focus), 0)
+        lines[(index + by) % len(lines)].focus()
+
+    def action_leave(self) -> None:
+        """Close and cancel a submission in progress; what the desk has written by then stays."""
+        if self._submit_task is not None and self._is_submitting:
+            self._submit_task.cancel()
+            self.app.notify("It was left before it was done; what is done all the same is on the screen.")
+        self.close(None)
+
+
+def _line(field: Field) -> Input:
+    return Input(
+        clean(field.value),
+        password=field.secret,
+        placeholder=clean(field.placeholder),
+        restrict="[0-9]*" if field.digits_only else None,
+        max_length=field.max_length,
+        suggester=SuggestFromList(field.suggestions, case_sensitive=False) if field.suggestions else None,
+        select_on_focus=False,
+    )

@@ -1,0 +1,85 @@
+"""Prompt for the passphrase of the stored credentials in a dialog: the terminal itself belongs to the console."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from textual.widgets import Input, TextArea
+
+from copydesk.errors import FieldError, InvalidError
+from copydesk.tui.dialogs.fields import Field, FieldsDialog
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.tui.desk_app import DeskApp
+
+FIRST_FIELD, REPEAT_FIELD = "passphrase", "once more"
+NEW_TITLE = "A new passphrase for the keys to your accounts"
+EXISTING_TITLE = "The passphrase of the keys to your accounts"
+LOCKED_NOTICE = "The keys to your accounts are locked. The passphrase is asked for when this is closed."
+CHECK_INTERVAL = 0.1
+"""Seconds between two checks whether the user is still typing elsewhere."""
+NEW_HINT = "It is kept nowhere: without it the accounts have to be connected again."
+
+
+async def prompt_passphrase(app: "DeskApp", *, new: bool) -> str:
+    """Return the passphrase that the user enters; a new one must be entered twice.
+
+    Return an empty string if the user cancels, or the console exits.
+    """
+    # Keys held for the operation that needs the passphrase are for this dialog.
+    with app.type_ahead.suspend_holds():
+        prompt = asyncio.create_task(_prompt(app, new=new))
+        exiting = asyncio.create_task(app.shutting_down.wait())
+        try:
+            await asyncio.wait((prompt, exiting), return_when=asyncio.FIRST_COMPLETED)
+            return prompt.result() if prompt.done() else ""
+        finally:
+            prompt.cancel()
+            exiting.cancel()
+
+
+async def _prompt(app: "DeskApp", *, new: bool) -> str:
+    answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    accepted: list[str] = []
+
+    async def submit(_: "Desk", values: Mapping[str, str]) -> str:
+        if new and values[FIRST_FIELD] != values[REPEAT_FIELD]:
+            raise InvalidError(FieldError(REPEAT_FIELD, "is another one"))
+        accepted[:] = [values[FIRST_FIELD]]
+        return ""
+
+    def finish(result: str | None) -> None:
+        if not answer.done():
+            answer.set_result(accepted[0] if result is not None and accepted else "")
+
+    names = (FIRST_FIELD, REPEAT_FIELD) if new else (FIRST_FIELD,)
+    fields = [Field(name, name, secret=True, max_length=1000) for name in names]
+    screen = FieldsDialog(NEW_TITLE if new else EXISTING_TITLE, fields, submit, hint=NEW_HINT if new else "")
+    await _wait_until_idle(app)
+    # Through the app, which receives the result: the screen that needs the passphrase may close.
+    app.call_later(app.push_screen, screen, finish)
+    try:
+        return await answer
+    finally:
+        app.call_later(screen.close)  # the caller may have been cancelled
+
+
+async def _wait_until_idle(app: "DeskApp") -> None:
+    """Wait until no field has the focus.
+
+    A dialog that opens by itself must not swallow keys meant for something else.
+    """
+    notified = False
+    while _is_typing(app):
+        if not notified:
+            app.notify(LOCKED_NOTICE, severity="warning")
+        notified = True
+        await asyncio.sleep(CHECK_INTERVAL)
+
+
+def _is_typing(app: "DeskApp") -> bool:
+    stack = app.screen_stack
+    if len(stack) > 1:
+        return not getattr(stack[-1], "is_waiting", False)
+    return bool(stack) and isinstance(stack[0].focused, Input | TextArea)

@@ -1,0 +1,135 @@
+"""Two prompts that open over a screen: one for a line of text, one for a yes or no."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import cast
+
+from textual import on
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from copydesk.text import clean
+from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.clickable_keys import clickable, key_hints
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+
+MAX_SUGGESTIONS = 9
+AUTOSAVE_DELAY = 0.3
+"""Seconds between a keystroke and the autosave of the line, where it is saved at all."""
+# Textual maps Alt+digit to the character that a Mac types with it (`¡` for Alt+1). A Mac's terminal sends that
+# character by itself, so drop the mapping: elsewhere Alt+1 has to arrive as a key of its own.
+for _digit in range(1, MAX_SUGGESTIONS + 1):
+    cast("dict[str, object]", ANSI_SEQUENCES_KEYS).pop(f"\x1b{_digit}", None)
+
+
+class PromptDialog(Dialog[str | None], inherit_bindings=False):
+    """Ask for a line of text and return it, or None if the prompt is left.
+
+    Earlier answers are offered as suggestions, each taken by its number.
+    """
+
+    CSS_PATH = stylesheet_path("ask.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.PROMPT,)
+    # Priority bindings: otherwise the input would take Alt+1 as a typed 1.
+    BINDINGS = [
+        replace(binding, priority=True) for binding in bindings(KeyContext.PROMPT) if isinstance(binding, Binding)
+    ]
+
+    def __init__(
+        self,
+        question: str,
+        *,
+        value: str = "",
+        hint: str = "",
+        suggestions: Sequence[str] = (),
+        autosave: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        super().__init__()
+        self._autosave = autosave
+        self._autosave_timer: Timer | None = None
+        self._question = clean(question)
+        self._value = value
+        self._hint = clean(hint)
+        self._suggestions = tuple(suggestions[:MAX_SUGGESTIONS])
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="ask"):
+            yield Static(Content(self._question), classes="-question")
+            yield Input(self._value, select_on_focus=False)
+            for number, suggestion in enumerate(self._suggestions, 1):
+                line = Content.assemble((f"{key_label(f'line.offer_{number}')} ", "$accent"), clean(suggestion))
+                yield Static(clickable(line, f"screen.offer({number})"), classes="-offer")
+            if self._hint:
+                yield Static(Content(self._hint), classes="-hint")
+
+    @on(Input.Changed)
+    def _schedule_autosave(self) -> None:
+        # A running timer is not restarted: a user who types without a pause is saved, too.
+        if self._autosave is not None and self._autosave_timer is None:
+            self._autosave_timer = self.set_timer(AUTOSAVE_DELAY, self.flush_autosave)
+
+    async def flush_autosave(self) -> None:
+        """Save the typed text now. Do nothing where no `autosave` callback was given."""
+        self._autosave_timer = None
+        if self._autosave is not None:
+            with suppress(OSError):  # at most one line is lost, and it is still in the input
+                await self._autosave(self.query_one(Input).value)
+
+    def close(self, result: str | None = None) -> None:
+        """Close with `result` and drop a pending autosave: the answer is given, nothing is left to restore."""
+        # A timer that is still running finds no callback and does nothing.
+        self._autosave = None
+        super().close(result)
+
+    @on(Input.Submitted)
+    def _submit(self, event: Input.Submitted) -> None:
+        self.close(event.value)
+
+    async def action_take(self) -> None:
+        """Answer with the text in the line."""
+        await self.query_one(Input).action_submit()
+
+    def action_offer(self, number: int) -> None:
+        """Answer with suggestion `number`, counted from 1; ignore a number that has none."""
+        if number <= len(self._suggestions):
+            self.close(self._suggestions[number - 1])
+
+    def action_leave(self) -> None:
+        """Close without an answer."""
+        self.close(None)
+
+
+def confirm_keys_line() -> Content:
+    """Return the clickable line with the keys for yes and no."""
+    return key_hints("yes", {"yes": "yes", "no": "no"})
+
+
+class ConfirmDialog(Dialog[bool], inherit_bindings=False):
+    """Ask for confirmation of what cannot be undone; return True for yes. Enter means no."""
+
+    CSS_PATH = stylesheet_path("ask.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.CONFIRM,)
+    BINDINGS = bindings(KeyContext.CONFIRM)
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = clean(question)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="ask"):
+            yield Static(Content(self._question), classes="-question")
+            yield Static(confirm_keys_line(), classes="-hint")
+
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
+        """Close with the answer."""
+        self.close(yes)

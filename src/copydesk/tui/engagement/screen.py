@@ -1,0 +1,254 @@
+"""The engagement screen: totals and charts of a period, and its posts, best first.
+
+The list of published posts.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import getters, on
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import DescendantFocus
+from textual.message import Message
+from textual.widget import Widget
+
+from copydesk.errors import CopydeskError, FieldError, InvalidError
+from copydesk.model.engagement import METRICS, LivePost
+from copydesk.tui import empty_states
+from copydesk.tui.browser import is_link, open_or_show_link
+from copydesk.tui.desk_screen import DeskScreen
+from copydesk.tui.dialogs.fields import Field, FieldsDialog
+from copydesk.tui.engagement.pages import PERIODS, EngagementReport, Period, engagement_page, post_page, post_row
+from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.labels import plural
+from copydesk.tui.review.draft_row import first_line
+from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.terminal.cells import safe_line
+from copydesk.tui.widgets.line_list import LineList, TimestampedList
+from copydesk.tui.widgets.line_views import TooSmall
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+
+class PostList(TimestampedList[LivePost]):
+    """One line per post, the best first."""
+
+    def draw(self, row: LivePost, width: int) -> Content:
+        return post_row(row, self.clock(), width)
+
+
+MAX_POSTS = 50
+"""Posts in the list. More would take too many requests when their metrics are fetched from the platforms."""
+PANES = ("figures", "posts", "post")
+MAX_METRIC_DIGITS = 12
+DEFAULT_PERIOD_INDEX = 1
+
+
+class EngagementScreen(DeskScreen):
+    """Metrics at the left, posts at the right; a narrow terminal shows one of the two."""
+
+    NAME = "Engagement"
+    WHERE = (KeyContext.PAGE, KeyContext.ENGAGEMENT)
+    BINDINGS = bindings(KeyContext.ENGAGEMENT)
+    CSS_PATH = stylesheet_path("engagement.tcss")
+    AUTO_FOCUS = "#figures"
+
+    metrics_pane = getters.query_one("#figures", Page)
+    posts_pane = getters.query_one("#posts", PostList)
+    post_pane = getters.query_one("#post", Page)
+
+    class Loaded(Message, bubble=False):
+        """The report of a period was loaded."""
+
+        def __init__(self, report: EngagementReport) -> None:
+            super().__init__()
+            self.report = report
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._period_index = DEFAULT_PERIOD_INDEX
+        self._report: EngagementReport | None = None
+        self._displayed_post: LivePost | None = None
+        self._loader = Coalescer(self._load_report)
+
+    def body(self) -> Iterable[Widget]:
+        yield Page(empty_states.OPENING, id="figures")
+        yield Vertical(PostList(self.app.clock, id="posts"), Page(id="post"), id="right")
+
+    def on_mount(self) -> None:
+        self._show_pane("figures")
+        self._update_titles()
+        self.post_pane.set_title("Post")
+
+    @property
+    def period(self) -> Period:
+        return PERIODS[self._period_index]
+
+    def refresh_data(self) -> None:
+        """Load the report of the selected period."""
+        self.load_with_retry(lambda desk: self._loader.submit((desk, self.period)))
+
+    async def _load_report(self, request: "tuple[Desk, Period]") -> None:
+        desk, period = request
+        since = await desk.engagement.period_start(period.days) if period.days else None
+        report = EngagementReport(
+            period=period,
+            kinds=await desk.engagement.by_platform_and_format(since),
+            spans=await desk.engagement.over_time(since, period.step),
+            hours=await desk.engagement.by_hour(since),
+            posts=await desk.engagement.posts(since, MAX_POSTS),
+            zone=await desk.schedule.zone(),
+        )
+        self.post_message(self.Loaded(report))
+
+    @on(Loaded)
+    def _show_report(self, message: Loaded) -> None:
+        """Show the report. The cursor stays on its post, and the scroll position is kept."""
+        # The user may have changed the period while this one was loading.
+        if message.report.period != self.period or message.report == self._report:
+            return
+        previous, self._report, self.is_loaded = self._report, message.report, True
+        pane = self.metrics_pane
+        # A refresh keeps the scroll position; another period starts at the top.
+        show = pane.show_more if previous and previous.period == self.period else pane.show
+        show(engagement_page(message.report))
+        current = self.posts_pane.current
+        positions = {post.id: index for index, post in enumerate(message.report.posts)}
+        self.posts_pane.show(message.report.posts, positions.get(current.id, 0) if current else 0)
+        self._update_titles()
+
+    def show_error(self, error: CopydeskError) -> None:
+        self.metrics_pane.show(self.error_note(error))
+
+    def _update_titles(self) -> None:
+        self.metrics_pane.set_title(f"Figures · {self.period.label}")
+        posts = self._report.posts if self._report else ()
+        qualifier = "the best " if len(posts) >= MAX_POSTS else ""
+        self.posts_pane.set_title(f"Posts · {qualifier}{len(posts)}" if posts else "Posts")
+
+    @on(LineList.Moved)
+    def _show_current(self) -> None:
+        """Show the post under the cursor; an unchanged post keeps its scroll position."""
+        post = self.posts_pane.current
+        if post is not None and post == self._displayed_post:
+            return
+        self._displayed_post = post
+        zone = self._report.zone if self._report else "UTC"
+        self.post_pane.show((lambda: post_page(post, self.app.clock(), zone)) if post else ())
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Show the keys of the focused pane in the footer."""
+        self._show_pane(event.widget.id or "")
+
+    def _show_pane(self, pane: str) -> None:
+        body = self.query_one("#body")
+        body.set_class(pane == "figures", "-figures")
+        body.set_class(pane != "figures", "-right")
+        self.show_keys(KeyContext.LIST if pane == "posts" else KeyContext.PAGE, KeyContext.ENGAGEMENT)
+
+    def action_pane(self, by: int) -> None:
+        """Focus the next pane (`by` 1) or the previous one (-1)."""
+        current = PANES.index(self.focused.id) if self.focused and self.focused.id in PANES else 0
+        self._go_to(PANES[(current + by) % len(PANES)])
+
+    def _go_to(self, pane: str) -> None:
+        # Make the pane visible first: a hidden widget cannot take the focus.
+        self._show_pane(pane)
+        self.focus_after_layout(self.query_one(f"#{pane}"))
+
+    def on_line_list_opened(self) -> None:
+        """Enter on a post focuses its page."""
+        self._go_to("post")
+
+    def action_back(self) -> None:
+        """Focus the metrics."""
+        self._go_to("figures")
+
+    def go_back(self) -> bool:
+        """Return to the metrics if a narrow terminal hides them; return False if they are visible."""
+        if self.metrics_pane.region or self.query_one(TooSmall).display:
+            return False
+        self._go_to("figures")
+        return True
+
+    def action_period(self, by: int) -> None:
+        """Select a longer period (`by` 1) or a shorter one (-1)."""
+        index = min(max(self._period_index + by, 0), len(PERIODS) - 1)
+        if index != self._period_index:
+            self._period_index = index
+            self._update_titles()
+            if self.app.desk is not None:
+                self.refresh_data()
+
+    def action_refresh(self) -> None:
+        """Load the data again, or retry to open the desk."""
+        if self.app.desk is None:
+            self.app.open()
+        else:
+            self.refresh_data()
+
+    def action_open_link(self) -> None:
+        """Open the post in the browser."""
+        post = self.posts_pane.current
+        if post is None or not is_link(post.url):
+            self.app.notify("No link is known of this post.", severity="warning")
+        else:
+            self.run_worker(open_or_show_link(self.app, post.url), exit_on_error=False)
+
+    def action_fetch(self) -> None:
+        """Fetch the metrics of the listed posts from the platforms."""
+        # Posts without an account were recorded by hand: there is no platform to fetch from. A draft on several
+        # accounts has several posts.
+        draft_ids = list(dict.fromkeys(post.draft_id for post in self.posts_pane.rows if post.account))
+        if not draft_ids:
+            self.app.notify(
+                f"No post here went out from Copydesk: {key_label('engagement.record')} records figures by hand.",
+                severity="warning",
+            )
+            return
+        self.app.notify(f"Asking for the figures of {plural(len(draft_ids), 'draft')} …")
+        self.app.run_desk_task(partial(self._fetch, draft_ids))
+
+    async def _fetch(self, draft_ids: "list[str]", desk: "Desk") -> None:
+        count = await desk.posting.refresh_metrics(draft_ids)
+        if count:
+            self.app.notify(f"Read what is reported of {plural(count, 'post')}.")
+        else:
+            self.app.notify("No platform answered. Setup says whether an account is in trouble.", severity="warning")
+        # The user may have changed the period while the metrics were fetched.
+        await self._loader.submit((desk, self.period))
+
+    def action_record(self) -> None:
+        """Prompt for the post's metrics, to record them by hand."""
+        post = self.posts_pane.current
+        if post is None:
+            self.app.notify("There is no post to record figures of.", severity="warning")
+            return
+        values = {name: getattr(post, name) for name in METRICS}
+        fields = [
+            Field(
+                name, name, "not known" if value is None else f"{value}", digits_only=True, max_length=MAX_METRIC_DIGITS
+            )
+            for name, value in values.items()
+        ]
+        title = f"Figures of {safe_line(post.target_label)}: {first_line(post.text)[:40]}"
+        hint = "What is left empty stays as it is."
+        self.app.push_screen(FieldsDialog(title, fields, partial(_record, post), hint=hint), self._report_recorded)
+
+    def _report_recorded(self, message: str | None) -> None:
+        if message is not None:
+            self.app.notify(message)
+            self.refresh_data()
+
+
+async def _record(post: LivePost, desk: "Desk", values: Mapping[str, str]) -> str:
+    metrics = {name: int(value) for name, value in values.items() if value}
+    if not metrics:
+        raise InvalidError(FieldError("figures", "are all empty"))
+    await desk.engagement.record({"draftId": post.draft_id, "platform": post.target_label, **metrics})
+    return f"Recorded {', '.join(f'{value:,} {name}' for name, value in metrics.items())}."

@@ -1,0 +1,215 @@
+"""An experiment: its row in the list, and the page with its variants side by side."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from textual.content import Content
+
+from copydesk.model.experiment import (
+    Experiment,
+    ExperimentResults,
+    ExperimentStatus,
+    Variant,
+    VariantResults,
+    format_variant_value,
+)
+from copydesk.tui.charts import Estimate, EstimateChart, format_percent
+from copydesk.tui.keys import key_label
+from copydesk.tui.labels import Badge, format_age, format_ago, plural
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.terminal.cells import fit, safe_line
+
+NAME_COLUMN_WIDTH = 13
+"""Cells of the column with the names of the metrics."""
+MIN_COLUMN_WIDTH, MAX_COLUMN_WIDTH = 9, 20
+PARAMETER_WIDTH = 12
+WINNER_MARK = "✓"
+MIN_WIDTH_FOR_DRAFTS = 60
+"""Rows of at least this many cells show the number of drafts."""
+STATUS_SIGNS = {
+    ExperimentStatus.ACTIVE: Badge("A", "good", "active"),
+    ExperimentStatus.CONCLUDED: Badge("C", "accent", "concluded"),
+    ExperimentStatus.ARCHIVED: Badge("x", "dim", "archived"),
+}
+WAITING_SIGN = Badge("W", "warn", "waits")
+
+
+class ExperimentView(NamedTuple):
+    """An experiment as it is displayed, with its results."""
+
+    experiment: Experiment
+    results: ExperimentResults
+    blocked_by: str = ""
+    """Name of the older experiment that blocks this one: a draft takes part in only one."""
+    has_identical_variants: bool = False
+    """True if the offline writer cannot tell some of the variants apart."""
+
+    @property
+    def sign(self) -> Badge:
+        """Return the letter, style and words of the experiment's state."""
+        return WAITING_SIGN if self.blocked_by else STATUS_SIGNS[self.experiment.status]
+
+
+def no_experiments() -> tuple[Block, ...]:
+    """Return the page shown while there is no experiment: what one is, and how to create it."""
+    begins = (key_label("experiments.new"), "key"), " begins one: drafts are then written in two to five ways, in turn,"
+    return (
+        paragraph("There is no experiment yet.", "strong"),
+        paragraph(),
+        Paragraph(Content.assemble(*begins)),
+        paragraph("and here you see what became of each."),
+    )
+
+
+def experiment_row(view: ExperimentView, now: datetime, width: int) -> Content:
+    """Return the row in `width` cells: state, parameter, number of drafts, age and name."""
+    experiment, sign = view.experiment, view.sign
+    drafts = (
+        f"{plural(sum(arm.drafted for arm in view.results.arms), 'draft'):>11} "
+        if width >= MIN_WIDTH_FOR_DRAFTS
+        else ""
+    )
+    head = Content.assemble(
+        (f"{sign.letter} ", sign.role),
+        (f"{sign.text:<9} ", sign.role) if width >= MIN_WIDTH_FOR_DRAFTS else "",
+        f"{fit(safe_line(experiment.parameter), PARAMETER_WIDTH)} ",
+        (drafts, "dim"),
+        (f"{format_age(experiment.created_at, now):>3} ", "dim"),
+    )
+    return head + fit(safe_line(experiment.name), max(width - head.cell_length, 0))
+
+
+def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
+    """Return the whole page of one experiment."""
+    experiment, arms = view.experiment, view.results.arms
+    blocks: list[Block] = [
+        Paragraph(Content.styled(safe_line(experiment.name), "strong")),
+        Paragraph(_status_line(view, now)),
+        *(Paragraph(line) for line in _remarks(view)),
+        paragraph(),
+        SideBySide([_column(view, variant, arm) for variant, arm in zip(experiment.variants, arms, strict=True)]),
+        paragraph(),
+        Paragraph(Content.assemble(("Rate", "strong"), "  ", ("interactions by impressions, as counted", "dim"))),
+        EstimateChart([Estimate(arm.name, arm.rate_pooled, _basis(arm)) for arm in arms]),
+        paragraph(),
+        *_conclusion(view),
+    ]
+    return blocks
+
+
+def _status_line(tried: ExperimentView, now: datetime) -> Content:
+    experiment, sign = tried.experiment, tried.sign
+    line = Content.styled(" · ", "dim").join(
+        [
+            Content.styled(sign.text, sign.role),
+            Content(f"tries out {safe_line(experiment.parameter)}"),
+            Content.styled(f"began {format_ago(experiment.started_at, now)}", "dim"),
+        ]
+    )
+    return line + Content.styled(
+        f" · ended {format_ago(experiment.ended_at, now)}" if experiment.ended_at else "", "dim"
+    )
+
+
+def _remarks(tried: ExperimentView) -> Iterator[Content]:
+    """Yield warnings about what keeps the experiment from yielding results."""
+    if tried.blocked_by:
+        yield Content.styled(
+            f"It waits until {safe_line(tried.blocked_by)} is concluded: a draft takes part in one experiment.", "warn"
+        )
+    if tried.has_identical_variants:
+        parameter = safe_line(tried.experiment.parameter)
+        yield Content.styled(f"The offline writer cannot follow {parameter} as set here: it writes alike.", "warn")
+
+
+class VariantColumn(NamedTuple):
+    """One variant: its name and its metrics."""
+
+    name: str
+    metrics: Sequence[tuple[str, str]]
+    """Pairs of metric name and formatted value."""
+
+
+class SideBySide(NamedTuple):
+    """A block with the variants as columns or, where the page is too narrow, below each other."""
+
+    columns: Sequence[VariantColumn]
+
+    def lines(self, width: int) -> list[Content]:
+        """Return one line per metric, in `width` cells."""
+        # One cell of each column separates it from the previous one.
+        room = (width - NAME_COLUMN_WIDTH) // max(len(self.columns), 1) - 1
+        if room < MIN_COLUMN_WIDTH:
+            return [line for column in self.columns for line in self._stacked(column, width)]
+        column_width = min(room, MAX_COLUMN_WIDTH)
+        head = Content(" " * NAME_COLUMN_WIDTH) + Content("").join(
+            [Content.styled(f" {_right_aligned(column.name, column_width)}", "strong") for column in self.columns]
+        )
+        rows = zip(*(column.metrics for column in self.columns), strict=True)
+        return [head, *(self._row(row, column_width) for row in rows)]
+
+    def _row(self, row: Sequence[tuple[str, str]], column_width: int) -> Content:
+        name = row[0][0]
+        cells = [f" {_right_aligned(value, column_width)}" for _, value in row]
+        return Content.assemble((f"{name:<{NAME_COLUMN_WIDTH}}", "dim"), "".join(cells))
+
+    def _stacked(self, column: VariantColumn, width: int) -> list[Content]:
+        rows = [(Content.styled(name, "dim"), Content(value)) for name, value in column.metrics]
+        return [Content.styled(fit(column.name, width), "strong"), *Table(rows).lines(width), Content("")]
+
+
+def _right_aligned(text: str, width: int) -> str:
+    """Return `text` aligned right in `width` cells."""
+    # `fit` pads on the right and counts cells, which differ from characters for wide scripts.
+    fitted = fit(text, width)
+    bare = fitted.rstrip()
+    return " " * (len(fitted) - len(bare)) + bare
+
+
+def _column(tried: ExperimentView, variant: Variant, arm: VariantResults) -> VariantColumn:
+    value = next(iter(variant.config.values()), None)
+    figures = (
+        ("value", safe_line(format_variant_value(value))),
+        ("drafts", f"{arm.drafted} of {arm.assigned}"),
+        ("approved", f"{arm.accepted}{_format_share(arm.acceptance_rate)}"),
+        ("rejected", f"{arm.rejected}"),
+        ("edited", _or_dash(arm.mean_edit_ratio, format_percent)),
+        ("posts", f"{arm.published}"),
+        ("with figures", f"{arm.measured}"),
+        ("impressions", _or_dash(arm.impressions, lambda value: f"{value:,.0f}")),
+        ("interactions", f"{arm.interactions:,}" if arm.measured else "–"),
+        ("per post", _or_dash(arm.interactions_per_post, lambda value: f"{value:,.1f}")),
+        ("rate", _or_dash(arm.rate_pooled, format_percent)),
+    )
+    won = f" {WINNER_MARK}" if arm.id == tried.results.winner else ""
+    return VariantColumn(name=safe_line(arm.name) + won, metrics=figures)
+
+
+def _format_share(value: float | None) -> str:
+    return "" if value is None else f" ({value:.0%})"
+
+
+def _or_dash(value: float | None, format_value: Callable[[float], str]) -> str:
+    """Format `value`, or return a dash: an unknown value is not zero."""
+    return "–" if value is None else format_value(value)
+
+
+def _basis(arm: VariantResults) -> str:
+    if arm.impressions is None:
+        return "impressions not reported" if arm.measured else "no figures yet"
+    return plural(arm.measured, "post")
+
+
+def _conclusion(tried: ExperimentView) -> Iterator[Block]:
+    """Yield the user's own conclusion, and what the counts mean. The page draws no conclusion from them."""
+    results, posts = tried.results, sum(arm.published for arm in tried.results.arms)
+    winner = next((arm.name for arm in results.arms if arm.id == results.winner), None)
+    if winner is not None:
+        yield paragraph(f"You concluded it with {safe_line(winner)} as the winner.", "good")
+    elif tried.experiment.status is not ExperimentStatus.ACTIVE:
+        yield paragraph("You concluded it without a winner.")
+    if not posts:
+        yield paragraph("None of its drafts is posted yet: there is nothing to compare.")
+    yield paragraph("These are counts as they stand; no verdict is made.", "dim")
+    yield paragraph("Edited is the mean share of words that you changed before you approved.", "dim")

@@ -1,0 +1,253 @@
+"""The experiments screen: the list, and the variants of the experiment under the cursor side by side.
+
+The list of experiments, running ones first.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from textual import getters, on
+from textual.content import Content
+from textual.events import DescendantFocus
+from textual.message import Message
+from textual.widget import Widget
+
+from copydesk.errors import CopydeskError
+from copydesk.model.experiment import (
+    WRITER_PARAMETERS,
+    Experiment,
+    ExperimentResults,
+    ExperimentStatus,
+    NewExperiment,
+    parse_variants,
+)
+from copydesk.text import clean
+from copydesk.tui import empty_states
+from copydesk.tui.desk_screen import DeskScreen
+from copydesk.tui.dialogs.fields import Field, FieldsDialog
+from copydesk.tui.dialogs.prompt import PromptDialog
+from copydesk.tui.experiments.page import ExperimentView, experiment_page, experiment_row, no_experiments
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.terminal.cells import safe_line
+from copydesk.tui.widgets.line_list import LineList, TimestampedList
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+
+class ExperimentList(TimestampedList[ExperimentView]):
+    """One line per experiment."""
+
+    def draw(self, row: ExperimentView, width: int) -> Content:
+        return experiment_row(row, self.clock(), width)
+
+
+MAX_VARIANTS = 5
+PANES = ("experiments", "variants")
+_STATUS_ORDER = tuple(ExperimentStatus)
+_FIELDS = (
+    Field("name", "name", "for example Hashtags", max_length=100),
+    Field("parameter", "what differs", "for example hashtags", max_length=100, suggestions=WRITER_PARAMETERS),
+    Field("1", "control", "for example none = 0"),
+    Field("2", "another way", "for example two = 2"),
+    *(Field(f"{number}", f"way {number}", "may stay empty") for number in range(3, MAX_VARIANTS + 1)),
+)
+_HINT = (
+    f"What differs: {', '.join(WRITER_PARAMETERS)}; the right arrow completes it. A way is label = value: a number, words, "
+    "true, false, or null for as always."
+)
+
+
+class ExperimentsScreen(DeskScreen):
+    """The list, and below or beside it one experiment."""
+
+    NAME = "Experiments"
+    WHERE = (KeyContext.LIST, KeyContext.EXPERIMENTS)
+    BINDINGS = bindings(KeyContext.EXPERIMENTS)
+    CSS_PATH = stylesheet_path("experiments.tcss")
+    AUTO_FOCUS = "#experiments"
+
+    list_pane = getters.query_one("#experiments", ExperimentList)
+    detail_pane = getters.query_one("#variants", Page)
+
+    class Loaded(Message, bubble=False):
+        """The experiments were loaded."""
+
+        def __init__(self, experiments: Sequence[ExperimentView], select_id: str = "") -> None:
+            super().__init__()
+            self.experiments = experiments
+            self.select_id = select_id
+            """Id of the experiment to move the cursor to; empty to leave it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._displayed: ExperimentView | None = None
+        self._list_note: empty_states.Note = ()
+        self._select_id = ""
+        self._loader = Coalescer(self._load_experiments)
+
+    def body(self) -> Iterable[Widget]:
+        yield ExperimentList(self.app.clock, id="experiments")
+        yield Page(id="variants")
+
+    def on_mount(self) -> None:
+        self.list_pane.set_title("Experiments")
+        self.detail_pane.set_title("Variants")
+        self.list_pane.show_note(empty_states.OPENING)
+
+    def refresh_data(self) -> None:
+        """Load all experiments with their results."""
+        self.load_with_retry(self._loader.submit_and_wait)
+
+    async def _load_experiments(self, desk: "Desk") -> None:
+        # Only the first load after an experiment was created moves the cursor to it.
+        select_id, self._select_id = self._select_id, ""
+        self.post_message(self.Loaded(_to_views(await desk.experiments.list()), select_id))
+
+    @on(Loaded)
+    def _show_experiments(self, message: Loaded) -> None:
+        """Show the experiments; the cursor stays on its experiment unless another one is to be selected."""
+        self.is_loaded, self._list_note = True, ()
+        if not message.experiments:
+            self.list_pane.show_note(no_experiments())
+        elif message.experiments != self.list_pane.rows or message.select_id:
+            current = self.list_pane.current
+            target_id = message.select_id or (current.experiment.id if current else "")
+            positions = {view.experiment.id: index for index, view in enumerate(message.experiments)}
+            self.list_pane.show(message.experiments, positions.get(target_id, 0))
+        count = len(message.experiments)
+        self.list_pane.set_title(f"Experiments · {count}" if count else "Experiments")
+
+    def show_error(self, error: CopydeskError) -> None:
+        """Show the error in the lower pane: the list may be too low for it."""
+        self._list_note = self.error_note(error)
+        # Emptying the list posts `Moved`, whose handler shows the note.
+        self.list_pane.show_note(())
+
+    @on(LineList.Moved)
+    def _show_current(self) -> None:
+        """Show the experiment under the cursor; an unchanged one keeps its scroll position."""
+        view = self.list_pane.current
+        if view is None or view != self._displayed:
+            self._displayed = view
+            self.detail_pane.show((lambda: experiment_page(view, self.app.clock())) if view else self._list_note)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Show the keys of the focused pane in the footer."""
+        self.show_keys(
+            KeyContext.LIST if isinstance(event.widget, LineList) else KeyContext.PAGE, KeyContext.EXPERIMENTS
+        )
+
+    def action_pane(self) -> None:
+        """Focus the other pane."""
+        focused_id = self.focused.id if self.focused else ""
+        self.query_one(f"#{PANES[focused_id == PANES[0]]}").focus()
+
+    def on_line_list_opened(self) -> None:
+        """Enter on an experiment focuses its page."""
+        self.detail_pane.focus()
+
+    def action_back(self) -> None:
+        self.list_pane.focus()
+
+    def action_refresh(self) -> None:
+        """Load the data again, or retry to open the desk."""
+        if self.app.desk is None:
+            self.app.open()
+        else:
+            self.refresh_data()
+
+    def action_new(self) -> None:
+        """Open the form of a new experiment."""
+        self.app.push_screen(FieldsDialog("A new experiment", _FIELDS, self._create, hint=_HINT), self._report_change)
+
+    async def _create(self, desk: "Desk", values: Mapping[str, str]) -> str:
+        created = await desk.experiments.create(_parse_form(values))
+        self._select_id = created.id
+        return f"Began {created.name}."
+
+    def _report_change(self, message: str | None) -> None:
+        if message is not None:
+            self.app.notify(message)
+            self.refresh_data()
+
+    def action_conclude(self) -> None:
+        """Prompt for the winner, by label, and conclude the experiment under the cursor."""
+        view = self.list_pane.current
+        if view is None or not self._require_status(view.experiment, ExperimentStatus.ACTIVE, "concluded"):
+            return
+        question = f"Conclude {clean(view.experiment.name)}: which one won?"
+        labels = [variant.label for variant in view.experiment.variants]
+        prompt = PromptDialog(question, hint="Enter alone: none did. It cannot be begun again.", suggestions=labels)
+        self.app.push_screen(prompt, lambda answer: self._conclude(view.experiment, answer))
+
+    def _conclude(self, experiment: Experiment, typed: str | None) -> None:
+        if typed is None:
+            return
+        by_label = {variant.label: variant.id for variant in experiment.variants}
+        ids = {variant.id for variant in experiment.variants}
+        answer = typed.strip()
+        # An id, a label, or text that the desk will reject with an explanation; empty for no winner.
+        winner = (answer if answer in ids else by_label.get(answer, answer)) or None
+
+        async def work(desk: "Desk") -> None:
+            await desk.experiments.conclude(experiment.id, winner)
+            self.app.notify(f"Concluded {experiment.name}.")
+            await self._loader.submit_and_wait(desk)
+
+        self.app.run_desk_task(work, hold_keys=True)
+
+    def action_archive(self) -> None:
+        """Archive the experiment under the cursor."""
+        view = self.list_pane.current
+        if view is None or not self._require_status(view.experiment, ExperimentStatus.CONCLUDED, "archived"):
+            return
+
+        async def work(desk: "Desk") -> None:
+            await desk.experiments.archive(view.experiment.id)
+            self.app.notify(f"Archived {view.experiment.name}.")
+            await self._loader.submit_and_wait(desk)
+
+        self.app.run_desk_task(work, hold_keys=True)
+
+    def _require_status(self, experiment: Experiment, required: ExperimentStatus, participle: str) -> bool:
+        if experiment.status is not required:
+            reason = f"It is {experiment.status}: only one that is {required} can be {participle}."
+            self.app.notify(reason, severity="warning")
+        return experiment.status is required
+
+
+def _to_views(experiments: Sequence[Experiment]) -> tuple[ExperimentView, ...]:
+    """Return the experiments as displayed: by status, and those that wait for another one last."""
+    from copydesk.desk.experiments.service import has_unsupported_variants  # noqa: PLC0415 - imports the store
+
+    active = [experiment for experiment in experiments if experiment.status is ExperimentStatus.ACTIVE]
+    views = [
+        ExperimentView(
+            experiment=experiment,
+            results=msgspec.convert(experiment.results, ExperimentResults, strict=False),
+            # Experiments come newest first; drafts take part in the oldest active one only.
+            blocked_by=active[-1].name if experiment in active[:-1] else "",
+            has_identical_variants=experiment.status is ExperimentStatus.ACTIVE
+            and has_unsupported_variants(experiment),
+        )
+        for experiment in experiments
+    ]
+    return tuple(sorted(views, key=lambda view: (_STATUS_ORDER.index(view.experiment.status), bool(view.blocked_by))))
+
+
+def _parse_form(values: Mapping[str, str]) -> NewExperiment:
+    """Parse the form into a new experiment. A variant without a label gets its value as its label.
+
+    Raise CopydeskError if no parameter was entered.
+    """
+    entered = [variant for number in range(1, MAX_VARIANTS + 1) if (variant := values[f"{number}"])]
+    if not values["parameter"]:
+        raise CopydeskError(f"Say what differs; for example {safe_line(WRITER_PARAMETERS[0])}.")
+    assignments = [variant if "=" in variant else f"{variant}={variant}" for variant in entered]
+    variants = parse_variants(assignments, values["parameter"])
+    return NewExperiment(name=values["name"], parameter=values["parameter"], variants=variants)

@@ -1,0 +1,138 @@
+"""The help page: keys, and the meaning of the letters in lists.
+
+The help dialog: the keys of a screen, and the meaning of its letters.
+
+The page with the full texts of recent notifications, newest first.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.screen import Screen
+
+from copydesk.text import clean_lines
+from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, format_keys, key_label
+from copydesk.tui.labels import FLAG, FORMAT, STATUS, Badge, format_ago, format_utc
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.review.draft_row import confidence_gauge
+from copydesk.tui.sources.pages import HEALTH_SIGNS, OFF_SIGN
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from copydesk.tui.runtime.notifications import LogEntry
+
+
+FIRST_COLUMN_WIDTH = 14
+"""Cells of the first column, the same in every table."""
+_SAMPLE_CONFIDENCE = 0.7
+"""Confidence of the sample bar."""
+
+
+def help_page(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[Block]:
+    """Return the keys of `contexts`, in that order, then the letters used there."""
+    contexts, keys = list(contexts), list(keys)
+    blocks: list[Block] = []
+    for where in contexts:
+        active_keys = (_without_overridden(key, keys, contexts) for key in keys if key.context is where)
+        rows = [(_key_cell(" ".join(format_keys(key))), Content(key.description)) for key in active_keys if key.keys]
+        blocks += [paragraph(where.value, "strong"), Table(rows), paragraph()]
+    if letters := list(_letter_rows(contexts)):
+        blocks += [paragraph("Letters", "strong"), Table(letters)]
+    return blocks
+
+
+def _without_overridden(key: Key, keys: Iterable[Key], places: Iterable[KeyContext]) -> Key:
+    """Return a console-wide key without the bindings that the screen uses for something else; other keys unchanged."""
+    if key.context is not KeyContext.CONSOLE:
+        return key
+    screens = {where for where in places if where.name.lower() in SCREEN_NAMES}
+    # A screen's own binding wins over the console's. Keys for examples do so on a new desk only, which is not the usual
+    # case that the help describes.
+    overridden = {
+        name for other in keys if other.context in screens and not _is_rare(other) for name in other.keys.split(",")
+    }
+    return key._replace(keys=",".join(name for name in key.keys.split(",") if name not in overridden))
+
+
+def _is_rare(key: Key) -> bool:
+    """Return True for a key that acts on a new desk only."""
+    return key.action.startswith("take_example")
+
+
+def _key_cell(text: str) -> Content:
+    return Content.styled(f"{text:<{FIRST_COLUMN_WIDTH}}", "key")
+
+
+def _signs(places: Iterable[KeyContext]) -> Iterator[Badge]:
+    """Yield the signs used in the rows of these places."""
+    if KeyContext.SOURCES in places:
+        yield from (*HEALTH_SIGNS.values(), OFF_SIGN)
+    if KeyContext.REVIEW in places or KeyContext.SCHEDULE in places:
+        yield from STATUS.values()
+    if KeyContext.REVIEW in places:
+        yield from FLAG.values()
+    if KeyContext.REVIEW in places or KeyContext.ENGAGEMENT in places:
+        yield from FORMAT.values()
+
+
+def _letter_rows(places: Iterable[KeyContext]) -> Iterator[tuple[Content, ...]]:
+    meanings: dict[tuple[str, str], list[str]] = {}
+    for sign in _signs(places):
+        # The same letter in the same colour may mean several things: list them on one line.
+        meanings.setdefault((sign.letter, sign.role), []).append(sign.text)
+    for (letter, role), descriptions in meanings.items():
+        yield Content.styled(f"{letter:<{FIRST_COLUMN_WIDTH}}", role), Content(", ".join(descriptions))
+    if KeyContext.REVIEW in places:
+        gauge = confidence_gauge(_SAMPLE_CONFIDENCE, with_bar=True)
+        yield (
+            gauge.pad_right(FIRST_COLUMN_WIDTH - gauge.cell_length),
+            Content("how likely you approve it, by its checks, of 100"),
+        )
+
+
+_SIGNS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", "dim")}
+
+
+def log_page(entries: Iterable["LogEntry"], now: datetime) -> list[Block]:
+    """Return the notifications with time and severity letter (E, W or i), newest first."""
+    blocks: list[Block] = []
+    for entry in reversed(list(entries)):
+        timestamp = f" {format_utc(entry.at)} · {format_ago(entry.at, now)}"
+        blocks.append(Paragraph(Content.assemble(_SIGNS[entry.severity], (timestamp, "dim"))))
+        blocks += [Paragraph(Content(clean_lines(entry.text)), indent=2), paragraph()]
+    return blocks or [paragraph("Nothing went wrong since the console was opened.", "dim")]
+
+
+def key_contexts(screen: Screen[object]) -> list[KeyContext]:
+    """Return the contexts whose keys work on a screen: its own, those of its lists and pages, then the console's."""
+    present_widgets = {KeyContext.LIST: bool(screen.query("LineList")), KeyContext.PAGE: bool(screen.query(Page))}
+    own_contexts = [where for where in getattr(screen, "WHERE", ()) if where not in present_widgets]
+    return [*own_contexts, *(where for where, present in present_widgets.items() if present), KeyContext.CONSOLE]
+
+
+class HelpDialog(Dialog[None], inherit_bindings=False):
+    """The help page over a screen, until it is closed."""
+
+    CSS_PATH = stylesheet_path("help.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.PAGE, KeyContext.HELP)
+    BINDINGS = bindings(KeyContext.HELP)
+
+    def __init__(self, contexts: Iterable[KeyContext] = KeyContext, keys: Iterable[Key] = KEYS) -> None:
+        super().__init__()
+        self._blocks = help_page(contexts, keys)
+
+    def compose(self) -> ComposeResult:
+        yield Page(self._blocks, id="help")
+
+    def on_mount(self) -> None:
+        self.query_one(Page).set_title(f"Keys · {key_label('help.close')} closes")
+
+    def action_close(self) -> None:
+        self.close()

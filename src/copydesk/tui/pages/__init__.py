@@ -1,1 +1,0 @@
-"""Content of the console's pages: values in, blocks of text out. Nothing here knows a widget or a clock."""

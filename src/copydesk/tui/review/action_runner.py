@@ -1,0 +1,390 @@
+"""Run actions on drafts.
+
+The row changes at once, the desk is updated in the background, and a failure restores the row.
+
+Changes of drafts that are displayed already and not yet written.
+
+The state of drafts as loaded, and as changed here since.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.timer import Timer
+
+from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.draft import Draft, ListedDraft, Status
+from copydesk.model.history import EventKind, change_name
+from copydesk.model.requests import TIME_ACTIONS, ChangeDraft
+from copydesk.model.transitions import next_status, status_after_edit
+from copydesk.tui.messages import ActionFinished, WorkStatusChanged
+from copydesk.tui.review import outcomes
+from copydesk.tui.review.caching import lru_put
+from copydesk.tui.review.outcomes import Outcome, draft_name, error_message
+from copydesk.tui.review.selection import Selection
+from copydesk.tui.runtime.notifications import is_refusal
+from copydesk.tui.undo_stack import UndoSkipList
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.tui.review.draft_actions_screen import DraftActionsScreen, DraftRows
+
+
+class PendingChanges:
+    """The statuses that pending changes lead to, by draft, in the order in which they were requested."""
+
+    def __init__(self) -> None:
+        self._statuses: dict[str, list[Status]] = {}
+
+    def add(self, draft_id: str, status: Status) -> None:
+        """Add a pending change that is displayed already."""
+        self._statuses.setdefault(draft_id, []).append(status)
+
+    def remove_first(self, draft_id: str) -> None:
+        """Remove the draft's oldest pending change: it was written, or never will be."""
+        if len(self._statuses.get(draft_id, ())) > 1:
+            del self._statuses[draft_id][0]
+        else:
+            self._statuses.pop(draft_id, None)
+
+    def final_status(self, draft_id: str) -> Status | None:
+        """Return the status after the draft's last pending change; None if there is none."""
+        return self._statuses[draft_id][-1] if draft_id in self._statuses else None
+
+    @property
+    def final_statuses(self) -> dict[str, Status]:
+        """The final status by draft id."""
+        return {draft_id: statuses[-1] for draft_id, statuses in self._statuses.items()}
+
+
+class DraftState(NamedTuple):
+    """Status and archived state of a draft."""
+
+    status: Status
+    archived: bool
+
+    @classmethod
+    def of(cls, draft: Draft) -> "DraftState":
+        """Return the state of a draft as loaded."""
+        return cls(draft.status, draft.archived_at is not None)
+
+
+class LocalChange(NamedTuple):
+    """A change of a draft made here."""
+
+    original: DraftState
+    """The state displayed in its row before the change."""
+    current: DraftState
+    version: int
+    """The draft's version after the change; rows with a lower version are out of date."""
+
+
+OnSuccess = Callable[[Sequence[str]], object]
+"""Called after an action with the ids of the drafts that were changed."""
+TOAST_INTERVAL = 0.5
+"""Seconds within which single actions share one toast."""
+MAX_REMEMBERED = 5_000
+"""Maximum number of drafts whose local changes are remembered."""
+MAX_RELOADED = 100
+"""Up to this many drafts are reloaded after an undo."""
+
+
+class ActionRunner:
+    """Actions on the drafts of a screen."""
+
+    def __init__(self, screen: "DraftActionsScreen") -> None:
+        self.screen = screen
+        self.app = screen.app
+        self._changes: dict[str, LocalChange] = {}
+        self.pending = PendingChanges()
+        self._undo_skip_list = UndoSkipList()
+        self._recent_actions: Counter[str] = Counter()
+        """Actions by past participle since the last pause, for the toast."""
+        self._has_unreported = False
+        self._toast_timer: Timer | None = None
+
+    @property
+    def rows(self) -> "DraftRows":
+        """The displayed drafts."""
+        return self.screen.rows
+
+    def current_state(self, draft: ListedDraft) -> DraftState:
+        """Return the current state of a draft, including changes made here that its row does not have yet."""
+        change = self._changes.get(draft.id)
+        if change is not None and change.version > draft.version:
+            return change.current
+        return DraftState.of(draft)
+
+    def is_outdated(self, draft: ListedDraft) -> bool:
+        """Return True if the draft was loaded before it was changed here, even if that change is not written yet."""
+        change = self._changes.get(draft.id)
+        return self.pending.final_status(draft.id) is not None or (
+            change is not None and change.version > draft.version
+        )
+
+    # Applying.
+
+    def apply(
+        self,
+        *steps: ChangeDraft,
+        target: Selection | None = None,
+        on_success: OnSuccess | None = None,
+    ) -> None:
+        """Apply the steps in order to `target`, by default the selection.
+
+        `on_success` is called with the ids of the changed drafts.
+
+        A single draft's row fades to its new status at once. If it seems not to allow the steps, the row stays as it
+        is, and the desk reports the reason.
+        """
+        selection = target or self.screen.draft_selection()
+        if selection is None:
+            return
+        if selection.draft is None:
+            if self.app.desk is not None:
+                # Without a desk the write fails at once, and the marks must stay.
+                selection.on_start()
+            self.app.enqueue_write(
+                lambda desk: self._change_many(desk, steps[-1], selection, on_success), hold_keys=True
+            )
+            return
+        draft = selection.draft
+        status = self._status_after(draft, steps)
+        on_finished = None
+        if status is not None:
+            # Before the write, so that the effect is visible at once.
+            self.rows.fade([draft.id], status)
+            self.pending.add(draft.id, status)
+            on_finished = partial(self.pending.remove_first, draft.id)
+            self._move_on(draft)
+        self.app.enqueue_write(
+            lambda desk: self._change_one(desk, draft, steps, status, on_success), on_finished=on_finished
+        )
+
+    def _move_on(self, draft: ListedDraft) -> None:
+        current = self.rows.current
+        # The cursor may have moved while a prompt was open.
+        if current is not None and current.id == draft.id:
+            self.rows.action_move(1)
+
+    def _status_after(self, draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Status | None:
+        """Return the status after the steps; None if the draft's status does not seem to allow them."""
+        status, archived = self.current_state(draft)
+        try:
+            for step in steps:
+                if step.text is not None:
+                    status = status_after_edit(status, archived=archived)
+                if step.action is not None:
+                    status = next_status(step.action, status, archived=archived, feedback=step.feedback)
+        except ConflictError:
+            return None
+        return status
+
+    async def _change_one(
+        self,
+        desk: "Desk",
+        draft: ListedDraft,
+        steps: Sequence[ChangeDraft],
+        displayed_status: Status | None,
+        then: OnSuccess | None,
+    ) -> None:
+        request, names = steps[-1], {draft.id: draft_name(draft.text)}
+        try:
+            changed = await self._apply_steps(desk, draft, steps)
+            time_text = await self._time_text(desk, changed, request)
+        except Exception as error:
+            failed = {draft.id: error_message(error)}
+            refused = is_refusal(error)
+            self.screen.post_message(
+                ActionFinished(Outcome(change_name(request.action), (), failed, names=names, refused=refused))
+            )
+            return
+        self.record_change(draft, changed)
+        outcome = Outcome(change_name(request.action), (draft.id,), detail=time_text, names=names)
+        self.screen.post_message(
+            ActionFinished(outcome, {draft.id: changed.status}, displayed_status=displayed_status, on_success=then)
+        )
+
+    async def _apply_steps(self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Draft:
+        """Apply the steps; if a later one fails, undo the earlier ones and re-raise."""
+        first, *rest = steps
+        changed = await self._apply_first_step(desk, draft, first)
+        for step in rest:
+            try:
+                changed = await desk.drafts.change(draft.id, step)
+            except CopydeskError:
+                await desk.drafts.undo(draft.id)
+                raise
+        return changed
+
+    async def _apply_first_step(self, desk: "Desk", draft: ListedDraft, step: ChangeDraft) -> Draft:
+        """Change the draft in the version that the user saw.
+
+        Another version counts as the same if the user would see no difference: equal text, status and archived state.
+        """
+        base_version = self._changes[draft.id].version if draft.id in self._changes else draft.version
+        try:
+            return await desk.drafts.change(draft.id, step, expected_version=max(base_version, draft.version))
+        except ConflictError:
+            current = await desk.drafts.get(draft.id)
+            if current.text != draft.text or DraftState.of(current) != self.current_state(draft):
+                raise
+            return await desk.drafts.change(draft.id, step, expected_version=current.version)
+
+    async def _time_text(self, desk: "Desk", changed: Draft, request: ChangeDraft) -> str:
+        if request.action not in TIME_ACTIONS or changed.scheduled_at is None:
+            return ""
+        (formatted,) = await desk.schedule.format_times(changed.scheduled_at)
+        return f"for {formatted}"
+
+    async def _change_many(
+        self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None
+    ) -> None:
+        try:
+            await self._change_resolved(desk, request, selection, then)
+        except BaseException:
+            # Nothing is known about any of the drafts: keep all of their marks.
+            self.screen.call_later(selection.on_finish, None)
+            raise
+
+    async def _change_resolved(
+        self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None
+    ) -> None:
+        assert request.action is not None
+        assert selection.resolve is not None
+        ids, skipped = await selection.resolve(desk)
+        action = request.action.value
+
+        def on_progress(count: int) -> None:
+            self.screen.post_message(WorkStatusChanged(f"{action} {count:,}/{len(ids):,}"))
+
+        try:
+            result = await desk.drafts.bulk_all(
+                request.action, ids, request, on_progress=on_progress, is_cancelled=lambda: self.app.stopping
+            )
+        finally:
+            self.screen.post_message(WorkStatusChanged(""))
+        failed = {failure.id: failure.error for failure in result.results.failed}
+        if (attempted := len(result.results.succeeded) + len(failed)) < len(ids):
+            message = outcomes.describe_interrupted_bulk(action, len(result.results.succeeded), len(ids) - attempted)
+            self.app.exit_message = self.app.qualify_commands(message)
+        failed_drafts = await desk.drafts.by_ids(tuple(outcomes.listed_failure_ids(failed)))
+        names = {draft.id: draft_name(draft.text) for draft in failed_drafts}
+        outcome = Outcome(action, result.results.succeeded, failed, names=names, skipped=skipped)
+        self.screen.post_message(
+            ActionFinished(outcome, is_bulk=True, on_success=then, on_unchanged=selection.on_finish)
+        )
+
+    def record_change(self, draft: ListedDraft, changed: Draft) -> None:
+        """Record that a draft was changed here."""
+        previous = self._changes.get(draft.id)
+        first = previous.original if previous and previous.version > draft.version else DraftState.of(draft)
+        lru_put(self._changes, draft.id, LocalChange(first, DraftState.of(changed), changed.version), MAX_REMEMBERED)
+
+    # Undo and redo.
+
+    def undo_or_redo(self, kind: EventKind) -> None:
+        """Undo or redo the user's last change."""
+        self.app.enqueue_write(lambda desk: self._undo_or_redo(desk, kind), hold_keys=True)
+
+    async def _undo_or_redo(self, desk: "Desk", kind: EventKind) -> None:
+        undo, should_stop = kind is EventKind.UNDO, lambda: self.app.stopping
+        result = await (
+            self._undo_skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(is_cancelled=should_stop)
+        )
+        if result.left:
+            self.app.exit_message = self.app.qualify_commands(outcomes.describe_interrupted_undo(result, undo=undo))
+        failed = {failure.id: failure.error for failure in result.failed}
+        reloaded_ids = result.succeeded if len(result.succeeded) <= MAX_RELOADED else ()
+        drafts = await desk.drafts.by_ids((*reloaded_ids, *outcomes.listed_failure_ids(failed)))
+        names = {draft.id: draft_name(draft.text) for draft in drafts}
+        outcome = Outcome(result.action, result.succeeded, failed, kind=kind, names=names)
+        for draft in drafts:
+            if change := self._changes.get(draft.id):
+                self._changes[draft.id] = LocalChange(change.original, DraftState.of(draft), draft.version)
+        self.screen.post_message(
+            ActionFinished(outcome, {draft.id: draft.status for draft in drafts}, is_bulk=result.bulk_id is not None)
+        )
+
+    # Results.
+
+    def show_result(self, message: ActionFinished) -> None:
+        """Show the result of an action in the rows, and notify."""
+        outcome = message.outcome
+        if outcome.kind is not EventKind.CHANGE:
+            self._show_undone(message)
+            return
+        # Usually the row displays the new status already.
+        if message.displayed_status is None or set(message.statuses.values()) != {message.displayed_status}:
+            self._show_rows(outcome.succeeded, message.statuses, outcome.status)
+        for draft_id in outcome.failed:
+            self._restore_row(draft_id)
+        if message.is_bulk:
+            if message.on_unchanged is not None:
+                message.on_unchanged(tuple(outcome.failed))
+            self.app.notify(outcomes.describe_bulk(outcome), severity="warning" if outcome.failed else "information")
+        elif outcome.failed:
+            self.app.notify(outcomes.format_failures(outcome), severity="warning" if outcome.refused else "error")
+        else:
+            self._notify_action(outcomes.describe_action(outcome))
+        if message.on_success is not None and outcome.succeeded:
+            message.on_success(outcome.succeeded)
+
+    def _show_rows(self, ids: Sequence[str], statuses: Mapping[str, Status], default: Status | None) -> None:
+        by_status: dict[Status, list[str]] = {}
+        for draft_id in ids:
+            if status := statuses.get(draft_id, default):
+                by_status.setdefault(status, []).append(draft_id)
+        for status, draft_ids in by_status.items():
+            self.rows.fade(draft_ids, status)
+
+    def _show_undone(self, message: ActionFinished) -> None:
+        outcome = message.outcome
+        unchanged = [draft_id for draft_id in outcome.succeeded if self._is_unchanged(draft_id)]
+        undone = outcome.kind is EventKind.UNDO and not message.statuses
+        self.rows.unfade(outcome.succeeded if undone else unchanged)
+        if not undone:
+            changed = [draft_id for draft_id in outcome.succeeded if draft_id not in set(unchanged)]
+            self._show_rows(changed, message.statuses, outcome.status)
+        if outcome.kind is EventKind.UNDO and len(outcome.succeeded) == 1:
+            self.screen.move_cursor_to(outcome.succeeded[0])
+        self._recent_actions.clear()
+        self.app.notify_latest(outcomes.describe_undo(outcome))
+
+    def _is_unchanged(self, draft_id: str) -> bool:
+        change = self._changes.get(draft_id)
+        return change is not None and change.current == change.original
+
+    def _restore_row(self, draft_id: str) -> None:
+        """Restore the row of a draft that was not changed."""
+        change = self._changes.get(draft_id)
+        # A later change of the same draft may still be pending.
+        if pending := self.pending.final_status(draft_id):
+            self.rows.fade([draft_id], pending)
+        elif change is None or change.current == change.original:
+            self.rows.unfade([draft_id])
+        else:
+            self.rows.fade([draft_id], change.current.status)
+
+    def _notify_action(self, word: str) -> None:
+        """Notify about a single action; further ones within TOAST_INTERVAL share one toast.
+
+        A toast costs as much as an action.
+        """
+        self._recent_actions[word] += 1
+        if self._toast_timer is not None:
+            self._has_unreported = True
+            return
+        self.app.notify_latest(outcomes.describe_actions(self._recent_actions))
+        self._toast_timer = self.screen.set_timer(TOAST_INTERVAL, self._notify_rest)
+
+    def _notify_rest(self) -> None:
+        self._toast_timer = None
+        if self._has_unreported and self._recent_actions:
+            self._has_unreported = False
+            self.app.notify_latest(outcomes.describe_actions(self._recent_actions))
+            self._toast_timer = self.screen.set_timer(TOAST_INTERVAL, self._notify_rest)
+        else:
+            self._recent_actions.clear()

@@ -1,0 +1,348 @@
+"""The drafts of a tab: a window over a list of any length, with marks."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, Self
+
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.strip import Strip
+from textual.timer import Timer
+
+from copydesk.tui.layout import Block
+from copydesk.tui.review.marks import Marks, Span
+from copydesk.tui.review.row_window import RowRequest, Window
+from copydesk.tui.widgets.line_list import CURSOR, TimestampedList
+
+if TYPE_CHECKING:
+    from copydesk.model.draft import ListedDraft, Status
+    from copydesk.model.filters import DraftPosition, DraftSlice
+
+MARK = "●"
+MAX_JUMP_WAIT = 0.06
+"""Maximum seconds for which the old screen stays while rows that the cursor jumped to are loaded."""
+_NOT_LOADED = Content.styled("·····", "faint")
+
+
+class DraftQueue(TimestampedList["ListedDraft | None"]):
+    """One line per draft.
+
+    Rows that are not loaded are requested with `RowsRequested`, and are blank until they arrive.
+    """
+
+    SIGN_WIDTH = 2
+    _jump_timer: Timer | None = None
+    """Runs while rows that the cursor jumped to are loaded: until it ends the screen is not redrawn."""
+
+    class RowsRequested(Message):
+        """Rows around the cursor should be loaded; only the last request matters."""
+
+        def __init__(self, request: RowRequest) -> None:
+            super().__init__()
+            self.request = request
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, DraftQueue.RowsRequested)
+
+    class MarksChanged(Message):
+        """The marks have changed."""
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, DraftQueue.MarksChanged)
+
+    def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
+        super().__init__(clock, id=id)
+        self.window = Window(0)
+        self.marks = Marks(lambda first, second: first.id > second.id)
+        self.range_start: tuple[int, DraftPosition] | None = None
+        """Index and position at which the growing range began."""
+        self.belongs: Callable[[ListedDraft], bool] = lambda _: True
+        """Returns True if a draft still belongs in the list; one that does not is dimmed."""
+        self._direction = 1
+        """1 for down, -1 for up."""
+        self._faded: dict[str, ListedDraft] = {}
+        """The original rows of drafts on which an action was performed."""
+        self._zone: tzinfo | None = None
+        """Time zone of the times in the rows; None if they show ages."""
+
+    # Rows.
+
+    def show_window(self, window: Window, marks: Marks, cursor: int = 0) -> None:
+        """Show a list, with the cursor at this index."""
+        self.window, self.marks, self.range_start = window, marks, None
+        self._faded.clear()
+        self.finish_jump()
+        self.show(window, cursor)
+        self.request_rows()
+
+    def show_note(self, note: Sequence[Block]) -> None:
+        """Show a note in place of the rows."""
+        self.window, self.range_start = Window(0), None
+        self.finish_jump()
+        super().show_note(note)
+
+    def merge_rows(self, request: RowRequest, loaded: "DraftSlice") -> None:
+        """Merge loaded rows; the screen does not move, and the cursor stays on its draft."""
+        previous, first = self.current, self.window.position_at(self.window.start)
+        moved = self.window.merge(request, loaded)
+        if len(self._faded) > len(self.window.rows):
+            loaded_ids = {row.id for row in self.window.rows}
+            self._faded = {draft_id: row for draft_id, row in self._faded.items() if draft_id in loaded_ids}
+        top = self.scroll_offset.y
+        self.virtual_size = Size(0, len(self.window))
+        if moved and first is not None:
+            self._shift_rows(moved, first, top)
+        self.cursor = self.validate_cursor(self.cursor)
+        self.refresh()
+        if self.current is not previous:
+            self.post_message(self.Moved())
+        self.request_rows()
+
+    def _shift_rows(self, by: int, first: "DraftPosition", top: int) -> None:
+        """Shift everything that refers to rows from `first` on by `by` indexes."""
+        self.marks.shift(by, first)
+        if self.range_start and not self.marks.precedes(self.range_start[1], first):
+            self.range_start = (self.range_start[0] + by, self.range_start[1])
+        self.set_reactive(DraftQueue.cursor, self.validate_cursor(self.cursor + by))
+        self.scroll_to(y=top + by, animate=False, immediate=True)
+
+    def set_total(self, total: int) -> None:
+        """Set the number of rows once it is known; the screen does not move."""
+        first, top = self.window.position_at(self.window.start), self.scroll_offset.y
+        moved = self.window.set_exact_total(total)
+        self.virtual_size = Size(0, len(self.window))
+        if moved and first is not None:
+            self._shift_rows(moved, first, top)
+        self.cursor = self.validate_cursor(self.cursor)
+        self.refresh()
+        self.request_rows()
+
+    def request_rows(self) -> None:
+        """Request the rows on screen, and some around them, if they are not loaded."""
+        top = self.scroll_offset.y
+        wish = (
+            self.window.next_request(top, top + max(self.drawable_size.height, 1) - 1)
+            if self.window.is_loaded
+            else None
+        )
+        if wish is not None:
+            self.post_message(self.RowsRequested(wish))
+
+    def current_and_next(self) -> "list[ListedDraft]":
+        """Return the draft under the cursor and the next one in the direction of movement, if loaded."""
+        rows = (self.window.get_row(self.cursor), self.window.get_row(self.cursor + self._direction))
+        return [row for row in rows if row is not None]
+
+    def visible_ids(self) -> tuple[str, ...]:
+        """Return the ids of the rows on screen."""
+        top = self.scroll_offset.y
+        return self.window.ids_between(top, top + max(self.drawable_size.height, 1) - 1)
+
+    def show_times(self, zone: tzinfo | None) -> None:
+        """Show in the rows when drafts are published, in this time zone; with None, show their ages."""
+        if zone != self._zone:
+            self._zone = zone
+            self.redraw()
+
+    # Changed drafts.
+
+    def fade(self, ids: "Iterable[str]", status: "Status | None" = None) -> None:
+        """Show these drafts with a new status, dimmed, until the list is reloaded."""
+        from msgspec.structs import replace  # noqa: PLC0415 - not needed for the first paint
+
+        def faded(row: "ListedDraft") -> "ListedDraft":
+            self._faded.setdefault(row.id, row)
+            return replace(row, status=status) if status is not None else row
+
+        self._refresh_rows(self.window.update_rows(ids, faded))
+
+    def unfade(self, ids: "Iterable[str]") -> None:
+        """Restore the rows of drafts that were not changed."""
+        faded_ids = [draft_id for draft_id in ids if draft_id in self._faded]
+        self._refresh_rows(self.window.update_rows(faded_ids, lambda row: self._faded.pop(row.id)))
+
+    def update_rows(self, ids: "Iterable[str]", drafts: "Iterable[ListedDraft]") -> None:
+        """Update rows from `drafts`; those in `ids` but not in `drafts` are no longer in the list and dimmed."""
+        current = {draft.id: draft for draft in drafts}
+
+        def updated(row: "ListedDraft") -> "ListedDraft":
+            loaded, original = current.get(row.id), self._faded.get(row.id)
+            if loaded is None:
+                self._faded.setdefault(row.id, row)
+            elif loaded.version > original.version if original is not None else loaded.version >= row.version:
+                self._faded.pop(row.id, None)
+                return row if loaded == row else loaded
+            return row
+
+        previous, row_key = self.current, self._row_key
+        keys = {index: row_key(index) for index in self.visible_range()}
+        self.window.update_rows(ids, updated)
+        for index in self.visible_range():
+            if row_key(index) != keys.get(index):
+                self.refresh_line(index)
+        if self.current is not previous:
+            self.post_message(self.Moved())
+
+    def _refresh_rows(self, positions: Sequence[int]) -> None:
+        visible = self.visible_range()
+        for index in positions:
+            if index in visible:
+                self.refresh_line(index)
+        if self.cursor in positions:
+            self.post_message(self.Moved())
+
+    def is_faded(self, row: "ListedDraft") -> bool:
+        """Return True if an action was performed on the draft, or it no longer belongs in the list."""
+        return row.id in self._faded or not self.belongs(row)
+
+    # Marks.
+
+    def mark(self) -> None:
+        """Mark or unmark the draft under the cursor, and move on."""
+        self.end_range()
+        position = self.window.position_at(self.cursor)
+        if position is not None:
+            self.marks.toggle(position)
+            self.cursor += 1
+            self.notify_marks_changed()
+
+    def mark_range(self) -> None:
+        """Start a range, or end the growing one."""
+        position = self.window.position_at(self.cursor)
+        if self.range_start is not None:
+            self.end_range()
+        elif position is not None:
+            self.range_start = (self.cursor, position)
+        self.notify_marks_changed()
+
+    def end_range(self) -> None:
+        """End the growing range and mark its rows."""
+        span = self.growing_range()
+        if span is not None:
+            self.marks.mark_span(span)
+        self.range_start = None
+
+    def growing_range(self) -> Span | None:
+        """Return the growing range; None if there is none, or its end is not loaded."""
+        position = self.window.position_at(self.cursor)
+        if self.range_start is None or position is None:
+            return None
+        (first_at, first), (last_at, last) = sorted((self.range_start, (self.cursor, position)))
+        return Span(first, last, first_at, last_at)
+
+    def mark_all(self) -> None:
+        """Mark all drafts of the list."""
+        self.range_start = None
+        self.marks.mark_all()
+        self.notify_marks_changed()
+
+    def mark_only(self, ids: "Iterable[str]") -> None:
+        """Mark these drafts and no others."""
+        self.range_start = None
+        self.marks.mark_only(self.positions_of(ids))
+        self.notify_marks_changed()
+
+    def positions_of(self, ids: "Iterable[str]") -> "dict[str, DraftPosition | None]":
+        """Return the positions of these drafts; None for those that are not loaded."""
+        positions = dict(zip((row.id for row in self.window.rows), self.window.positions, strict=False))
+        return {draft_id: positions.get(draft_id) for draft_id in ids}
+
+    def notify_marks_changed(self) -> None:
+        """Redraw, and post `MarksChanged`."""
+        self.refresh()
+        self.post_message(self.MarksChanged())
+
+    @property
+    def marked_count(self) -> int:
+        """The number of marked drafts, including the growing range."""
+        growing = abs(self.cursor - self.range_start[0]) + 1 if self.range_start else 0
+        return self.marks.count(len(self.window)) + growing
+
+    @property
+    def is_count_partial(self) -> bool:
+        """True if `marked_count` is a lower bound, because the number of rows is still being counted."""
+        return not self.window.is_total_exact and bool(self.marks.all_marked or self.marks.spans or self.range_start)
+
+    def _is_marked(self, at: int) -> bool:
+        if self.range_start and min(self.range_start[0], self.cursor) <= at <= max(self.range_start[0], self.cursor):
+            return True
+        position = self.window.position_at(at)
+        return position is not None and self.marks.is_marked(position)
+
+    # Movement.
+
+    def on_resize(self) -> None:
+        """Request the rows that became visible."""
+        self.request_rows()
+
+    def watch_cursor(self, before: int, now: int) -> None:
+        """Extend a growing range, and request the next rows."""
+        self._direction = 1 if now >= before else -1  # unmoved at first: assume down
+        if self.current is not None:
+            self.finish_jump()
+        elif self._jump_timer is None and now < len(self.window) and self.window.get_row(before):
+            self._jump_timer = self.set_timer(MAX_JUMP_WAIT, self._give_up)
+        super().watch_cursor(before, now)
+        if self.range_start is not None:
+            self.notify_marks_changed()
+        self.request_rows()
+
+    @property
+    def is_jumping(self) -> bool:
+        """True if the cursor jumped to rows that will be loaded shortly; panes next to the list wait, too."""
+        return self._jump_timer is not None and self.current is None
+
+    def finish_jump(self) -> None:
+        """Draw the rows at the cursor.
+
+        Called together with the update of other panes, so that all change in one frame.
+        """
+        if self._jump_timer is not None:
+            self._jump_timer.stop()
+            self._jump_timer = None
+            self.refresh()
+
+    def _give_up(self) -> None:
+        """Stop waiting and show blank rows."""
+        self.finish_jump()
+        self.post_message(self.Moved())
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Redraw, but not while waiting for rows after a jump: blank rows would flicker for a frame."""
+        if self._jump_timer is not None and not (layout or recompose):
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def watch_scroll_y(self, before: float, now: float) -> None:
+        """Keep the cursor on screen, also when scrolled by mouse: rows are loaded around the cursor."""
+        super().watch_scroll_y(before, now)
+        top, height = self.scroll_offset.y, self.drawable_size.height
+        if height and self.window.is_loaded and not top <= self.cursor < top + height:
+            self.cursor = min(max(self.cursor, top), top + height - 1)
+
+    # Drawing.
+
+    def draw(self, row: "ListedDraft | None", width: int) -> Content:
+        """Render one draft in `width` cells."""
+        if row is None:
+            return _NOT_LOADED.truncate(width)
+        from copydesk.tui.review.draft_row import draft_row  # noqa: PLC0415 - not needed for the first paint
+
+        line = draft_row(row, self.clock(), width, self._zone)
+        return Content.styled(line.plain, "dim") if self.is_faded(row) else line
+
+    def _row_key(self, at: int) -> Hashable:
+        """Return everything that a row's rendering depends on, except cursor and mark."""
+        row = self.window[at]
+        return row and (row.id, row.version, row.status, row.archived_at, self.is_faded(row))
+
+    def _render_row(self, at: int, width: int) -> Strip:
+        is_current, is_marked = at == self.cursor, self._is_marked(at)
+        key = (self._row_key(at), is_current, is_marked, width)
+        if key in self._strip_cache:
+            return self._strip_cache[key]
+        row = self.window[at]
+        signs = Content.styled((CURSOR if is_current else " ") + (MARK if is_marked else " "), "accent")
+        line = signs + self.draw(row, width - 2)
+        return self.render_strip(line, key=key, background="line-list--cursor" if is_current else "")

@@ -1,0 +1,242 @@
+"""Edit a draft's text, here or in the user's editor. Typed text is autosaved until it is stored in the draft."""
+
+import asyncio
+import signal
+import sys
+import termios
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from textual.app import SuspendNotSupported
+
+from copydesk.editor import Autosave, UnsavedText, get_editor_command, read_edited_file
+from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.requests import ChangeDraft
+from copydesk.model.transitions import status_after_edit
+from copydesk.text import clean_lines
+from copydesk.tui.dialogs.wait import WaitDialog
+from copydesk.tui.keys import key_label
+from copydesk.tui.labels import format_ago
+from copydesk.tui.messages import ActionFinished
+from copydesk.tui.review.action_runner import ActionRunner
+from copydesk.tui.review.outcomes import Outcome, draft_name, error_message
+from copydesk.tui.review.text_lengths import relevant_platforms
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.model.draft import Draft, ListedDraft
+    from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
+    from copydesk.tui.review.edit_dialog import EditDialog, EditRequest
+
+AUTOSAVE_FOLDER = "typed"
+EDIT_SCREEN = "edit"
+"""Name under which the one edit screen is installed."""
+
+
+class EditActions(ActionRunner):
+    """Editing here and in an external editor."""
+
+    def __init__(self, screen: "DraftActionsScreen") -> None:
+        super().__init__(screen)
+        self._opened_ids: set[str] = set()
+        """Drafts opened in this session: their autosaved text is not reported as left over."""
+
+    def _texts(self, desk: "Desk") -> Autosave:
+        return Autosave(desk.settings.data_home / AUTOSAVE_FOLDER)
+
+    def offer_autosaved(self) -> None:
+        """Notify about texts that were typed in an earlier session and not saved."""
+        self.app.run_desk_task(self._offer_autosaved)
+
+    async def _offer_autosaved(self, desk: "Desk") -> None:
+        for saved in await asyncio.to_thread(self._texts(desk).list_all):
+            if saved.draft_id in self._opened_ids:
+                continue
+            try:
+                name = draft_name((await desk.drafts.get(saved.draft_id)).text)
+            except CopydeskError:
+                self.app.notify(f"What you typed for a draft that is gone is in {saved.path}.", severity="warning")
+            else:
+                self.app.notify(
+                    f"What you typed for {name} was not saved: {key_label('review.edit')} on it goes on.",
+                    severity="warning",
+                )
+
+    # Here.
+
+    def edit(self) -> None:
+        """Edit the draft under the cursor in the built-in editor."""
+        from copydesk.tui.review.edit_dialog import EditDialog  # noqa: PLC0415 - imported when first used
+
+        draft = self.rows.current
+        if draft is None:
+            return
+        if not self.app.is_screen_installed(EDIT_SCREEN):
+            self.app.install_screen(EditDialog(), EDIT_SCREEN)
+        screen = self.app.get_screen(EDIT_SCREEN)
+        assert isinstance(screen, EditDialog)
+        # Push the screen before the draft is loaded: keys typed ahead must not be taken for review actions.
+        self.app.push_screen(screen)
+        opening = screen.start_loading()
+        self.app.enqueue_write(lambda desk: self._edit(desk, draft.id, screen, opening), hold_keys=True)
+
+    async def _edit(self, desk: "Desk", draft_id: str, screen: "EditDialog", opening: int) -> None:
+        self._opened_ids.add(draft_id)
+        try:
+            draft = await desk.drafts.get(draft_id)
+            status_after_edit(draft.status, archived=draft.archived_at is not None)  # raises before anything is typed
+            saved = await asyncio.to_thread(self._texts(desk).find, draft_id)
+            connected = [account.details.platform for account in await desk.accounts.list()]
+        except BaseException:
+            screen.call_later(screen.cancel_loading, opening)
+            raise
+        screen.call_later(screen.start, self._edit_session(desk, draft, saved, connected), opening)
+
+    def _edit_session(
+        self, desk: "Desk", draft: "ListedDraft", saved: UnsavedText | None, connected: Sequence[str]
+    ) -> "EditRequest":
+        from copydesk.tui.review.edit_dialog import EditRequest  # noqa: PLC0415 - as above
+
+        autosave, write_lock = self._texts(desk), asyncio.Lock()
+        version = saved.version if saved else draft.version
+
+        async def keep_text(text: str) -> None:
+            async with write_lock:
+                await asyncio.to_thread(autosave.save, draft.id, version, text)
+
+        async def forget() -> None:
+            async with write_lock:
+                await asyncio.to_thread(autosave.delete, draft.id)
+
+        async def save(text: str) -> str:
+            nonlocal version
+            if text.strip() == clean_lines(draft.text).strip():
+                return ""
+            try:
+                await self._save(desk, draft, text, version)
+            except ConflictError as error:
+                current = await desk.drafts.get(draft.id)
+                if current.version == version:
+                    return error_message(error)
+                version = current.version
+                return (
+                    f"{error.message} {key_label('edit.save')} again puts your text in the place of what is there now."
+                )
+            except Exception as error:
+                return error_message(error)
+            return ""
+
+        notice = f"You typed this {format_ago(saved.saved_at, self.app.clock())} and did not save it." if saved else ""
+        return EditRequest(
+            title=f"{draft.format.value} · {draft_name(draft.text)}",
+            text=draft.text,
+            format=draft.format,
+            platforms=relevant_platforms(draft.target_platforms, connected),
+            autosave=keep_text,
+            save=save,
+            discard_autosave=forget,
+            unsaved_text=saved.text if saved else None,
+            notice=notice,
+        )
+
+    async def _save(self, desk: "Desk", draft: "ListedDraft", text: str, version: int) -> "Draft":
+        changed = await desk.drafts.change(draft.id, ChangeDraft(text=text), expected_version=version)
+        self.record_change(draft, changed)
+        outcome = Outcome("edit", (draft.id,), names={draft.id: draft_name(changed.text)})
+        self.screen.post_message(ActionFinished(outcome, {draft.id: changed.status}))
+        self.screen.call_later(self.screen.refresh_data)
+        return changed
+
+    # In the user's editor.
+
+    def edit_outside(self) -> None:
+        """Edit the draft under the cursor in the user's editor, which cannot run in a browser."""
+        if self.app.is_web:
+            edit_here = self.app.key_label("review.edit")
+            self.app.notify(
+                f"Your editor cannot open in a browser. Press {edit_here} to edit here.", severity="warning"
+            )
+        elif draft := self.rows.current:
+            dialog = WaitDialog("Opening your editor …")
+            self.app.push_screen(dialog)
+            self.app.enqueue_write(lambda desk: self._edit_with_wait_dialog(desk, draft.id, dialog))
+
+    async def _edit_with_wait_dialog(self, desk: "Desk", draft_id: str, dialog: WaitDialog) -> None:
+        try:
+            if not dialog.cancelled:
+                await self._edit_outside(desk, draft_id, dialog)
+        finally:
+            dialog.call_later(dialog.finish)
+
+    async def _edit_outside(self, desk: "Desk", draft_id: str, dialog: WaitDialog) -> None:
+        self._opened_ids.add(draft_id)
+        draft = await desk.drafts.get(draft_id)
+        status_after_edit(draft.status, archived=draft.archived_at is not None)
+        editor_command = get_editor_command()
+        autosave = self._texts(desk)
+        saved = await asyncio.to_thread(autosave.find, draft_id)
+        if dialog.cancelled:
+            return
+        version = saved.version if saved else draft.version
+        path = saved.path if saved else await asyncio.to_thread(autosave.save, draft_id, version, draft.text)
+        try:
+            await self._run_editor(editor_command, path)
+        except SuspendNotSupported:
+            await asyncio.to_thread(autosave.delete, draft_id)
+            raise ConflictError(
+                "No editor can be opened in this terminal.", hint=f"Edit here: {key_label('review.edit')}."
+            ) from None
+        text = await asyncio.to_thread(read_edited_file, path)
+        if text.strip() == draft.text.strip():
+            self.app.notify("Nothing was changed.")
+        else:
+            try:
+                await self._save(desk, draft, text, version)
+            except CopydeskError as error:
+                raise ConflictError(str(error), hint=_autosave_hint(path)) from error
+        await asyncio.to_thread(autosave.delete, draft_id)
+
+    async def _run_editor(self, editor_command: tuple[str, ...], path: Path) -> None:
+        """Give the terminal to the editor until it exits.
+
+        Raise ConflictError if it cannot be started or fails; the file is kept.
+        """
+        with self.app.suspend(), _ignore_interrupts():
+            try:
+                self.app.editor = await asyncio.create_subprocess_exec(*editor_command, str(path))
+                exit_code = await self.app.editor.wait()
+            except OSError as error:
+                raise ConflictError(
+                    f"{editor_command[0]} cannot be started: {error.strerror}.", hint=_autosave_hint(path)
+                ) from error
+            finally:
+                self.app.editor = None
+        if exit_code:
+            reason = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with {exit_code}"
+            raise ConflictError(f"{editor_command[0]} {reason}.", hint=_autosave_hint(path))
+
+
+def _autosave_hint(path: Path) -> str:
+    return f"Your text is kept: {key_label('review.edit')} and {key_label('review.edit_outside')} go on with it. It is in {path}."
+
+
+@contextmanager
+def _ignore_interrupts() -> Iterator[None]:
+    """Leave Ctrl+C to the editor, and discard keys that it did not read: an `a` would approve a draft."""
+
+    def ignore(number: int, frame: FrameType | None) -> None:
+        """Do nothing. Not SIG_IGN, which the editor would inherit."""
+
+    handlers = {
+        signal_number: signal.signal(signal_number, ignore) for signal_number in (signal.SIGINT, signal.SIGQUIT)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        with suppress(termios.error, OSError, ValueError):
+            termios.tcflush(sys.__stdin__ or 0, termios.TCIFLUSH)

@@ -1,0 +1,314 @@
+"""The page of a draft under review: the text, its previews, the checks' findings, and why its story was selected.
+
+Pages with the diff between two versions of a draft, and with a draft's history.
+
+The page of the source item that a draft was made from.
+
+When a draft goes out, or when and where it was posted.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, tzinfo
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.content import Content
+
+from copydesk.model.delivery import DeliveryReport, Preview
+from copydesk.model.draft import MANUAL, Checks, Finding, Format, ListedDraft, Score, ScorePart, Severity, Status
+from copydesk.model.history import USER
+from copydesk.model.item import Entry, Item
+from copydesk.text import clean_lines, reveal
+from copydesk.tui.browser import is_link
+from copydesk.tui.keys import key_label
+from copydesk.tui.labels import SEVERITY, SOURCE, STATUS, format_ago, format_utc, plural, progress_bar
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.review.draft_row import worst_finding_sign
+from copydesk.tui.review.preview_page import ImageView, preview_page
+from copydesk.tui.schedule.week_clock import format_day
+from copydesk.tui.terminal.cells import safe_line
+
+if TYPE_CHECKING:
+    from copydesk.desk.drafts.history_text import DraftHistory
+    from copydesk.desk.drafts.versions import Difference
+
+
+class DeliveryInfo(NamedTuple):
+    """Data about a draft's delivery that its row does not hold."""
+
+    zone: tzinfo | None = None
+    """The user's time zone; None until it is loaded."""
+    reports: Sequence[DeliveryReport] = ()
+
+
+def format_delivery_time(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> str:
+    """Return the time of a scheduled draft in the user's zone, or how long ago a posted one was sent.
+
+    Empty for all other drafts, and while the zone is not loaded.
+    """
+    if draft.status is Status.POSTED:
+        # Right after posting the reports are newer than the row, which has no `posted_at` yet.
+        sent_at = draft.posted_at or max(
+            (report.sent_at for report in delivery.reports if report.sent_at), default=None
+        )
+        return format_ago(sent_at, now) if sent_at else ""
+    zone = delivery.zone
+    if draft.status in (Status.SCHEDULED, Status.MISSED) and draft.scheduled_at is not None and zone is not None:
+        local = draft.scheduled_at.astimezone(zone)
+        year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
+        return f"{format_day(local.date())}{year} {local:%H:%M}"
+    return ""
+
+
+def post_links(reports: Sequence[DeliveryReport]) -> Iterator[Block]:
+    """Yield a table with the link of the first post per account."""
+    urls = [(report.account, next((post.url for post in report.posts if post.url), None)) for report in reports]
+    rows = [
+        (Content.styled(safe_line(account), "dim"), Content.styled(safe_line(url), "link" * is_link(url)))
+        for account, url in urls
+        if url
+    ]
+    if rows:
+        yield Table(rows)
+
+
+THREAD_SEPARATOR = "\n\n---\n\n"
+"""Separates the posts of a THREAD in its text."""
+_CODE_POINT = re.compile("⟨U\\+[0-9A-F]{4,6}⟩")
+_SEVERITY_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+
+
+def draft_page(
+    draft: ListedDraft,
+    now: datetime,
+    previews: Sequence[Preview] = (),
+    images: Sequence[ImageView] = (),
+    delivery: DeliveryInfo = DeliveryInfo(),  # noqa: B008 - immutable
+) -> list[Block]:
+    """Return the whole page of one draft.
+
+    `previews` are left out until they are loaded. `images` are the draft's images with their thumbnails; without them
+    the previews list the images by their descriptions. `delivery` says when the draft goes out or where it was posted.
+    """
+    blocks = [_headline(draft, now, delivery), *post_links(delivery.reports), paragraph(), *_text(draft)]
+    if previews:
+        blocks += [
+            paragraph(),
+            *preview_page(previews, images or [ImageView(image.alt or "") for image in draft.images]),
+        ]
+    if draft.last_error:
+        blocks += [paragraph(), paragraph(safe_line(draft.last_error), "bad")]
+    blocks += [paragraph(), *_checks(draft.checks)]
+    if draft.score is not None:
+        blocks += [paragraph(), *_score(draft.score)]
+    if draft.tags:
+        blocks += [paragraph(), paragraph("Tags  " + ", ".join(safe_line(tag) for tag in draft.tags), "dim")]
+    return blocks
+
+
+def _headline(draft: ListedDraft, now: datetime, outgoing: DeliveryInfo) -> Block:
+    """Return the line that spells out the letters of the draft's row in the queue."""
+    status_sign = STATUS[draft.status]
+    writer = "your own" if draft.writer == USER else safe_line(draft.writer)
+    origin = f"{writer}, {format_ago(draft.created_at, now)}" if writer else format_ago(draft.created_at, now)
+    parts = [
+        Content.styled(draft.format.value, "strong"),
+        Content.styled(status_sign.text, status_sign.role),
+        *([Content.styled(time, status_sign.role)] if (time := format_delivery_time(draft, now, outgoing)) else []),
+        Content.styled(f"{draft.confidence:.0%} by its checks"),
+        *([Content.styled(check_sign.text, check_sign.role)] if (check_sign := worst_finding_sign(draft)) else []),
+        Content.styled(origin, "dim"),
+    ]
+    return Paragraph(Content.styled(" · ", "dim").join(parts))
+
+
+def _text(draft: ListedDraft) -> Iterator[Block]:
+    """Yield the text with hidden characters made visible and the spans of findings underlined."""
+    posts = draft.text.split(THREAD_SEPARATOR) if draft.format is Format.THREAD else [draft.text]
+    start = 0
+    for number, post in enumerate(posts, 1):
+        if len(posts) > 1:
+            label = f"{number} of {len(posts)}"
+            yield paragraph(label if number == 1 else f"\n{label}", "dim")
+        yield Paragraph(_highlighted(post, start, draft.checks.findings))
+        # Findings count from the start of the whole text, separators included.
+        start += len(post) + len(THREAD_SEPARATOR)
+
+
+def _highlighted(text: str, start: int, findings: Sequence[Finding]) -> Content:
+    """Return `text` with the spans of the findings in the colour of their severity.
+
+    `start` is the offset of `text` in the draft's whole text, which the findings' positions refer to.
+    """
+    spans = [
+        (max(finding.start - start, 0), min(finding.end - start, len(text)), finding.severity)
+        for finding in findings
+        if finding.start is not None and finding.end is not None
+    ]
+    # Findings may overlap: cut the text at every boundary, and style each piece by the worst finding that covers it.
+    boundaries = sorted(
+        {0, len(text), *(boundary for span in spans for boundary in span[:2] if 0 < boundary < len(text))}
+    )
+    pieces = []
+    for lower, upper in pairwise(boundaries):
+        severities = {severity for first, last, severity in spans if first <= lower and upper <= last}
+        worst = next((severity for severity in _SEVERITY_ORDER if severity in severities), None)
+        piece = _with_hidden_characters(text[lower:upper])
+        pieces.append(piece.stylize(f"mark-{SEVERITY[worst].role}") if worst else piece)
+    return Content("").join(pieces)
+
+
+def _with_hidden_characters(text: str) -> Content:
+    """Return `text` with hidden characters written as code points, styled as errors."""
+    return Content(reveal(text)).highlight_regex(_CODE_POINT, style="bad")
+
+
+def _checks(checks: Checks) -> Iterator[Block]:
+    failed = len({finding.rule for finding in checks.findings})
+    passed = checks.ran - failed
+    summary = Content.styled(f"{passed} of {checks.ran} pass", "dim" if failed else "good")
+    yield Paragraph(Content.assemble(("Checks", "strong"), "  ", summary))
+    rows = [
+        (Content.styled(sign.letter, sign.role), Content(safe_line(finding.message)))
+        for finding in sorted(checks.findings, key=lambda finding: _SEVERITY_ORDER.index(finding.severity))
+        for sign in (SEVERITY[finding.severity],)
+    ]
+    yield Table(rows)
+
+
+def _score(score: Score) -> Iterator[Block]:
+    yield Paragraph(Content.assemble(("Why it was picked", "strong"), "  ", (f"{score.total:.2f}", "accent")))
+    yield Table([_score_row(part) for part in score.parts], right_aligned=frozenset({2}))
+    names = list(dict.fromkeys(safe_line(source.name) for source in score.sources))
+    # A single source is named in the item pane already.
+    if len(names) > 1:
+        yield paragraph()
+        yield paragraph(f"Told by {_join_names(names)}", "dim")
+
+
+def _score_row(part: ScorePart) -> tuple[Content, ...]:
+    """Return name, bar of the reached share, points and explanation of one part of the score."""
+    full, empty = progress_bar(part.value)
+    gauge = Content.assemble((full, "accent"), (empty, "faint"))
+    return (
+        Content(safe_line(part.name)),
+        gauge,
+        Content(f"{part.points:.2f}"),
+        Content.styled(safe_line(part.why), "dim"),
+    )
+
+
+def _join_names(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+MAX_ARTICLE_LENGTH = 20_000
+"""Characters of an article that are displayed. Wrapping a longer text delays the page noticeably."""
+
+
+def item_page(item: Item, now: datetime) -> list[Block]:
+    """Return the whole page of one source item."""
+    entry = item.entry
+    blocks: list[Block] = [
+        paragraph(safe_line(entry.title) or "Without a title", "strong"),
+        paragraph(),
+        _facts(item, now),
+    ]
+    # Many feeds repeat the beginning of the text as its summary, cut off with an ellipsis.
+    if entry.summary and not entry.text.startswith(entry.summary.rstrip(" .…")):
+        blocks += [paragraph(), Paragraph(Content(_paragraphs(entry.summary)))]
+    if entry.text:
+        blocks += [paragraph(), Paragraph(Content(_paragraphs(entry.text)))]
+    return blocks
+
+
+def _facts(item: Item, now: datetime) -> Block:
+    entry = item.entry
+    facts = [
+        ("from", f"{safe_line(item.source_name)} · {SOURCE[item.source_type or MANUAL]}"),
+        ("by", safe_line(entry.author or entry.publisher or "")),
+        ("dated", f"{format_ago(item.published, now)} · {format_utc(item.published)}"),
+        ("heard", _popularity(entry)),
+        ("talk", safe_line(entry.discussion or "")),
+    ]
+    rows = [(Content.styled(name, "dim"), Content(value)) for name, value in facts if value]
+    if entry.url:
+        # An address that is no web link is displayed, but not as a link.
+        rows.append((Content.styled("link", "dim"), Content.styled(safe_line(entry.url), "link" * is_link(entry.url))))
+    return Table(rows)
+
+
+def _popularity(entry: Entry) -> str:
+    counts = [(entry.points, "point"), (entry.comments, "comment")]
+    return " · ".join(plural(number, noun) for number, noun in counts if number is not None)
+
+
+def _paragraphs(text: str) -> str:
+    visible = clean_lines(text[:MAX_ARTICLE_LENGTH]).strip()
+    remaining = len(text) - MAX_ARTICLE_LENGTH
+    return f"{visible}…\n\n({remaining} more characters)" if remaining > 0 else visible
+
+
+DIFF_MARKS = {"same": ("", "", ""), "removed": ("[-", "-]", "bad"), "added": ("{+", "+}", "good")}
+"""Opening mark, closing mark and style per kind of change. As in `wdiff`, so that the diff is readable without
+colours."""
+LINE_BREAK_MARK = "¶"
+"""Stands for a removed or added piece that consists of line breaks only."""
+
+
+def diff_page(diff: "Difference") -> list[Block]:
+    """Return the page with both texts, word by word, and with the checks that improved or got worse."""
+    pieces = [_diff_piece(piece.kind, piece.text) for piece in diff.pieces]
+    blocks: list[Block] = [Paragraph(Content("").join(pieces))]
+    if all(piece.kind == "same" for piece in diff.pieces):
+        blocks += [paragraph(), paragraph("The words are the same.", "dim")]
+    for heading, findings in (("Better", diff.better), ("Worse", diff.worse)):
+        if findings:
+            blocks += [
+                paragraph(),
+                paragraph(heading, "strong"),
+                Table([_finding_row(finding) for finding in findings]),
+            ]
+    return blocks
+
+
+def history_page(history: "DraftHistory", draft_id: str) -> list[Block]:
+    """Return the page with all events of a draft and of its earlier versions, one per line."""
+    return list(_history_blocks(history, draft_id))
+
+
+def _history_blocks(story: "DraftHistory", draft_id: str) -> Iterator[Block]:
+    current_id = ""
+    version_ids = [version.id for version in story.versions]
+    for event, line in zip(story.events, story.lines, strict=True):
+        # A draft with a single version needs no headings.
+        if len(version_ids) > 1 and event.draft_id != current_id:
+            if current_id:
+                yield paragraph()
+            current_id = event.draft_id
+            yield paragraph(f"Version {version_ids.index(current_id) + 1} of {len(version_ids)}", "strong")
+        yield paragraph(safe_line(line), "dim" if event.undone else "")
+    newer = story.children_of(draft_id)
+    if newer:
+        yield paragraph()
+        yield paragraph(f"There is a newer version: {key_label('review.difference')} shows what changed.", "accent")
+
+
+def _diff_piece(kind: str, text: str) -> Content:
+    opening, closing, role = DIFF_MARKS[kind]
+    visible = reveal(text)
+    if not role:
+        return Content(visible)
+    if visible.isspace() and "\n" in visible:
+        visible = LINE_BREAK_MARK + "\n" * visible.count("\n")
+    # Mark every line on its own: a pair of marks that spans lines is hard to match by eye.
+    lines = visible.split("\n")
+    marked = [f"{opening}{line}{closing}" if line.strip() or len(lines) == 1 else line for line in lines]
+    return Content.styled("\n".join(marked), role)
+
+
+def _finding_row(finding: Finding) -> tuple[Content, ...]:
+    sign = SEVERITY[finding.severity]
+    return Content.styled(sign.letter, sign.role), Content(safe_line(finding.message))

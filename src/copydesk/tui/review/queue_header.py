@@ -1,0 +1,158 @@
+"""The tabs of the review, with the number of drafts in each.
+
+The search field of the review.
+"""
+
+from collections.abc import Mapping
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from copydesk.text import clean
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.widgets.line_views import StaticLines
+
+TABS = {
+    "to_review": ("To review", "Review"),
+    "approved": ("Approved", "A"),
+    "scheduled": ("Scheduled", "S"),
+    "posted": ("Posted", "P"),
+    "missed": ("Missed", "M"),
+    "rejected": ("Rejected", "R"),
+    "failed": ("Failed", "F"),
+    "all": ("All", "All"),
+}
+"""Each tab's name, and its abbreviation for narrow terminals: the letter of its drafts' status."""
+_GAP = 2
+NARROW_WIDTH = 60
+"""Below this width only the current tab is shown."""
+
+
+class TabsLine(StaticLines):
+    """As many tabs as fit."""
+
+    class Clicked(Message):
+        def __init__(self, tab: str) -> None:
+            super().__init__()
+            self.tab = tab
+
+    def __init__(self, tab: str = "to_review") -> None:
+        super().__init__()
+        self._tab = tab
+        self._counts: Mapping[str, int] = {}
+        self._tab_ends: list[tuple[int, str]] = []
+        """The end of each tab in cells, and its name."""
+
+    def show(self, tab: str, counts: Mapping[str, int] | None = None) -> None:
+        """Show the current tab, and the number of drafts by tab, if known."""
+        self._tab = tab
+        self._counts = self._counts if counts is None else counts
+        self.refresh()
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the first variant that fits.
+
+        In this order: all names, names of non-empty tabs, all letters, letters of non-empty tabs, the current tab.
+        """
+        if width < NARROW_WIDTH:
+            return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
+        non_empty = [tab for tab in TABS if self._counts.get(tab) or tab in (self._tab, "to_review", "all")]
+        # From the most to the least informative variant.
+        for tabs, full_names in ((list(TABS), True), (non_empty, True), (list(TABS), False), (non_empty, False)):
+            labels = [self._label(tab, full_name=full_names) for tab in tabs]
+            if sum(label.cell_length for label in labels) + _GAP * (len(labels) - 1) <= width:
+                return [self._join_tabs(tabs, labels)]
+        return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
+
+    def _label(self, tab: str, *, full_name: bool) -> Content:
+        is_current = tab == self._tab
+        name = TABS[tab][0] if full_name or is_current else TABS[tab][1]
+        count = self._counts.get(tab, 0)
+        number = f" {format_count(count)}" if count else ""
+        return Content.assemble((name, "strong" if is_current else "dim"), (number, "accent" if is_current else "dim"))
+
+    def _join_tabs(self, tabs: list[str], labels: list[Content]) -> Content:
+        # Clicks are resolved with the ends of the tabs as last drawn.
+        self._tab_ends = []
+        end = 0
+        for tab, label in zip(tabs, labels, strict=True):
+            end += label.cell_length + _GAP
+            self._tab_ends.append((end, tab))
+        return Content(" " * _GAP).join(labels)
+
+    def on_click(self, event: events.Click) -> None:
+        """Post the clicked tab."""
+        offset = event.get_content_offset(self)
+        tab = next((tab for end, tab in self._tab_ends if offset is not None and offset.x < end), None)
+        if tab is not None:
+            self.post_message(self.Clicked(tab))
+
+
+def format_count(count: int) -> str:
+    """Format a number in about four characters: `9999`, `12k`, `1.2M`."""
+    if count < 10_000:
+        return str(count)
+    return f"{count // 1000}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
+
+
+SYNTAX_HINT = 'words, "a phrase", begin*, -without'
+
+
+class SearchLine(Horizontal, inherit_bindings=False):
+    """Posts the query as it is typed."""
+
+    BINDINGS = bindings(KeyContext.SEARCH)
+
+    class Changed(Message):
+        """The query changed; only the last one matters."""
+
+        def __init__(self, query: str) -> None:
+            super().__init__()
+            self.query = query
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, SearchLine.Changed)
+
+    class Entered(Message):
+        pass
+
+    class Left(Message):
+        """The search was left with Escape."""
+
+    def compose(self) -> ComposeResult:
+        """Yield a slash, the input, and the error message."""
+        yield Static("/", classes="-slash")
+        yield Input(placeholder=SYNTAX_HINT, select_on_focus=False)
+        yield Static(classes="-wrong")
+
+    @property
+    def input(self) -> Input:
+        """The input field."""
+        return self.query_one(Input)
+
+    def clear(self) -> None:
+        """Clear the query."""
+        with self.prevent(Input.Changed):
+            self.input.value = ""
+        self.show_error("")
+
+    def show_error(self, message: str) -> None:
+        """Show an error in the query; an empty text clears it."""
+        self.query_one(".-wrong", Static).update(Content(clean(message)))
+
+    @on(Input.Changed)
+    def _on_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Changed(event.value))
+
+    @on(Input.Submitted)
+    def _on_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Entered())
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left())

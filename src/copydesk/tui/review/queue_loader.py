@@ -1,0 +1,176 @@
+"""Load the rows of the queue from the desk: a list from a position on, more rows of it, and visible rows again."""
+
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+from typing import TYPE_CHECKING, NamedTuple
+from zoneinfo import ZoneInfo
+
+from copydesk.model.draft import ListedDraft
+from copydesk.model.filters import DraftCounts, DraftPosition, DraftSlice, DraftView, Tab, count_in_tab, precedes
+from copydesk.tui.review.marks import Marks, Span
+from copydesk.tui.review.row_window import PAGE_SIZE, RowOrigin, RowRequest, Window
+from copydesk.tui.terminal.cells import safe_line
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+
+TIMED_TABS = frozenset({Tab.SCHEDULED, Tab.MISSED, Tab.POSTED})
+"""Tabs whose rows show the time at which a draft is or was published; the others show its age."""
+
+
+class MarkPositions(NamedTuple):
+    """The current positions of marked drafts; None for those that are no longer in the list."""
+
+    spans: Mapping[Span, Span | None]
+    positions: Mapping[str, DraftPosition | None]
+
+    @property
+    def removed_count(self) -> int:
+        """The number of marked drafts that are no longer in the list."""
+        missing_in_spans = (max(before.size - (after.size if after else 0), 0) for before, after in self.spans.items())
+        return sum(missing_in_spans) + sum(position is None for position in self.positions.values())
+
+
+class LoadedQueue(NamedTuple):
+    """A newly loaded list."""
+
+    window: Window
+    counts: DraftCounts
+    newest_id: str
+    has_sources: bool
+    """True if the desk has any sources."""
+    view: DraftView
+    position: DraftPosition | None
+    """The previous position of the draft under the cursor, if the list was loaded around it."""
+    mark_positions: "MarkPositions"
+
+    def cursor_index(self, draft: ListedDraft | None, cursor: int) -> int:
+        """Return the index of `draft`; if it is no longer in the list, that of the row now in its place."""
+        index = self.window.find_index(draft.id) if draft is not None else None
+        if index is not None or self.position is None:
+            return cursor if index is None else index
+        for row_index, position in enumerate(self.window.positions, self.window.start):
+            if not precedes(self.view.order, position, self.position):
+                return row_index
+        return self.window.stop - 1
+
+
+class RefreshedRows(NamedTuple):
+    """The current state of the rows on screen."""
+
+    ids: tuple[str, ...]
+    drafts: tuple[ListedDraft, ...]
+    counts: DraftCounts
+    new_count: int
+    """The number of drafts of this list that arrived since it was loaded."""
+
+
+class QueueLoader:
+    """Loads one list: the drafts of a view."""
+
+    def __init__(self, view: DraftView, event_count: int | None = None) -> None:
+        self._view = view
+        self.filter_text = ""
+        """The active filters as text."""
+        self.event_count = event_count
+        """The number of draft events when the list was loaded; None before.
+
+        Drafts that arrived in the list later are not part of it.
+        """
+        self.zone: tzinfo | None = None
+        """The user's time zone, if the rows show times."""
+
+    async def load_zone(self, desk: "Desk") -> None:
+        """Load the user's time zone if the rows show times."""
+        if self._view.tab in TIMED_TABS:
+            self.zone = ZoneInfo(await desk.schedule.zone())
+
+    async def load(self, desk: "Desk", position: DraftPosition | None, marks: Marks) -> LoadedQueue:
+        """Load the list from its start, or around `position`, and the current positions of `marks`."""
+        # Taken before the rows are read: a draft that arrives in between then counts as new, and is not lost.
+        event_count = await desk.drafts.event_number()
+        newest, counts = await desk.drafts.newest(), await desk.drafts.counts()
+        # The counts ignore filters, so the length of a filtered list is unknown.
+        window = Window(None if self._view.is_filtered else count_in_tab(self._view.tab, counts))
+        if position is None:
+            window.merge(RowRequest(RowOrigin.START), await desk.drafts.window(self._view, limit=PAGE_SIZE))
+        else:
+            around = await desk.drafts.around(self._view, position, limit=PAGE_SIZE)
+            window.load_around(around.before, around.slice)
+        self.filter_text = await self._describe_filters(desk)
+        await self.load_zone(desk)
+        self.event_count = event_count
+        # Only the note of an empty list depends on whether there are sources.
+        has_sources = bool(window.rows) or bool(await desk.sources.list())
+        return LoadedQueue(
+            window, counts, newest, has_sources, self._view, position, await self._mark_positions(desk, marks)
+        )
+
+    async def _mark_positions(self, desk: "Desk", marks: Marks) -> MarkPositions:
+        spans: dict[Span, Span | None] = {}
+        for span in marks.spans:
+            before, count = await desk.drafts.extent(self._view, span.first, span.last)
+            spans[span] = Span(span.first, span.last, before, before + count - 1) if count else None
+        ids = marks.individual_ids()
+        positions: dict[str, DraftPosition | None] = dict.fromkeys(ids)
+        if ids:
+            positions |= {position.id: position for position in await desk.drafts.positions_of(self._view, ids)}
+        return MarkPositions(spans, positions)
+
+    async def load_rows(self, desk: "Desk", request: RowRequest) -> DraftSlice:
+        """Load the requested rows, without drafts that arrived since the list was loaded.
+
+        The user is told of those separately, and loads them by a refresh.
+        """
+        while True:
+            page = await self._load_window(desk, request)
+            initial = await self._initial_rows(desk, page)
+            if initial or not page.has_more:
+                return DraftSlice(
+                    tuple(page.drafts[index] for index in initial),
+                    tuple(page.positions[index] for index in initial),
+                    page.has_more,
+                )
+            # All rows of this page are new: continue with the next page in the same direction.
+            is_backward = request.origin in (RowOrigin.BEFORE, RowOrigin.END)
+            request = (
+                RowRequest(RowOrigin.BEFORE, page.positions[0])
+                if is_backward
+                else RowRequest(RowOrigin.AFTER, page.positions[-1])
+            )
+
+    async def _initial_rows(self, desk: "Desk", page: DraftSlice) -> Sequence[int]:
+        """Return the indexes of those rows whose drafts were in the list when it was loaded."""
+        if self.event_count is None:
+            return range(len(page.positions))
+        arrived = await desk.drafts.entered_since(
+            self.event_count, self._view.tab, [position.id for position in page.positions]
+        )
+        return [index for index, position in enumerate(page.positions) if position.id not in arrived]
+
+    async def _load_window(self, desk: "Desk", wish: RowRequest) -> DraftSlice:
+        return await desk.drafts.window(
+            self._view,
+            limit=PAGE_SIZE,
+            after=wish.position if wish.origin is RowOrigin.AFTER else None,
+            before=wish.position if wish.origin is RowOrigin.BEFORE else None,
+            end=wish.origin is RowOrigin.END,
+            offset=wish.start_index,
+        )
+
+    async def refresh_rows(self, desk: "Desk", ids: tuple[str, ...], newest_id: str) -> RefreshedRows:
+        """Return the current state of these drafts."""
+        new = await desk.drafts.newer_than(newest_id, self._view)
+        await self.load_zone(desk)
+        return RefreshedRows(ids, await desk.drafts.by_ids(ids), await desk.drafts.counts(), new)
+
+    async def _describe_filters(self, desk: "Desk") -> str:
+        view = self._view
+        sources: Sequence[str] = ()
+        if view.source_id is not None:
+            sources = [
+                f"from {safe_line(source.name)}" for source in await desk.sources.list() if source.id == view.source_id
+            ]
+        formats = [view.format.value] if view.format is not None else []
+        return ", ".join([*formats, *sources, *(f"#{safe_line(tag)}" for tag in view.tags)])

@@ -1,0 +1,67 @@
+"""Lines with the length of a text per platform, each counted by the platform's own rules."""
+
+from collections.abc import Iterable, Sequence
+
+from textual.content import Content
+
+from copydesk.model.draft import Format
+from copydesk.text.length import LIMITS, length
+from copydesk.text.thread import split_parts
+from copydesk.tui.labels import plural
+
+GAP = Content("  ")
+TOO_LONG = "too long"
+
+
+def relevant_platforms(targets: Iterable[str], connected: Iterable[str]) -> tuple[str, ...]:
+    """Return the platforms whose limits apply: the draft's targets, else those with an account, else all.
+
+    `targets` may name an account of a platform, as `mastodon:fosstodon.org`.
+    """
+    targeted = {target.partition(":")[0].lower() for target in targets}
+    for candidates in (targeted, set(connected)):
+        if found := tuple(platform for platform in LIMITS if platform in candidates):
+            return found
+    return tuple(LIMITS)
+
+
+def length_lines(text: str, format: Format, platforms: Sequence[str], width: int) -> list[Content]:
+    """Return the counts in lines of at most `width` cells.
+
+    A text that is too long is marked in words, not by colour alone.
+    """
+    if format is Format.BLOG:
+        return [Content.styled(f"{plural(len(text.split()), 'word')}, {plural(len(text), 'character')}", "dim")]
+    parts = split_parts(text) if format is Format.THREAD else [text]
+    # Put the exceeded limits first: there may be no room for the rest.
+    counts = sorted(
+        (_format_count(parts, platform) for platform in platforms), key=lambda count: TOO_LONG not in count.plain
+    )
+    if format is Format.THREAD:
+        counts.insert(0, Content.styled(plural(len(parts), "post"), "dim"))
+    return _wrap(counts, width)
+
+
+def _format_count(parts: Sequence[str], platform: str) -> Content:
+    """Return `x 257/280`, for a thread that of its longest post: `x 3: 291/280, 11 too long`."""
+    limit = LIMITS[platform]
+    # A thread without text has no parts.
+    counts = [length(part, platform) for part in parts] or [0]
+    longest = max(counts)
+    position = f"{counts.index(longest) + 1}: " if len(counts) > 1 else ""
+    label = f"{platform} {position}{longest}/{limit}"
+    return (
+        Content.styled(f"{label}, {longest - limit} {TOO_LONG}", "bad")
+        if longest > limit
+        else Content.styled(label, "dim")
+    )
+
+
+def _wrap(counts: Sequence[Content], width: int) -> list[Content]:
+    lines: list[Content] = []
+    for count in counts:
+        if lines and lines[-1].cell_length + GAP.cell_length + count.cell_length <= width:
+            lines[-1] = lines[-1] + GAP + count
+        else:
+            lines.append(count)
+    return lines

@@ -1,0 +1,222 @@
+"""Desk calls of the console: each runs in its own task, and writes run one after the other.
+
+Textual's workers do the same, but each is a ring of a dozen objects that only the garbage collector can free, and posts
+three state messages. With four workers per decision, every few dozen decisions that cost the time of a frame.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, suppress
+from contextvars import Context, copy_context
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from textual.screen import Screen
+
+from copydesk.errors import CopydeskError, DraftNotFoundError, NotFoundError
+from copydesk.tui.runtime.key_buffer import MAX_WRITE_HOLD
+from copydesk.tui.runtime.notifications import NotifyingApp
+
+if TYPE_CHECKING:
+    # Imported at run time only by the function that opens the desk: SQLAlchemy costs as much as Textual itself.
+    from copydesk.desk import Desk
+    from copydesk.tui.runtime.key_buffer import TypeAhead
+
+Result = TypeVar("Result")
+DeskWork = Callable[["Desk"], Awaitable[None]]
+READ_TIMEOUT = 2.0
+"""Seconds that an action waits for its screen to load."""
+BULK_STOP_DELAY = 2.0
+"""Seconds after which, on exit, no further draft of a bulk action is started."""
+DRAFT_DELETED_MESSAGE = "This draft is gone: its source was deleted."
+WRITE_TIMEOUT = 60.0
+"""Seconds that the console waits on exit for pending writes."""
+
+
+class DeskTask:
+    """A handle to cancel a desk task.
+
+    Not the task itself: Textual awaits an awaitable returned by a timer callback or a message handler.
+    """
+
+    def __init__(self, task: asyncio.Task[None]) -> None:
+        self._task = task
+
+    def cancel(self) -> None:
+        """Cancel the task; its result is no longer needed."""
+        self._task.cancel()
+
+
+class DeskTaskApp(NotifyingApp, inherit_bindings=False):
+    """An app whose screens call the desk in background tasks once it is open."""
+
+    type_ahead: "TypeAhead"
+
+    def __init__(
+        self, clock: Callable[[], datetime] | None = None, qualify_commands: Callable[[str], str] = str
+    ) -> None:
+        super().__init__(clock, qualify_commands)
+        self.desk: Desk | None = None
+        self.open_error: CopydeskError | None = None
+        """The reason why the desk could not be opened; None while it is opening or open."""
+        self._app_context: Context | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._last_write: asyncio.Task[None] | None = None
+        self.shutting_down = asyncio.Event()
+        """Set when the console exits: prompts are no longer answered."""
+        self.stopping = False
+        """True when, on exit, bulk actions should stop after the current draft."""
+        self.exit_message = ""
+        """Printed on the terminal after the console has exited."""
+
+    def on_load(self) -> None:
+        """Remember the app's context: a widget that starts a task may be removed before the task finishes."""
+        self._app_context = copy_context()
+
+    @property
+    def is_opening(self) -> bool:
+        """True until the desk is open or failed to open."""
+        return self.desk is None and self.open_error is None
+
+    def run_desk_task(
+        self,
+        work: DeskWork,
+        *,
+        name: str | None = None,
+        hold_keys: bool = False,
+        opens_screen: bool = False,
+        on_finished: Callable[[], None] | None = None,
+    ) -> DeskTask:
+        """Run `work` with the desk in a task of its own; show errors as a one-line notification.
+
+        With `hold_keys`, keys typed from now on wait until the task has finished, except those that do the same in any
+        state, such as quit. With `opens_screen` they are meant for the screen that the task opens with
+        `push_if_current`, and all of them wait. `on_finished` is called in every case, also if the desk was closed and
+        nothing was done.
+        """
+        return DeskTask(
+            self._start_task(
+                work, self.type_ahead.start_hold(hold_keys, opens_screen=opens_screen), on_finished, name=name
+            )
+        )
+
+    def _start_task(
+        self,
+        work: DeskWork,
+        exit_stack: ExitStack,
+        on_finished: Callable[[], None] | None,
+        *,
+        name: str | None = None,
+        previous: asyncio.Task[None] | None = None,
+    ) -> asyncio.Task[None]:
+        if on_finished is not None:
+            # Pushed last, so called first: the caller's state is up to date before held keys are released.
+            exit_stack.callback(on_finished)
+        # The app's context, not the widget's: the task may outlive the widget that started it.
+        context = self._app_context.copy() if self._app_context is not None else None
+        coroutine = self._run_work(work, exit_stack, previous)
+        task = asyncio.get_running_loop().create_task(coroutine, name=name, context=context)
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._on_task_done, exit_stack))
+        return task
+
+    def _on_task_done(self, exit_stack: ExitStack, task: asyncio.Task[None]) -> None:
+        """Release resources of a finished task, including one that was cancelled before it started."""
+        self._tasks.discard(task)
+        exit_stack.close()
+
+    def push_if_current(
+        self, base: Screen[Any], screen: Screen[Result], callback: Callable[[Result | None], object] | None = None
+    ) -> bool:
+        """Push `screen` if `base` is still the current screen.
+
+        Return False and do nothing if the user has moved elsewhere.
+        """
+        if self.screen is not base:
+            return False
+        self.push_screen(screen, callback)
+        return True
+
+    @property
+    def pending_tasks(self) -> frozenset[asyncio.Task[None]]:
+        """The unfinished tasks, reads and writes."""
+        return frozenset(self._tasks)
+
+    async def wait_for_reads(self) -> None:
+        """Wait until the current reads have finished, at most READ_TIMEOUT seconds.
+
+        A pipeline run is not waited for.
+        """
+        reads = [task for task in self._tasks if task.get_name() != "run"]
+        if reads:
+            await asyncio.wait(reads, timeout=READ_TIMEOUT)
+
+    def enqueue_write(
+        self, work: DeskWork, *, hold_keys: bool = False, on_finished: Callable[[], None] | None = None
+    ) -> None:
+        """Run `work` like `run_desk_task`, but after all earlier writes, and to its end even if the user quits."""
+        exit_stack = self.type_ahead.start_hold(hold_keys, MAX_WRITE_HOLD)
+        self._last_write = self._start_task(work, exit_stack, on_finished, previous=self._last_write)
+
+    @property
+    def has_pending_writes(self) -> bool:
+        """True while a write is queued or running."""
+        return self._last_write is not None and not self._last_write.done()
+
+    async def finish_writes(self) -> None:
+        """Wait for pending writes, even if cancelled repeatedly, because the desk is closed afterwards.
+
+        Prompts are no longer answered. Writes that have not finished after WRITE_TIMEOUT are cancelled, as if the
+        console were killed: the desk commits each step completely or not at all.
+        """
+        self.shutting_down.set()
+        loop = asyncio.get_running_loop()
+        loop.call_later(BULK_STOP_DELAY, self._set_stopping)
+        deadline = loop.time() + WRITE_TIMEOUT
+        # Loop, because a finishing write may enqueue another one.
+        while (write := self._last_write) is not None and not write.done():
+            if loop.time() >= deadline:
+                write.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([write], timeout=max(deadline - loop.time(), READ_TIMEOUT))
+
+    def _set_stopping(self) -> None:
+        self.stopping = True
+
+    async def _run_work(self, work: DeskWork, exit_stack: ExitStack, previous: asyncio.Task[None] | None) -> None:
+        with exit_stack:
+            if previous is not None:
+                await _wait_for_task(previous)
+            if self.desk is None:
+                self.notify_error(self.open_error or CopydeskError("The desk is not open yet."))
+                return
+            try:
+                await work(self.desk)
+            except Exception as error:
+                self.notify_error(to_copydesk_error(error))
+
+    async def cancel_tasks(self) -> None:
+        """Cancel all unfinished tasks and wait for them."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _wait_for_task(task: asyncio.Task[None]) -> None:
+    """Wait for `task`; if the wait is cancelled, cancel the task and wait for it all the same."""
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait([task])
+        raise
+
+
+def to_copydesk_error(error: Exception) -> CopydeskError:
+    """Return `error` as a CopydeskError with a message for a user who sees no ids."""
+    if isinstance(error, DraftNotFoundError):
+        return NotFoundError(DRAFT_DELETED_MESSAGE)
+    if isinstance(error, CopydeskError):
+        return error
+    return CopydeskError(f"Copydesk did not expect this: {error!r}.")

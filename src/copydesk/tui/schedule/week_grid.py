@@ -1,0 +1,212 @@
+"""The week as a grid: days from left to right, hours from top to bottom, and a cursor on one cell."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from textual import events
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+from textual.style import Style
+
+from copydesk.model.schedule import Week
+from copydesk.tui.layout import Block, lay_out_blocks
+from copydesk.tui.schedule.week_clock import GridPosition, Hour
+from copydesk.tui.schedule.week_layout import LABEL_WIDTH, CalendarEntry, HourCell, WeekLayout, visible_days
+from copydesk.tui.schedule.week_layout import lay_out_week as lay_out_week
+from copydesk.tui.schedule.week_lines import SELECTION_MARK, cell_line, hour_label, week_header, week_title
+from copydesk.tui.widgets.line_views import LineScrollView
+
+
+class WeekGrid(LineScrollView, inherit_bindings=False):
+    """One line per hour, below a fixed line with the days."""
+
+    COMPONENT_CLASSES = {"week-grid--cursor", "week-grid--block"}
+    FIXED_LINES = 1
+
+    class Moved(Message):
+        """The cursor moved to another cell, or to another entry in it; only the last one matters."""
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, WeekGrid.Moved)
+
+    class OtherWeekRequested(Message):
+        """The cursor should move to a position in another week."""
+
+        def __init__(self, position: GridPosition) -> None:
+            super().__init__()
+            self.position = position
+
+    class Opened(Message):
+        """The entry under the cursor should be opened."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._week: Week | None = None
+        self._now: datetime | None = None
+        self._note: Sequence[Block] = ()
+        self._selected_key = ""
+        self.grid: WeekLayout | None = None
+        self.cursor: GridPosition | None = None
+
+    @property
+    def cell(self) -> HourCell | None:
+        """The cell under the cursor."""
+        return self.grid.cells.get(self.cursor) if self.grid and self.cursor else None
+
+    @property
+    def entry(self) -> CalendarEntry | None:
+        """The selected entry of that cell, by default the first."""
+        entries = self.cell.entries if self.cell else ()
+        return next((entry for entry in entries if entry.key == self._selected_key), entries[0] if entries else None)
+
+    def show(self, week: Week, now: datetime, cursor: GridPosition, selected_key: str = "") -> None:
+        """Show a week, with the cursor on a position in it and on the entry with the key `selected_key`."""
+        self._week, self._now, self._note, self._selected_key = week, now, (), selected_key
+        self.set_title(week_title(week, now))
+        self._lay_out_at(cursor)
+
+    def show_note(self, note: Sequence[Block]) -> None:
+        """Show a note in place of the week."""
+        self._week = self.grid = self.cursor = None
+        self._note = note
+        self.virtual_size = Size(0, 0)
+        self.redraw()
+        self.post_message(self.Moved())
+
+    def _lay_out_at(self, cursor: GridPosition) -> None:
+        """Lay out as many days and hours as fit, with the cursor on this position or the nearest that is shown."""
+        if self._week is None or self._now is None:
+            return
+        only = cursor.day if visible_days(self.drawable_size.width) == 1 else None
+        self.grid = lay_out_week(self._week, self._now, only=only, rows=self.drawable_size.height - 1)
+        self.cursor = self.grid.nearest_visible(cursor)
+        self.virtual_size = Size(0, len(self.grid.hours) + 1)
+        self.redraw()
+        self._scroll_to_cursor()
+        self.post_message(self.Moved())
+
+    def move_by(self, days: int, hours: int) -> None:
+        """Move the cursor by cells."""
+        if self.grid is None or self.cursor is None:
+            return
+        index = self.grid.hours.index(self.cursor.hour) + hours
+        hour = self.grid.hours[min(max(index, 0), len(self.grid.hours) - 1)]
+        self.move_to(GridPosition(self.cursor.day + timedelta(days=days), hour))
+
+    def move_to(self, position: GridPosition) -> None:
+        """Move the cursor to a position, possibly in another week."""
+        if self._week is None or not 0 <= (position.day - self._week.monday).days < 7:
+            self.post_message(self.OtherWeekRequested(position))
+            return
+        previous, self._selected_key = self.cursor, ""
+        # Redraw two rows if the cell is shown; otherwise the layout changes.
+        if self.grid and previous and position.hour in self.grid.hours and position.day in self.grid.days:
+            self.cursor = position
+            self._refresh_hour(previous.hour)
+            self._refresh_hour(position.hour)
+            self._scroll_to_cursor()
+            self.post_message(self.Moved())
+        else:
+            self._lay_out_at(position)
+
+    def select_next_entry(self) -> None:
+        """Select the next entry in the cell."""
+        if self.cell and self.entry:
+            entries = self.cell.entries
+            self._selected_key = entries[(entries.index(self.entry) + 1) % len(entries)].key
+            self._refresh_hour(self.cell.position.hour)
+            self.post_message(self.Moved())
+
+    def _refresh_hour(self, hour: Hour) -> None:
+        if self.grid:
+            self.refresh_line(self.grid.hours.index(hour) + 1)
+
+    def _scroll_to_cursor(self) -> None:
+        """Scroll as far as needed to show the cursor below the line of days."""
+        if self.grid is None or self.cursor is None:
+            return
+        index, top, height = (
+            self.grid.hours.index(self.cursor.hour),
+            self.scroll_offset.y,
+            self.drawable_size.height - 1,
+        )
+        if index < top:
+            self.scroll_to(y=index, animate=False)
+        elif height > 0 and index >= top + height:
+            self.scroll_to(y=index - height + 1, animate=False)
+
+    def on_resize(self) -> None:
+        """Lay out again: another width may fit more days."""
+        if self.cursor is not None:
+            self._lay_out_at(self.cursor)
+        else:
+            self.redraw()
+
+    def render_line(self, y: int) -> Strip:
+        """Render one line on screen."""
+        if self.grid is None or self._week is None or self._now is None:
+            note_lines = lay_out_blocks(self._note, max(self.drawable_size.width - 1, 1))
+            return self.render_strip(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
+        zone = ZoneInfo(self._week.zone)
+        if y == 0:
+            # A constant key suffices: every new layout discards the cached lines.
+            return self.render_strip(
+                week_header(self.grid, self._day_width, self._now.astimezone(zone).date()), key="head"
+            )
+        index = self.scroll_offset.y + y - 1
+        return (
+            self._row(index, self._now.astimezone(zone))
+            if index < len(self.grid.hours)
+            else self.render_strip(Content(""))
+        )
+
+    @property
+    def _day_width(self) -> int:
+        return max((self.drawable_size.width - LABEL_WIDTH) // (len(self.grid.days) if self.grid else 7), 4)
+
+    def _row(self, index: int, now: datetime) -> Strip:
+        assert self.grid
+        assert self.cursor
+        hour, cursor = self.grid.hours[index], self.cursor
+        # The cursor affects only its own row.
+        key = (index, cursor.day if cursor.hour == hour else None, self._selected_key if cursor.hour == hour else "")
+        if key in self._strip_cache:
+            return self._strip_cache[key]
+        cells = [self.grid.cells[GridPosition(day, hour)] for day in self.grid.days]
+        is_now = any(self.grid.cells[GridPosition(day, hour)].is_now for day in _days_of(self.grid))
+        line = hour_label(hour, now if is_now else None)
+        for cell in cells:
+            line += self._render_cell(cell, now, is_selected=cell.position == cursor)
+        return self.render_strip(line, key=key)
+
+    def _render_cell(self, cell: HourCell, now: datetime, *, is_selected: bool) -> Content:
+        line = cell_line(cell, self._day_width, now=now, selected=self.entry if is_selected else None)
+        if is_selected:
+            return (Content.styled(SELECTION_MARK, "accent") + line[1:]).stylize(
+                self._background_style("week-grid--cursor")
+            )
+        has_draft = any(entry.draft for entry in cell.entries[:1])
+        return line[:1] + line[1:].stylize(self._background_style("week-grid--block")) if has_draft else line
+
+    def _background_style(self, component: str) -> Style:
+        """Return the component's background and weight, which leave the text's colours unchanged."""
+        style = self.get_visual_style(component)
+        return Style(background=style.background, bold=style.bold or None)
+
+    def on_click(self, event: events.Click) -> None:
+        """Move the cursor to the clicked cell; a double click opens it."""
+        offset = event.get_content_offset(self)
+        if offset is None or self.grid is None or offset.x < LABEL_WIDTH or offset.y < 1:
+            return
+        column, row = (offset.x - LABEL_WIDTH) // self._day_width, self.scroll_offset.y + offset.y - 1
+        if column < len(self.grid.days) and row < len(self.grid.hours):
+            self.move_to(GridPosition(self.grid.days[column], self.grid.hours[row]))
+            if event.chain > 1:
+                self.post_message(self.Opened())
+
+
+def _days_of(grid: WeekLayout) -> Sequence[date]:
+    return sorted({position.day for position in grid.cells})

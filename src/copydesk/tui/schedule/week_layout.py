@@ -1,0 +1,221 @@
+"""A week of the schedule as cells, a day wide and an hour high. Pure: the widget only draws them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
+
+from copydesk.model.draft import Status
+from copydesk.model.schedule import CONFLICT_WINDOW, Week, WeekDraft, WeekSlot
+from copydesk.tui.schedule.week_clock import (
+    ClockChange,
+    ClockSpan,
+    GridPosition,
+    Hour,
+    clock_changes,
+    clock_span,
+    grid_position,
+)
+
+FIRST_HOUR = 6
+"""Earlier hours are shown only if they have entries, or if there is room for all."""
+LABEL_WIDTH = 7
+"""Cells of the hour labels at the left."""
+MIN_DAY_WIDTH = 8
+"""Minimum cells of a day for showing all seven."""
+_PUBLISHING = frozenset({Status.SCHEDULED, Status.POSTING})
+
+
+class CalendarEntry(NamedTuple):
+    """A draft, a free slot, or a draft in its slot."""
+
+    at: datetime
+    minute: int
+    slot: WeekSlot | None = None
+    draft: WeekDraft | None = None
+    conflict_minutes: int | None = None
+    """Minutes to the nearest other draft if they conflict; negative if that is earlier."""
+
+    @property
+    def key(self) -> str:
+        """Identifies the entry after the week was reloaded."""
+        return self.draft.id if self.draft else f"slot {self.at.isoformat()}"
+
+
+class HourCell(NamedTuple):
+    """One hour of one day."""
+
+    position: GridPosition
+    span: ClockSpan | None
+    """None if the clocks do not show the hour."""
+    entries: tuple[CalendarEntry, ...]
+    """In chronological order."""
+    repeated_offset: str
+    """The UTC offset, as `+02:00`, if the hour occurs twice on that day; else empty."""
+    is_past: bool
+    is_now: bool
+
+    @property
+    def is_skipped(self) -> bool:
+        """True if a clock change skips the hour."""
+        return self.span is None and not self.position.hour.is_repeat
+
+
+class WeekLayout(NamedTuple):
+    """Days from left to right, hours from top to bottom."""
+
+    days: tuple[date, ...]
+    hours: tuple[Hour, ...]
+    cells: Mapping[GridPosition, HourCell]
+    """All seven days and all hours, including those that are not shown."""
+    changes: tuple[ClockChange, ...]
+
+    def nearest_visible(self, position: GridPosition) -> GridPosition:
+        """Return the position of the nearest shown hour of the day.
+
+        That is the same hour or, if it is not shown, the last one before it, else the first of all.
+        """
+        earlier = [hour for hour in self.hours if hour <= position.hour]
+        return (
+            position
+            if position.hour in self.hours
+            else GridPosition(position.day, earlier[-1] if earlier else self.hours[0])
+        )
+
+
+def lay_out_week(week: Week, now: datetime, *, only: date | None = None, rows: int = 0) -> WeekLayout:
+    """Return the week's cells.
+
+    With `only` one day is shown, else all seven. Early hours without entries are left out unless there are `rows` for
+    all hours.
+    """
+    zone = ZoneInfo(week.zone)
+    days = tuple(week.monday + timedelta(days=offset) for offset in range(7))
+    zone_changes = _cached_changes(week.monday, zone)
+    entries = _entries_by_position(week, zone)
+    hours = [Hour(hour, again) for hour in range(24) for again in (False, True)]
+    # Repeated hours get a row only in a week in which clocks go back.
+    hours = [
+        hour for hour in hours if not hour.is_repeat or any(_occurs_twice(hour, change) for change in zone_changes)
+    ]
+    cells = {
+        position: _cell(position, entries.get(position, ()), zone_changes, zone, now)
+        for position in (GridPosition(day, hour) for day in days for hour in hours)
+    }
+    visible = hours if rows >= len(hours) else list(_visible_hours(hours, days, cells))
+    return WeekLayout(days=(only,) if only else days, hours=tuple(visible), cells=cells, changes=zone_changes)
+
+
+def visible_days(width: int) -> int:
+    """Return the number of days that fit into `width` cells: seven or one."""
+    return 7 if (width - LABEL_WIDTH) // 7 >= MIN_DAY_WIDTH else 1
+
+
+def reschedule_draft(week: Week, draft_id: str, at: datetime) -> Week:
+    """Return the week with a draft scheduled at another time."""
+    drafts = [
+        replace(draft, at=at, wall=None, zone=None, status=Status.SCHEDULED) if draft.id == draft_id else draft
+        for draft in week.drafts
+    ]
+    return replace(week, drafts=tuple(sorted(drafts, key=lambda draft: (draft.at, draft.id))))
+
+
+def find_conflicts(drafts: Iterable[WeekDraft]) -> dict[str, int]:
+    """Return the drafts that conflict with another one: id -> minutes to the nearest."""
+    distances: dict[str, int] = {}
+    drafts_in_order = sorted(
+        (draft for draft in drafts if draft.status in _PUBLISHING), key=lambda draft: (draft.at, draft.id)
+    )
+    for earlier, later in pairwise(drafts_in_order):
+        if later.at - earlier.at <= CONFLICT_WINDOW:
+            minutes = round((later.at - earlier.at).total_seconds() / 60)
+            # Drafts are sorted: only the neighbours can be nearest, and the earlier one was stored in the previous
+            # round.
+            if abs(distances.get(earlier.id, minutes + 1)) > minutes:
+                distances[earlier.id] = minutes
+            distances[later.id] = -minutes
+    return distances
+
+
+def _entries_by_position(week: Week, zone: ZoneInfo) -> dict[GridPosition, tuple[CalendarEntry, ...]]:
+    """Return the entries by position; a slot with a draft in the same minute is part of the draft's entry."""
+    close = find_conflicts(week.drafts)
+    draft_minutes = {_truncate_to_minute(draft.at) for draft in week.drafts}
+    slots_by_minute = {_truncate_to_minute(slot.at): slot for slot in week.slots}
+    entries: defaultdict[GridPosition, list[CalendarEntry]] = defaultdict(list)
+    for slot in week.slots:
+        if _truncate_to_minute(slot.at) not in draft_minutes:
+            entries[grid_position(slot.at, zone)].append(
+                CalendarEntry(slot.at, slot.at.astimezone(zone).minute, slot=slot)
+            )
+    for draft in week.drafts:
+        minute = draft.at.astimezone(zone).minute
+        its_slot = slots_by_minute.get(_truncate_to_minute(draft.at))
+        entries[grid_position(draft.at, zone)].append(
+            CalendarEntry(draft.at, minute, its_slot, draft, close.get(draft.id))
+        )
+    return {
+        position: tuple(sorted(cell_entries, key=lambda entry: (entry.at, entry.key)))
+        for position, cell_entries in entries.items()
+    }
+
+
+@lru_cache(maxsize=16)
+def _cached_changes(monday: date, zone: ZoneInfo) -> tuple[ClockChange, ...]:
+    return tuple(clock_changes(monday, zone))
+
+
+@lru_cache(maxsize=4096)
+def _cached_span(position: GridPosition, zone: ZoneInfo) -> ClockSpan | None:
+    return clock_span(position, zone)
+
+
+def _truncate_to_minute(at: datetime) -> datetime:
+    return at.replace(second=0, microsecond=0)
+
+
+def _cell(
+    position: GridPosition,
+    entries: Sequence[CalendarEntry],
+    zone_changes: Sequence[ClockChange],
+    zone: ZoneInfo,
+    now: datetime,
+) -> HourCell:
+    hour_span = _cached_span(position, zone)
+    is_repeated = any(change.day == position.day and _occurs_twice(position.hour, change) for change in zone_changes)
+    return HourCell(
+        position=position,
+        span=hour_span,
+        entries=tuple(entries),
+        repeated_offset=hour_span.start.astimezone(zone).isoformat(timespec="minutes")[16:]
+        if hour_span and is_repeated
+        else "",
+        is_past=hour_span is not None and hour_span.start + timedelta(minutes=hour_span.end - hour_span.first) <= now,
+        is_now=grid_position(now, zone) == position,
+    )
+
+
+def _occurs_twice(hour: Hour, change: ClockChange) -> bool:
+    """Return True if the hour, or a part of it, occurs twice."""
+    last = change.last if change.last > change.first else time.max  # to midnight
+    return not change.forward and time(hour.hour) < last and change.first <= time(hour.hour, 59)
+
+
+def _visible_hours(
+    hours: Sequence[Hour], days: Sequence[date], cells: Mapping[GridPosition, HourCell]
+) -> Iterator[Hour]:
+    for hour in hours:
+        row = [cells[GridPosition(day, hour)] for day in days]
+        if hour.hour >= FIRST_HOUR or any(
+            cell.entries or cell.is_now or cell.repeated_offset or _is_irregular(cell) for cell in row
+        ):
+            yield hour
+
+
+def _is_irregular(cell: HourCell) -> bool:
+    return cell.is_skipped or (cell.span is not None and not cell.span.is_complete)

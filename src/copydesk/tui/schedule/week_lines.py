@@ -1,0 +1,231 @@
+"""Texts of the week grid: title, header, cells, and the details of the cell under the cursor."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from textual.content import Content
+
+from copydesk.model.job import ClockWarning
+from copydesk.model.schedule import MAX_WEEK_DRAFTS, Slot, Week
+from copydesk.tui.keys import key_label
+from copydesk.tui.labels import STATUS, plural
+from copydesk.tui.layout import Paragraph
+from copydesk.tui.schedule.week_clock import (
+    DAYS,
+    MONTHS,
+    ClockChange,
+    GridPosition,
+    Hour,
+    format_day,
+    format_utc_offset,
+    utc_offsets,
+)
+from copydesk.tui.schedule.week_layout import LABEL_WIDTH, CalendarEntry, HourCell, WeekLayout
+from copydesk.tui.terminal.cells import fit
+from copydesk.tui.terminal.cells import safe_line as safe
+
+MIN_WIDTH_FOR_MONTH = 14
+"""Columns of at least this many cells show the month, too."""
+SELECTION_MARK: Final = "▌"
+"""Marks the entry that keys act on, for terminals without colours."""
+
+
+def week_title(week: Week, now: datetime) -> str:
+    """Return the dates of the week and its time zone.
+
+    The UTC offsets of the whole week are listed, since a clock change may fall into it, and today's offset if it is
+    another one.
+    """
+    zone, sunday = ZoneInfo(week.zone), week.monday + timedelta(days=6)
+    (_, first), *later = utc_offsets(week.monday, zone)
+    clock = ", ".join([first, *(f"from {DAYS[day.weekday()]} {text}" for day, text in later)])
+    today = format_utc_offset(now.astimezone(zone))
+    current = "" if today in {first, *(text for _, text in later)} else f" (now {today})"
+    truncated = f" · the first {MAX_WEEK_DRAFTS} drafts" if week.more else ""
+    return f"{format_day(week.monday)} – {format_day(sunday)} {sunday.year} · {week.zone}, {clock}{current}{truncated}"
+
+
+def week_header(grid: WeekLayout, width: int, today: date) -> Content:
+    """Return the line with the days above their columns of `width` cells."""
+    changed = {change.day for change in grid.changes}
+    line = Content(" " * LABEL_WIDTH)
+    for day in grid.days:
+        name = format_day(day) if width >= MIN_WIDTH_FOR_MONTH else f"{DAYS[day.weekday()]} {day.day}"
+        role = "accent" if day == today else "warn" if day in changed else "dim"
+        line += Content.styled(fit(f" {name}{' ±' * (day in changed)}", width), role)
+    return line
+
+
+def hour_label(hour: Hour, now: datetime | None) -> Content:
+    """Return the hour's label at the left; `now` is the current time if it falls into this hour."""
+    if now is not None:
+        return Content.styled(f"▸{now:%H:%M} ", "accent")
+    return Content.styled(" again ", "warn") if hour.is_repeat else Content.styled(f" {hour.hour:02}:00 ", "dim")
+
+
+def cell_line(cell: HourCell, width: int, *, now: datetime, selected: CalendarEntry | None = None) -> Content:
+    """Return a cell's line in `width` cells, the first of which is reserved for the cursor.
+
+    It shows `selected`, or else the first entry, and how many more there are.
+    """
+    room = width - 1
+    if not cell.entries:
+        text, role = _empty_cell(cell, room, now)
+        return Content.styled(f" {fit(text, room)}", role)
+    thing = selected or cell.entries[0]
+    more = f"+{len(cell.entries) - 1}" if len(cell.entries) > 1 else ""
+    entry = _entry(thing, room - len(more), past=cell.is_past)
+    return Content(" ") + entry + Content.styled(more, "strong")
+
+
+def _empty_cell(cell: HourCell, room: int, now: datetime) -> tuple[str, str]:
+    if cell.is_now:
+        return f"─{now:%H:%M}".ljust(room, "─"), "accent"
+    if cell.is_skipped:
+        return "skipped", "warn"
+    if cell.span is None:
+        return "", ""
+    if not cell.span.is_complete:
+        return f"from :{cell.span.first:02}" if cell.span.first else f"to :{cell.span.end - 1:02}", "warn"
+    # "UTC+02:00" takes nine cells.
+    return (
+        (f"UTC{cell.repeated_offset}" if room >= 9 else cell.repeated_offset, "warn")
+        if cell.repeated_offset
+        else ("·", "faint")
+    )
+
+
+def _entry(thing: CalendarEntry, room: int, *, past: bool) -> Content:
+    """Return a slot as an outline, a draft as minute, conflict mark, status letter and beginning of its text."""
+    if thing.draft is None:
+        return Content.styled(f"[:{thing.minute:02}".ljust(room - 1) + "]", "faint" if past else "dim")
+    sign = STATUS[thing.draft.status]
+    # Minute, conflict mark, letter and a space take six cells.
+    text = fit(safe(thing.draft.text), max(room - 6, 0))
+    mark = ("!", "bad") if thing.conflict_minutes is not None else (" ", "")
+    return Content.assemble((f":{thing.minute:02}", sign.role), mark, (sign.letter, sign.role), f" {text}").truncate(
+        room
+    )
+
+
+def cell_title(cell: HourCell, zone: ZoneInfo, now: datetime) -> str:
+    """Return the cell's hour in words, with its UTC offset and its distance from today."""
+    day, hour = cell.position
+    date_text = f"{format_day(day)} {day.year}"
+    if cell.span is None:
+        reason = "is not shown again" if hour.is_repeat else "does not exist: the clocks skip it"
+        return f"{date_text} {hour.hour:02}:00 {reason}"
+    first, last = time(hour.hour, cell.span.first), time(hour.hour, cell.span.end - 1)
+    start = cell.span.start.astimezone(zone)
+    occurrence = " (the second time)" * hour.is_repeat or " (the first time)" * bool(cell.repeated_offset)
+    return (
+        f"{date_text} {first:%H:%M}–{last:%H:%M}{occurrence}, {format_utc_offset(start)} · "
+        f"{_distance(day, cell, now.astimezone(zone).date())}"
+    )
+
+
+def _distance(day: date, cell: HourCell, today: date) -> str:
+    if cell.is_now:
+        return "now"
+    days = (day - today).days
+    if days == 0:
+        return "today, past" if cell.is_past else "today"
+    return f"in {plural(days, 'day')}" if days > 0 else f"{plural(-days, 'day')} ago"
+
+
+def cell_details(
+    cell: HourCell, zone: ZoneInfo, selected: CalendarEntry | None, width: int, room: int
+) -> list[Content]:
+    """Return the cell's entries, one per line and at most `room`; the selected one is always among them.
+
+    Below them follows the selected draft's text, if its line was cut off.
+    """
+    index = cell.entries.index(selected) if selected in cell.entries else 0
+    # Scroll just far enough that the selected entry is the first or the list's end is visible.
+    start = min(index, max(len(cell.entries) - room, 0))
+    lines = []
+    for thing in cell.entries[start : start + room]:
+        mark = Content.styled(SELECTION_MARK, "accent") if thing is selected else Content(" ")
+        lines.append(mark + _detail_line(thing, cell.position, zone))
+    draft = selected.draft if selected else None
+    if draft is not None and lines[index - start].cell_length > width:
+        lines += [Content(""), *Paragraph(Content(safe(draft.text)), indent=1).lines(max(width, 2))]
+    return lines
+
+
+def _detail_line(thing: CalendarEntry, where: GridPosition, zone: ZoneInfo) -> Content:
+    local_time = f"{thing.at.astimezone(zone):%H:%M} "
+    if thing.draft is None:
+        return Content.assemble(local_time, (f"free slot, every {_slot_time(thing, where)}", "dim"))
+    draft, sign = thing.draft, STATUS[thing.draft.status]
+    conflict = (
+        f" !{abs(thing.conflict_minutes)} min {'before' if thing.conflict_minutes >= 0 else 'after'} another"
+        if thing.conflict_minutes is not None
+        else ""
+    )
+    return Content.assemble(
+        local_time,
+        (f"{sign.letter} {sign.text}", sign.role),
+        (conflict, "bad"),
+        (f" {_original_time(thing, zone)}{draft.format.lower()}", "dim"),
+        f"  {safe(draft.text)}",
+    )
+
+
+def _slot_time(thing: CalendarEntry, where: GridPosition) -> str:
+    slot = thing.slot.slot if thing.slot else None
+    if slot is None:
+        return ""
+    skipped = "" if slot.hour == where.hour.hour and slot.minute == thing.minute else ", which the clocks skip here"
+    return format_slot(slot) + skipped
+
+
+def _original_time(thing: CalendarEntry, zone: ZoneInfo) -> str:
+    """Return the time that the user entered, if it was entered in another time zone than the current one."""
+    draft = thing.draft
+    if draft is None or draft.zone is None or draft.wall is None or draft.zone == zone.key:
+        return ""
+    return f"meant as {safe(draft.wall[11:16])} {safe(draft.zone)}, "
+
+
+def format_slot(slot: Slot) -> str:
+    """Format a slot as `Mon 09:00`."""
+    return f"{DAYS[(slot.day_of_week - 1) % 7]} {slot.hour:02}:{slot.minute:02}"
+
+
+def format_clock_change(change: ClockChange) -> str:
+    """Describe a clock change in a sentence."""
+    move, what = ("forward", "does not exist") if change.forward else ("back", "comes twice")
+    day = f"{change.day.day} {MONTHS[change.day.month - 1]}"
+    return (
+        f"The clocks go {move} on {DAYS[change.day.weekday()]} {day}: {change.first:%H:%M}–{change.last:%H:%M} {what}."
+    )
+
+
+def clock_warning_line(warning: ClockWarning) -> Content:
+    """Return the warning about the clock, with the key that accepts its time."""
+    direction = "forward" if warning.seconds > 0 else "back"
+    message = f"The clock jumped {direction} by {_format_seconds(abs(warning.seconds))}: nothing goes out."
+    return Content.assemble((key_label("schedule.accept_clock"), "key"), (" accept · ", "dim"), (message, "bad"))
+
+
+def _format_seconds(seconds: float) -> str:
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        # A unit is used from two of it on: "90 minutes" is more precise than "2 hours".
+        if seconds >= 2 * length:
+            return plural(round(seconds / length), unit)
+    return plural(round(seconds), "second")
+
+
+def empty_week_hint(week: Week, approved: int) -> Sequence[tuple[str, str]]:
+    """Return a hint in styled pieces for a week without slots and drafts; empty where there are slots."""
+    if week.every_slot:
+        return ()
+    purpose = f" for {plural(approved, 'approved draft')}" if approved else ""
+    return (
+        ("No slots yet: ", "dim"),
+        (key_label("schedule.new_slot"), "key"),
+        (f" makes one here, every week{purpose}.", "dim"),
+    )

@@ -1,0 +1,214 @@
+"""Dialogs that connect an account: choosing the platform, and signing in through the browser."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+from textual.worker import Worker
+
+from copydesk.errors import CopydeskError
+from copydesk.text import clean
+from copydesk.tui.browser import is_link, open_link
+from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.dialogs.fields import Field
+from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.setup.lists import NameList
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.desk.accounts.service import ConnectMethod
+
+SERVER_FIELD = "url"
+MAX_FIELD_LENGTH = 4000
+"""Characters of a field. Access tokens may be this long."""
+
+
+class PlatformDialog(Dialog[str | None], inherit_bindings=False):
+    """Choose a platform; return its name, or None if the dialog is left."""
+
+    CSS_PATH = stylesheet_path("over.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.LIST, KeyContext.DRAFT_PICKER)
+    BINDINGS: ClassVar = bindings(KeyContext.DRAFT_PICKER)
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
+        self._names = names
+
+    def compose(self) -> ComposeResult:
+        yield NameList(id="over")
+
+    def on_mount(self) -> None:
+        names = self.query_one(NameList)
+        names.set_title(
+            f"Connect an account of … · {key_label('list.open')} takes it · {key_label('pick.leave')} leaves"
+        )
+        names.show(self._names)
+
+    def on_line_list_opened(self) -> None:
+        """Enter or a click on a line chooses it."""
+        self.action_take()
+
+    def action_take(self) -> None:
+        """Choose the platform under the cursor."""
+        self.close(self.query_one(NameList).current)
+
+    def action_leave(self) -> None:
+        """Close without a choice."""
+        self.close(None)
+
+
+def credential_fields(login: "ConnectMethod") -> list[Field]:
+    """Return the form fields for the platform's credentials and server."""
+    default_server = login.default_server or "https://…"
+    server = Field(SERVER_FIELD, "server", default_server, max_length=MAX_FIELD_LENGTH)
+    credentials = [
+        Field(
+            credential.name,
+            credential.name.replace("_", " "),
+            _placeholder(credential),
+            max_length=MAX_FIELD_LENGTH,
+            secret=credential.secret,
+        )
+        for credential in login.credential_fields
+    ]
+    # Where there is no default server, the user cannot fill in anything before the address: ask for it first.
+    return [*credentials, server] if login.default_server else [server, *credentials]
+
+
+class _CredentialPrompt(Protocol):
+    """The part of a credential field that its placeholder shows."""
+
+    @property
+    def question(self) -> str: ...
+
+    @property
+    def optional(self) -> bool: ...
+
+
+def _placeholder(credential: _CredentialPrompt) -> str:
+    return f"{credential.question} (may stay empty)" if credential.optional else credential.question
+
+
+class SignInDialog(Dialog[str | None], inherit_bindings=False):
+    """Wait for the browser's redirect; return the account's label, or None if the dialog is left."""
+
+    CSS_PATH = stylesheet_path("fields.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.SIGN_IN,)
+    BINDINGS = bindings(KeyContext.SIGN_IN)
+
+    app = getters.app(DeskApp)
+
+    class PageReady(Message, bubble=False):
+        """The authorization page is known; `opened` is True if a browser could be opened on it."""
+
+        def __init__(self, page: str, *, opened: bool) -> None:
+            super().__init__()
+            self.page = page
+            self.opened = opened
+
+    class Finished(Message, bubble=False):
+        """Signing in has ended: connected as `label`, or failed with `error`."""
+
+        def __init__(self, label: str = "", error: CopydeskError | None = None) -> None:
+            super().__init__()
+            self.label = label
+            self.error = error
+
+    def __init__(self, login: "ConnectMethod", credentials: Mapping[str, str], server: str) -> None:
+        super().__init__()
+        self._login = login
+        self._credentials = credentials
+        self._server = server
+        self._pasted_url: asyncio.Future[str] | None = None
+        self._sign_in_worker: Worker[None] | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sign-in"):
+            yield Static(Content(f"Connect an account of {clean(self._login.platform)}"), classes="-title")
+            yield Static(Content("Asking the server for the page …"), id="page")
+            yield Input(placeholder="or paste here the address that the browser ended at", id="pasted")
+            yield Static(Content(""), id="wrong")
+            yield KeyHints("sign_in", {"leave": "leaves it"}, classes="-hint")
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return True while signing in: the desk may have to ask for the passphrase of the credentials meanwhile."""
+        return self._sign_in_worker is not None and not self._sign_in_worker.is_finished
+
+    def on_mount(self) -> None:
+        self._start_sign_in()
+
+    def _start_sign_in(self) -> None:
+        desk = self.app.desk
+        if desk is not None:
+            self._pasted_url = asyncio.get_running_loop().create_future()
+            self._sign_in_worker = self.run_worker(self._sign_in(desk), exit_on_error=False)
+
+    async def _sign_in(self, desk: "Desk") -> None:
+        from copydesk.desk.accounts import oauth_flow  # noqa: PLC0415 - imports the network code
+
+        assert self._pasted_url is not None
+        pasted_url = self._pasted_url
+
+        async def wait_for_paste() -> str:
+            return await pasted_url
+
+        arguments = (desk.accounts, self._login, self._credentials, self._server, self._show)
+        try:
+            try:
+                account = await oauth_flow.sign_in_with_browser(*arguments, wait_for_paste)
+            except oauth_flow.LoopbackUnavailableError:
+                # The local port for the redirect cannot be used: the user pastes the final address instead.
+                account = await oauth_flow.sign_in_with_pasted_code(*arguments, wait_for_paste)
+        except CopydeskError as error:
+            self.post_message(self.Finished(error=error))
+        else:
+            self.post_message(self.Finished(account.label))
+
+    async def _show(self, page: str) -> None:
+        opened = is_link(page) and await open_link(self.app, page)
+        self.post_message(self.PageReady(page, opened=opened))
+
+    @on(PageReady)
+    def _show_page(self, message: PageReady) -> None:
+        instructions = "Say yes in your browser. If none opened, open this page in one:"
+        if not message.opened:
+            instructions = "There is no browser here. Open this page in one, say yes, and paste where it ended:"
+        self.query_one("#page", Static).update(Content(f"{instructions}\n\n{clean(message.page)}"))
+
+    @on(Input.Submitted)
+    def _accept_paste(self, event: Input.Submitted) -> None:
+        """Hand over the pasted address; after a failure Enter starts again."""
+        if self._sign_in_worker is None or self._sign_in_worker.is_finished:
+            self.query_one("#wrong", Static).update(Content(""))
+            event.input.value = ""
+            self._start_sign_in()
+        # A second Enter must not set the result again: asyncio would raise InvalidStateError.
+        elif self._pasted_url is not None and not self._pasted_url.done() and event.value.strip():
+            self._pasted_url.set_result(event.value)
+
+    @on(Finished)
+    def _show_outcome(self, message: Finished) -> None:
+        if message.error is None:
+            self.close(message.label)
+        else:
+            self.query_one("#wrong", Static).update(Content(f"{clean(str(message.error))} Enter begins anew."))
+
+    def action_leave(self) -> None:
+        """Cancel signing in and close."""
+        if self._sign_in_worker is not None:
+            # Also closes the local port that waits for the redirect.
+            self._sign_in_worker.cancel()
+        self.close(None)

@@ -1,0 +1,268 @@
+"""The setup screen: accounts, voice, writer, time zone, and file locations."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import getters, on
+from textual.containers import Vertical
+from textual.events import DescendantFocus
+from textual.message import Message
+from textual.widget import Widget
+
+from copydesk.errors import CopydeskError
+from copydesk.tui import empty_states
+from copydesk.tui.dialogs.zone_prompt import prompt_time_zone
+from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.layout import Block, paragraph
+from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.setup.accounts import AccountActions
+from copydesk.tui.setup.lists import AccountList, SectionList
+from copydesk.tui.setup.pages import (
+    Section,
+    SetupSnapshot,
+    account_page,
+    locations_page,
+    voice_page,
+    writer_page,
+    zone_page,
+)
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.line_list import LineList
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.desk.doctor import CheckFinding
+
+
+class SetupScreen(AccountActions):
+    """Sections at the left, the one under the cursor at the right."""
+
+    NAME = "Setup"
+    WHERE = (KeyContext.LIST, KeyContext.SETUP)
+    BINDINGS = bindings(KeyContext.SETUP)
+    CSS_PATH = stylesheet_path("setup.tcss")
+    AUTO_FOCUS = "#sections"
+    # One breakpoint more than other screens have: two panes fit side by side here where a queue would be too narrow.
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (64, "-narrow"), (100, "-medium"), (150, "-wide")]
+
+    sections = getters.query_one("#sections", SectionList)
+    detail_pane = getters.query_one("#about", Page)
+
+    class Loaded(Message, bubble=False):
+        """The configuration was loaded from the desk."""
+
+        def __init__(self, setup: SetupSnapshot) -> None:
+            super().__init__()
+            self.setup = setup
+
+    class ChecksCompleted(Message, bubble=False):
+        """The checks of `copydesk doctor` have run."""
+
+        def __init__(self, checks: "tuple[CheckFinding, ...]") -> None:
+            super().__init__()
+            self.checks = checks
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setup: SetupSnapshot | None = None
+        self._checks: tuple[CheckFinding, ...] | None = None
+        self._loader: Coalescer[Desk] = Coalescer(self._load_setup)
+        self._check_runner: Coalescer[Desk] = Coalescer(self._run_checks)
+
+    def body(self) -> Iterable[Widget]:
+        yield SectionList(id="sections")
+        yield Vertical(AccountList(self.app.clock, id="accounts"), Page(empty_states.OPENING, id="about"), id="right")
+
+    def on_mount(self) -> None:
+        self.sections.set_title("Setup")
+        self.accounts.set_title("Accounts")
+        self.sections.show(list(Section))
+        self._show_pane("sections")
+
+    def refresh_data(self) -> None:
+        """Load the configuration; run the doctor's checks only while they are displayed."""
+        self.load_with_retry(self._loader.submit_and_wait)
+        if self.section is Section.LOCATIONS:
+            self._request_checks()
+
+    async def _load_setup(self, desk: "Desk") -> None:
+        from copydesk.desk.voice.service import unsupported_fields  # noqa: PLC0415 - not needed for the first paint
+
+        voice = await desk.voice.get()
+        try:
+            vault = await desk.accounts.vault_status()
+            credential_storage = (
+                vault.description if vault.has_credentials else f"none so far; they would go to {vault.description}"
+            )
+        except CopydeskError as error:
+            credential_storage = error.message
+        setup = SetupSnapshot(
+            accounts=await desk.accounts.list(),
+            credential_storage=credential_storage,
+            voice=voice,
+            unfollowed=unsupported_fields(voice),
+            zone=await desk.schedule.zone(),
+            local_time=_without_distance(
+                *await desk.schedule.format_times(self.app.clock().replace(second=0, microsecond=0))
+            ),
+            slots=len(await desk.schedule.slots()),
+        )
+        self.post_message(self.Loaded(setup))
+
+    def _request_checks(self) -> None:
+        if self.app.desk is not None:
+            self.app.run_desk_task(self._check_runner.submit)
+
+    async def _run_checks(self, desk: "Desk") -> None:
+        from contextlib import nullcontext  # noqa: PLC0415 - only needed here
+
+        from copydesk.desk.doctor import examine  # noqa: PLC0415 - as above
+
+        self.post_message(self.ChecksCompleted(await examine(desk.settings, lambda: nullcontext(desk))))
+
+    @on(Loaded)
+    def _show_setup(self, message: Loaded) -> None:
+        """Show the configuration; the cursors stay where they are."""
+        self._setup, self.is_loaded = message.setup, True
+        current = self.accounts.current
+        positions = {account.id: index for index, account in enumerate(message.setup.accounts)}
+        if message.setup.accounts:
+            index = positions.get(current.id, min(self.accounts.cursor, len(positions) - 1)) if current else 0
+            self.accounts.show(message.setup.accounts, index)
+        else:
+            self.accounts.show_note([paragraph("None yet.", "dim")])
+        self._show_section()
+
+    @on(ChecksCompleted)
+    def _show_checks(self, message: ChecksCompleted) -> None:
+        self._checks = message.checks
+        self._show_section()
+
+    def show_error(self, error: CopydeskError) -> None:
+        self.detail_pane.show(self.error_note(error))
+
+    @property
+    def section(self) -> Section:
+        """Return the section under the cursor."""
+        return self.sections.current or Section.ACCOUNTS
+
+    @on(LineList.Moved)
+    def _follow_cursor(self) -> None:
+        # The checks take time: run them when they are first displayed, not when the screen is opened.
+        if self.section is Section.LOCATIONS and self._checks is None:
+            self._request_checks()
+        self._show_section()
+
+    def _show_section(self) -> None:
+        """Show the current section; an unchanged one keeps its scroll position."""
+        self.accounts.display = self.section is Section.ACCOUNTS
+        self.detail_pane.set_title(self.section.value if self.section is not Section.ACCOUNTS else "Account")
+        if self._setup is None:
+            return
+        show = self.detail_pane.show_more if self._displayed_section is self.section else self.detail_pane.show
+        show(partial(self._section_page, self._setup))
+        self._displayed_section = self.section
+
+    _displayed_section: Section | None = None
+
+    def _section_page(self, setup: SetupSnapshot) -> Sequence[Block]:
+        if self.section is Section.ACCOUNTS:
+            return account_page(self.accounts.current, setup.credential_storage, self.app.clock())
+        if self.section is Section.VOICE:
+            return voice_page(setup)
+        if self.section is Section.WRITER:
+            return writer_page(setup)
+        if self.section is Section.ZONE:
+            return zone_page(setup)
+        return locations_page(self._checks) if self._checks else [paragraph("Looking …", "dim")]
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Show the keys of the focused pane in the footer."""
+        self._show_pane(event.widget.id or "")
+
+    def _show_pane(self, pane: str) -> None:
+        body = self.query_one("#body")
+        body.set_class(pane == "sections", "-sections")
+        body.set_class(pane != "sections", "-right")
+        self.show_keys(KeyContext.PAGE if pane == "about" else KeyContext.LIST, KeyContext.SETUP)
+
+    @property
+    def _panes(self) -> list[str]:
+        accounts = ["accounts"] if self.section is Section.ACCOUNTS and self.accounts.rows else []
+        return ["sections", *accounts, "about"]
+
+    def action_pane(self, by: int) -> None:
+        """Focus the next pane (`by` 1) or the previous one (-1)."""
+        panes = self._panes
+        current = panes.index(self.focused.id) if self.focused and self.focused.id in panes else 0
+        self._go_to(panes[(current + by) % len(panes)])
+
+    def _go_to(self, pane: str) -> None:
+        # Make the pane visible first: a hidden widget cannot take the focus.
+        self._show_pane(pane)
+        self.focus_after_layout(self.query_one(f"#{pane}"))
+
+    def on_line_list_opened(self) -> None:
+        """Enter focuses the next pane."""
+        self.action_pane(1)
+
+    def action_back(self) -> None:
+        """Focus the sections."""
+        self._go_to("sections")
+
+    def action_refresh(self) -> None:
+        """Load the data again, or retry to open the desk."""
+        self._checks = None
+        if self.app.desk is None:
+            self.app.open()
+        else:
+            self.refresh_data()
+
+    def action_edit(self) -> None:
+        """Edit the current section, or notify where that is done."""
+        if self._setup is None:
+            return
+        if self.section in {Section.VOICE, Section.WRITER}:
+            self.app.run_desk_task(self._edit_voice, opens_screen=True)
+        elif self.section is Section.ZONE:
+            self._prompt_zone(self._setup.zone)
+        elif self.section is Section.ACCOUNTS:
+            keys = [key_label(f"setup.{action}") for action in ("connect", "check", "remove")]
+            self.app.notify("An account is connected anew with {}, checked with {}, removed with {}.".format(*keys))
+        else:
+            self.app.notify("There is nothing to edit here: the settings file says where things are.")
+
+    async def _edit_voice(self, desk: "Desk") -> None:
+        from copydesk.tui.setup.voice_dialog import edit_voice  # noqa: PLC0415 - not needed for the first paint
+
+        # Load the voice again: the one on the screen may be older than the last save.
+        await edit_voice(self, desk, await desk.voice.get(), self._voice_saved)
+
+    def _voice_saved(self, saved: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if saved:
+            self.app.notify("The voice is kept. Drafts that are written from now on follow it.")
+            self.refresh_data()
+
+    def _prompt_zone(self, zone: str, value: str = "", error: CopydeskError | None = None) -> None:
+        def apply(name: str | None) -> None:
+            if name and name.strip() and name.strip() != zone:
+                self.app.enqueue_write(lambda desk: self._set_zone(desk, zone, name.strip()), hold_keys=True)
+
+        prompt_time_zone(self, zone, apply, value, error)
+
+    async def _set_zone(self, desk: "Desk", old: str, new: str) -> None:
+        try:
+            await desk.schedule.set_zone(new)
+        except CopydeskError as error:
+            # Ask again, with the rejected name in the line and the error below it.
+            self.app.call_later(self._prompt_zone, old, new, error)
+            return
+        self.app.notify(f"Slots and times are on the clock of {new} from now on.")
+        self.refresh_for_keys()
+
+
+def _without_distance(formatted: str) -> str:
+    """Return a formatted time without the part in parentheses, its distance from now."""
+    return formatted.partition(" (")[0]

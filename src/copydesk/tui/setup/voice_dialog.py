@@ -1,0 +1,305 @@
+"""The voice form, with a sample beside it: a real item as the writer renders it with the values in the form.
+
+Edit the voice: restore the autosaved form, and autosave while typing.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from copydesk.editor import Autosave
+from copydesk.errors import CopydeskError
+from copydesk.model.draft import Format
+from copydesk.model.voice import Emoji, Link, Voice, VoicePreview
+from copydesk.text import clean
+from copydesk.tui.dialogs.autosaved_form import AutosavedForm
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.labels import format_ago
+from copydesk.tui.layout import paragraph
+from copydesk.tui.runtime.autosave import AutosavedText
+from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.setup.pages import voice_sample_page
+from copydesk.tui.setup.voice_form_state import (
+    NUMBERS,
+    SETTING_LABELS,
+    VoiceFields,
+    VoiceSession,
+    build_voice_update,
+    dump_fields,
+    parse_fields,
+    voice_fields,
+)
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from copydesk.desk import Desk
+    from copydesk.tui.desk_screen import DeskScreen
+
+
+SAMPLE_DELAY = 0.6
+"""Seconds without a keystroke after which a new sample is written."""
+UNSET_LABEL = "as it comes"
+_HINTS = {
+    "maxLength": "of a post at most, 40 and more",
+    "maxParts": "of a thread at most, 2 to 25",
+    "targetWords": "of a blog post, 50 and more",
+    "hashtags": "0 to 5",
+}
+_CHOICES = {
+    name: {"": UNSET_LABEL} | {value.value: value.value for value in kind}
+    for name, kind in (("emoji", Emoji), ("link", Link))
+}
+
+
+class SampleRequest(NamedTuple):
+    """A sample to write; `changes` are those of the form against the saved voice."""
+
+    desk: "Desk"
+    changes: dict[str, object]
+    format: Format
+    edit_id: int
+    """`VoiceDialog._edit_id` at the time of the request: a sample of an earlier edit is dropped."""
+
+
+class VoiceDialog(AutosavedForm, inherit_bindings=False):
+    """The voice form: Ctrl+s saves, Esc leaves. Returns True if the voice was saved."""
+
+    CSS_PATH = stylesheet_path("setup.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.VOICE,)
+    BINDINGS = bindings(KeyContext.VOICE)
+    AUTO_FOCUS = "#style"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
+    NOTICE_SELECTOR = "#voice-wrong"
+    SAVE_ACTION = "voice.save"
+    LEAVE_QUESTION = "Leave, and lose what you changed?"
+
+    sample_pane = getters.query_one("#tried", Page)
+
+    class SampleReady(Message, bubble=False):
+        """A sample was written, or failed with `error`."""
+
+        def __init__(
+            self, request: SampleRequest, sample: VoicePreview | None, error: CopydeskError | None = None
+        ) -> None:
+            super().__init__()
+            self.request = request
+            self.sample = sample
+            self.error = error
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._request: VoiceSession | None = None
+        self._edit_id = 0
+        self._saved_values = voice_fields(Voice())
+        self._formats = {kind: dict(settings) for kind, settings in self._saved_values.formats.items()}
+        self._format = Format.SHORT
+        self._sample_timer: Timer | None = None
+        self._samples = Coalescer(self._write_sample)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="voice"):
+            yield Static(Content("How you write"), id="voice-title")
+            with Container(id="voice-body"):
+                with VerticalScroll(id="voice-form", can_focus=False):
+                    yield from self._fields()
+                yield Page(id="tried")
+            yield Static(Content(""), id="voice-wrong")
+            key_labels = {"save": "keeps it", "next": "next", "try": "tries it now", "leave": "leaves"}
+            yield KeyHints("voice", key_labels, id="voice-keys")
+
+    def _fields(self) -> Iterable[Widget]:
+        for name, label in (
+            ("style", "style, in words"),
+            ("avoid", "never: a word or phrase a line"),
+            ("examples", "posts of yours, --- between them"),
+        ):
+            yield Static(Content(label), classes="-label")
+            yield SafeTextArea(id=name, soft_wrap=True, tab_behavior="focus")
+        yield with_label("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
+        for name in NUMBERS:
+            number = SafeInput(
+                placeholder=_HINTS[name], id=name, restrict="[0-9]*", max_length=6, select_on_focus=False
+            )
+            yield with_label(SETTING_LABELS.get(name, name), number)
+        for name, labels in _CHOICES.items():
+            yield with_label(name, Choice(labels, "", id=name))
+        yield with_label("instructions", SafeInput(id="instructions", max_length=5000, select_on_focus=False))
+
+    def start(self, request: VoiceSession) -> None:
+        """Load `request` into the form, at once or when the form is mounted."""
+        self._request = request
+        self._edit_id += 1
+        if self.is_mounted:
+            self._load(request)
+
+    def on_mount(self) -> None:
+        """Load the request that was passed before the form was mounted."""
+        self.sample_pane.set_title("Tried on an item of yours")
+        if self._request is not None:
+            self._load(self._request)
+
+    def _load(self, request: VoiceSession) -> None:
+        self.set_editable(editable=True)
+        self._saved_values = voice_fields(request.voice)
+        values = request.restored or self._saved_values
+        for name in ("style", "avoid", "examples"):
+            self.query_one(f"#{name}", SafeTextArea).load_text(getattr(values, name))
+        self._formats = {kind: dict(settings) for kind, settings in values.formats.items()}
+        self._load_format(self._format)
+        self.show_notice(request.notice)
+        self.query_one("#style").focus()
+        self._request_sample()
+
+    def _load_format(self, kind: Format) -> None:
+        self._format = kind
+        self.query_one("#format", Choice).value = kind.value
+        settings = self._formats[kind]
+        for field in self.query(Input):
+            # Otherwise every field would request a sample of a half-loaded form.
+            with field.prevent(Input.Changed):
+                field.value = settings[str(field.id)]
+        for name in _CHOICES:
+            self.query_one(f"#{name}", Choice).value = settings[name]
+
+    @property
+    def entered(self) -> VoiceFields:
+        """Return the current values of the fields, for all formats."""
+        texts = {name: self.query_one(f"#{name}", SafeTextArea).text for name in ("style", "avoid", "examples")}
+        return VoiceFields(**texts, formats=self._formats)
+
+    @property
+    def _changes(self) -> dict[str, object]:
+        return build_voice_update(self._saved_values, self.entered)
+
+    @property
+    def has_changes(self) -> bool:
+        """Return True if leaving the form would lose something."""
+        return bool(self._changes)
+
+    async def autosave(self) -> None:
+        """Write the fields to the autosave file. Raise OSError if that fails."""
+        if self._request is not None:
+            await self._request.save(self.entered)
+
+    @on(TextArea.Changed)
+    def _follow_text(self) -> None:
+        self._schedule_updates()
+
+    @on(Input.Changed)
+    def _follow_input(self, event: Input.Changed) -> None:
+        self._formats[self._format][str(event.input.id)] = event.value
+        self._schedule_updates()
+
+    @on(Choice.Changed)
+    def _follow_choice(self) -> None:
+        kind = Format(self.query_one("#format", Choice).value)
+        # Load the other format first: the choices below then hold its values, not those of the previous format.
+        if kind is not self._format:
+            self._load_format(kind)
+        for name in _CHOICES:
+            self._formats[kind][name] = self.query_one(f"#{name}", Choice).value
+        self._schedule_updates()
+
+    def _schedule_updates(self) -> None:
+        """Schedule an autosave and a new sample."""
+        self._schedule_sample()
+        if self.has_changes:
+            self.schedule_autosave()
+
+    def _schedule_sample(self) -> None:
+        if self._sample_timer is not None:
+            self._sample_timer.stop()
+        self._sample_timer = self.set_timer(SAMPLE_DELAY, self._request_sample)
+
+    def _request_sample(self) -> None:
+        if self.app.desk is not None:
+            request = SampleRequest(self.app.desk, self._changes, self._format, self._edit_id)
+            self.app.run_desk_task(lambda _: self._samples.submit(request))
+
+    async def _write_sample(self, request: SampleRequest) -> None:
+        try:
+            self.post_message(
+                self.SampleReady(request, await request.desk.voice.preview(request.changes, request.format))
+            )
+        except CopydeskError as error:
+            self.post_message(self.SampleReady(request, None, error))
+
+    @on(SampleReady)
+    def _show_sample(self, message: SampleReady) -> None:
+        kind = message.request.format
+        # Samples for an earlier edit or for another format arrive too late.
+        if message.request.edit_id != self._edit_id or kind is not self._format:
+            return
+        if message.sample is not None:
+            self.sample_pane.set_title(
+                f"{kind.value} by the {clean(message.sample.writer)} writer, of an item of yours"
+            )
+            self.sample_pane.show_more(voice_sample_page(message.sample))
+        elif message.error is not None:
+            self.sample_pane.show([paragraph(clean(str(message.error)), "warn")])
+
+    def action_try_now(self) -> None:
+        """Write a sample without waiting."""
+        self._request_sample()
+
+    async def action_save(self) -> None:
+        """Save if anything was changed; otherwise close."""
+        if self.has_changes:
+            await super().action_save()
+        else:
+            await self.finish(saved=False)
+
+    async def save(self) -> str:
+        """Update the desk's voice. Return an empty string; the desk's errors are raised."""
+        if self.app.desk is not None:
+            await self.app.desk.voice.update(self._changes)
+        return ""
+
+    async def discard_autosave(self) -> None:
+        """Delete the autosave file and drop the request. Raise OSError if the file cannot be deleted."""
+        if self._sample_timer is not None:
+            self._sample_timer.stop()
+            self._sample_timer = None
+        # Drop the request before awaiting: the form may be started again while the file is being deleted.
+        request, self._request = self._request, None
+        if request is not None:
+            await request.discard()
+
+
+VOICE = "voice"
+"""Name of the installed voice screen, of the autosave folder, and of the file in it."""
+
+
+async def edit_voice(
+    base: "DeskScreen", desk: "Desk", voice: "Voice", callback: "Callable[[bool | None], None]"
+) -> None:
+    """Open the voice form, or continue with what was typed and not saved."""
+    app, autosave = base.app, AutosavedText(Autosave(desk.settings.data_home / VOICE), VOICE)
+    saved = await autosave.load()
+    typed = parse_fields(saved.text) if saved else None
+
+    async def save(entered: VoiceFields) -> None:
+        await autosave.save(dump_fields(entered))
+
+    notice = f"You typed this {format_ago(saved.saved_at, app.clock())} and did not save it." if saved and typed else ""
+    if not app.is_screen_installed(VOICE):
+        app.install_screen(VoiceDialog(), VOICE)
+    screen = app.get_screen(VOICE)
+    assert isinstance(screen, VoiceDialog)
+    if app.push_if_current(base, screen, callback):
+        screen.start(VoiceSession(voice, save, autosave.delete, typed, notice))

@@ -1,0 +1,298 @@
+"""The page of a source: its health, how it is fetched, and its latest items.
+
+A source as one row of the list.
+
+Notes shown in place of the sources while there are none: ways to begin, and example sources.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from textual.content import Content
+
+from copydesk.model.source import Health, SourceConfig, SourceType
+from copydesk.text import clean_lines
+from copydesk.tui.keys import key_label
+from copydesk.tui.labels import SOURCE, Badge, format_age, format_ago, format_utc, plural
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.terminal.cells import fit, safe_line
+
+if TYPE_CHECKING:
+    from copydesk.desk.sources.overview import RecentItem, SourceOverview
+    from copydesk.desk.sources.service import FetchTest, FoundEntry
+    from copydesk.model.source import Source
+
+
+HEALTH_SIGNS = {
+    Health.HEALTHY: Badge("H", "good", "healthy"),
+    Health.DEGRADED: Badge("D", "warn", "failed lately"),
+    Health.STALE: Badge("S", "warn", "nothing new for long"),
+    Health.ERROR: Badge("E", "bad", "cannot be read"),
+    Health.UNKNOWN: Badge("?", "dim", "not read yet"),
+}
+OFF_SIGN = Badge("-", "dim", "switched off")
+MIN_WIDTH_FOR_DAYS = 72
+"""Rows of at least this many cells show the last days and the next fetch."""
+MIN_WIDTH_FOR_TYPE = 52
+"""Rows of at least this many cells show the type, the number of items and today's."""
+TYPE_WIDTH = 11
+_SPARK_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+def health_sign(source: "Source") -> Badge:
+    """Return the sign of the source's health, or of its being switched off."""
+    return HEALTH_SIGNS[source.health] if source.enabled else OFF_SIGN
+
+
+def source_row(overview: "SourceOverview", now: datetime, width: int) -> Content:
+    """Return the source's row in `width` cells.
+
+    From the left: health, type, items, today's items, a chart of the last days, last and next fetch, failures in a row,
+    and the name. The name comes last: terminals disagree about the width of some characters, which would shift every
+    later column.
+    """
+    source = overview.source
+    sign = health_sign(source)
+    last_fetch = format_age(source.last_fetch, now) if source.last_fetch else "never"
+    failures = Content.styled(f"{source.fail_count:>5} ", "warn") if source.fail_count else Content(" " * 6)
+    counts = f"{fit(SOURCE[source.type], TYPE_WIDTH)} {format_count(source.item_count):>6} {format_count(overview.days[-1]):>5} "
+    head = Content.assemble(
+        (sign.letter, sign.role),
+        " ",
+        counts if width >= MIN_WIDTH_FOR_TYPE else "",
+        (f"{sparkline(overview.days)} " if width >= MIN_WIDTH_FOR_DAYS else "", "accent"),
+        (f"{last_fetch:>5} ", "dim"),
+        (f"{format_next_fetch(overview, now):>4} " if width >= MIN_WIDTH_FOR_DAYS else "", "dim"),
+    )
+    head += failures
+    return head + Content.styled(fit(safe_line(source.name), width - head.cell_length), "" if source.enabled else "dim")
+
+
+def source_header(width: int, days: int = 14) -> str:
+    """Return the column header for `source_row`; `days` is the width of the chart."""
+    counts = f"{'type':<{TYPE_WIDTH}} {'items':>6} {'today':>5} " if width >= MIN_WIDTH_FOR_TYPE else ""
+    chart = f"{f'{days} days':<{days}} " if width >= MIN_WIDTH_FOR_DAYS else ""
+    following = f"{'next':>4} " if width >= MIN_WIDTH_FOR_DAYS else ""
+    return f"  {counts}{chart}{'last':>5} {following}{'fails':>5} name"
+
+
+def sparkline(counts: Sequence[int]) -> str:
+    """Return a bar of one cell per count, scaled to the highest; a dot for zero."""
+    highest = max(counts, default=0)
+    # Scaled so that the highest count reaches the last level and 1 at least the first.
+    return "".join(_SPARK_LEVELS[(count * len(_SPARK_LEVELS) - 1) // highest] if count > 0 else "·" for count in counts)
+
+
+def format_next_fetch(overview: "SourceOverview", now: datetime) -> str:
+    """Format the time until the next automatic fetch, in at most four characters."""
+    if not overview.source.enabled:
+        return "off"
+    if overview.next_fetch is None or overview.next_fetch <= now:
+        return "due"
+    # `age` says "now" below one minute; a future time is at least due in a minute.
+    return format_age(now, overview.next_fetch).replace("now", "1m")
+
+
+def format_count(number: int) -> str:
+    """Format a number in at most six characters."""
+    if number < 1_000_000:
+        return str(number)
+    return f"{number / 1_000_000:.1f}M" if number < 1_000_000_000 else "many"
+
+
+MAX_ERROR_LENGTH = 2000
+"""Characters of an error that are displayed. The text may come from the remote server."""
+_CAPITAL = re.compile("[A-Z]")
+
+
+def source_page(overview: "SourceOverview", recent_items: "Sequence[RecentItem] | None", now: datetime) -> list[Block]:
+    """Return the whole page; `recent_items` are the latest items, or None until they are loaded."""
+    source = overview.source
+    sign = health_sign(source)
+    parts = [
+        Content.styled(safe_line(source.name), "strong"),
+        Content(SOURCE[source.type]),
+        Content.styled(sign.text, sign.role),
+    ]
+    blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
+    if source.last_error:
+        blocks.append(paragraph(error_text(source.last_error), "bad"))
+    blocks += [paragraph(), Table(list(_facts(overview, now)))]
+    if recent_items:
+        blocks += [
+            paragraph(),
+            paragraph("What it brought last", "strong"),
+            Table([_item_row(item, now) for item in recent_items]),
+        ]
+    elif source.last_fetch is None:
+        blocks += [paragraph(), Paragraph(_run_hint())]
+    return blocks
+
+
+def _run_hint() -> Content:
+    return Content.assemble((key_label("sources.run"), "key"), " reads it, with the others, and writes drafts.")
+
+
+def error_text(error: str) -> str:
+    """Return a source's error with control characters removed, and shortened."""
+    cut = error if len(error) <= MAX_ERROR_LENGTH else f"{error[:MAX_ERROR_LENGTH]}…"
+    return clean_lines(cut).strip()
+
+
+def _facts(row: "SourceOverview", now: datetime) -> Iterator[tuple[Content, ...]]:
+    source = row.source
+    items = f"{source.item_count} · {row.days[-1]} dated today, {sum(row.days)} in {len(row.days)} days"
+    facts = [
+        ("address", safe_line(source.url or "")),
+        ("items", items),
+        ("drafts", str(row.drafts)),
+        (
+            "last fetch",
+            f"{format_ago(source.last_fetch, now)} · {format_utc(source.last_fetch)}" if source.last_fetch else "never",
+        ),
+        ("next fetch", _next_fetch(row, now)),
+        ("failures", f"{source.fail_count} in a row" if source.fail_count else "none"),
+        ("settings", format_settings(source.config)),
+        ("since", format_utc(source.created_at)),
+    ]
+    for name, value in facts:
+        if value:
+            yield Content.styled(name, "dim"), Content(value)
+
+
+def _next_fetch(row: "SourceOverview", now: datetime) -> str:
+    if not row.source.enabled:
+        return f"none: it is switched off, {key_label('sources.switch')} switches it on"
+    if row.next_fetch is None or row.next_fetch <= now:
+        return "at the next run"
+    return f"in {format_next_fetch(row, now)} · {format_utc(row.next_fetch)}"
+
+
+def format_settings(config: SourceConfig | None) -> str:
+    """Format the source's non-default settings in one line; empty if there are none."""
+    values: dict[str, object] = msgspec.to_builtins(config) if config else {}
+    return " · ".join(f"{_spaced(name)} {safe_line(_format_value(value))}" for name, value in values.items())
+
+
+def _spaced(name: str) -> str:
+    # Names are camelCase in the JSON: `maxItems` becomes "max items".
+    return _CAPITAL.sub(lambda match: f" {match[0].lower()}", name)
+
+
+def _format_value(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _item_row(item: "RecentItem", now: datetime) -> tuple[Content, ...]:
+    return Content.styled(f"{format_age(item.published, now):>4}", "dim"), Content(
+        safe_line(item.title) or "without a title"
+    )
+
+
+def test_fetch_page(result: "FetchTest") -> list[Block]:
+    """Return the page with the entries of a test fetch, or with its error."""
+    if not result.ok:
+        return [paragraph("It could not be read.", "bad"), paragraph(error_text(result.error or "Nobody knows why."))]
+    if not result.items:
+        return [paragraph("It can be read, and is empty.", "warn")]
+    # `plural` only appends an s.
+    count = plural(len(result.items), "entry").replace("entrys", "entries")
+    return [paragraph(f"It can be read: {count}.", "good"), *entry_table(result.items)]
+
+
+def entry_table(items: "Sequence[FoundEntry]") -> list[Block]:
+    """Return a table of the entries' titles, or of their addresses where they have none."""
+    rows = [
+        (
+            Content.styled(f"{number:>2}", "dim"),
+            Content(safe_line(item.title) or safe_line(item.url) or "without a title"),
+        )
+        for number, item in enumerate(items, 1)
+    ]
+    return [Table(rows)]
+
+
+class Example(NamedTuple):
+    """A public source to start with."""
+
+    action: str
+    """Id of the action, in the key table, that adds it."""
+    type: SourceType
+    url: str
+    name: str
+    config: dict[str, object]
+    description: str
+
+
+EXAMPLES = (
+    Example(
+        "sources.example_a",
+        SourceType.RSS,
+        "https://lwn.net/headlines/rss",
+        "LWN.net",
+        {},
+        "a feed: Linux and free software",
+    ),
+    Example(
+        "sources.example_b",
+        SourceType.HACKERNEWS,
+        "https://news.ycombinator.com/",
+        "Hacker News: open source",
+        {"query": "open source"},
+        "a search in what Hacker News has",
+    ),
+    Example(
+        "sources.example_c",
+        SourceType.REDDIT,
+        "https://www.reddit.com/r/opensource/",
+        "r/opensource",
+        {"listing": "new"},
+        "a subreddit: what is new there",
+    ),
+)
+
+
+def first_steps(added: frozenset[str] = frozenset()) -> list[Block]:
+    """Return the note for a desk without sources; `added` are the addresses of examples that are sources already."""
+    remaining = [example for example in EXAMPLES if example.url not in added]
+    steps = [
+        ("sources.new", "a source of yours: its address is enough"),
+        ("sources.import", "the feeds of another reader: an OPML file"),
+    ]
+    blocks: list[Block] = [
+        paragraph("There is no source yet.", "strong"),
+        paragraph("Copydesk makes drafts of what it reads. Give it something to read:"),
+        paragraph(),
+        Table([(Content.styled(key_label(action), "key"), Content(words)) for action, words in steps]),
+        paragraph(),
+    ]
+    return blocks + example_blocks(remaining)
+
+
+def next_steps(added: frozenset[str]) -> list[Block]:
+    """Return the note shown once the first source was added."""
+    hint = Content.assemble(
+        (key_label("sources.run"), "key"), " runs the pipeline: it reads your sources and writes the first drafts."
+    )
+    remaining = [example for example in EXAMPLES if example.url not in added]
+    return [Paragraph(hint), paragraph(), *([*example_blocks(remaining), paragraph()] if remaining else ())]
+
+
+def example_blocks(remaining: list[Example]) -> list[Block]:
+    """Return a table of the examples with the keys that add them."""
+    rows = [
+        (
+            Content.styled(key_label(example.action), "key"),
+            Content(example.name),
+            Content.styled(example.description, "dim"),
+        )
+        for example in remaining
+    ]
+    return [paragraph(f"Or an example. Nothing is fetched before you press {key_label('sources.run')}."), Table(rows)]

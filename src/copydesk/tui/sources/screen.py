@@ -1,0 +1,236 @@
+"""The sources screen: sources with their health, runs of the pipeline, and details of the row under the cursor."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from textual import getters, on
+from textual.containers import Container
+from textual.content import Content
+from textual.events import DescendantFocus
+from textual.widget import Widget
+
+from copydesk.errors import CopydeskError
+from copydesk.tui import empty_states
+from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.layout import Block, Paragraph, paragraph
+from copydesk.tui.messages import RunChanged
+from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.sources import pages
+from copydesk.tui.sources.actions import SourceActions
+from copydesk.tui.sources.lists import RunList, SourceList
+from copydesk.tui.sources.messages import RecentItemsLoaded, SourcesLoaded
+from copydesk.tui.sources.pages import source_header, source_page
+from copydesk.tui.sources.run_page import run_header, run_page
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.widgets.line_list import LineList, ListPane
+from copydesk.tui.widgets.line_views import TooSmall
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.desk.sources.overview import RecentItem, SourceOverview
+    from copydesk.model.run import RunStatistics
+
+MAX_RUNS = 30
+"""Runs in the list, newest first."""
+MAX_RECENT_ITEMS = 20
+"""Items of a source in its details, newest first."""
+
+
+def _no_runs_note() -> tuple[Block, ...]:
+    runs = Content.assemble((key_label("sources.run"), "key"), (" reads the sources and writes drafts.", "dim"))
+    return paragraph("No run yet.", "dim"), Paragraph(runs)
+
+
+class SourcesScreen(SourceActions, inherit_bindings=False):
+    """Two lists, and a page with the row under the cursor of the list that was used last."""
+
+    NAME = "Sources"
+    WHERE = (KeyContext.LIST, KeyContext.SOURCES)
+    CSS_PATH = stylesheet_path("sources.tcss")
+    BINDINGS = bindings(KeyContext.SOURCES)
+    AUTO_FOCUS = "#sources"
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-short"), (20, "-tall")]
+
+    runs = getters.query_one("#runs", RunList)
+    detail_pane = getters.query_one("#detail", Page)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._statistics: RunStatistics | None = None
+        self._recent_items: dict[str, Sequence[RecentItem]] = {}
+        self._up_to_date: set[str] = set()
+        """Ids of the sources whose recent items were loaded since the last refresh."""
+        self._loader: Coalescer[Desk] = Coalescer(self._load_all)
+        self._recent_loader: Coalescer[tuple[Desk, str]] = Coalescer(self._load_recent)
+        self._displayed_id: str | None = None
+        """Id of the source or run in the detail pane."""
+        self._shows_runs = False
+        """True while the detail pane shows a run."""
+
+    def body(self) -> Iterable[Widget]:
+        with Container(id="panes", classes="-sources"):
+            yield ListPane(source_header, SourceList(self.app.clock, id="sources"), id="sources-pane")
+            yield ListPane(run_header, RunList(self.app.clock, id="runs"), id="runs-pane")
+            yield Page(id="detail")
+
+    def on_mount(self) -> None:
+        self._update_title()
+        self.query_one("#runs-pane", ListPane).set_title("Runs")
+        if self.app.desk is None and self.app.open_error is None:
+            self.show_note(empty_states.OPENING)
+
+    def show_error(self, error: CopydeskError) -> None:
+        self.show_note(self.error_note(error))
+
+    def show_note(self, blocks: Sequence[Block]) -> None:
+        """Show a note in place of the sources, without the column header."""
+        self.query_one("#sources-pane", ListPane).show_headings(visible=False)
+        self.sources.show_note(blocks)
+
+    def refresh_data(self) -> None:
+        """Load the sources and the runs."""
+        self.load_with_retry(self._loader.submit_and_wait)
+
+    async def _load_all(self, desk: "Desk") -> None:
+        sources = await desk.sources.list_overviews()
+        runs = await desk.pipeline.list(MAX_RUNS)
+        self.post_message(SourcesLoaded(sources, runs.items, await desk.pipeline.statistics()))
+
+    @on(SourcesLoaded)
+    def _show_loaded(self, message: SourcesLoaded) -> None:
+        """Show the lists. Each cursor stays on its row or, if that is gone, on its line."""
+        self._statistics, self.is_loaded = message.statistics, True
+        self._up_to_date.clear()
+        if message.sources:
+            self.query_one("#sources-pane", ListPane).show_headings(visible=True)
+            self.sources.show(message.sources, self._cursor_row(message.sources))
+        else:
+            self.show_note(pages.first_steps())
+        self._show_run_list(message)
+        self._update_title()
+
+    def _cursor_row(self, sources: "Sequence[SourceOverview]") -> int:
+        """Return the row for the cursor: the source to select, else the current source, else the current line."""
+        current = self.sources.current
+        positions = {row.source.id: index for index, row in enumerate(sources)}
+        if self.select_source_id in positions:
+            source_id, self.select_source_id = self.select_source_id, None
+            return positions[source_id or ""]
+        return positions.get(current.source.id if current else "", self.sources.cursor)
+
+    def _show_run_list(self, message: SourcesLoaded) -> None:
+        self.query_one("#runs-pane", ListPane).show_headings(visible=bool(message.runs))
+        if not message.runs:
+            self.runs.show_note(_no_runs_note())
+            return
+        current = self.runs.current
+        positions = {run.id: index for index, run in enumerate(message.runs)}
+        # A cursor on the first row stays there, so that it follows the newest run.
+        self.runs.show(message.runs, positions.get(current.id, self.runs.cursor) if current and self.runs.cursor else 0)
+
+    def _update_title(self) -> None:
+        rows = self.sources.rows
+        # A source that is switched off does not count as failing.
+        failing = sum(bool(row.source.fail_count) and row.source.enabled for row in rows)
+        off = sum(not row.source.enabled for row in rows)
+        parts = ["Sources", *([str(len(rows))] if rows else [])]
+        parts += [f"{failing} failing"] * bool(failing) + [f"{off} off"] * bool(off)
+        self.query_one("#sources-pane", ListPane).set_title(" · ".join(parts))
+
+    def on_run_changed(self, message: RunChanged) -> None:
+        """Load the lists again when a run has ended."""
+        if message.view.finished_run is not None:
+            self.refresh_data()
+
+    @property
+    def current_overview(self) -> "SourceOverview | None":
+        """Return the current source; None while the runs are used, since no source may be visible then."""
+        return None if self._shows_runs else self.sources.current
+
+    @on(LineList.Moved)
+    def _show_current(self) -> None:
+        if self._shows_runs:
+            run = self.runs.current
+            self._show_detail("Run", run.id if run else "", lambda: run_page(run, self._statistics, self.app.clock()))
+            return
+        row = self.sources.current
+        if row is None:
+            self._show_detail("Source", "", tuple)
+            return
+        steps = pages.next_steps(self.source_urls) if self.is_new_desk else []
+        recent_items = self._recent_items.get(row.source.id)
+        self._show_detail("Source", row.source.id, lambda: [*steps, *source_page(row, recent_items, self.app.clock())])
+        # Show the cached items at once and load the current ones behind them.
+        if row.source.id not in self._up_to_date and self.app.desk is not None:
+            self.app.run_desk_task(lambda desk: self._recent_loader.submit((desk, row.source.id)))
+
+    def _show_detail(self, title: str, item_id: str, blocks: Callable[[], Sequence[Block]]) -> None:
+        """Show a page from its start; one that is displayed already keeps its scroll position."""
+        show = self.detail_pane.show_more if item_id == self._displayed_id else self.detail_pane.show
+        self._displayed_id = item_id
+        self.detail_pane.set_title(title)
+        show(blocks)
+
+    async def _load_recent(self, request: "tuple[Desk, str]") -> None:
+        desk, source_id = request
+        self.post_message(RecentItemsLoaded(source_id, await desk.sources.recent(source_id, MAX_RECENT_ITEMS)))
+
+    @on(RecentItemsLoaded)
+    def _store_recent(self, message: RecentItemsLoaded) -> None:
+        self._recent_items[message.source_id] = message.items
+        self._up_to_date.add(message.source_id)
+        row = self.sources.current
+        if row is not None and row.source.id == message.source_id and not self._shows_runs:
+            self._show_current()
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Show the keys of the focused pane; a narrow screen shows one list and the details."""
+        widget = event.widget
+        if isinstance(widget, LineList):
+            self._shows_runs = widget is self.runs
+            self._show_current()
+        self._show_pane(widget)
+
+    def _show_pane(self, widget: Widget) -> None:
+        panes = self.query_one("#panes")
+        panes.set_class(not self._shows_runs, "-sources").set_class(self._shows_runs, "-runs")
+        panes.set_class(widget is self.detail_pane, "-detail")
+        self.show_keys(KeyContext.PAGE if widget is self.detail_pane else KeyContext.LIST, KeyContext.SOURCES)
+
+    def _go_to(self, widget: Widget) -> None:
+        if isinstance(widget, LineList):
+            self._shows_runs = widget is self.runs
+        # Make the pane visible first: a hidden widget cannot take the focus.
+        self._show_pane(widget)
+        self.focus_after_layout(widget)
+
+    def action_pane(self) -> None:
+        """Focus the other list."""
+        self._go_to(self.sources if self._shows_runs else self.runs)
+
+    @on(LineList.Opened)
+    def _open_detail(self) -> None:
+        """Enter focuses the details."""
+        self._go_to(self.detail_pane)
+
+    def action_back(self) -> None:
+        """Close the run panel, else go from the details to their list, else to the sources."""
+        if self.close_run_panel():
+            return
+        self._go_to(self.runs if self._shows_runs and self.focused is self.detail_pane else self.sources)
+
+    def go_back(self) -> bool:
+        """Return to the sources if a narrow terminal hides them; return False if they are visible."""
+        if self.sources.region or self.query_one(TooSmall).display:
+            return False
+        self._go_to(self.sources)
+        return True
+
+    def action_refresh(self) -> None:
+        """Load the data again, or retry to open the desk."""
+        if self.app.desk is None:
+            self.show_note(empty_states.OPENING)
+            self.app.open()
+        else:
+            self.refresh_data()

@@ -1,0 +1,324 @@
+"""The form of a source. A new one is fetched once, to show what it holds, before it is saved.
+
+The current entries of a source, fetched once and not stored.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from copydesk.errors import CopydeskError
+from copydesk.model.source import Source, SourceType
+from copydesk.text import clean
+from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.labels import SOURCE
+from copydesk.tui.layout import Block, paragraph
+from copydesk.tui.runtime.desk_tasks import DeskTask
+from copydesk.tui.sources.form_state import (
+    SEARCH_TYPES,
+    SourceFields,
+    SourceLocation,
+    build_update,
+    fields_of,
+    guess_type,
+)
+from copydesk.tui.sources.messages import LocationTested, SourceRefused, SourceSaved, SourceTested
+from copydesk.tui.sources.pages import test_fetch_page
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.terminal.cells import safe_line
+from copydesk.tui.widgets.clickable_keys import KeyHintText, key_hint
+from copydesk.tui.widgets.inputs import Choice, SafeInput
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.desk.sources.service import CandidateTest
+
+
+MAX_FIELD_LENGTH = 4000
+"""Characters of a field."""
+_HINTS = {
+    "url": "https://example.org, or its feed",
+    "name": "as it calls itself",
+    "query": "words to search for",
+    "weight": "1; from 0 to 10, how much it counts in the ranking",
+    "interval": "minutes between fetches; learnt from the source",
+    "include": "words, /expressions/: one must be in it",
+    "exclude": "words, /expressions/: none may be in it",
+    "tags": "put on every draft made of it",
+}
+_SAVE_UNTESTED = "saves it all the same"
+_LABELS = {"url": "address", "query": "search"}
+
+
+class SourceDialog(Dialog[Source | None], inherit_bindings=False):
+    """Fields, a line with the next step, and the entries found.
+
+    Returns the saved source, or None if the form is left.
+    """
+
+    CSS_PATH = stylesheet_path("sources.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.SOURCE_FORM,)
+    BINDINGS = bindings(KeyContext.SOURCE_FORM)
+    NEW_FIELDS: ClassVar = ("url", "query", "name")
+    EDIT_FIELDS: ClassVar = ("name", "url", "query", "weight", "interval", "include", "exclude", "tags")
+
+    app = getters.app(DeskApp)
+
+    def __init__(self, source: Source | None = None) -> None:
+        super().__init__()
+        self._source = source
+        self._initial = fields_of(source) if source else SourceFields(SourceLocation(SourceType.RSS, ""), "")
+        self._type_is_set = source is not None
+        """True if the user chose the type; until then it is guessed from the address."""
+        self._tested: tuple[SourceLocation, CandidateTest] | None = None
+        self._busy = False
+        self._test_task: DeskTask | None = None
+        self._leave_confirmed = False
+
+    def compose(self) -> ComposeResult:
+        title = f"Edit {clean(self._source.name)}" if self._source else "New source"
+        with Vertical(id="form"):
+            yield Static(Content(title), classes="-question")
+            yield from self._fields()
+            yield KeyHintText(id="next")
+            yield Page(id="found")
+
+    def _fields(self) -> Iterable[Widget]:
+        values = self._initial._asdict() | {"url": self._initial.location.url, "query": self._initial.location.query}
+        for name in self.EDIT_FIELDS if self._source else self.NEW_FIELDS:
+            line = SafeInput(
+                values[name], placeholder=_HINTS[name], id=name, max_length=MAX_FIELD_LENGTH, select_on_focus=False
+            )
+            yield Horizontal(Static(_LABELS.get(name, name), classes="-label"), line, id=f"{name}-line")
+            if name == "url" and self._source is None:
+                labels = {kind.value: SOURCE[kind] for kind in SourceType}
+                choice = Choice(labels, self._initial.location.type, id="type")
+                yield Horizontal(Static("type", classes="-label"), choice)
+
+    def on_mount(self) -> None:
+        self._update_search_line()
+        self._hide_outdated_result()
+        self._show_next_step()
+        self.query_one(Input).focus()
+
+    @property
+    def _form(self) -> SourceFields:
+        texts = {str(line.id): line.value.strip() for line in self.query(Input)}
+        url, query = texts.pop("url"), texts.pop("query")
+        location = SourceLocation(self._type, url, query if self._type in SEARCH_TYPES else "")
+        return self._initial._replace(location=location, **texts)
+
+    @property
+    def _type(self) -> SourceType:
+        return self._source.type if self._source else SourceType(self.query_one(Choice).value)
+
+    @on(Input.Changed)
+    def _follow_typing(self, event: Input.Changed) -> None:
+        # Guess the type from the address until the user chooses one.
+        if event.input.id == "url" and not self._type_is_set:
+            self.query_one(Choice).value = guess_type(event.value.strip())
+        self._update_search_line()
+        # Every edit makes leaving ask for a second press again.
+        self._leave_confirmed = False
+        self._hide_outdated_result()
+        self._show_next_step()
+
+    @on(Choice.Changed)
+    def _follow_type(self) -> None:
+        self._type_is_set = True
+        self._update_search_line()
+        self._hide_outdated_result()
+        self._show_next_step()
+
+    def _hide_outdated_result(self) -> None:
+        """Hide the entries if they were found at another address than the one typed now."""
+        if self._tested is None or self._tested[0] != self._form.location:
+            self.query_one("#found").display = False
+
+    def _update_search_line(self) -> None:
+        self.query_one("#query-line").display = self._type in SEARCH_TYPES
+
+    def _show_next_step(self) -> None:
+        form, leave_link = self._form, key_hint("source_form.leave", "leaves")
+        if self._busy:
+            self._set_step("Reading it …", role="accent")
+        elif not form.location.url:
+            self._set_step("Type its address. ", leave_link, ".")
+        elif self._is_tested(form.location):
+            self._set_step(key_hint("source_form.go_on", "saves it"), ". ", leave_link, ".", role="good")
+        elif self._tested is not None and self._tested[0] == form.location:
+            retry_link, save_link = (
+                key_hint("source_form.go_on", "tries again"),
+                key_hint("source_form.save", _SAVE_UNTESTED),
+            )
+            self._set_step(retry_link, ", ", save_link, ", ", leave_link, ".", role="warn")
+        else:
+            read_link = key_hint("source_form.go_on", "reads it once, to show what it holds")
+            self._set_step(read_link, ". ", leave_link, ".")
+
+    def _set_step(self, *parts: str | Content, role: str = "dim") -> None:
+        line = self.query_one("#next", KeyHintText)
+        line.set_classes(f"-{role}")
+        line.update(Content.assemble(*parts))
+
+    def _is_tested(self, location: SourceLocation) -> bool:
+        """Return True if this location was read successfully, now or when the source was saved."""
+        if self._source is not None and location == self._initial.location:
+            return True
+        return self._tested is not None and self._tested[0] == location and self._tested[1].ok
+
+    @on(Input.Submitted)
+    def action_go_on(self) -> None:
+        """Test an address that was not tested yet; otherwise save."""
+        location = self._form.location
+        if self._busy or not location.url or self.app.desk is None:
+            return
+        if self._is_tested(location):
+            self.action_save()
+            return
+        self._busy = True
+        self._show_next_step()
+        self._test_task = self.app.run_desk_task(lambda desk: self._test(desk, location), on_finished=self._clear_busy)
+
+    def _clear_busy(self) -> None:
+        self._busy = False
+
+    async def _test(self, desk: "Desk", location: SourceLocation) -> None:
+        try:
+            result = await desk.sources.test_candidate(location.type, location.url, config=location.config)
+        except Exception as error:
+            self._report_error(error)
+        else:
+            self.post_message(LocationTested(location, result))
+
+    def _report_error(self, error: Exception) -> None:
+        """Show the error in the form; re-raise one that is not a CopydeskError, so that it is reported as a bug."""
+        expected = isinstance(error, CopydeskError)
+        self.post_message(SourceRefused(str(error) if expected else "That went wrong."))
+        if not expected:
+            raise error
+
+    @on(LocationTested)
+    def _show_tested(self, message: LocationTested) -> None:
+        """Show the entries, unless another address was typed while they were fetched."""
+        self._tested = (message.location, message.result)
+        if message.location == self._form.location:
+            self._show_result(test_fetch_page(message.result))
+            if message.result.title:
+                self.query_one("#name", Input).placeholder = safe_line(message.result.title)
+        self._show_next_step()
+
+    @on(SourceRefused)
+    def _show_error(self, message: SourceRefused) -> None:
+        self._show_next_step()
+        self._show_result([paragraph(safe_line(message.reason), "bad")])
+
+    def _show_result(self, blocks: Sequence[Block]) -> None:
+        page = self.query_one("#found", Page)
+        page.display = True
+        page.show(blocks)
+
+    def action_save(self) -> None:
+        """Save the source, tested or not."""
+        form = self._form
+        if form.location.url and not self._busy and self.app.desk is not None:
+            # No task to cancel: saving is not interrupted by leaving.
+            self._busy, self._test_task = True, None
+            self.app.run_desk_task(lambda desk: self._save(desk, form), hold_keys=True, on_finished=self._clear_busy)
+
+    async def _save(self, desk: "Desk", form: SourceFields) -> None:
+        try:
+            saved = await self._update(desk, self._source, form) if self._source else await self._create(desk, form)
+        except Exception as error:
+            self._report_error(error)
+        else:
+            self.post_message(SourceSaved(saved))
+
+    async def _create(self, desk: "Desk", form: SourceFields) -> Source:
+        location = form.location
+        # The test may have found the feed's own address behind that of a web page.
+        found = self._tested[1] if self._tested and self._tested[0] == location else None
+        url, title = (found.url, found.title) if found else (location.url, "")
+        name = form.name or clean(title).strip()[:200] or None
+        return await desk.sources.create(location.type, url, name=name, config=location.config, test=False)
+
+    async def _update(self, desk: "Desk", source: Source, form: SourceFields) -> Source:
+        url = self._tested[1].url if self._tested and self._tested[0] == form.location else form.location.url
+        changed_fields = build_update(source, form, url)
+        return await desk.sources.update(source.id, changed_fields, test=False) if changed_fields else source
+
+    @on(SourceSaved)
+    def _close_saved(self, message: SourceSaved) -> None:
+        self.close(message.source)
+
+    def action_leave(self) -> None:
+        """Leave; where something was typed, only when pressed twice."""
+        if self._busy and self._test_task is None:
+            self._set_step("It is being saved …", role="accent")
+            return
+        if self._leave_confirmed or self._form == self._initial:
+            if self._test_task is not None:
+                self._test_task.cancel()
+            self.close(None)
+            return
+        self._leave_confirmed = True
+        self._set_step(key_hint("source_form.leave", "again throws away what you typed"), ".", role="warn")
+
+    def action_next_field(self) -> None:
+        self.focus_next()
+
+    def action_previous_field(self) -> None:
+        self.focus_previous()
+
+
+class SourceTestDialog(Dialog[None], inherit_bindings=False):
+    """A page of titles over the screen."""
+
+    CSS_PATH = stylesheet_path("sources.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.PAGE, KeyContext.SOURCE_TEST)
+    BINDINGS = bindings(KeyContext.SOURCE_TEST)
+
+    app = getters.app(DeskApp)
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self._source = source
+
+    def compose(self) -> ComposeResult:
+        yield Page([paragraph("Reading it …", "accent")], id="trial")
+
+    def on_mount(self) -> None:
+        """Fetch the source."""
+        self.query_one(Page).set_title(f"{safe_line(self._source.name)} · {key_label('trial.close')} closes")
+        self.app.run_desk_task(self._test)
+
+    async def _test(self, desk: "Desk") -> None:
+        try:
+            self.post_message(SourceTested(await desk.sources.test(self._source.id)))
+        except CopydeskError as error:
+            self.post_message(SourceRefused(str(error)))
+
+    @on(SourceTested)
+    def _show_entries(self, message: SourceTested) -> None:
+        self.query_one(Page).show(
+            [*test_fetch_page(message.result), paragraph(), paragraph("Nothing was stored.", "dim")]
+        )
+
+    @on(SourceRefused)
+    def _show_error(self, message: SourceRefused) -> None:
+        self.query_one(Page).show([paragraph(safe_line(message.reason), "bad")])
+
+    def action_close(self) -> None:
+        self.close(None)

@@ -1,0 +1,156 @@
+"""Undo and redo on a screen: by the desk if drafts changed, else by the step itself.
+
+Undo of the last change of drafts. A change that cannot be undone is reported once; the next undo skips it.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNotAllowedError
+from copydesk.text import clean
+from copydesk.tui.keys import key_label
+from copydesk.tui.labels import plural
+from copydesk.tui.review.outcomes import UNDO_NAMES
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.model.history import UndoResult
+
+
+class UndoSkipList:
+    """Remembers the changes whose undo was refused, so that the next undo skips them."""
+
+    def __init__(self) -> None:
+        self._skipped: set[int] = set()
+
+    async def undo(self, desk: "Desk", should_stop: Callable[[], bool]) -> "UndoResult":
+        """Undo the last change that was not refused before, and return what was undone.
+
+        Raise ConflictError if it cannot be undone; the change is skipped next time.
+        """
+        try:
+            return await desk.drafts.undo(skip=self._skipped, is_cancelled=should_stop)
+        except UndoNotAllowedError as error:
+            self._skipped.add(error.change_id)
+            raise ConflictError(
+                error.message, hint=f"{key_label('review.undo')} undoes the change before it."
+            ) from error
+
+
+class UndoStep(NamedTuple):
+    """A change of something for which the desk keeps no history."""
+
+    description: str
+    """Description, such as `slot Mon 09:00 made`."""
+    undo: "Callable[[Desk], Awaitable[object]]"
+    redo: "Callable[[Desk], Awaitable[object]]"
+
+
+DraftIds = tuple[str, ...]
+"""Changed drafts, whose history the desk keeps; an empty tuple stands for the user's last change of any draft."""
+ShouldStop = Callable[[], bool]
+"""Returns True if no further draft of a bulk change should be started."""
+
+
+class UndoStack:
+    """The steps in order. One that cannot be undone is tried once more, then skipped."""
+
+    def __init__(self) -> None:
+        self._undo_steps: list[UndoStep | DraftIds] = []
+        self._redo_steps: list[UndoStep | DraftIds] = []
+        self._refused: UndoStep | DraftIds = ()
+        """The step that was reported as impossible to undo."""
+        self._skip_list = UndoSkipList()
+
+    def record(self, step: UndoStep | DraftIds) -> None:
+        """Record a step; steps that were undone can no longer be redone."""
+        self._undo_steps.append(step)
+        self._redo_steps.clear()
+
+    async def undo(self, desk: "Desk", should_stop: ShouldStop) -> str:
+        """Undo the last step, or the user's last change of drafts if there is none; return its description.
+
+        Raise ConflictError if it cannot be undone; the next call skips it if that is still so.
+        """
+        while True:
+            step = self._undo_steps[-1] if self._undo_steps else ()
+            try:
+                description = await self._take_back(desk, step, should_stop)
+            except (ConflictError, NotFoundError) as error:
+                self._raise_if_first_refusal(step, error)
+                # Refused a second time: drop the step and try the one before it.
+                del self._undo_steps[-1]
+            else:
+                del self._undo_steps[-1:]
+                self._redo_steps.append(step)
+                return f"Undone: {description}"
+
+    async def _take_back(self, desk: "Desk", step: UndoStep | DraftIds, stopped: ShouldStop) -> str:
+        if isinstance(step, UndoStep):
+            await step.undo(desk)
+            return step.description
+        return (
+            await _run_for_drafts(desk.drafts.undo, step, stopped)
+            if step
+            else _describe(await self._skip_list.undo(desk, stopped))
+        )
+
+    def _raise_if_first_refusal(self, step: UndoStep | DraftIds, error: CopydeskError) -> None:
+        """Raise the error the first time a step is refused; for changes known only to the desk, every time."""
+        if not step:
+            raise error
+        if step is not self._refused:
+            self._refused = step
+            hint = f"{key_label('schedule.undo')} undoes the change before it."
+            raise ConflictError(error.message, hint=hint) from error
+
+    async def redo(self, desk: "Desk", should_stop: ShouldStop) -> str:
+        """Redo the step that was undone last; return its description."""
+        step = self._redo_steps[-1] if self._redo_steps else ()
+        if isinstance(step, UndoStep):
+            await step.redo(desk)
+            description = step.description
+        else:
+            description = await _run_for_drafts(desk.drafts.redo, step, should_stop)
+        del self._redo_steps[-1:]
+        self._undo_steps.append(step)
+        return f"Done again: {description}"
+
+
+async def _run_for_drafts(
+    operation: "Callable[[str | None], Awaitable[UndoResult]]", ids: DraftIds, stopped: ShouldStop
+) -> str:
+    """Undo or redo the last change of each draft; raise the first error if all of them fail."""
+    if len(ids) <= 1:
+        return _describe(await operation(ids[0] if ids else None))
+    results: list[UndoResult] = []
+    failed: list[CopydeskError] = []
+    for draft_id in ids:
+        # Never stop before the first one: there would be no result to report.
+        if results and stopped():
+            break
+        try:
+            results.append(await operation(draft_id))
+        except CopydeskError as error:
+            failed.append(error)
+    if not results:
+        raise failed[0]
+    description = _with_failures(
+        f"{_action_name(results[0])} of {plural(len(results), 'draft')}", [str(error) for error in failed]
+    )
+    remaining = len(ids) - len(results) - len(failed)
+    return f"{description}, {remaining} left" if remaining else description
+
+
+def _describe(undone: "UndoResult") -> str:
+    """Describe what was undone or redone: `the other time`, `the time of 12 drafts, 1 not: …`."""
+    count_text = "" if undone.bulk_id is None else f" of {plural(len(undone.succeeded), 'draft')}"
+    return _with_failures(_action_name(undone) + count_text, [failure.error for failure in undone.failed])
+
+
+def _action_name(undone: "UndoResult") -> str:
+    return UNDO_NAMES.get(undone.action, clean(undone.action))
+
+
+def _with_failures(description: str, failures: Sequence[str]) -> str:
+    return f"{description}, {len(failures)} not: {failures[0]}" if failures else description

@@ -1,0 +1,98 @@
+"""A field for one of a few values, selected with the arrow keys.
+
+Text inputs. Pasted text is untrusted: control characters that a terminal would interpret are removed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.document._document import EditResult
+from textual.document._edit import Edit
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from copydesk.text import clean, clean_lines
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.widgets.line_widget import LineWidget
+
+
+class Choice(LineWidget, can_focus=True, inherit_bindings=False):
+    """A selection of values by label: all of them on a line if they fit, else the selected one."""
+
+    BINDINGS = bindings(KeyContext.CHOICE)
+
+    class Changed(Message):
+        """The user selected another value."""
+
+    def __init__(self, labels: Mapping[str, str], value: str, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._labels = dict(labels)
+        self._value = value
+
+    @property
+    def value(self) -> str:
+        """The selected value."""
+        return self._value
+
+    @value.setter
+    def value(self, value: str) -> None:
+        self._value = value
+        self.refresh()
+
+    def action_step(self, by: int) -> None:
+        """Select the next value, or the previous one (-1)."""
+        values = list(self._labels)
+        self.value = values[(values.index(self._value) + by) % len(values)]
+        self.post_message(self.Changed())
+
+    def on_click(self) -> None:
+        """Select the next value."""
+        self.focus()
+        self.action_step(1)
+
+    def render_line(self, y: int) -> Strip:
+        """Render the line; the selected value is between arrows, which are visible in any theme."""
+        if y:
+            return self.render_strip(Content(""))
+        line = Content("  ").join(self._render_value(value) for value in self._labels)
+        return self.render_strip(
+            line if line.cell_length <= self.drawable_size.width else self._render_value(self._value)
+        )
+
+    def _render_value(self, value: str) -> Content:
+        if value != self._value:
+            return Content.styled(self._labels[value], "dim")
+        return Content.styled(f"‹{self._labels[value]}›", "key" if self.has_focus else "strong")
+
+    def on_focus(self) -> None:
+        """Redraw: the style depends on the focus."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """Redraw: the style depends on the focus."""
+        self.refresh()
+
+
+class SafeTextArea(TextArea):
+    """A multi-line text input."""
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Insert the text, cleaned."""
+        return super().edit(replace(edit, text=clean_lines(edit.text)))
+
+
+class SafeInput(Input):
+    """A one-line text input."""
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Insert the text, cleaned."""
+        super().replace(clean(text), start, end)
+
+
+def with_label(label: str, field: Widget) -> Horizontal:
+    """Return a field preceded by its label."""
+    return Horizontal(Static(Content(label), classes="-label"), field, classes="-line", id=f"{field.id}-line")
