@@ -61,10 +61,10 @@ prove-network: .venv/test ## the figures from a whole Bluesky network, where Pos
 	COPYDESK_NETWORK_PROOF=1 $(PYTEST) tests/proof/test_bluesky_network.py
 
 bench: .venv/bench ## every figure that Copydesk claims, as a ratio measured in one run
-	PYTHONPATH=tests $(BIN)/python tests/benchmarks/run.py
+	PYTHONPATH=tests/support $(BIN)/python tests/benchmarks/run.py
 
 screenshots: .venv/screenshots ## the pictures in screenshots/, from the sample desk
-	$(BIN)/python tests/screenshots.py
+	$(BIN)/python tests/support/screenshots.py
 
 readme: .venv/test ## the parts of the README that are made from the code
 	$(BIN)/python .ci/readme.py

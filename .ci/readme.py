@@ -13,7 +13,7 @@ from copydesk.tui.keys import KEYS, Where, shown
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 
 def settings() -> str:
@@ -54,13 +54,13 @@ def commands() -> str:
 
 def interface() -> str:
     """Every row of the interface: the desk's operation, the command, and the test that covers it."""
-    from interface_rows import ROWS  # noqa: PLC0415 - it lives with the tests
+    from interface_table import ROWS  # noqa: PLC0415 - it lives with the tests
 
     lines = ["| row of the interface | operation | command | covered by |", "|---|---|---|---|"]
     for row in ROWS:
         command = f"`{row.command}`" if row.command else "none yet"
         tests = "<br>".join(_linked(test) for test in row.tests)
-        lines.append(f"| {row.says} | `{row.operation}` | {command} | {tests} |")
+        lines.append(f"| {row.description} | `{row.operation}` | {command} | {tests} |")
     return "\n".join(lines)
 
 

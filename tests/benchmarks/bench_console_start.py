@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench_start import BARE_APP, TIMEOUT, kill_program, make_row, run_alternately, start_program
-from benchmarks_table import Row
-from many_drafts import build_database
+from bench_startup import BARE_APP, TIMEOUT, kill_program, make_row, run_alternately, start_program
+from large_desk import build_database
+from table_row import Row
 
 DRAFTS = 1_000_000
 CURSOR = "▌".encode()

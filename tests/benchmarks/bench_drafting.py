@@ -5,7 +5,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-from benchmarks_table import Row
+from table_row import Row
 
 from copydesk.drafting.checks import RecentTexts, build_check_context, check
 from copydesk.drafting.offline_writer import OfflineWriter

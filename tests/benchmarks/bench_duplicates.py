@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import NamedTuple
 
-from benchmarks_table import Row
+from table_row import Row
 
 from copydesk.ranking.story_index import StoryIndex
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks_table import Row
+from table_row import Row
 
 from copydesk.desk import Desk, open_desk
 from copydesk.settings import load

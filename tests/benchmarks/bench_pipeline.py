@@ -17,7 +17,7 @@ from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks_table import Row
+from table_row import Row
 
 FEEDS = Path(__file__).resolve().parents[3] / "shared" / "feeds"
 CAPTURED = datetime(2026, 2, 17, 18, 0, tzinfo=UTC)

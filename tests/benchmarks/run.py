@@ -13,7 +13,7 @@ from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
-from benchmarks_table import Row
+from table_row import Row
 
 import copydesk
 

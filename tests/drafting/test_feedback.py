@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from drafting_fixtures import assert_traced, make_brief, make_voice
 
 from copydesk.drafting.checks import add_notes, build_check_context, check
 from copydesk.drafting.offline_writer import FeedbackRequest, OfflineWriter, parse_feedback
@@ -10,7 +11,6 @@ from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
 from copydesk.text.thread import split_parts
-from drafting_briefs import assert_traced, make_brief, make_voice
 
 
 def write(request: Brief) -> WriterResult:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 import pytest
+from interface_table import ROWS, Row
 
 from copydesk.cli import copydesk
 from copydesk.desk.context import DeskContext, utc_now
 from copydesk.desk.desk import Desk
-from interface_rows import ROWS, Row
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,12 +29,12 @@ def function_names(path: str) -> frozenset[str]:
     return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.says)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.description)
 def test_row_operation_exists(row: Row) -> None:
     assert callable(reduce(getattr, row.operation.split("."), desk()))
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.command], ids=lambda row: row.says)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.command], ids=lambda row: row.description)
 def test_row_command_exists(row: Row) -> None:
     if row.command.startswith("--"):
         assert row.command in {name for option in copydesk.params for name in option.opts}
@@ -47,7 +47,7 @@ def test_row_command_exists(row: Row) -> None:
         command = inner
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.says)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.description)
 def test_row_tests_exist(row: Row) -> None:
     assert row.tests
     for test in row.tests:

@@ -6,16 +6,15 @@ from contextlib import AsyncExitStack, ExitStack
 from itertools import count
 from pathlib import Path
 
+import mastodon_mock_server
+import pds_server
 import pytest
 import pytest_asyncio
-
-import mastodon_server
-import pds_server
-from cutting_proxy import FaultProxy
-from doomed_sender import KillRunner, kill_runner
-from proof_desk import EXHAUSTIVE
-from sending_places import FakeTarget, MastodonTarget, PdsTarget, SendTarget
-from sending_runs import CaseRunner
+from draft_consistency import EXHAUSTIVE
+from fault_proxy import FaultProxy
+from killed_sender import KillRunner, kill_runner
+from send_cases import CaseRunner
+from send_targets import FakeTarget, MastodonTarget, PdsTarget, SendTarget
 
 _numbers = count(1)
 _SENDERS = [f"sender{number}" for number in range(2500 if EXHAUSTIVE else 300)]
@@ -41,9 +40,11 @@ def writer(pds: pds_server.Pds) -> pds_server.PdsAccount:
 
 
 @pytest.fixture(scope="session")
-def mastodon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[mastodon_server.MockMastodon, Iterator[str]]]:
+def mastodon(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[mastodon_mock_server.MockMastodon, Iterator[str]]]:
     """A mastodon-mock and an iterator of its unused account names."""
-    with mastodon_server.run_mastodon_mock(tmp_path_factory.mktemp("mastodon"), _SENDERS) as server:
+    with mastodon_mock_server.run_mastodon_mock(tmp_path_factory.mktemp("mastodon"), _SENDERS) as server:
         yield server, iter(_SENDERS)
 
 

@@ -12,10 +12,15 @@ from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
+import bluesky_network
 import pytest
+from bluesky_network import Network
+from desk_fixtures import NOW, Watch, query_db
+from fault_proxy import FaultProxy
+from faulty_server import RecordingSecrets
+from pds_server import PdsAccount
+from posting_fixtures import create_approved_draft, open_posting_desk
 
-import bsky_network
-from bsky_network import Network
 from copydesk.model.draft import Format
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.bluesky import Bluesky
@@ -23,11 +28,6 @@ from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import Account, NotSentError, Post, PostMetrics
 from copydesk.store import accounts
 from copydesk.store.ids import new_id
-from cutting_proxy import FaultProxy
-from desk_fixtures import NOW, Watch, query_db
-from faulty_server import RecordingSecrets
-from pds_server import PdsAccount
-from posting_fixtures import create_approved_draft, open_posting_desk
 
 pytestmark = [
     pytest.mark.xdist_group("bsky_network"),
@@ -38,10 +38,10 @@ pytestmark = [
 ]
 METRICS_REQUEST = "GET /xrpc/app.bsky.feed.getPosts"
 SELECT_READINGS = "SELECT likes, replies, reposts, impressions, clicks, by_hand FROM engagement_reading ORDER BY rid"
-TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1] / "support")}
 HOLD_PROGRAM = """
 import time, bsky_network
-with bsky_network.running():
+with bluesky_network.running():
     print("ready", flush=True)
     time.sleep(60)
 """
@@ -53,8 +53,8 @@ def network() -> Iterator[Network]:
     """The running network; skip if it is unavailable."""
     with ExitStack() as stack:
         try:
-            started = stack.enter_context(bsky_network.run_network())
-        except bsky_network.UnavailableError as error:
+            started = stack.enter_context(bluesky_network.run_network())
+        except bluesky_network.UnavailableError as error:
             pytest.skip(f"no Bluesky network: {error}")
         yield started
 

@@ -21,7 +21,7 @@ from faulty_server import RecordingSecrets
 from pds_server import Pds, run_pds
 
 pytestmark = pytest.mark.xdist_group("pds")
-TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1] / "support")}
 HOLD_PROGRAM = """
 import time, pds_server
 with pds_server.running() as pds:

@@ -5,8 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from command_line import COMMAND, CommandResult, make_environment, run_command
+from cli_runner import COMMAND, CommandResult, make_environment, run_command
 from pds_server import Pds, PdsAccount
 
 pytestmark = pytest.mark.xdist_group("pds")

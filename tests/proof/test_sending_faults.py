@@ -14,17 +14,17 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import pytest
+from cli_runner import COMMAND, make_environment
+from crash_points import DUE, CrashPoints, CrashPointTransport
+from desk_fixtures import settings_at
+from draft_consistency import EXHAUSTIVE
+from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
+from killed_sender import STORE_FAILED, make_platform
+from send_cases import find_problems, is_finished
+from send_targets import SendCase
 
-from command_line import COMMAND, make_environment
 from copydesk.desk import Desk, open_desk
 from copydesk.posting.fake import Fault
-from cutting_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
-from desk_fixtures import settings_at
-from doomed_sender import STORE_FAILED, make_platform
-from proof_desk import EXHAUSTIVE
-from sending_boundaries import DUE, CrashPoints, CrashPointTransport
-from sending_places import SendCase
-from sending_runs import find_problems, is_finished
 
 FAKE_SERVERS = ("fake with keys", "fake without keys")
 MASTODON_SERVERS = ("mastodon with keys", "mastodon without keys")

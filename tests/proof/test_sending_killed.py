@@ -9,10 +9,9 @@ import random
 from statistics import median
 
 import pytest
-
-from proof_desk import EXHAUSTIVE
-from sending_places import SendTarget
-from sending_runs import CaseRunner, SendResult
+from draft_consistency import EXHAUSTIVE
+from send_cases import CaseRunner, SendResult
+from send_targets import SendTarget
 
 FAKE_SERVERS = ("fake with keys", "fake without keys")
 SERVERS = (*FAKE_SERVERS, "mastodon with keys", "mastodon without keys", "pds")

@@ -1,10 +1,9 @@
 """Tests that the proofs detect faulty senders: each mutant posts twice or loses a post."""
 
 import pytest
-
-from cutting_proxy import Cut
-from proof_desk import EXHAUSTIVE
-from wrong_senders import MUTANTS
+from draft_consistency import EXHAUSTIVE
+from fault_proxy import Cut
+from sender_mutants import MUTANTS
 
 PARTS = (1, 3) if EXHAUSTIVE else (1,)
 FAKE, KEYLESS_FAKE = "fake with keys", "fake without keys"

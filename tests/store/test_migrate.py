@@ -209,7 +209,7 @@ print(json.dumps([name for name in heavy if name in sys.modules]))
 def test_start_imports_no_alembic_and_process_exits(tmp_path: Path, close_mode: str) -> None:
     # A connection thread that is never stopped would keep the process from exiting.
     process = subprocess.run(
-        [sys.executable, "-c", START_PROGRAM, str(tmp_path), str(Path(__file__).parents[1]), close_mode],
+        [sys.executable, "-c", START_PROGRAM, str(tmp_path), str(Path(__file__).parents[1] / "support"), close_mode],
         capture_output=True,
         text=True,
         timeout=60,

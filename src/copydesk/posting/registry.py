@@ -10,9 +10,9 @@ from copydesk.posting.platform import CredentialStore, Platform
 PLATFORMS: Mapping[str, tuple[str, str]] = {
     "bluesky": ("copydesk.posting.bluesky", "Bluesky"),
     "mastodon": ("copydesk.posting.mastodon", "Mastodon"),
-    "x": ("copydesk.posting.x.platform", "X"),
+    "x": ("copydesk.posting.x", "X"),
     "linkedin": ("copydesk.posting.linkedin", "LinkedIn"),
-    "threads": ("copydesk.posting.threads.platform", "Threads"),
+    "threads": ("copydesk.posting.threads", "Threads"),
     "wordpress": ("copydesk.posting.blogs.wordpress", "WordPress"),
     "ghost": ("copydesk.posting.blogs.ghost", "Ghost"),
     "devto": ("copydesk.posting.blogs.devto", "DevTo"),

@@ -1,0 +1,1 @@
+"""Accounts: sign-in, credentials, connection checks."""

@@ -1,0 +1,1 @@
+"""Drafts: creation, review, undo, history, queue windows."""

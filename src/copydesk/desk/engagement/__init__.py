@@ -1,0 +1,1 @@
+"""Engagement: collecting and summarizing metrics."""

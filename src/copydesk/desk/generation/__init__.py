@@ -1,0 +1,1 @@
+"""Generation of requested drafts."""

@@ -1,0 +1,1 @@
+"""Images of drafts and their thumbnails."""

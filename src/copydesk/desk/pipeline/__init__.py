@@ -1,0 +1,1 @@
+"""Pipeline runs: fetch, filter, rank, draft."""

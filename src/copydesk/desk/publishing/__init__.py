@@ -1,0 +1,1 @@
+"""Publishing: deliveries from due draft to settled outcome."""

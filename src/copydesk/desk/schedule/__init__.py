@@ -1,0 +1,1 @@
+"""The schedule: slots, due times, automatic scheduling."""

@@ -1,0 +1,1 @@
+"""Sources: configuration, test fetches, overviews, import."""

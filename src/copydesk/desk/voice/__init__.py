@@ -1,0 +1,1 @@
+"""The voice profile and its preview."""

@@ -1,0 +1,1 @@
+"""Article text of web pages."""

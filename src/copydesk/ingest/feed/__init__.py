@@ -1,0 +1,1 @@
+"""Feed parsers: strict expat, feedparser fallback, JSON Feed."""

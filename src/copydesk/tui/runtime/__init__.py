@@ -1,0 +1,1 @@
+"""Background work of the console: desk tasks, notifications, key buffer, autosave."""

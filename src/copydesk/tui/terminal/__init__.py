@@ -1,0 +1,1 @@
+"""Terminal driver, cell widths, ASCII fallback, images."""

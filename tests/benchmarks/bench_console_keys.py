@@ -1,0 +1,197 @@
+"""The console on a million drafts: key presses, decisions, and memory after a thousand decisions.
+
+In one process, with a driver that discards its output: from the key press to the change of the screen that shows its
+effect, without the terminal's own drawing time. The targets are frames of a screen drawn 30 times a second.
+"""
+
+import asyncio
+import gc
+import random
+import resource
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import Process
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from console_driver import wait_until_idle
+from large_desk import build_database
+from table_row import Row
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.strip import Strip
+from textual.widget import Widget
+
+from copydesk.desk import open_desk
+from copydesk.settings import load
+from copydesk.tui.app import Console
+from copydesk.tui.review.screen import ReviewScreen
+
+DRAFTS = 1_000_000
+MOVES, DECISIONS = 1_000, 1_000
+FRAME_TIME = 33.0
+WARM_UP = 1_100
+SAMPLE_SIZE = 100
+"""Decisions at either end of the series whose times are compared."""
+MAX_SLOWDOWN, MAX_MEMORY_GROWTH = 1.5, 8.0
+"""Ratio and megabytes by which the last decisions may exceed the first."""
+TIMEOUT = 10.0
+KEYS = (*("j",) * 30, *("k",) * 10, *("ctrl+d",) * 5, *("ctrl+u",) * 3, "G", "g")
+"""A realistic mix: mostly down, sometimes a page, to the end and back."""
+
+
+class InstrumentedConsole(Console):
+    """A console that reports when its screen changed.
+
+    Polling it instead would take part of the measured time.
+    """
+
+    is_headless = False
+    """It writes what a terminal would get, though the driver discards it."""
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        self._awaited: tuple[Callable[[], bool], asyncio.Future[float]] | None = None
+
+    def _display(self, screen: object, renderable: object) -> None:
+        super()._display(screen, renderable)  # type: ignore[arg-type]
+        if self._awaited is not None and self._awaited[0]():
+            self._awaited[1].set_result(time.perf_counter())
+            self._awaited = None
+
+    async def wait_for_change(self, condition: Callable[[], bool]) -> float:
+        """Return the time of the first screen change after which `condition` is true."""
+        changed_at = asyncio.get_running_loop().create_future()
+        self._awaited = (condition, changed_at)
+        return await asyncio.wait_for(changed_at, TIMEOUT)
+
+
+@contextmanager
+def record_draws(widget: Widget, state: Callable[[], object]) -> Iterator[list[object]]:
+    """Yield a growing list of the states in which the widget is drawn."""
+    states: list[object] = []
+    render_lines = widget.render_lines
+
+    def record(crop: Region) -> list[Strip]:
+        states.append(state())
+        return render_lines(crop)
+
+    widget.render_lines = record  # type: ignore[method-assign]
+    try:
+        yield states
+    finally:
+        del widget.render_lines
+
+
+def measure() -> list[Row]:
+    """Return the rows of the table."""
+    with TemporaryDirectory() as folder:
+        # In a process of its own, so that its memory is not measured.
+        builder = Process(target=build_database, args=(Path(folder) / "copydesk.db", DRAFTS))
+        builder.start()
+        builder.join()
+        return asyncio.run(_measure(Path(folder)))
+
+
+async def _measure(home: Path) -> list[Row]:
+    app = InstrumentedConsole(lambda: open_desk(load({}, home)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until_idle(pilot)
+        screen = app.screen
+        assert isinstance(screen, ReviewScreen)
+        moves = await _time_moves(app, screen)
+        await _reset(app, screen, pilot)
+        # The first decisions import modules and fill the row window and the line cache.
+        await _time_decisions(app, screen, WARM_UP)
+        await wait_until_idle(pilot)
+        before = _resident_memory()
+        decisions = await _time_decisions(app, screen, DECISIONS)
+        await wait_until_idle(pilot)
+        growth = _resident_memory() - before
+    first_ms, last_ms = statistics.median(decisions[:SAMPLE_SIZE]), statistics.median(decisions[-SAMPLE_SIZE:])
+    ratio = last_ms / first_ms
+    return [
+        percentile_row(f"a key to the changed screen, {MOVES:,} moves among {DRAFTS:,} drafts", moves),
+        percentile_row(f"approve to the next draft shown, {DECISIONS:,} of {DRAFTS:,} drafts", decisions),
+        Row(
+            f"the last of {DECISIONS:,} decisions in a row",
+            f"{last_ms:.1f} ms",
+            f"the first {first_ms:.1f} ms",
+            f"{ratio:.2f}",
+            f"at most {MAX_SLOWDOWN:g}",
+            ratio <= MAX_SLOWDOWN,
+        ),
+        Row(
+            f"memory after {DECISIONS:,} decisions in a row",
+            f"{growth:+.1f} MB",
+            f"{before:.0f} MB before them",
+            f"{(before + growth) / before:.2f}",
+            f"at most {MAX_MEMORY_GROWTH:g} MB more",
+            growth <= MAX_MEMORY_GROWTH,
+        ),
+    ]
+
+
+async def _time_moves(app: InstrumentedConsole, screen: ReviewScreen) -> list[float]:
+    rng = random.Random(1)
+    times = []
+    for _ in range(MOVES):
+        key = rng.choice(KEYS)
+        before = screen.queue.cursor
+        if before == {"k": 0, "ctrl+u": 0, "g": 0}.get(key, -1):
+            key = "j"
+        if key in {"j", "ctrl+d", "G"} and before == len(screen.queue.window) - 1:
+            key = "k"
+        times.append(await time_key(app, screen, key))
+    return times
+
+
+async def _time_decisions(app: InstrumentedConsole, screen: ReviewScreen, count: int) -> list[float]:
+    return [await time_key(app, screen, "a") for _ in range(count)]
+
+
+async def time_key(app: InstrumentedConsole, screen: ReviewScreen, key: str) -> float:
+    """Return the milliseconds from the key until another draft's row and text are drawn."""
+    queue, pane = screen.queue, screen.draft_pane
+    row, text = queue.cursor, pane._blocks
+    with (
+        record_draws(queue, lambda: queue.current is not None and queue.cursor != row) as new_row,
+        record_draws(pane, lambda: pane._blocks is not text) as new_text,
+    ):
+        started = time.perf_counter()
+        app.simulate_key(key)
+        return (await app.wait_for_change(lambda: any(new_row) and any(new_text)) - started) * 1000
+
+
+async def _reset(app: InstrumentedConsole, screen: ReviewScreen, pilot: Pilot[int]) -> None:
+    """Move to the first draft and wait until idle."""
+    if screen.queue.cursor:
+        app.simulate_key("g")
+    await wait_until_idle(pilot)
+
+
+def percentile_row(label: str, times: Sequence[float], target: float = FRAME_TIME) -> Row:
+    """Return a row with the 99th percentile of these milliseconds against a target."""
+    percentile, median = statistics.quantiles(times, n=100)[98], statistics.median(times)
+    return Row(
+        label,
+        f"99th percentile {percentile:.1f} ms",
+        f"median {median:.1f} ms",
+        f"{percentile / median:.1f}",
+        f"at most {target:g} ms",
+        percentile <= target,
+    )
+
+
+def _resident_memory() -> float:
+    """Return the process's resident megabytes after a garbage collection."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+if __name__ == "__main__":
+    for line in measure():
+        print(*line, sep=" | ")

@@ -1,0 +1,107 @@
+"""Tests for the engagement commands."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_runner import assert_one_line_error, run_in_process
+from desk_fixtures import execute_sql, query_db
+
+DRAFT_ID = "01890000-0000-7000-8000-000000000001"
+UNKNOWN_ID = "01890000-0000-7000-8000-000000000009"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A desk with one draft."""
+    assert run_in_process(tmp_path, "draft", "list", "--json").code == 0
+    ((user,),) = query_db(tmp_path, "SELECT id FROM user")
+    item = "01890000-0000-7000-8000-000000000002"
+    execute_sql(
+        tmp_path,
+        "INSERT INTO item (id, user_id, state, story_id, published, seen, ident, alias, title) "
+        "VALUES (?1, ?2, 'drafted', ?1, 0, 0, 'i', 'a', 'A title')",
+        item,
+        user,
+    )
+    execute_sql(
+        tmp_path,
+        "INSERT INTO draft (id, user_id, item_id, story_id, format, status, origin, confidence, text, created_at, "
+        "updated_at) VALUES (?, ?, ?, 's', 'SHORT', 'posted', 'direct', 0.5, 'A \x1b[31mferry opens.', 0, 0)",
+        DRAFT_ID,
+        user,
+        item,
+    )
+    return tmp_path
+
+
+def test_record_prints_json(home):
+    result = run_in_process(
+        home, "engagement", "record", DRAFT_ID, "x", "--likes", "3", "--impressions", "100", "--json"
+    )
+
+    assert (result.code, result.err) == (0, "")
+    record = json.loads(result.out)
+    assert (record["draftId"], record["platform"], record["status"]) == (DRAFT_ID, "x", "posted")
+    assert (record["likes"], record["impressions"], record["clicks"], record["engagementRate"]) == (3, 100, None, 0.03)
+    assert (len(record), record["account"]) == (18, "")
+
+
+def test_record_prints_one_line(home):
+    args = ("--likes", "1200", "--clicks", "0", "--impressions", "10000", "--post-id", "7")
+    result = run_in_process(home, "engagement", "record", DRAFT_ID, "x", *args)
+
+    assert result == (0, "x: posted, likes 1,200, impressions 10,000, clicks 0, rate 12.00%.\n", "")
+
+
+def test_summary_as_text_and_json(home):
+    run_in_process(home, "engagement", "record", DRAFT_ID, "x", "--likes", "3", "--impressions", "100")
+    run_in_process(home, "engagement", "record", DRAFT_ID, "mastodon", "--likes", "4")
+    result = run_in_process(home, "engagement", "show")
+
+    assert (result.code, result.err) == (0, "")
+    assert "3.00% of the 1 whose impressions are known" in result.out
+    assert "A ferry opens." in result.out
+    assert "\x1b" not in result.out
+    summary = json.loads(run_in_process(home, "engagement", "show", "--top", "1", "--json").out)
+    assert (summary["totalPosted"], summary["totalLikes"], len(summary["topPosts"])) == (2, 7, 1)
+
+
+def test_metrics_count_as_posted_until_reset(home):
+    execute_sql(home, "UPDATE draft SET status = 'approved'")
+
+    def count_posted() -> int:
+        return int(json.loads(run_in_process(home, "engagement", "show", "--json").out)["totalPosted"])
+
+    assert "posted it by hand" in " ".join(run_in_process(home, "engagement", "record", "--help").out.split())
+    run_in_process(home, "engagement", "record", DRAFT_ID, "x", "--likes", "3")
+    assert count_posted() == 1
+    assert query_db(home, "SELECT status FROM draft") == [("approved",)]
+    run_in_process(home, "engagement", "record", DRAFT_ID, "x", "--status", "pending")
+    assert count_posted() == 0
+
+
+def test_summary_without_posts(home):
+    result = run_in_process(home, "engagement", "show")
+
+    assert result.code == 0
+    assert "unknown" in result.out
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("record", DRAFT_ID, "x", "--likes", "-1"), 2, "likes: takes a whole number"),
+        (("record", DRAFT_ID, "x", "--likes", "many"), 2, "--likes"),
+        (("record", DRAFT_ID, "x", "--status", "sent"), 2, "--status"),
+        (("record", DRAFT_ID, " "), 2, "platform: takes 1 to 50"),
+        (("record", DRAFT_ID), 2, "PLATFORM"),
+        (("record", UNKNOWN_ID, "x", "--likes", "1"), 1, "There is no draft"),
+        (("show", "--top", "51"), 2, "top: takes a whole number of 1 to 50"),
+    ],
+)
+def test_invalid_usage_is_one_line(home, args, code, message):
+    result = run_in_process(home, "engagement", *args)
+
+    assert_one_line_error(result, code)
+    assert message in result.err

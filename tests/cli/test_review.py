@@ -1,0 +1,462 @@
+"""Tests for the commands that change drafts: one, several, all that match; as text and as JSON."""
+
+import io
+import json
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+from unittest.mock import patch
+
+import msgspec
+import pytest
+from cli_runner import CommandResult, assert_one_line_error, run_in_process
+from desk_fixtures import execute_sql, query_db
+
+from copydesk.model.draft import Draft
+
+UNKNOWN_ID = "019c4a5e-0000-7000-8000-000000000000"
+DRAFT_FIELDS = {field.encode_name for field in msgspec.structs.fields(Draft)}
+BULK_FIELDS = ["action", "total", "succeeded", "failed", "results"]
+
+
+def run_ok(home: Path, *args: str, **env: str) -> str:
+    """Return the command's output; it must succeed, and may print on stderr."""
+    result = run_in_process(home, *args, **env)
+    assert result.code == 0, result
+    return result.out
+
+
+def run_json(home: Path, *args: str):
+    return json.loads(run_ok(home, *args, "--json"))
+
+
+def create_draft(home: Path, text: str = "The harbour opens on Monday.", *args: str) -> str:
+    return str(run_json(home, "draft", "new", text, *args)["drafts"][0]["id"])
+
+
+def statuses(home: Path) -> list[str]:
+    return [str(status) for (status,) in query_db(home, "SELECT status FROM draft ORDER BY id")]
+
+
+def test_new_creates_draft_from_text(tmp_path):
+    created = run_json(
+        *(tmp_path, "draft", "new", "Words.", "--format", "BLOG", "--tag", "sea", "--tag", "news", "--platform", "x"),
+        *("--image", "https://pictures.example/a.png"),
+    )
+
+    assert list(created) == ["mode", "itemId", "drafts"]
+    assert created["drafts"][0]["images"][0]["source"] == "UPLOAD"
+    draft = run_json(tmp_path, "draft", "show", created["drafts"][0]["id"])
+    assert (draft["text"], draft["format"], draft["tags"]) == ("Words.", "BLOG", ["news", "sea"])
+    assert run_ok(tmp_path, "draft", "new", "More words.").endswith(" is a SHORT and awaiting_review.\n")
+
+
+def test_text_from_file_or_stdin(tmp_path):
+    (tmp_path / "text").write_text("From a file, é.")
+    (tmp_path / "latin").write_bytes(b"\xe9")
+    created = run_json(tmp_path, "draft", "new", "--file", str(tmp_path / "text"))
+    result = run_in_process(tmp_path, "draft", "new", "--file", "-", "--json", stdin="From a pipe.\n")
+
+    texts = [created["drafts"][0]["text"], json.loads(result.out)["drafts"][0]["text"]]
+    assert texts == ["From a file, é.", "From a pipe."]
+    assert_one_line_error(run_in_process(tmp_path, "draft", "new", "--file", str(tmp_path / "latin")), 2)
+    assert_one_line_error(run_in_process(tmp_path, "draft", "new", "x", "--file", str(tmp_path / "text")), 2)
+
+
+def test_invalid_field_is_usage_error(tmp_path):
+    for args, field in (
+        ([""], "text: takes 1 to 50,000 characters, not 0"),
+        (["--file", "/dev/null"], "text: takes 1 to 50,000 characters, not 0"),
+        (["x" * 50_001], "text"),
+        (["Words.", "--url", "https://example.com"], "url"),
+        (["Words.", *["--tag", "x" * 51]], "tags[0]"),
+        (["Words.", "--image", "ftp://example.com/a.png"], "images[0].url"),
+    ):
+        result = run_in_process(tmp_path, "draft", "new", *args)
+        assert_one_line_error(result, 2)
+        assert field in result.err
+
+
+def test_single_id_prints_draft(tmp_path):
+    draft_id = create_draft(tmp_path)
+    changed = run_json(tmp_path, "draft", "approve", draft_id)
+
+    assert set(changed) == DRAFT_FIELDS
+    assert (changed["id"], changed["status"], changed["version"]) == (draft_id, "approved", 2)
+    changed = run_json(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Shorter.")
+    assert (changed["status"], changed["feedback"]) == ("changes_requested", "Shorter.")
+    assert run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "No.") == f"{draft_id} is rejected.\n"
+    assert run_json(tmp_path, "draft", "regenerate", draft_id, "--no-wait")["feedback"] == "No."
+
+
+def test_several_ids_print_bulk_result(tmp_path):
+    first, second = create_draft(tmp_path), create_draft(tmp_path)
+    result = run_in_process(tmp_path, "draft", "approve", first, UNKNOWN_ID, second, first, "--json")
+    response = json.loads(result.out)
+
+    assert (result.code, list(response)) == (1, BULK_FIELDS)
+    assert (response["action"], response["total"], response["succeeded"], response["failed"]) == ("approve", 3, 2, 1)
+    assert response["results"]["succeeded"] == [first, second]
+    assert response["results"]["failed"][0]["id"] == UNKNOWN_ID
+    result = run_in_process(tmp_path, "draft", "archive", first, UNKNOWN_ID)
+    assert (result.code, result.out) == (1, "1 archived, 1 not.\n")
+    assert result.err.startswith(f"{UNKNOWN_ID}: There is no draft")
+    assert run_ok(tmp_path, "draft", "unapprove", second, second).endswith(
+        "is no longer approved but awaiting_review.\n"
+    )
+
+
+def test_refused_action_lists_possible_actions(tmp_path):
+    draft_id = create_draft(tmp_path)
+    for command, code in (("cancel", 1), ("unapprove", 1)):
+        result = run_in_process(tmp_path, "draft", command, draft_id)
+        assert_one_line_error(result, code)
+        assert "Possible now: approve, reject, regenerate, archive." in result.err
+    result = run_in_process(tmp_path, "draft", "approve", UNKNOWN_ID)
+    assert_one_line_error(result, 1)
+    assert "There is no draft" in result.err
+
+
+def test_all_matching_needs_confirmation(tmp_path):
+    for number in range(3):
+        create_draft(tmp_path, f"Text {number}.", "--tag", "sea" if number else "land")
+    result = run_in_process(tmp_path, "draft", "approve", "--all-matching", "--tag", "sea", stdin="y\n")
+    assert (result.code, result.out) == (0, "2 approved.\n")
+    assert "Approve 2 drafts?" in result.err
+    assert statuses(tmp_path) == ["awaiting_review", "approved", "approved"]
+
+    assert run_ok(tmp_path, "draft", "archive", "--all-matching", "--status", "approved", "--yes") == "2 archived.\n"
+    # Archived drafts are excluded unless a filter includes them.
+    response = run_json(tmp_path, "draft", "approve", "--all-matching", "--yes")
+    assert (response["total"], response["failed"]) == (1, 0)
+    assert run_json(tmp_path, "draft", "approve", "--all-matching", "--format", "BLOG")["total"] == 0
+
+
+@pytest.mark.parametrize("reply", ["n\n", "\n", ""])
+def test_without_confirmation_nothing_changes(tmp_path, reply):
+    create_draft(tmp_path)
+    result = run_in_process(tmp_path, "draft", "approve", "--all-matching", stdin=reply)
+
+    assert (result.code, result.out) == (1, "")
+    assert "Nothing was changed." in result.err
+    assert statuses(tmp_path) == ["awaiting_review"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["approve"],
+        ["approve", UNKNOWN_ID, "--all-matching"],
+        ["approve", UNKNOWN_ID, "--tag", "sea"],
+        ["approve", "--all-matching", "--status", "unheard"],
+        ["approve", "--all-matching", "--scheduled-after", "soon"],
+        ["schedule", UNKNOWN_ID, "--at", "whenever"],
+        ["schedule", UNKNOWN_ID, "--at", "2020-01-01 09:00"],
+        ["schedule", UNKNOWN_ID, "--at", "9999-12-31T23:59:59Z"],
+        ["reschedule", UNKNOWN_ID],
+        ["reject", UNKNOWN_ID, "--feedback", "x" * 5001],
+        ["edit", UNKNOWN_ID],
+        ["edit", UNKNOWN_ID, "--text", ""],
+        ["new"],
+    ],
+)
+def test_usage_error_is_one_line(tmp_path, args):
+    assert_one_line_error(run_in_process(tmp_path, "draft", *args), 2)
+
+
+def test_large_bulk_is_one_undo(tmp_path):
+    draft_id = create_draft(tmp_path)
+    columns = ", ".join(
+        str(name) for _, name, *_ in query_db(tmp_path, "PRAGMA table_info(draft)") if name not in {"id", "rid"}
+    )
+    for number in range(120):
+        execute_sql(
+            tmp_path,
+            f"INSERT INTO draft (id, {columns}) SELECT ?, {columns} FROM draft WHERE id = ?",
+            f"{UNKNOWN_ID[:-3]}{number:03}",
+            draft_id,
+        )
+
+    assert run_ok(tmp_path, "draft", "approve", "--all-matching", "--yes") == "121 approved.\n"
+    assert len(query_db(tmp_path, "SELECT DISTINCT bulk_id FROM draft_event WHERE action = 'approve'")) == 1
+    response = run_json(tmp_path, "draft", "undo")
+    assert (list(response), response["action"], response["succeeded"]) == (BULK_FIELDS, "approve", 121)
+    assert set(statuses(tmp_path)) == {"awaiting_review"}
+    assert run_ok(tmp_path, "draft", "redo") == "121 drafts: approve is redone.\n"
+
+
+def approve(home: Path, draft_id: str) -> str:
+    run_ok(home, "draft", "approve", draft_id)
+    return draft_id
+
+
+def test_time_is_parsed_in_users_zone(tmp_path):
+    draft_id = create_draft(tmp_path)
+    execute_sql(tmp_path, "UPDATE user SET time_zone = 'Asia/Kathmandu'")
+    run_ok(tmp_path, "draft", "approve", draft_id)
+    result = run_in_process(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9:30")
+
+    assert result.code == 0
+    assert " 09:30 UTC+05:45 (" in result.err
+    assert result.out.startswith(f"{draft_id} is scheduled for ")
+    assert " 09:30 UTC+05:45 (" in result.out
+    moved = run_json(tmp_path, "draft", "reschedule", draft_id, "--at", "in 3 days")
+    scheduled_at = datetime.fromisoformat(moved["scheduledAt"])
+    assert (scheduled_at - datetime.now(UTC)).days in (2, 3)
+    assert run_json(tmp_path, "draft", "cancel", draft_id)["scheduledAt"] is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"), [("n\n", "approved"), ("", "approved"), ("y\n", "scheduled"), ("\n", "scheduled")]
+)
+def test_scheduled_time_is_confirmed_on_terminal(tmp_path, reply, status):
+    draft_id = approve(tmp_path, create_draft(tmp_path))
+    with patch("copydesk.cli.review.is_interactive", return_value=True):
+        result = run_in_process(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9:30", stdin=reply)
+
+    assert "09:30" in result.err.splitlines()[0]
+    assert "Is this the time? [Y/n]: " in result.err
+    assert (result.code == 0, statuses(tmp_path)) == (status == "scheduled", [status])
+
+
+def test_yes_skips_time_confirmation(tmp_path):
+    draft_id = approve(tmp_path, create_draft(tmp_path))
+    with patch("copydesk.cli.review.is_interactive", return_value=True):
+        assert (
+            "Is this" not in run_in_process(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9", "--yes").err
+        )
+        assert statuses(tmp_path) == ["scheduled"]
+        run_in_process(tmp_path, "draft", "reschedule", draft_id, "--at", "tomorrow 10", stdin="n\n")
+    assert run_ok(tmp_path, "draft", "show", draft_id).count(" 09:00 ") == 1
+
+
+def test_nonexistent_local_time_is_shifted(tmp_path):
+    draft_id = approve(tmp_path, create_draft(tmp_path))
+    execute_sql(tmp_path, "UPDATE user SET time_zone = 'Europe/Prague'")
+    march = [date(datetime.now(UTC).year + 1, 3, day) for day in range(25, 32)]
+    (change_date,) = (day for day in march if day.isoweekday() == 7)
+    result = run_in_process(tmp_path, "draft", "schedule", draft_id, "--at", f"{change_date} 02:30")
+
+    assert "02:30 does not exist on that day in Europe/Prague: it will be 03:00" in result.err
+    schedules = query_db(tmp_path, "SELECT scheduled_at, scheduled_wall, scheduled_zone FROM draft")
+    expected = datetime(change_date.year, 3, change_date.day, 1, tzinfo=UTC)
+    assert schedules == [(int(expected.timestamp()) * 10**6, f"{change_date}T03:00", "Europe/Prague")]
+
+
+def test_schedule_without_time_takes_next_slot(tmp_path):
+    first_id, second_id = create_draft(tmp_path), create_draft(tmp_path)
+    run_ok(tmp_path, "draft", "approve", first_id, second_id)
+    result = run_in_process(tmp_path, "draft", "schedule", first_id)
+    assert_one_line_error(result, 1)
+    assert "There are no slots to schedule to." in result.err
+
+    execute_sql(tmp_path, "UPDATE user SET time_zone = 'UTC'")
+    run_ok(tmp_path, "slot", "set", "mon 09:00")
+    assert run_ok(tmp_path, "draft", "schedule", "--all-matching", "--yes") == "2 scheduled.\n"
+    first, second = sorted(int(str(at)) for (at,) in query_db(tmp_path, "SELECT scheduled_at FROM draft"))
+    assert second - first == 7 * 24 * 3600 * 10**6
+
+
+def test_show_prints_decisions(tmp_path):
+    draft_id = create_draft(tmp_path, "Words.", "--tag", "sea", "--platform", "x", "--image", "https://p.example/a.png")
+    execute_sql(tmp_path, "UPDATE user SET time_zone = 'Asia/Kathmandu'")
+    run_ok(tmp_path, "draft", "unapprove", approve(tmp_path, draft_id), "--feedback", "Say\x1b[31m more.")
+    result = run_ok(tmp_path, "draft", "show", draft_id)
+    assert (
+        "\nfeedback   Say more.\ntags       sea\nplatforms  x\npicture    https://p.example/a.png (no description)\n"
+        in result
+    )
+
+    run_ok(tmp_path, "draft", "schedule", approve(tmp_path, draft_id), "--at", "tomorrow 9:30")
+    result = run_ok(tmp_path, "draft", "show", draft_id)
+    assert "\ngoes out   " in result
+    assert " 09:30 UTC+05:45 (" in result
+    run_ok(tmp_path, "draft", "cancel", draft_id)
+    run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "Too late.")
+    run_ok(tmp_path, "draft", "archive", draft_id)
+    result = run_ok(tmp_path, "draft", "show", draft_id)
+    assert "\nrejected   Too late.\n" in result
+    assert "\narchived   " in result
+    assert "goes out" not in result
+
+
+def test_show_prints_generation_error(tmp_path):
+    draft_id = create_draft(tmp_path, "Words.")
+    execute_sql(
+        tmp_path,
+        "UPDATE draft SET text = '', status = 'generation_failed', last_error = 'Gone.', checks = '{}'",
+    )
+    result = run_ok(tmp_path, "draft", "show", draft_id)
+
+    assert "\nNo text yet.\n\nerror  Gone.\n\nSource item\n" in result
+
+
+def test_edit_replaces_text(tmp_path):
+    draft_id = create_draft(tmp_path)
+    changed = run_json(tmp_path, "draft", "edit", draft_id, "--text", "Better words.")
+
+    assert (changed["text"], changed["version"]) == ("Better words.", 2)
+    result = run_in_process(tmp_path, "draft", "edit", draft_id, "--file", "-", stdin="From a pipe.")
+    assert result.out == f"{draft_id} is edited and awaiting_review.\n"
+    assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "From a pipe."
+
+
+def edit_with_script(home: Path, draft_id: str, script: str) -> CommandResult:
+    """Run `draft edit` as on a terminal, with a Python script as the editor."""
+    editor = home / "editor.py"
+    editor.write_text(f"import sys, pathlib\npath = pathlib.Path(sys.argv[1])\n{script}")
+    with patch("copydesk.cli.compose._require_terminal"):
+        return run_in_process(home, "draft", "edit", draft_id, EDITOR=f"{sys.executable} {editor}", TMPDIR=str(home))
+
+
+def test_edit_opens_editor_on_terminal(tmp_path):
+    draft_id = create_draft(tmp_path)
+    result = edit_with_script(tmp_path, draft_id, "path.write_text(path.read_text() + ' And more.')")
+
+    assert result.code == 0, result
+    assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "The harbour opens on Monday. And more."
+    result = edit_with_script(tmp_path, draft_id, "")
+    assert (result.code, result.out, result.err) == (0, "", "Nothing was changed.\n")
+
+
+def test_text_is_saved_when_draft_changed(tmp_path):
+    draft_id = create_draft(tmp_path)
+    database = tmp_path / "copydesk.db"
+    result = edit_with_script(
+        tmp_path,
+        draft_id,
+        "path.write_text('My words.')\nimport sqlite3\n"
+        f"with sqlite3.connect({str(database)!r}) as other:\n    other.execute('UPDATE draft SET version = 9')",
+    )
+    assert_one_line_error(result, 1)
+    saved = Path(result.err.split("Your text is kept in ")[1].strip().rstrip("."))
+
+    assert "changed meanwhile" in result.err
+    assert saved.read_text() == "My words."
+    saved.unlink()
+
+
+def test_text_is_saved_when_editor_fails(tmp_path):
+    result = edit_with_script(tmp_path, create_draft(tmp_path), "path.write_text('My words.')\nsys.exit(1)")
+    assert_one_line_error(result, 1)
+    saved = Path(result.err.split("Your text is kept in ")[1].strip().rstrip("."))
+
+    assert saved.read_text() == "My words."
+    saved.unlink()
+
+
+def test_editor_does_not_open_for_rejected_draft(tmp_path):
+    draft_id = create_draft(tmp_path)
+    run_ok(tmp_path, "draft", "reject", draft_id)
+    result = edit_with_script(tmp_path, draft_id, "path.with_name('opened').touch()")
+
+    assert_one_line_error(result, 1)
+    assert "This draft is rejected; edit is not possible." in result.err
+    assert not (tmp_path / "opened").exists()
+
+
+def test_text_is_saved_when_draft_is_invalid(tmp_path):
+    editor = tmp_path / "editor.py"
+    editor.write_text("import sys, pathlib\npathlib.Path(sys.argv[1]).write_text('Many words.')")
+    with patch("copydesk.cli.compose._require_terminal"):
+        invalid_args = ("--tag", "x" * 51)
+        result = run_in_process(
+            tmp_path, "draft", "new", *invalid_args, EDITOR=f"{sys.executable} {editor}", TMPDIR=str(tmp_path)
+        )
+
+    saved_line, error_line = result.err.splitlines()
+    path = Path(saved_line.removeprefix("Your text is kept in ").rstrip("."))
+    assert (result.code, path.read_text()) == (2, "Many words.")
+    assert "tags[0]" in error_line
+    path.unlink()
+
+
+def test_undo_and_redo(tmp_path):
+    draft_id = create_draft(tmp_path)
+    run_ok(tmp_path, "draft", "approve", draft_id)
+
+    assert run_ok(tmp_path, "draft", "undo", draft_id) == f"{draft_id} is awaiting_review again: approve is undone.\n"
+    assert run_json(tmp_path, "draft", "redo")["status"] == "approved"
+    assert run_json(tmp_path, "draft", "undo")["status"] == "awaiting_review"
+    result = run_in_process(tmp_path, "draft", "undo")
+    assert_one_line_error(result, 1)
+    assert "There is nothing to be undone." in result.err
+
+
+def test_undo_and_redo_report_new_state(tmp_path):
+    draft_id = create_draft(tmp_path)
+    run_ok(tmp_path, "draft", "approve", draft_id)
+    result = run_ok(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Say more.")
+    assert result == f"{draft_id} is no longer approved but changes_requested.\n"
+    run_ok(tmp_path, "draft", "archive", draft_id)
+    run_ok(tmp_path, "draft", "undo")
+    result = run_ok(tmp_path, "draft", "redo")
+    assert result == f"{draft_id} is changes_requested and archived again: archive is redone.\n"
+    run_ok(tmp_path, "draft", "undo")
+    run_ok(tmp_path, "draft", "approve", draft_id)
+    run_ok(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9")
+    run_ok(tmp_path, "draft", "reschedule", draft_id, "--at", "tomorrow 17")
+    result = run_ok(tmp_path, "draft", "undo")
+    assert result.startswith(f"{draft_id} is scheduled for ")
+    assert " 09:00 " in result
+    assert result.endswith(" again: reschedule is undone.\n")
+    assert set(run_json(tmp_path, "draft", "redo")) == DRAFT_FIELDS
+
+
+def test_history_is_readable(tmp_path):
+    draft_id = create_draft(tmp_path)
+    run_ok(tmp_path, "draft", "edit", draft_id, "--text", "Better words.")
+    run_ok(tmp_path, "draft", "approve", draft_id)
+    run_ok(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9:30")
+    run_ok(tmp_path, "draft", "undo", draft_id)
+    run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "Too\x1b[31m long.")
+    lines = [line.split("ago)  ")[-1] for line in run_ok(tmp_path, "draft", "history", draft_id).splitlines()]
+
+    assert lines[:3] == [
+        "you made it (awaiting_review)",
+        "you edited the text",
+        "you approved it (awaiting_review → approved)",
+    ]
+    assert lines[3].startswith("you scheduled it (approved → scheduled) for ")
+    assert lines[3].endswith(" (undone)")
+    assert lines[4] == "you undid version 4: scheduled it (scheduled → approved)"
+    assert lines[5] == "you rejected it (approved → rejected) “Too long.”"
+    events = run_json(tmp_path, "draft", "history", draft_id)
+    assert [event["version"] for event in events] == [1, 2, 3, 4, 5, 6]
+    assert events[1]["after"]["text"] == "Better words."
+    assert_one_line_error(run_in_process(tmp_path, "draft", "history", UNKNOWN_ID), 1)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("approve", "\udcff"),
+        ("approve", "one", "\udcff"),
+        ("undo", "\udcff"),
+        ("history", "\udcff"),
+        ("diff", "\udcff"),
+        ("list", "--tag", "\udcff"),
+    ],
+)
+def test_undecodable_argument_is_usage_error(tmp_path, args):
+    assert_one_line_error(run_in_process(tmp_path, "draft", *args), 2)
+
+
+@pytest.mark.parametrize("command", [("new",), ("edit", UNKNOWN_ID)])
+def test_endless_input_is_read_to_limit(tmp_path, command):
+    read_sizes: list[int] = []
+
+    class Endless(io.StringIO):
+        name = "<stdin>"
+
+        def read(self, size: int | None = -1) -> str:
+            assert size is not None
+            assert size > 0
+            read_sizes.append(size)
+            return "x" * size
+
+    with patch("click.types.open_stream", lambda *_, **__: (Endless(), False)):
+        result = run_in_process(tmp_path, "draft", *command, "--file", "-")
+
+    assert_one_line_error(result, 2)
+    assert read_sizes == [100_001]

@@ -1,0 +1,203 @@
+"""Tests for unusable databases and settings: one line says what to do, and nothing is changed."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from cli_runner import assert_one_line_error, run_in_process
+from desk_fixtures import (
+    URL_ONE,
+    URL_TWO,
+    FakeWeb,
+    Watch,
+    create_source,
+    draft_titles,
+    entry,
+    execute_sql,
+    feed,
+    item_states,
+    open_desk_at,
+    query_db,
+    story_title,
+)
+
+from copydesk.errors import StoreBusyError, StoreCorruptError, StoreTooNewError
+from copydesk.model.run import RunStatus
+from copydesk.store.migrate import HEAD_REVISION
+
+WRITING = [("--run-pipeline",), ("source", "import", "{list}")]
+READING = [("source", "list"), ("draft", "list"), ("run", "list")]
+OPML = '<opml version="2.0"><body><outline text="One" xmlUrl="https://one.example/feed"/></body></opml>'
+
+
+def lock_database(home: Path, mode: str) -> sqlite3.Connection:
+    """Return a connection of another program that holds the database's lock."""
+    other = sqlite3.connect(home / "copydesk.db", isolation_level=None)
+    other.execute(f"BEGIN {mode}")
+    return other
+
+
+@pytest.mark.parametrize("mode", ["IMMEDIATE", "EXCLUSIVE"])
+@pytest.mark.parametrize("args", WRITING)
+def test_locked_database_is_busy_after_timeout(tmp_path, mode, args):
+    (tmp_path / "list.opml").write_text(OPML)
+    assert run_in_process(tmp_path, "run", "list").code == 0
+    args = [arg.format(list=tmp_path / "list.opml") for arg in args]
+
+    with closing(lock_database(tmp_path, mode)):
+        result = run_in_process(tmp_path, *args, copydesk_database__busy_timeout="0.1")
+
+    assert_one_line_error(result, 1)
+    assert result.err == "Error: Another process holds the database; nothing was changed. Try again in a moment.\n"
+    assert query_db(tmp_path, "SELECT count(*) FROM source") == query_db(tmp_path, "SELECT count(*) FROM run") == [(0,)]
+    assert run_in_process(tmp_path, *args).code == 0
+
+
+@pytest.mark.parametrize("args", READING)
+def test_reads_do_not_wait_for_writer(tmp_path, args):
+    assert run_in_process(tmp_path, "run", "list").code == 0
+    with closing(lock_database(tmp_path, "EXCLUSIVE")):
+        assert run_in_process(tmp_path, *args, copydesk_database__busy_timeout="0").code == 0
+
+
+async def test_locked_database_loses_no_items(tmp_path):
+    web, clock = FakeWeb(), Watch()
+    web.put(URL_ONE, feed(entry(1)))
+    web.put(URL_TWO, feed(entry(2)))
+    async with open_desk_at(tmp_path, web, clock, database__busy_timeout="0.05") as desk:
+        await create_source(desk)
+        await create_source(desk, URL_TWO)
+        slow, first_is_in = web.hold(URL_TWO), asyncio.Event()
+        work = asyncio.create_task(desk.pipeline.run(None, lambda step: step.done == 1 and first_is_in.set()))
+        await asyncio.gather(slow.requested.wait(), first_is_in.wait())
+        with closing(lock_database(tmp_path, "IMMEDIATE")):
+            slow.released.set()
+            with pytest.raises(StoreBusyError):
+                await work
+        clock.advance(60)
+        run = await desk.pipeline.run()
+        assert run.status is RunStatus.SUCCEEDED
+        assert sorted(await draft_titles(desk)) == sorted([story_title(1), story_title(2)])
+
+    assert set(item_states(tmp_path).values()) == {"drafted"}
+    assert sorted(str(status) for (status,) in query_db(tmp_path, "SELECT status FROM run")) == ["failed", "succeeded"]
+
+
+def test_non_database_file_is_left_unchanged(tmp_path):
+    (tmp_path / "copydesk.db").write_bytes(b"these are my holiday notes\n" * 500)
+
+    for args in (*READING, ("--run-pipeline",)):
+        result = run_in_process(tmp_path, *args)
+        assert_one_line_error(result, 1)
+        assert "copydesk.db cannot be read as a database. Restore the copy beside it, or move it away" in result.err
+
+    assert (tmp_path / "copydesk.db").read_bytes() == b"these are my holiday notes\n" * 500
+
+
+def test_foreign_database_is_left_unchanged(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "copydesk.db")) as other, other:
+        other.execute("CREATE TABLE recipe (name TEXT)")
+    before = (tmp_path / "copydesk.db").read_bytes()
+
+    result = run_in_process(tmp_path, "source", "list")
+
+    assert_one_line_error(result, 1)
+    assert "is a database, but not one of Copydesk's. Move it away." in result.err
+    assert (tmp_path / "copydesk.db").read_bytes() == before
+
+
+def test_newer_database_is_refused_unchanged(tmp_path):
+    assert run_in_process(tmp_path, "run", "list").code == 0
+    execute_sql(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
+    before = (tmp_path / "copydesk.db").read_bytes()
+
+    result = run_in_process(tmp_path, "--run-pipeline", "--json")
+
+    assert_one_line_error(result, 1)
+    assert "A newer version of Copydesk wrote" in result.err
+    assert "Install that version" in result.err
+    assert (tmp_path / "copydesk.db").read_bytes() == before
+    assert HEAD_REVISION != "9999"
+
+
+async def test_core_raises_matching_errors(tmp_path):
+    """The command line prints the same errors."""
+    (tmp_path / "copydesk.db").write_bytes(b"no database" * 100)
+    with pytest.raises(StoreCorruptError):
+        async with open_desk_at(tmp_path):
+            pass
+    (tmp_path / "copydesk.db").unlink()
+    async with open_desk_at(tmp_path):
+        pass
+    execute_sql(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StoreTooNewError):
+        async with open_desk_at(tmp_path):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[network\ntimeout = 5\n", "is not TOML: "),
+        ("[network]\ntimeout = soon\n", "is not TOML: "),
+        ("\ufeff[network]\n\n\ntimeout = 'soon'\n", "line 4: network.timeout: expected `float`, got `str`"),
+        ("[network]\ntimeuot = 5\n", "line 2: there is no setting network.timeuot. Did you mean network.timeout?"),
+        ("[netwrok]\n", "line 1: there is no section [netwrok]."),
+        ("[twitter]\nbearer_token = 'x'\n", "line 2: twitter.bearer_token is a secret and does not belong in a file."),
+    ],
+)
+@pytest.mark.parametrize("args", [("source", "list"), ("--run-pipeline", "--json"), ("doctor",)])
+def test_invalid_settings_are_reported_with_line(tmp_path, text, message, args):
+    (tmp_path / "settings.toml").write_text(text)
+
+    result = run_in_process(tmp_path, *args)
+
+    assert_one_line_error(result, 2)
+    assert "settings.toml" in result.err
+    assert message in result.err
+    assert "line " in result.err
+    assert not (tmp_path / "copydesk.db").exists()
+
+
+def test_binary_settings_file_is_reported(tmp_path):
+    (tmp_path / "settings.toml").write_bytes(b"\xff\xfe\x00[network]")
+
+    result = run_in_process(tmp_path, "source", "list")
+
+    assert_one_line_error(result, 2)
+    assert "settings.toml is not TOML" in result.err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("COPYDESK_NETWORK__TIMEOUT", "soon", "COPYDESK_NETWORK__TIMEOUT is 'soon'. It takes a number."),
+        ("COPYDESK_PIPELINE__MAX_DRAFTS", "-1", "COPYDESK_PIPELINE__MAX_DRAFTS: expected `int` >= 0."),
+        ("COPYDESK_NETWORK__SPEED", "1", "COPYDESK_NETWORK__SPEED is set, but there is no setting network.speed."),
+    ],
+)
+def test_invalid_environment_variable_is_reported(tmp_path, variable, value, message):
+    result = run_in_process(tmp_path, "source", "list", **{variable: value})
+
+    assert_one_line_error(result, 2)
+    assert message in result.err
+
+
+def test_home_inside_file_is_reported(tmp_path):
+    (tmp_path / "file").write_text("a file, no folder")
+
+    result = run_in_process(tmp_path / "file" / "home", "source", "list")
+
+    assert_one_line_error(result, 2)
+    assert "settings.toml cannot be read: Not a directory." in result.err
+
+
+def test_directory_as_database_is_reported(tmp_path):
+    (tmp_path / "copydesk.db").mkdir()
+
+    result = run_in_process(tmp_path, "source", "list")
+
+    assert_one_line_error(result, 1)
+    assert "copydesk.db cannot be opened or written: Is a directory. Check who owns it and its folder." in result.err

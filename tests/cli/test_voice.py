@@ -1,0 +1,83 @@
+"""Tests for the voice commands."""
+
+import json
+
+import pytest
+from cli_runner import assert_one_line_error, run_in_process
+
+
+def run_json(home, *args, stdin=""):
+    result = run_in_process(home, "voice", *args, "--json", stdin=stdin)
+    assert (result.code, result.err) == (0, ""), result
+    return json.loads(result.out)
+
+
+def test_profile_is_set_field_by_field(tmp_path):
+    (tmp_path / "post.txt").write_text("Written\nbefore.\n")
+    run_json(tmp_path, "set", "--style", "Dry.", "--avoid", "synergy", "--avoid", "game changer")
+    run_json(tmp_path, "set", "--example", "One.", "--example", f"@{tmp_path}/post.txt")
+    run_json(tmp_path, "set", "--format", "SHORT.hashtags=2", "--format", "short.link=never")
+    run_json(tmp_path, "set", "--format", "BLOG.instructions=3 questions", "--format", "SHORT.link=")
+
+    profile = run_json(tmp_path, "show")
+    assert (profile["style"], profile["avoid"]) == ("Dry.", ["synergy", "game changer"])
+    assert profile["examples"] == ["One.", "Written\nbefore."]
+    assert profile["formats"] == {"SHORT": {"hashtags": 2}, "BLOG": {"instructions": "3 questions"}}
+
+
+def test_field_is_cleared(tmp_path):
+    run_json(tmp_path, "set", "--style", "Dry.", "--avoid", "synergy", "--format", "SHORT.hashtags=2")
+    profile = run_json(tmp_path, "set", "--clear", "style", "--clear", "formats", "--format", "BLOG.targetWords=200")
+
+    assert (profile["style"], profile["avoid"], profile["formats"]) == ("", ["synergy"], {"BLOG": {"targetWords": 200}})
+
+
+def test_profile_from_json(tmp_path):
+    run_json(tmp_path, "set", "--style", "Dry.", "--format", "THREAD.maxParts=3")
+    document = '{"avoid": ["synergy"], "formats": {"SHORT": {"maxLength": 200}}}'
+    profile = run_json(tmp_path, "set", "--json-file", "-", stdin=document)
+
+    assert (profile["style"], profile["avoid"], profile["formats"]) == (
+        "Dry.",
+        ["synergy"],
+        {"SHORT": {"maxLength": 200}},
+    )
+
+
+def test_show_lists_unsupported_fields(tmp_path):
+    run_in_process(tmp_path, "voice", "set", "--style", "Dry and short.", "--format", "SHORT.instructions=Ask.")
+    result = run_in_process(tmp_path, "voice", "show")
+
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("Dry and short.\n")
+    assert "The offline writer cannot follow style, formats.SHORT.instructions" in result.out
+
+
+def test_supported_profile_has_no_warning(tmp_path):
+    result = run_in_process(tmp_path, "voice", "set", "--avoid", "synergy", "--format", "SHORT.emoji=never")
+
+    assert result.code == 0
+    assert "cannot" not in result.out
+    assert "emoji never" in result.out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "Say what to change"),
+        (("--style", "x", "--json-file", "-"), "one of the two"),
+        (("--json-file", "-"), "not a JSON object"),
+        (("--format", "SHORT"), "is not like SHORT.hashtags=2"),
+        (("--format", "TWEET.hashtags=2"), "formats.TWEET: takes one of SHORT, THREAD, BLOG"),
+        (("--format", "SHORT.hashtags=9"), "formats.SHORT.hashtags: takes a whole number of 0 to 5"),
+        (("--format", "SHORT.size=9"), "formats.SHORT.size: is no known field"),
+        (("--avoid", "w" * 101), "avoid[0]: takes 1 to 100"),
+        (("--clear", "tone"), "--clear"),
+        (("--example", "@/nonexistent/file"), "No such file"),
+    ],
+)
+def test_invalid_value_is_usage_error(tmp_path, args, message):
+    result = run_in_process(tmp_path, "voice", "set", *args)
+
+    assert_one_line_error(result, 2)
+    assert message in result.err

@@ -1,0 +1,258 @@
+"""Tests that known secrets appear in no log record and no crash report."""
+
+import base64
+import io
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import httpx
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from vault_fixtures import PASSPHRASE, PLANTED_SECRETS, SECRET_NAME, make_encrypted_vault
+
+from copydesk.credentials import redaction as redaction_module
+from copydesk.credentials.redaction import MASK, MIN_LENGTH, RedactingFilter, Redaction, redact_crashes, redact_logs
+from copydesk.errors import CopydeskError
+
+SECRET = PLANTED_SECRETS["refresh"]
+
+
+@pytest.fixture
+def redaction():
+    redaction = Redaction()
+    redaction.add(*PLANTED_SECRETS.values())
+    return redaction
+
+
+@pytest.fixture
+def log_output(redaction):
+    """The output of a handler on the root logger."""
+    stop, root = redact_logs(redaction), logging.getLogger()
+    output, level = io.StringIO(), root.level
+    handler = logging.StreamHandler(output)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s %(message)s"))
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    yield output
+    root.setLevel(level)
+    root.removeHandler(handler)
+    stop()
+
+
+def basic_auth(user: str, password: str) -> str:
+    return base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+@given(secret=st.text(st.characters(exclude_categories=()), min_size=MIN_LENGTH, max_size=30), around=st.text())
+@settings(max_examples=60)
+def test_encoded_secret_is_redacted(secret, around):
+    assume(secret not in MASK * 3)
+    redaction = Redaction()
+    redaction.add(secret)
+    raw = secret.encode(errors="surrogatepass")
+    for encoded in (secret, quote(raw), quote(raw, safe=""), json.dumps(secret), repr(secret), repr(raw)):
+        redacted = redaction.redact(f"{around}{encoded}{around}")
+        assert MASK in redacted
+        assert encoded.strip("'\"b") not in redacted.replace(around, "") or not encoded.strip("'\"b")
+
+
+@given(user=st.text(max_size=9), secret=st.text(min_size=MIN_LENGTH, max_size=30), suffix=st.text(max_size=3))
+def test_secret_in_basic_auth_is_redacted(user, secret, suffix):
+    redaction = Redaction()
+    redaction.add(secret)
+    header = basic_auth(user, secret + suffix)
+    assert MASK in redaction.redact(f"Authorization: Basic {header}")
+
+
+def test_short_values_are_not_redacted():
+    redaction = Redaction()
+    redaction.add("abc", "12345", "")
+    assert redaction.redact("abc 12345") == "abc 12345"
+
+
+def test_overlapping_secrets_are_redacted():
+    redaction = Redaction()
+    redaction.add("secret-1")
+    redaction.add("secret-1-and-more")
+    assert redaction.redact("secret-1-and-more, secret-1") == f"{MASK}, {MASK}"
+
+
+def test_log_messages_are_redacted(log_output):
+    logger = logging.getLogger("copydesk.posting.x.platform")
+    logger.warning("token %s and %r, %d%%", SECRET, {"a": SECRET}, 5)
+    logger.warning(f"in the message itself: {SECRET} 100%")
+    logger.warning("by name %(token)s", {"token": SECRET})
+    logger.warning(CopydeskError(f"not a text: {SECRET}"))
+    logger.warning("too few %s %s", *[SECRET])
+    logger.warning("stack", stack_info=True)
+    logging.getLogger("another").error(urlencode({"token": SECRET}))
+    output = log_output.getvalue()
+    assert SECRET not in output
+    assert quote(SECRET, safe="") not in output
+    assert f"token {MASK} and {{'a': '{MASK}'}}, 5%" in output
+    assert f"itself: {MASK} 100%" in output
+    assert "Stack (most recent call last)" in output
+
+
+def test_logged_exception_chain_is_redacted(log_output):
+    try:
+        try:
+            raise ValueError(SECRET)
+        except ValueError as error:
+            raise httpx.ReadError(f"https://x.example/?access_token={quote(SECRET, safe='')}") from error
+    except httpx.ReadError as error:
+        error.add_note(f"a note of {SECRET}")
+        logging.getLogger("copydesk").exception("it failed")
+    output = log_output.getvalue()
+    assert "it failed\nTraceback" in output
+    assert "direct cause" in output
+    assert f"a note of {MASK}" in output
+    assert SECRET not in output
+    assert quote(SECRET, safe="") not in output
+
+
+async def test_httpx_debug_log_is_redacted(log_output, loopback_server):
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.DEBUG)
+    async with httpx.AsyncClient(trust_env=False) as client:
+        await client.get(
+            loopback_server, params={"access_token": SECRET}, headers={"authorization": f"Bearer {SECRET}"}
+        )
+        response = await client.get(loopback_server, auth=("me", PLANTED_SECRETS["password"]))
+    logging.getLogger("httpcore").debug("%r", response.request.headers.raw)
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
+    output = log_output.getvalue()
+    assert "access_token=•••" in output
+    assert "(b'Authorization', b'Basic " in output
+    assert SECRET not in output
+    assert basic_auth("me", PLANTED_SECRETS["password"]) not in output
+    assert base64.b64encode(PLANTED_SECRETS["password"].encode()).decode().rstrip("=")[:-1] not in output
+
+
+@pytest.fixture
+async def loopback_server():
+    import asyncio
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(respond, "127.0.0.1", 0)
+    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    server.close()
+
+
+def test_foreign_record_is_redacted_by_filter(redaction):
+    record = logging.makeLogRecord({"msg": SECRET, "exc_text": SECRET, "stack_info": SECRET})
+    assert RedactingFilter(redaction).filter(record)
+    assert SECRET not in str(vars(record))
+
+
+def test_filter_replaces_exc_info_with_text(redaction):
+    """Other handlers could format the exception unredacted."""
+    error = ValueError(SECRET)
+    record = logging.makeLogRecord({"msg": "it failed", "exc_info": (ValueError, error, None)})
+    RedactingFilter(redaction).filter(record)
+    assert record.exc_info is None
+    assert record.exc_text == f"ValueError: {MASK}"
+
+
+def test_stopping_restores_record_factory(redaction):
+    before = logging.getLogRecordFactory()
+    redact_logs(redaction)()
+    assert logging.getLogRecordFactory() is before
+
+
+def test_crash_report_has_no_secret_and_no_locals(redaction):
+    def fail(token: str) -> None:
+        local = f"local {token}"
+        raise ValueError(f"it was {token}") from KeyError(local)
+
+    try:
+        fail(SECRET)
+    except ValueError as error:
+        text = redaction.format_exception(error)
+    assert f"ValueError: it was {MASK}" in text
+    assert "in fail" in text
+    assert SECRET not in text
+
+
+def test_unprintable_error_is_reported(redaction):
+    class OfflineError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError(SECRET)
+
+    assert SECRET not in redaction.format_exception(OfflineError(SECRET))
+
+
+def test_uncaught_errors_are_redacted(redaction, monkeypatch, capsys):
+    for owner, hook in ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook")):
+        monkeypatch.setattr(owner, hook, getattr(owner, hook))
+    redact_crashes(redaction)
+    sys.excepthook(ValueError, ValueError(SECRET), None)
+    thread = threading.Thread(target=lambda: json.loads(f"no JSON {SECRET}") or int(SECRET))
+    thread.start()
+    thread.join()
+    output = capsys.readouterr().err
+    assert f"ValueError: {MASK}" in output
+    assert "JSONDecodeError" in output
+    assert SECRET not in output
+
+
+async def test_vault_registers_secrets_for_redaction(tmp_path):
+    after_save, after_load = Redaction(), Redaction()
+    await make_encrypted_vault(tmp_path, known=after_save).save(SECRET_NAME, PLANTED_SECRETS)
+    await make_encrypted_vault(tmp_path, known=after_load).load(SECRET_NAME)
+    for redaction in (after_save, after_load):
+        assert redaction.redact(f"{SECRET} {PLANTED_SECRETS['password']} {PASSPHRASE}") == f"{MASK} {MASK} {MASK}"
+
+
+CRASHING_PROGRAM = """
+import asyncio, logging, os, sys
+from pathlib import Path
+from vault_fixtures import NAME, PLANTED, sealed
+from copydesk.credentials.redaction import KNOWN, watch_crashes, watch_logs
+
+async def main():
+    watch_logs(), watch_crashes()
+    logging.basicConfig(level=logging.DEBUG)
+    kept = sealed(Path(sys.argv[1]), known=KNOWN)
+    await kept.keep(NAME, PLANTED)
+    read = await kept.read(NAME)
+    logging.getLogger("any").warning("%s", dict(read))
+    print(Path("/proc/self/cmdline").read_bytes() if Path("/proc/self").exists() else b"")
+    try:
+        raise ValueError(read["refresh"])
+    except ValueError as error:
+        raise RuntimeError(str(dict(read))) from error
+
+asyncio.run(main())
+"""
+
+
+def test_crashing_process_leaks_no_secret(tmp_path):
+    environ = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[1] / "support")}
+    command = [sys.executable, "-X", "dev", "-c", CRASHING_PROGRAM, str(tmp_path)]
+    process = subprocess.run(command, capture_output=True, env=environ, timeout=60, check=False)
+    output = (process.stdout + process.stderr).decode()
+    assert process.returncode == 1
+    assert "RuntimeError" in output
+    assert MASK in output
+    files = [path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file()]
+    for secret in (*PLANTED_SECRETS.values(), PASSPHRASE):
+        assert secret not in output
+        assert all(secret.encode().decode("latin-1") not in content for content in files)
+
+
+def test_redaction_is_process_wide():
+    assert isinstance(redaction_module.DEFAULT_REDACTION, Redaction)

@@ -1,0 +1,476 @@
+"""Tests for experiments: life cycle, assignment of drafts to variants, results."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import pytest
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    FailingWriter,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    feed,
+    open_desk_at,
+    query_db,
+    story_title,
+    writer_errors,
+)
+from sqlalchemy import update
+from store_fixtures import add_draft, add_item, add_source, add_user
+
+import copydesk.drafting.writer as writer_module
+from copydesk.desk import Desk
+from copydesk.desk.experiments import service as module
+from copydesk.desk.experiments.assignment import claim_assignment, claim_next, get_treatment, next_assignment
+from copydesk.desk.experiments.service import has_unsupported_variants
+from copydesk.drafting.fake_writer import FakeWriter
+from copydesk.errors import ConflictError, InvalidError, NotFoundError
+from copydesk.model.draft import Format
+from copydesk.model.experiment import Experiment, ExperimentStatus
+from copydesk.model.serialization import to_json_value
+from copydesk.model.voice import Voice
+from copydesk.store import experiments as kept
+from copydesk.store import tables
+
+HASHTAGS = {
+    "name": "How many hashtags",
+    "parameter": "hashtags",
+    "variants": [
+        {"id": "a", "label": "none", "config": {"hashtags": 0}},
+        {"id": "b", "label": "two", "config": {"hashtags": 2}},
+    ],
+}
+HOOK = {
+    "name": "A question first",
+    "parameter": "hook",
+    "variants": [
+        {"id": "plain", "label": "plain", "config": {"hook": None}},
+        {"id": "asks", "label": "asks", "config": {"hook": "question"}},
+        {"id": "tells", "label": "tells", "config": {"hook": "figure"}},
+    ],
+}
+UNKNOWN_ID = "01890000-0000-7000-8000-000000000000"
+
+
+@pytest.fixture
+def clock() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+async def desk(tmp_path, clock) -> AsyncIterator[Desk]:
+    async with open_desk_at(tmp_path, clock=clock) as opened:
+        yield opened
+
+
+def arms_by_id(experiment: Experiment) -> dict[str, dict[str, object]]:
+    return {arm["id"]: arm for arm in experiment.results["arms"]}
+
+
+async def run_pipeline(desk: Desk, web: FakeWeb, *numbers: int, **formats: object) -> None:
+    """Run the pipeline over a feed with these stories."""
+    web.put(URL_ONE, feed(*(entry(number) for number in numbers)))
+    if not await desk.sources.list():
+        await create_source(desk)
+    await desk.pipeline.run()
+
+
+async def add_assigned_draft(desk: Desk, experiment: Experiment, variant: str, **values: object) -> str:
+    """Insert a draft as if it had been assigned to `variant`."""
+
+    def insert(conn, user_id):
+        item = add_item(conn, user_id, add_source(conn, user_id))
+        values.setdefault("experiment_id", experiment.id)
+        return add_draft(conn, user_id, item, variant_id=variant, **values)
+
+    return await desk.ctx.write(insert)
+
+
+async def test_experiment_as_json(desk):
+    experiment = await desk.experiments.create(HASHTAGS)
+    document = to_json_value(experiment)
+
+    assert list(document) == [
+        *("id", "name", "parameter", "status", "variants", "results", "startedAt", "endedAt", "createdAt")
+    ]
+    assert {name: document[name] for name in HASHTAGS} == HASHTAGS
+    assert (document["status"], document["startedAt"], document["endedAt"]) == (
+        "active",
+        "2026-02-10T12:00:00.000Z",
+        None,
+    )
+    assert document["results"]["arms"][0] == {
+        "id": "a",
+        "name": "none",
+        "isControl": True,
+        **dict.fromkeys(["assigned", "drafted", "accepted", "rejected", "published", "measured", "interactions"], 0),
+        **dict.fromkeys(["acceptanceRate", "meanEditRatio", "impressions", "ratePooled", "interactionsPerPost"]),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "n" * 101}, "name"),
+        ({"name": None}, "name"),
+        ({"parameter": " "}, "parameter"),
+        ({"variants": HASHTAGS["variants"][:1]}, "variants"),
+        ({"variants": [HASHTAGS["variants"][0]] * 6}, "variants"),
+        ({"variants": [HASHTAGS["variants"][0]] * 2}, "variants[1].id"),
+        ({"parameter": "tone"}, "variants[0].config"),
+        ({"status": "active"}, "status"),
+    ],
+)
+async def test_invalid_experiment_is_not_created(desk, changes, field):
+    with pytest.raises(InvalidError) as error:
+        await desk.experiments.create(HASHTAGS | changes)
+
+    assert field in [problem.field for problem in error.value.errors]
+    assert await desk.experiments.list() == ()
+
+
+async def test_experiments_are_listed_newest_first_by_status(desk):
+    first, second = await desk.experiments.create(HASHTAGS), await desk.experiments.create(HOOK)
+    await desk.experiments.conclude(first.id)
+
+    assert [experiment.id for experiment in await desk.experiments.list()] == [second.id, first.id]
+    assert [experiment.id for experiment in await desk.experiments.list("active")] == [second.id]
+    assert [experiment.id for experiment in await desk.experiments.list(ExperimentStatus.CONCLUDED)] == [first.id]
+    assert await desk.experiments.list("archived") == ()
+    with pytest.raises(InvalidError, match="status"):
+        await desk.experiments.list("over")
+
+
+async def test_conclude_with_winner_then_archive(desk, clock):
+    experiment = await desk.experiments.create(HASHTAGS)
+    clock.now = NOW.replace(hour=20)
+    concluded = await desk.experiments.conclude(experiment.id, winner="b")
+    assert (concluded.status, concluded.ended_at, concluded.results["winner"]) == (
+        ExperimentStatus.CONCLUDED,
+        clock.now,
+        "b",
+    )
+
+    archived = await desk.experiments.archive(experiment.id)
+    assert (archived.status, archived.ended_at, archived.results["winner"]) == (
+        ExperimentStatus.ARCHIVED,
+        clock.now,
+        "b",
+    )
+
+
+async def test_conclude_without_winner(desk):
+    experiment = await desk.experiments.create(HASHTAGS)
+
+    assert (await desk.experiments.conclude(experiment.id)).results["winner"] is None
+
+
+async def test_status_changes_only_forward(desk):
+    experiment = await desk.experiments.create(HASHTAGS)
+    with pytest.raises(ConflictError) as archive_error:
+        await desk.experiments.archive(experiment.id)
+    await desk.experiments.conclude(experiment.id)
+    with pytest.raises(ConflictError) as conclude_error:
+        await desk.experiments.conclude(experiment.id, winner="a")
+
+    assert (archive_error.value.current_status, archive_error.value.allowed_actions) == ("active", ("conclude",))
+    assert (conclude_error.value.current_status, conclude_error.value.allowed_actions) == ("concluded", ("archive",))
+    assert (await desk.experiments.get(experiment.id)).results["winner"] is None
+
+
+async def test_winner_must_be_a_variant(desk):
+    experiment = await desk.experiments.create(HASHTAGS)
+    with pytest.raises(InvalidError, match="winner"):
+        await desk.experiments.conclude(experiment.id, winner="c")
+
+    assert (await desk.experiments.get(experiment.id)).status is ExperimentStatus.ACTIVE
+
+
+async def test_unknown_and_foreign_experiments_are_not_found(desk):
+    experiment = await desk.experiments.create(HASHTAGS)
+
+    def give_away(conn, _user_id):
+        conn.execute(update(tables.experiment).values(user_id=add_user(conn, "Bob")))
+
+    await desk.ground.write(give_away)
+    assert await desk.experiments.list() == ()
+    for experiment_id in (UNKNOWN_ID, experiment.id):
+        for method in (desk.experiments.get, desk.experiments.conclude, desk.experiments.archive):
+            with pytest.raises(NotFoundError, match="There is no experiment"):
+                await method(experiment_id)
+
+
+async def test_run_alternates_variants(tmp_path):
+    web = FakeWeb()
+    async with open_desk_at(tmp_path, web) as desk:
+        experiment = await desk.experiments.create(HASHTAGS)
+        await run_pipeline(desk, web, 1, 2, 3)
+        await run_pipeline(desk, web, 4, 5, 6)
+        results = arms_by_id(await desk.experiments.get(experiment.id))
+
+    assigned = query_db(tmp_path, "SELECT experiment_id, variant_id FROM draft ORDER BY id")
+    assert {experiment_id for experiment_id, _ in assigned} == {experiment.id}
+    # Variants are assigned in shuffled blocks of two that hold each variant once.
+    assert [{variant for _, variant in assigned[start : start + 2]} for start in (0, 2, 4)] == [{"a", "b"}] * 3
+    assert {name: (arm["assigned"], arm["drafted"]) for name, arm in results.items()} == {"a": (3, 3), "b": (3, 3)}
+
+
+async def test_variant_changes_length(tmp_path):
+    web = FakeWeb()
+    lengths = [
+        {"id": str(max_length), "label": f"{max_length}", "config": {"length": max_length}} for max_length in (90, 250)
+    ]
+    async with open_desk_at(tmp_path, web) as desk:
+        await desk.experiments.create({"name": "Length", "parameter": "length", "variants": lengths})
+        await run_pipeline(desk, web, *range(1, 7))
+
+    texts = query_db(tmp_path, "SELECT variant_id, text FROM draft")
+    assert all(len(str(text)) <= 90 for variant, text in texts if variant == "90")
+    assert any(len(str(text)) > 90 for variant, text in texts if variant == "250")
+
+
+async def test_unmapped_parameter_is_passed_to_writer(tmp_path, monkeypatch):
+    web, writer = FakeWeb(), FakeWriter()
+    monkeypatch.setattr(writer_module, "get_writer", lambda: writer)
+    async with open_desk_at(tmp_path, web) as desk:
+        await desk.experiments.create(HOOK)
+        await run_pipeline(desk, web, 1, 2, 3)
+        await desk.experiments.conclude((await desk.experiments.list())[0].id)
+        await run_pipeline(desk, web, 4)
+
+    parameters = [brief.parameters for brief in writer.briefs]
+    assert Counter(str(values) for values in parameters[:3]) == {
+        "{'hook': None}": 1,
+        "{'hook': 'question'}": 1,
+        "{'hook': 'figure'}": 1,
+    }
+    assert parameters[3] == {}
+
+
+async def test_formats_are_assigned_separately(tmp_path):
+    web = FakeWeb()
+    async with open_desk_at(tmp_path, web, pipeline__formats="SHORT,THREAD") as desk:
+        await desk.experiments.create(HASHTAGS)
+        await run_pipeline(desk, web, *range(1, 5))
+
+    for format_name in ("SHORT", "THREAD"):
+        variants = Counter(
+            row[0] for row in query_db(tmp_path, "SELECT variant_id FROM draft WHERE format = ?", format_name)
+        )
+        assert abs(variants["a"] - variants["b"]) <= 1
+
+
+async def test_oldest_active_experiment_is_used(tmp_path):
+    web = FakeWeb()
+    async with open_desk_at(tmp_path, web) as desk:
+        first, second = await desk.experiments.create(HASHTAGS), await desk.experiments.create(HOOK)
+        await run_pipeline(desk, web, 1, 2)
+        await desk.experiments.conclude(first.id)
+        await run_pipeline(desk, web, 3)
+        await desk.experiments.conclude(second.id)
+        await run_pipeline(desk, web, 4)
+
+    experiment_ids = [row[0] for row in query_db(tmp_path, "SELECT experiment_id FROM draft ORDER BY id")]
+    assert experiment_ids == [first.id, first.id, second.id, None]
+
+
+async def test_draft_without_experiment(tmp_path):
+    web = FakeWeb()
+    async with open_desk_at(tmp_path, web) as desk:
+        await run_pipeline(desk, web, 1)
+
+    assert query_db(tmp_path, "SELECT experiment_id, variant_id FROM draft") == [(None, None)]
+
+
+async def test_failed_draft_uses_up_its_assignment(tmp_path, monkeypatch):
+    web, writer = FakeWeb(), FailingWriter(writer_errors(story_title(2)))
+    monkeypatch.setattr(writer_module, "get_writer", lambda: writer)
+    async with open_desk_at(tmp_path, web) as desk:
+        experiment = await desk.experiments.create(HASHTAGS)
+        await run_pipeline(desk, web, 1, 2, 3, 4)
+        results = arms_by_id(await desk.experiments.get(experiment.id))
+
+    assert sorted(arm["assigned"] for arm in results.values()) == [2, 2]
+    assert sorted(arm["drafted"] for arm in results.values()) == [1, 2]
+
+
+async def test_contested_assignment_is_rewritten(tmp_path, monkeypatch):
+    web, hashtags = FakeWeb(), []
+
+    class ContestingWriter(FailingWriter):
+        async def write(self, brief):
+            hashtags.append(brief.parameters["hashtags"])
+            if len(hashtags) == 1:
+                await desk.ctx.write(claim_next, brief.format)
+            return await super().write(brief)
+
+    monkeypatch.setattr(writer_module, "get_writer", ContestingWriter)
+    async with open_desk_at(tmp_path, web) as desk:
+        experiment = await desk.experiments.create(HASHTAGS)
+        await run_pipeline(desk, web, 1)
+        results = arms_by_id(await desk.experiments.get(experiment.id))
+
+    assert sorted(hashtags) == [0, 2]
+    ((variant,),) = query_db(tmp_path, "SELECT variant_id FROM draft")
+    assert {"a": 0, "b": 2}[str(variant)] == hashtags[1]
+    assert [arm["assigned"] for arm in results.values()] == [1, 1]
+
+
+async def test_draft_is_rewritten_when_experiment_ends(tmp_path, monkeypatch):
+    web, parameters = FakeWeb(), []
+
+    class ConcludingWriter(FailingWriter):
+        async def write(self, brief):
+            parameters.append(brief.parameters)
+            if len(parameters) == 1:
+                await desk.experiments.conclude(experiment.id)
+            return await super().write(brief)
+
+    monkeypatch.setattr(writer_module, "get_writer", ConcludingWriter)
+    async with open_desk_at(tmp_path, web) as desk:
+        experiment = await desk.experiments.create(HASHTAGS)
+        await run_pipeline(desk, web, 1)
+        results = arms_by_id(await desk.experiments.get(experiment.id))
+
+    assert (len(parameters), parameters[1]) == (2, {})
+    assert query_db(tmp_path, "SELECT variant_id FROM draft") == [(None,)]
+    assert [arm["assigned"] for arm in results.values()] == [0, 0]
+
+
+async def test_draft_without_assignment_joins_no_experiment(tmp_path, monkeypatch):
+    web = FakeWeb()
+
+    class ContestingWriter(FailingWriter):
+        async def write(self, brief):
+            if brief.parameters:
+                await desk.ctx.write(claim_next, brief.format)
+            return await super().write(brief)
+
+    monkeypatch.setattr(writer_module, "get_writer", ContestingWriter)
+    async with open_desk_at(tmp_path, web) as desk:
+        await desk.experiments.create(HASHTAGS)
+        await run_pipeline(desk, web, 1)
+
+    assert query_db(tmp_path, "SELECT variant_id FROM draft") == [(None,)]
+
+
+async def test_assignment_is_claimed_once(desk):
+    await desk.experiments.create(HASHTAGS)
+
+    def claim_twice(conn, user_id):
+        first, second = (next_assignment(conn, user_id, Format.SHORT, ("x",)) for _ in range(2))
+        return (
+            first == second,
+            claim_assignment(conn, user_id, first),
+            claim_assignment(conn, user_id, second),
+            claim_assignment(conn, user_id, first),
+        )
+
+    assert await desk.ground.write(claim_twice) == (True, True, False, False)
+
+
+async def test_variant_counts_differ_by_at_most_one(desk):
+    await desk.experiments.create(HOOK)
+    counts: dict[str, Counter[str]] = {}
+    for number in range(60):
+        platforms = ("x",) if number % 3 else ("x", "bluesky")
+        assignment = await desk.ground.write(claim_next, Format.SHORT, platforms)
+        stratum_counts = counts.setdefault(assignment.stratum, Counter())
+        stratum_counts[assignment.variant_id] += 1
+        assert max(stratum_counts.values()) - min(stratum_counts[variant["id"]] for variant in HOOK["variants"]) <= 1
+
+    assert len(counts) == 2
+
+
+async def test_draft_keeps_treatment_after_conclusion(desk):
+    experiment = await desk.experiments.create(HASHTAGS)
+    draft = await add_assigned_draft(desk, experiment, "b")
+    unassigned = await add_assigned_draft(desk, experiment, None, experiment_id=None)
+    await desk.experiments.conclude(experiment.id)
+    treatment = await desk.ground.read(get_treatment, draft)
+
+    assert (treatment.experiment_id, treatment.variant_id, treatment.parameters) == (
+        experiment.id,
+        "b",
+        {"hashtags": 2},
+    )
+    assert treatment.voice(Voice(), Format.SHORT).of(Format.SHORT).hashtags == 2
+    assert await desk.ground.read(get_treatment, unassigned) is None
+    assert await desk.ground.read(get_treatment, UNKNOWN_ID) is None
+
+
+async def test_results_are_a_funnel(desk):
+    experiment = await desk.experiments.create(HASHTAGS)
+    for status in ("approved", "scheduled", "rejected", "pending_review"):
+        await add_assigned_draft(desk, experiment, "a", status=status)
+    await add_assigned_draft(desk, experiment, "a", status="generation_failed", text="")
+    posted = [await add_assigned_draft(desk, experiment, "b", status="posted") for _ in range(3)]
+    await desk.engagement.record({"draftId": posted[0], "platform": "x", "likes": 5, "impressions": 100})
+    await desk.engagement.record({"draftId": posted[0], "platform": "mastodon", "likes": 7})
+    await desk.engagement.record({"draftId": posted[1], "platform": "x", "likes": 5, "impressions": 300})
+    results = arms_by_id(await desk.experiments.get(experiment.id))
+
+    a, b = results["a"], results["b"]
+    assert (a["drafted"], a["accepted"], a["rejected"], a["published"], a["measured"]) == (4, 2, 1, 0, 0)
+    assert (a["acceptanceRate"], a["impressions"], a["ratePooled"], a["meanEditRatio"]) == (2 / 3, None, None, 0.0)
+    assert (b["drafted"], b["accepted"], b["published"], b["measured"]) == (3, 3, 3, 2)
+    assert (b["interactions"], b["impressions"], b["ratePooled"]) == (17, 400, 10 / 400)
+    assert b["interactionsPerPost"] == 17 / 2
+
+
+async def test_only_newest_version_is_counted(desk):
+    experiment = await desk.experiments.create(HASHTAGS)
+    old = await add_assigned_draft(desk, experiment, "a", status="changes_requested")
+    await add_assigned_draft(desk, experiment, "a", status="approved", regenerated_from_id=old)
+    results = arms_by_id(await desk.experiments.get(experiment.id))
+
+    assert (results["a"]["drafted"], results["a"]["accepted"]) == (1, 1)
+
+
+async def test_edit_ratio(desk):
+    experiment = await desk.experiments.create(HASHTAGS)
+    edited = await add_assigned_draft(desk, experiment, "a", status="approved", text="one two three five")
+    await add_assigned_draft(desk, experiment, "a", status="approved", text="as it was")
+
+    def insert_edits(conn, user_id):
+        event = {"draft_id": edited, "user_id": user_id, "at": NOW, "who": "user", "kind": "change", "action": "edit"}
+        first, second = {"text": "one two three four"}, {"text": "one two three six"}
+        for version, before in ((2, first), (3, second)):
+            row = event | {"version": version, "before": before, "after": {}}
+            conn.execute(tables.draft_event.insert().values(row))
+
+    await desk.ground.write(insert_edits)
+    ratio = arms_by_id(await desk.experiments.get(experiment.id))["a"]["meanEditRatio"]
+    assert 0 < ratio <= 0.25
+    assert [edit.written for edit in await desk.ground.read(kept.list_edited, experiment.id)] == ["one two three four"]
+
+
+async def test_foreign_drafts_are_not_counted(desk):
+    experiment = await desk.experiments.create(HASHTAGS)
+
+    def insert(conn, _user_id):
+        foreign_user = add_user(conn, "Bob")
+        item = add_item(conn, foreign_user, add_source(conn, foreign_user))
+        add_draft(conn, foreign_user, item, experiment_id=experiment.id, variant_id="a", status="approved")
+
+    await desk.ground.write(insert)
+    assert arms_by_id(await desk.experiments.get(experiment.id))["a"]["drafted"] == 0
+
+
+async def test_unfollowed_parameters_are_reported(desk):
+    assert has_unsupported_variants(await desk.experiments.create(HOOK))
+    assert not has_unsupported_variants(await desk.experiments.create(HASHTAGS))
+
+
+async def test_list_loads_texts_per_experiment(desk, monkeypatch):
+    ids = [(await desk.experiments.create(experiment)).id for experiment in (HASHTAGS, HOOK)]
+    calls: list[str] = []
+    original_edited, original_compare = kept.list_edited, module._compute_results
+    monkeypatch.setattr(kept, "list_edited", lambda *args: calls.append(args[2]) or original_edited(*args))
+    monkeypatch.setattr(module, "_compute_results", lambda *args: calls.append("compared") or original_compare(*args))
+    assert [experiment.id for experiment in await desk.experiments.list()] == ids[::-1]
+    assert calls == [ids[1], "compared", ids[0], "compared"]

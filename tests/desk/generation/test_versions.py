@@ -1,0 +1,198 @@
+"""Tests for regeneration: versions of a draft and the differences between them."""
+
+import msgspec
+import pytest
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
+
+from copydesk.drafting.fake_writer import FakeWriter
+from copydesk.errors import ConflictError, NotFoundError
+from copydesk.model.draft import Format, Status
+from copydesk.model.serialization import to_json
+
+WRITER = "copydesk.drafting.writer.choose_writer"
+
+
+@pytest.fixture
+def writer(monkeypatch):
+    writer = FakeWriter()
+    monkeypatch.setattr(WRITER, lambda: writer)
+    return writer
+
+
+async def run_for_draft(desk, **config):
+    """Run the pipeline and return the only draft."""
+    await create_source(desk, **config)
+    await desk.pipeline.run()
+    (draft,) = await list_drafts(desk)
+    return draft
+
+
+def web_with_feed(**fields):
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1, **fields)))
+    return web
+
+
+async def regenerate(desk, draft_id, feedback=None):
+    """Regenerate the draft and return the new version."""
+    await desk.drafts.regenerate(draft_id, feedback)
+    assert await desk.generation.work_off() == 1
+    return (await list_drafts(desk))[-1]
+
+
+async def test_new_version_replaces_old(tmp_path, writer):
+    writer.answers = ["Old words.", "New words."]
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        old = await run_for_draft(desk, tags=["kept"])
+        new = await regenerate(desk, old.id, "Funnier.")
+        old = await desk.drafts.get(old.id)
+
+    assert (old.status, old.archived_at, old.text, old.feedback) == (
+        Status.CHANGES_REQUESTED,
+        NOW,
+        "Old words.",
+        "Funnier.",
+    )
+    assert (new.status, new.text, new.feedback) == (Status.AWAITING_REVIEW, "New words.", None)
+    assert (new.regenerated_from_id, new.item_id, new.tags, new.score) == (old.id, old.item_id, ("kept",), old.score)
+    assert (writer.briefs[1].feedback, writer.briefs[1].previous) == ("Funnier.", "Old words.")
+    assert new.writer == "fake"
+
+
+async def test_regeneration_events_are_by_the_system(tmp_path, writer):
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        old = await run_for_draft(desk)
+        new = await regenerate(desk, old.id)
+
+        draft_events = [(event.who, event.action) for event in await desk.drafts.history(old.id)]
+        assert draft_events == [("pipeline", "create"), ("user", "regenerate"), ("system", "new_version_written")]
+        assert [(event.who, event.action) for event in await desk.drafts.history(new.id)] == [("system", "create")]
+        with pytest.raises(ConflictError):
+            await desk.drafts.undo(old.id)
+
+
+async def test_failed_regeneration_keeps_old_text(tmp_path, writer):
+    writer.answers = ["Old words."]
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        old = await run_for_draft(desk)
+        waiting = await desk.drafts.regenerate(old.id)
+        assert (waiting.status, waiting.text) == (Status.PENDING_REGENERATION, "Old words.")
+
+        writer.fail("No words left.")
+        await desk.generation.drain()
+        (failed,) = await list_drafts(desk)
+
+    assert (failed.status, failed.text, failed.archived_at) == (Status.GENERATION_FAILED, "Old words.", None)
+    assert failed.last_error == "No words left. Regenerate it to try again."
+
+
+async def test_new_version_keeps_images_and_platforms(tmp_path, writer):
+    image_fields = {"url": "https://pictures.example/1.png", "source": "UPLOAD", "alt": "A drill", "position": 3}
+    async with open_desk_at(tmp_path) as desk:
+        created = await desk.drafts.create(
+            {"text": "Words.", "format": "THREAD", "images": [image_fields], "targetPlatforms": ["bluesky"]}
+        )
+        new = await regenerate(desk, created.drafts[0].id)
+        old, _ = await list_drafts(desk)
+
+    assert (new.format, new.target_platforms) == (Format.THREAD, ("bluesky",))
+    (image,) = new.images
+    assert (image.url, image.alt, image.position) == (image_fields["url"], "A drill", 3)
+    assert image.id != old.images[0].id
+
+
+async def test_new_version_keeps_experiment_variant(tmp_path, writer):
+    variants = [{"id": name, "label": name, "config": {"hook": name}} for name in ("question", "figure")]
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        await desk.experiments.create({"name": "Hooks", "parameter": "hook", "variants": variants})
+        old = await run_for_draft(desk)
+        await regenerate(desk, old.id)
+
+    first, second = query_db(tmp_path, "SELECT experiment_id, variant_id FROM draft ORDER BY id")
+    assert first == second != (None, None)
+    assert writer.briefs[0].parameters == writer.briefs[1].parameters == {"hook": first[1]}
+
+
+async def test_requested_draft_joins_experiment(tmp_path, writer):
+    variants = [{"id": name, "label": name, "config": {"hashtags": count}} for count, name in enumerate("ab")]
+    async with open_desk_at(tmp_path) as desk:
+        await desk.experiments.create({"name": "Tags", "parameter": "hashtags", "variants": variants})
+        for _ in range(2):
+            await desk.drafts.create({"prompt": "Words."})
+        await desk.generation.drain()
+
+    assert {brief.settings.hashtags for brief in writer.briefs} == {0, 1}
+    assert {variant for (variant,) in query_db(tmp_path, "SELECT variant_id FROM draft")} == {"a", "b"}
+
+
+async def test_versions_are_found_from_any_of_them(tmp_path, writer):
+    writer.answers = ["One.", "Two.", "Three."]
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        first = await run_for_draft(desk)
+        second = await regenerate(desk, first.id)
+        third = await regenerate(desk, second.id)
+        other = (await desk.drafts.create({"text": "Another."})).drafts[0]
+
+        for version in (first, second, third):
+            assert [draft.text for draft in await desk.drafts.list_versions(version.id)] == ["One.", "Two.", "Three."]
+        assert [draft.id for draft in await desk.drafts.list_versions(other.id)] == [other.id]
+        with pytest.raises(NotFoundError):
+            await desk.drafts.list_versions("nothing")
+    assert writer.briefs[2].before == ("Two.", "One.")
+
+
+async def test_offline_writer_runs_out_of_versions(tmp_path):
+    async with open_desk_at(tmp_path) as desk:
+        await desk.drafts.create({"prompt": "The bakery opens at eight from Monday on, which is an hour earlier."})
+        await desk.generation.drain()
+        (draft,) = await list_drafts(desk)
+        texts = [draft.text]
+        while draft.status is not Status.GENERATION_FAILED and len(texts) < 20:
+            await desk.drafts.regenerate(draft.id)
+            await desk.generation.drain()
+            draft = (await list_drafts(desk))[-1]
+            if draft.status is not Status.GENERATION_FAILED:
+                texts.append(draft.text)
+
+    assert len(set(texts)) == len(texts) < 20
+    assert "no other version" in (draft.last_error or "")
+    assert draft.text == texts[-1]
+
+
+async def test_regenerating_own_text(tmp_path):
+    async with open_desk_at(tmp_path) as desk:
+        text = "We open at eight\n\nThe bakery opens an hour earlier from Monday on. Sundays stay as they are for now."
+        draft_id = (await desk.drafts.create({"text": text})).drafts[0].id
+        new = await regenerate(desk, draft_id)
+
+    assert new.status is Status.AWAITING_REVIEW
+    assert "stay as they are" in new.text or "an hour earlier" in new.text
+
+
+async def test_difference_between_versions(tmp_path, writer):
+    writer.answers = ["A fine library!!! It opened.", "A fine library. It opened on Tuesday."]
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        old = await run_for_draft(desk)
+        new = await regenerate(desk, old.id)
+        forward = await desk.drafts.compare(old.id, new.id)
+        backward = await desk.drafts.compare(new.id, old.id)
+        with pytest.raises(NotFoundError):
+            await desk.drafts.compare(old.id, "nothing")
+
+    assert "".join(piece.text for piece in forward.pieces if piece.kind != "added") == old.text
+    assert "".join(piece.text for piece in forward.pieces if piece.kind != "removed") == new.text
+    assert (forward.better, forward.worse) == (backward.worse, backward.better)
+    assert msgspec.json.decode(to_json(forward))["pieces"][0] == {"kind": "same", "text": "A fine library"}
+
+
+async def test_foreign_drafts_are_not_found(tmp_path, writer):
+    async with open_desk_at(tmp_path) as desk:
+        draft_id = (await desk.drafts.create({"prompt": "Words."})).drafts[0].id
+        foreign_id = "00000000-0000-7000-8000-000000000000"
+        desk.ctx.user = msgspec.structs.replace(desk.ctx.user, id=foreign_id)
+
+        assert await desk.generation.drain() == 0
+        with pytest.raises(NotFoundError):
+            await desk.drafts.list_versions(draft_id)
+        with pytest.raises(NotFoundError):
+            await desk.drafts.regenerate(draft_id)

@@ -1,0 +1,217 @@
+"""Tests for the sender when something other than a platform's response goes wrong."""
+
+import asyncio
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from desk_fixtures import NOW, Watch, query_db
+from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
+
+from copydesk.credentials.redaction import DEFAULT_REDACTION
+from copydesk.desk.publishing import sender
+from copydesk.errors import StoreBusyError
+from copydesk.posting.fake import FakePlatform, FakeServer, Fault
+from copydesk.posting.platform import LoginError, RefusedPostError
+from copydesk.store import accounts
+
+MINUTE = timedelta(minutes=1)
+SECRET = "s3cret-that-nobody-may-see"
+
+
+class FailingPlatform(FakePlatform):
+    """A platform whose `render` raises."""
+
+    def render(self, *_: object) -> None:
+        raise ValueError(SECRET)
+
+
+async def test_unexpected_error_ends_after_retries(tmp_path: Path) -> None:
+    server, watch = FakeServer(), Watch()
+    async with open_posting_desk(tmp_path, {"fake": FailingPlatform(server)}, clock=watch) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        assert (await desk.posting.post(draft_id, wait=0.5)).under_way == (ME,)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        assert report.says.startswith("Copydesk did not expect this: ValueError. Next try at")
+        for _ in range(4):
+            watch.now += 39 * MINUTE
+            await desk.posting.send_due()
+        assert await draft_status(desk, draft_id) == "approved"
+
+
+async def test_busy_database_before_sending_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+
+        async def busy(*_: object) -> None:
+            raise StoreBusyError("Another program holds the database.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sender, "load_payload", busy)
+            with pytest.raises(StoreBusyError):
+                await desk.posting.post(draft_id)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        assert report.says == "Waits to be sent."
+        await desk.posting.send_due()
+        assert await draft_status(desk, draft_id) == "posted"
+
+
+@pytest.mark.parametrize("error", [RefusedPostError, LoginError])
+async def test_secret_in_error_message_is_redacted(tmp_path: Path, error: type[Exception]) -> None:
+    class LeakingPlatform(FakePlatform):
+        async def send(self, *_: object) -> None:
+            raise error(f"Malformed access token {SECRET}")
+
+        metrics = check = send
+
+    DEFAULT_REDACTION.add(SECRET)
+    async with open_posting_desk(tmp_path, {"fake": LeakingPlatform(FakeServer())}) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        assert "Malformed access token" in report.says
+        with pytest.raises(error):
+            await desk.accounts.check(ME)
+    assert SECRET not in str(query_db(tmp_path, "SELECT progress FROM delivery"))
+    assert SECRET not in str(query_db(tmp_path, "SELECT says FROM delivery_event"))
+    assert SECRET not in str(query_db(tmp_path, "SELECT error_message FROM engagement"))
+    assert SECRET not in str(query_db(tmp_path, "SELECT trouble FROM account"))
+
+
+async def test_send_times_out_before_lease_expires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = FakeServer()
+    monkeypatch.setattr(sender, "SEND_TIMEOUT", 0.01)
+    async with open_posting_desk(tmp_path, fake_platforms(server, latency=0.05)) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id, wait=60)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        assert report.state == "unknown"
+    assert server.posts == ()
+
+
+async def test_quiet_period_starts_when_request_was_lost(tmp_path: Path) -> None:
+    server, watch = FakeServer(), Watch()
+    server.faults.append(Fault.LATE)
+
+    class SlowPlatform(FakePlatform):
+        async def send(self, *args: object) -> object:
+            watch.now += 3 * MINUTE
+            return await super().send(*args)
+
+    async with open_posting_desk(tmp_path, {"fake": SlowPlatform(server)}, clock=watch) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id, wait=60)
+        for _ in range(8):
+            watch.now += timedelta(seconds=10)
+            await desk.posting.send_due()
+        server.deliver_late_requests()
+        watch.now += MINUTE
+        await desk.posting.send_due()
+        assert await draft_status(desk, draft_id) == "posted"
+    assert (len(server.posts), watch.now > NOW) == (1, True)
+
+
+async def test_interrupted_delivery_can_be_settled_without_login(tmp_path: Path) -> None:
+    server, watch = FakeServer(), Watch()
+    async with open_posting_desk(tmp_path, fake_platforms(server, latency=30.0), clock=watch) as desk:
+        await connect_account(desk)
+        (account,) = await desk.accounts.list()
+        draft_id = await create_approved_draft(desk)
+        post_task = asyncio.create_task(desk.posting.post(draft_id))
+        while not query_db(tmp_path, "SELECT 1 FROM delivery WHERE state = 'sending'"):  # noqa: ASYNC110 - polls the database
+            await asyncio.sleep(0.01)
+        post_task.cancel()
+        for task in desk.posting._tasks:
+            task.cancel()  # as if the process had been killed
+        await desk.posting.drain()
+        await desk.ctx.write(accounts.set_error, account, "The platform does not know the account any more.")
+        desk.ctx.platform("fake")._latency = 0.0
+        server.faults.append(Fault.LOGIN)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        assert report.state == "sending"
+        assert (await desk.job_leases.due_work()).to_send
+        await desk.posting.send_due()
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        assert report.says.startswith("Not known whether it was posted. The platform does not know the account")
+        assert not (await desk.job_leases.due_work()).to_send
+        await desk.posting.mark_posted(report.id)
+        assert await draft_status(desk, draft_id) == "posted"
+
+
+async def test_post_to_account_needing_login_returns_at_once(tmp_path: Path) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        (account,) = await desk.accounts.list()
+        await desk.ctx.write(accounts.set_error, account, "Connect the account again.")
+        draft_id = await create_approved_draft(desk)
+        async with asyncio.timeout(60):
+            assert (await desk.posting.post(draft_id)).under_way == (ME,)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        assert report.says == "Connect the account again."
+        engagement = query_db(tmp_path, "SELECT status, error_message, failed_at IS NULL FROM engagement")
+        assert engagement == [("failed", "Connect the account again.", 0)]
+        await connect_account(desk)
+        await desk.posting.send_due()
+        assert await draft_status(desk, draft_id) == "posted"
+    assert query_db(tmp_path, "SELECT status, error_message, failed_at FROM engagement") == [("posted", None, None)]
+
+
+async def test_unknown_outcome_is_recorded(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.LATE)
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id, wait=60)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        assert report.says.startswith("Not known whether it was posted. The connection broke before an answer came. We")
+    message = "It is not known whether it was posted. The connection broke before an answer came."
+    assert query_db(tmp_path, "SELECT status, error_message FROM engagement") == [("pending", message)]
+
+
+async def test_rendering_runs_outside_event_loop_thread(tmp_path: Path) -> None:
+    threads: list[threading.Thread] = []
+
+    class RecordingPlatform(FakePlatform):
+        def validate(self, *args: object) -> object:
+            threads.append(threading.current_thread())
+            return super().validate(*args)
+
+        def render(self, *args: object) -> object:
+            threads.append(threading.current_thread())
+            return super().render(*args)
+
+    async with open_posting_desk(tmp_path, {"fake": RecordingPlatform(FakeServer())}) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk, "# One\n\nThing worth saying.", "BLOG")
+        assert await desk.posting.blockers(draft_id) == ()
+        assert (await desk.posting.post(draft_id)).posted == (ME,)
+    assert len(threads) == 3
+    assert threading.main_thread() not in threads
+
+
+async def test_reconnected_account_is_not_blocked_by_old_credentials(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.LOGIN)
+
+    class ReconnectingPlatform(FakePlatform):
+        async def send(self, *args: object) -> object:
+            await connect_account(desk, now=NOW + MINUTE)
+            return await super().send(*args)
+
+    async with open_posting_desk(tmp_path, {"fake": ReconnectingPlatform(server)}) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id, wait=60)
+        (account,) = await desk.accounts.list()
+        assert account.trouble is None
+        await desk.posting.send_due()
+        assert await draft_status(desk, draft_id) == "posted"

@@ -1,0 +1,156 @@
+"""Tests for the doctor's findings."""
+
+import sqlite3
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+from desk_fixtures import URL_ONE, URL_TWO, create_source, open_desk_at
+from image_samples import drawing, photo
+from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
+from sources_driver import sample_web
+
+from copydesk.desk import Desk, doctor
+from copydesk.desk.accounts.credentials import secret_name
+from copydesk.desk.doctor import Verdict, _check_database, examine
+from copydesk.images.storage import save
+from copydesk.store import accounts
+
+SEALED = {"COPYDESK_SECRETS__KEYRING": "false"}
+PLAIN = SEALED | {"COPYDESK_SECRETS__PLAIN": "true"}
+
+
+@pytest.fixture(autouse=True)
+def without_passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COPYDESK_PASSPHRASE", raising=False)
+
+
+async def examine_topic(desk: Desk, topic: str) -> list[tuple[Verdict, str]]:
+    """Return (verdict, text) of each finding on one topic of an open desk."""
+
+    @asynccontextmanager
+    async def use_open_desk():
+        yield desk
+
+    findings = await examine(desk.settings, use_open_desk)
+    return [
+        (finding.verdict, f"{finding.found} {finding.advice}".strip()) for finding in findings if finding.what == topic
+    ]
+
+
+async def save_key(desk: Desk) -> None:
+    (account,) = await desk.accounts.list()
+    await desk.ctx.vault.save(secret_name(account.details), {"password": "planted-1"})
+
+
+def test_database_path_with_special_characters_is_examined(tmp_path: Path) -> None:
+    """Unquoted in a URI, another file was created and found intact, and the real database was never examined."""
+    home = tmp_path / "a#b?c%41"
+    home.mkdir()
+    with closing(sqlite3.connect(home / "copydesk.db")) as connection:
+        connection.execute("CREATE TABLE t (c)")
+
+    assert _check_database(home / "copydesk.db").verdict is Verdict.OK
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a#b?c%41"]
+    (home / "copydesk.db").write_bytes(b"no database" * 1000)
+    assert _check_database(home / "copydesk.db").verdict is Verdict.ERROR
+
+
+async def test_failing_source_is_reported(tmp_path: Path) -> None:
+    web = sample_web()
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk, URL_ONE, name="The Ferry Gazette")
+        await create_source(desk, URL_TWO, name="Harbours")
+        assert await examine_topic(desk, "sources") == [(Verdict.OK, "2, none failing.")]
+        web.disconnect(URL_ONE)
+        await desk.pipeline.run()
+        message = "1 of 2 failing: The Ferry Gazette. `copydesk source show ID` says why."
+        assert await examine_topic(desk, "sources") == [(Verdict.WARNING, message)]
+
+
+async def test_missing_settings_file_is_reported(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path, sample_web()) as desk:
+        ((_, message),) = await examine_topic(desk, "settings")
+    assert message.startswith("No settings file: what it would set is at its default.")
+
+
+async def test_missing_account_is_reported_without_keys(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        message = "None is connected. To post, connect one: copydesk account connect bluesky"
+        assert await examine_topic(desk, "accounts") == [(Verdict.OK, message)]
+        assert await examine_topic(desk, "keys") == []
+
+
+async def test_account_error_is_reported_with_hint(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms(), **SEALED) as desk:
+        await connect_account(desk), await connect_account(desk, "you")
+        _, you = await desk.accounts.list()
+        assert await examine_topic(desk, "accounts") == [(Verdict.OK, "2, none in trouble.")]
+        await desk.ctx.write(accounts.set_error, you, "The key is not good any more. Connect it again.")
+        message = "1 of 2 cannot be posted to. fake:you: The key is not good any more. Connect it again."
+        assert await examine_topic(desk, "accounts") == [(Verdict.WARNING, message)]
+
+
+async def test_unencrypted_keys_are_a_warning(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms(), **PLAIN) as desk:
+        await connect_account(desk)
+        ((verdict, message),) = await examine_topic(desk, "keys")
+        assert (verdict, message.startswith("None is kept so far. The first goes to ")) == (Verdict.OK, True)
+        await save_key(desk)
+        ((verdict, message),) = await examine_topic(desk, "keys")
+    assert verdict is Verdict.WARNING
+    assert "NOT encrypted. To encrypt them, remove the accounts" in message
+    assert "planted-1" not in message
+
+
+async def test_encrypted_keys_need_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPYDESK_PASSPHRASE", "four words are good")
+    async with open_posting_desk(tmp_path, fake_platforms(), **SEALED) as desk:
+        await connect_account(desk)
+        await save_key(desk)
+        path = tmp_path / "secrets" / "secrets.sealed"
+        message = f"Kept in {path}, encrypted with a passphrase. The environment gives COPYDESK_PASSPHRASE."
+        assert await examine_topic(desk, "keys") == [(Verdict.OK, message)]
+    monkeypatch.delenv("COPYDESK_PASSPHRASE")
+    async with open_posting_desk(tmp_path, fake_platforms(), **SEALED) as desk:
+        ((verdict, message),) = await examine_topic(desk, "keys")
+    assert (verdict, "Set COPYDESK_PASSPHRASE" in message) == (Verdict.WARNING, True)
+
+
+async def test_keys_in_two_backends_are_an_error(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms(), **PLAIN) as desk:
+        await connect_account(desk)
+        await save_key(desk)
+        (tmp_path / "secrets" / "secrets.sealed").write_bytes(b"x")
+        ((verdict, message),) = await examine_topic(desk, "keys")
+        assert (verdict, "Move away the one that you do not want" in message) == (Verdict.ERROR, True)
+        assert len(await examine_topic(desk, "pictures")) == 1
+
+
+async def test_unused_images_are_counted(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        assert await examine_topic(desk, "pictures") == [(Verdict.OK, "0 kept, 0.0 MiB.")]
+        folder = desk.settings.images_folder
+        url = save(folder, drawing())
+        (folder / ".begun").write_bytes(b"x")
+        await create_approved_draft(desk, images=[{"url": url, "source": "UPLOAD"}])
+        assert await examine_topic(desk, "pictures") == [(Verdict.OK, "1 kept, 0.0 MiB.")]
+        save(folder, photo(800, 600))
+        assert await examine_topic(desk, "pictures") == [
+            (Verdict.OK, "2 kept, 0.1 MiB. No draft has 1 of them any more, 0.1 MiB.")
+        ]
+
+
+async def test_missing_pillow_is_reported_only_for_approved_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "find_spec", lambda _: None)
+    picture = {"images": [{"url": "https://pictures.example/a.png", "source": "UPLOAD"}]}
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await create_approved_draft(desk)
+        await desk.drafts.create({"text": "Not approved yet.", **picture})
+        assert [verdict for verdict, _ in await examine_topic(desk, "pictures")] == [Verdict.OK]
+        await create_approved_draft(desk, **picture)
+        ((verdict, message),) = await examine_topic(desk, "pictures")
+    assert verdict is Verdict.WARNING
+    assert "Pillow, which makes them fit, is not installed. Install it: pip install pillow" in message

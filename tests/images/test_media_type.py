@@ -1,0 +1,55 @@
+"""Tests for detecting the media type from the content."""
+
+import pytest
+from image_samples import animation, drawing, parameter_id, photo
+
+from copydesk.errors import ImageError
+from copydesk.images.media_type import MAX_BYTES, ImageFormat, sniff, validate_format
+
+SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (photo(), ImageFormat.JPEG),
+        (drawing(), ImageFormat.PNG),
+        (animation(), ImageFormat.GIF),
+        (animation("WEBP"), ImageFormat.WEBP),
+    ],
+    ids=parameter_id,
+)
+def test_image_type_is_detected(content, kind):
+    assert sniff(content) is validate_format(content) is kind
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty file"),
+        (b"\x00\x00\x00\x1cftypavif\x00\x00\x00\x00avifmif1", "format AVIF"),
+        (b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic", "format HEIC"),
+        (b"\x00\x00\x00\x18ftypisom\x00\x00\x00\x00", "no picture"),
+        (SVG, "SVG drawing"),
+        (b"\xef\xbb\xbf\n<!DOCTYPE html><html><img src=a.png>", "web page"),
+        (b"RIFF\x00\x00\x00\x00WAVEfmt ", "no picture"),
+        (b"BM\x00\x00", "no picture"),
+        (b"%PDF-1.7", "no picture"),
+        (b"\xff\xd8", "no picture"),
+        (b"\x89PNG", "no picture"),
+        # An HTML page that contains an image is a page: browsers would treat it as one.
+        (b"<html><script>1</script>" + drawing(), "web page"),
+    ],
+    ids=parameter_id,
+)
+def test_unsupported_file_is_refused_by_name(content, message):
+    with pytest.raises(ImageError, match=message) as refused:
+        validate_format(content)
+    assert refused.value.hint
+    assert not refused.value.is_temporary
+
+
+def test_oversized_file_is_refused():
+    assert validate_format(photo().ljust(MAX_BYTES, b"\0")) is ImageFormat.JPEG
+    with pytest.raises(ImageError, match="larger than 20 MB"):
+        validate_format(photo().ljust(MAX_BYTES + 1, b"\0"))

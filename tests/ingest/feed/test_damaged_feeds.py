@@ -1,0 +1,166 @@
+"""Tests for damaged feeds and wrong encoding labels.
+
+feedparser repairs them; the strict parser refuses to guess.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from feed_fixtures import ATOM, RDF, parse_sample, rss
+from msgspec.structs import replace
+
+from copydesk.ingest.encoding import to_utf8
+from copydesk.ingest.feed import feedparser_worker
+from copydesk.ingest.feed.expat_parser import parse_xml_feed
+from copydesk.ingest.feed.raw_feed import RawFeed, StrictParseError
+
+DAMAGED = """<!-- c --><rss version="2.0"><channel><title>Broken & co</title><link>http://a.example/</link>
+<item><title>A &nbsp; B & C</title><link>http://a.example/1?x=1&y=2</link><guid>same</guid>
+<pubDate>Tue, 17 Nov 2026 09:30:00 GMT</pubDate><description><p>Raw <b>markup</p></description></item>
+<item><title>D</title><link>http://a.example/2</link><guid>same</guid>"""
+
+
+def test_damaged_feed_is_repaired_by_feedparser() -> None:
+    feed = parse_sample(DAMAGED)
+    assert (feed.parser, feed.title) == ("feedparser", "Broken & co")
+    first, second = feed.entries
+    assert (first.title, first.url) == ("A B & C", "http://a.example/1?x=1&y=2")
+    assert (first.summary, first.ident) == ("Raw markup", "same http://a.example/1?x=1&y=2")
+    assert first.published is not None
+    assert (second.title, second.ident) == ("D", "same http://a.example/2")
+
+
+def test_damaged_atom_feed_loses_nothing() -> None:
+    feed = parse_sample(ATOM.replace("</feed>", ""))
+    sound, repaired = parse_sample(ATOM).entries[0], feed.entries[0]
+    assert feed.parser == "feedparser"
+    assert (repaired.title, repaired.url, repaired.author) == (sound.title, sound.url, sound.author)
+    assert (repaired.summary, repaired.text, repaired.tags) == (sound.summary, sound.text, sound.tags)
+    assert repaired.published == sound.published
+
+
+@pytest.mark.parametrize(
+    ("body", "charset"),
+    [
+        (rss("<title>é – “x”</title>").encode(), None),
+        (b"\xef\xbb\xbf" + rss("<title>é – “x”</title>").encode(), "iso-8859-1"),
+        (rss("<title>é – “x”</title>").encode("utf-16"), None),
+        (rss("<title>é – “x”</title>", declaration="").encode("utf-16-le"), None),
+        (rss("<title>é – “x”</title>", declaration="").encode("cp1252"), "windows-1252"),
+        (rss("<title>é – “x”</title>", declaration="").encode("cp1252"), "ISO-8859-1"),
+        (rss("<title>é – “x”</title>", declaration='<?xml version="1.0" encoding="latin1"?>').encode("cp1252"), None),
+        (rss("<title>é – “x”</title>").encode(), "iso-8859-1"),
+        (rss("<title>é – “x”</title>").encode(), "no-such-charset"),
+        (rss("<title>é – “x”</title>").encode(), "zlib_codec"),
+        (rss("<title>é – “x”</title>").encode("cp1252"), None),
+        (rss("<title>é – “x”</title>").encode("cp1252"), "utf-8"),
+    ],
+    ids=[
+        "utf-8",
+        "mark before charset",
+        "utf-16 with mark",
+        "utf-16 without",
+        "charset",
+        "latin-1 means 1252",
+        "declaration",
+        "a server's latin-1 over a declared utf-8",
+        "unknown",
+        "no character set",
+        "1252 under a utf-8 declaration",
+        "1252 under a utf-8 charset",
+    ],
+)
+def test_all_encodings_are_decoded(body: bytes, charset: str | None) -> None:
+    assert parse_sample(body, charset=charset).entries[0].title == "é – “x”"
+
+
+def test_utf_8_is_detected_despite_latin_1_label() -> None:
+    assert parse_sample(rss("<title>café</title>", declaration=""), charset="iso-8859-1").entries[0].title == "café"
+    latin = '<?xml version="1.0" encoding="ISO-8859-1"?>'
+    assert parse_sample(rss("<title>café</title>", declaration=latin)).entries[0].title == "café"
+
+
+def test_broken_byte_costs_one_letter() -> None:
+    body = rss("<title>naïve café ünd</title>").encode().replace("ï".encode(), b"\xef")
+    feed = parse_sample(body)
+    assert (feed.parser, feed.entries[0].title) == ("feedparser", "naïve café ünd")
+
+
+def test_non_permalink_guid_is_not_a_link() -> None:
+    first, second = parse_sample(
+        rss(
+            '<title>A & B</title><guid isPermaLink="false">https://a.example/1</guid>',
+            "<guid>https://a.example/2</guid><pubDate>2004년 5월 28일 오후 11:31:15</pubDate>",
+        )
+    ).entries
+    assert (first.url, second.url) == (None, "https://a.example/2")
+
+
+@pytest.mark.parametrize("charset", ["gb2312", "shift_jis", "koi8-r", "euc-kr", "big5"])
+def test_world_charsets_are_decoded(charset: str) -> None:
+    title = {"gb2312": "新闻", "shift_jis": "ニュース", "koi8-r": "Новости", "euc-kr": "뉴스", "big5": "新聞"}[charset]
+    body = rss(f"<title>{title}</title>", declaration=f'<?xml version="1.0" encoding="{charset}"?>').encode(charset)
+    assert parse_sample(body).entries[0].title == title
+
+
+@pytest.mark.parametrize(
+    "doubtful",
+    [
+        rss("<title>A & B</title>"),
+        rss("<title>A</title>").replace("</channel>", ""),
+        rss("<title>A</title>") + "x",
+        rss("<title>&unheardof;</title>"),
+        rss("<link>https://a.example/<b>1</b></link>"),
+        rss("<title>A</title>").replace("rss", "other"),
+        rss("<x>" * 200 + "</x>" * 200),
+        ATOM.replace('type="xhtml"', 'type="image/png"'),
+        rss('<title mode="base64">QQ==</title>'),
+    ],
+)
+def test_strict_parser_refuses_ambiguous_input(doubtful: str) -> None:
+    with pytest.raises(StrictParseError):
+        parse_xml_feed(to_utf8(doubtful.encode(), None), 100)
+
+
+VALID_RSS = rss(
+    "<title>Why &amp;amp; how</title><link>https://site.example/1</link><guid isPermaLink='false'>one</guid>"
+    "<pubDate>Tue, 17 Nov 2026 09:30:00 +0100</pubDate><author>ada@site.test (Ada)</author><category>a</category>"
+    "<description>&lt;p&gt;Short.&lt;/p&gt;</description><content:encoded>&lt;p&gt;Long.&lt;/p&gt;</content:encoded>"
+    "<comments>https://site.example/1#talk</comments><slash:comments>3</slash:comments>"
+    "<source url='https://paper.example'>The Paper</source>"
+    "<media:thumbnail url='/s.jpg' width='100'/><media:content url='/l.jpg' medium='image' width='900'/>",
+    "<guid>https://site.example/2</guid><description>plain</description><enclosure url='/e.png' type='image/png'/>",
+    head="<language>en</language><ttl>30</ttl>",
+)
+
+
+@pytest.mark.parametrize("feed", [VALID_RSS, ATOM, RDF], ids=["rss", "atom", "rdf"])
+def test_feedparser_agrees_with_strict_parser(feed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def parse_in_process(body: bytes, most: int) -> RawFeed:
+        found = feedparser_worker.parse(body, most)
+        assert found is not None
+        return found
+
+    def refuse(_body: bytes, _most: int) -> RawFeed:
+        raise StrictParseError("for the test")
+
+    strict = parse_sample(feed)
+    monkeypatch.setattr("copydesk.ingest.feed.parse.parse_with_feedparser", parse_in_process)
+    monkeypatch.setattr("copydesk.ingest.feed.parse.parse_xml_feed", refuse)
+    loose = parse_sample(feed)
+    assert (strict.parser, loose.parser) == ("expat", "feedparser")
+    assert replace(loose, parser="expat") == strict
+
+
+def test_feedparser_is_not_loaded_in_main_process() -> None:
+    code = "import sys, copydesk.ingest.feed.parse; print('feedparser' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
+
+
+def test_process_finds_package_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "feedparser.py").write_text("raise SystemExit(3)")
+    assert parse_sample(DAMAGED).parser == "feedparser"

@@ -1,0 +1,132 @@
+"""Tests for response headers: freshness, content type and waits."""
+
+from datetime import timedelta
+
+import pytest
+from fetcher_fixtures import NOW
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.network.headers import MAX_WAIT, format_duration, fresh_for, header_map, retry_after
+from copydesk.network.response import build_response, error_for_status, host_cooldown
+
+DATE = {"date": "Tue, 10 Feb 2026 12:00:00 GMT"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"cache-control": "max-age=600"}, 600),
+        ({"cache-control": "Public, MAX-AGE = 600"}, 600),
+        ({"cache-control": 'max-age="600"'}, 600),
+        ({"cache-control": "s-maxage=600"}, None),
+        ({"cache-control": "no-cache"}, None),
+        ({"cache-control": "max-age=-1"}, None),
+        ({"cache-control": "max-age=soon"}, None),
+        ({"cache-control": "max-age=" + "9" * 30}, MAX_WAIT),
+        ({"expires": "Tue, 10 Feb 2026 12:10:00 GMT"} | DATE, 600),
+        ({"expires": "Tue, 10 Feb 2026 12:10:00 GMT"}, 600),
+        ({"expires": "Sun, 01 Jan 2023 11:00:00 GMT", "date": "Sun, 01 Jan 2023 10:00:00 GMT"}, 3600),
+        ({"expires": "Tuesday, 10-Feb-26 12:10:00 GMT"} | DATE, 600),
+        ({"expires": "Tue Feb 10 12:10:00 2026"} | DATE, 600),
+        ({"expires": "Tue, 10 Feb 2026 11:00:00 GMT"} | DATE, 0),
+        ({"expires": "0"}, None),
+        ({"expires": "-1"}, None),
+        ({"expires": "Thu, 99 Foo 20260 99:99:99 GMT"}, None),
+        ({"expires": "x" * 10_000}, None),
+        ({"cache-control": "max-age=60", "expires": "Tue, 10 Feb 2026 12:10:00 GMT"} | DATE, 600),
+        ({"cache-control": "max-age=900", "expires": "Tue, 10 Feb 2026 12:10:00 GMT"} | DATE, 900),
+        ({"cache-control": "max-age=0", "expires": "Tue, 10 Feb 2026 11:00:00 GMT"} | DATE, 0),
+    ],
+)
+def test_freshness_lifetime(headers: dict[str, str], seconds: float | None) -> None:
+    assert fresh_for(headers, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("content_type", "media", "charset"),
+    [
+        ("text/xml", "text/xml", None),
+        ("Text/XML; Charset=ISO-8859-1", "text/xml", "iso-8859-1"),
+        ('text/xml;charset="utf-8"', "text/xml", "utf-8"),
+        ("text/xml; charset='utf-8'", "text/xml", "utf-8"),
+        ("application/feed+json; version=1; charset=utf-8", "application/feed+json", "utf-8"),
+        ("", None, None),
+        ("rss", None, None),
+        ("\x1b[31m/\x07; charset=\x1b[0m", None, None),
+        ("text/xml; charset=", "text/xml", None),
+    ],
+)
+def test_content_type_is_parsed(content_type: str, media: str | None, charset: str | None) -> None:
+    got = build_response("http://h/", 200, {"content-type": content_type}, b"", NOW, None)
+    assert (got.content_type, got.charset) == (media, charset)
+
+
+def test_headers_are_case_insensitive_and_joined() -> None:
+    assert header_map([(b"ETag", b"1"), (b"LINK", b"<a>"), (b"link", b"<b>")]) == {"etag": "1", "link": "<a>, <b>"}
+
+
+def test_oversized_header_is_dropped() -> None:
+    got = build_response("http://h/", 200, {"etag": '"' + "e" * 50_000, "link": "l" * 50_000}, b"", NOW, None)
+    assert (got.etag, got.headers) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "1 second"),
+        (1, "1 second"),
+        (59.6, "60 seconds"),
+        (60, "1 minute"),
+        (90, "90 seconds"),
+        (900, "15 minutes"),
+        (3600, "1 hour"),
+        (5400, "90 minutes"),
+        (21600, "6 hours"),
+        (86400, "1 day"),
+        (31 * 86400, "31 days"),
+    ],
+)
+def test_duration_is_formatted(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
+
+
+def test_number_between_separator_characters() -> None:
+    """`str.strip` removes such characters as whitespace; number parsing rejects them."""
+    assert (
+        host_cooldown(
+            200, {"x-ratelimit-remaining": "\x1f0", "x-ratelimit-reset": "5\x1f"}, NOW, forbidden_means_throttled=False
+        )
+        == 5
+    )
+
+
+header_values = st.text(st.characters(max_codepoint=255), max_size=40) | st.sampled_from(
+    ["Sun, 01 Jan 2023 10:05:00 GMT", "0", "1e309", "²", "-0000", "Mon, 01 Jan 0001 00:00:00 -2359", "max-age=5"]
+)
+names = [
+    "date",
+    "expires",
+    "cache-control",
+    "retry-after",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "content-type",
+]
+
+
+@given(headers=st.dictionaries(st.sampled_from(names), header_values), status=st.integers(100, 999))
+def test_any_headers_wait_at_most_a_month(headers: dict[str, str], status: int) -> None:
+    for waiting in (
+        fresh_for(headers, NOW),
+        retry_after(headers, NOW),
+        host_cooldown(status, headers, NOW, forbidden_means_throttled=True),
+    ):
+        assert waiting is None or 0 <= waiting <= MAX_WAIT
+    error = error_for_status(
+        status, headers, "h", host_cooldown(status, headers, NOW, forbidden_means_throttled=False), NOW
+    )
+    assert str(error).isprintable()
+    assert build_response("http://h/", 200, headers, b"", NOW, None).status == 200
+    assert NOW + timedelta(seconds=error.retry_after or 0)

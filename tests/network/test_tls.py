@@ -1,0 +1,75 @@
+"""Tests for TLS certificate checks."""
+
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from certificates import create_certificate
+from feed_server import FeedServer
+from fetcher_fixtures import ANY_TYPE, make_fetcher
+
+from copydesk.errors import UnreachableError
+from copydesk.network import transport
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A self-signed certificate for 127.0.0.1, with its key in the same file."""
+    return create_certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def server(certificate: Path) -> Iterator[FeedServer]:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    with FeedServer("0.0.0.0", tls=tls) as running:
+        running.serve("/", "<rss/>")
+        yield running
+
+
+@pytest.fixture
+def trusting(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trust that certificate like those of the system."""
+    context = transport._tls.__wrapped__()
+    context.load_verify_locations(certificate)
+    monkeypatch.setattr(transport, "_tls", lambda: context)
+
+
+async def test_self_signed_certificate_is_refused(server: FeedServer) -> None:
+    async with make_fetcher() as fetcher:
+        with pytest.raises(UnreachableError, match=r"certificate of .* cannot be trusted: self"):
+            await fetcher.get(server.url(), accept=ANY_TYPE)
+    assert server.requests == []
+
+
+@pytest.mark.usefixtures("trusting")
+async def test_certificate_of_other_host_is_refused(server: FeedServer) -> None:
+    async with make_fetcher() as fetcher:
+        with pytest.raises(UnreachableError, match="cannot be trusted: IP address mismatch"):
+            await fetcher.get(server.url(host="127.0.0.2"), accept=ANY_TYPE)
+    assert server.requests == []
+
+
+@pytest.mark.usefixtures("trusting")
+async def test_trusted_connection_is_reused(server: FeedServer) -> None:
+    async with make_fetcher() as fetcher:
+        for _ in range(3):
+            assert (await fetcher.get(server.url(), accept=ANY_TYPE)).body == b"<rss/>"
+    assert server.connections == 1
+
+
+@pytest.mark.usefixtures("trusting")
+async def test_large_encrypted_body_is_complete(server: FeedServer) -> None:
+    body = bytes(range(256)) * 8192
+    server.serve("/large", body)
+    async with make_fetcher() as fetcher:
+        assert (await fetcher.get(server.url("/large"), accept=ANY_TYPE)).body == body
+
+
+async def test_server_without_tls_is_reported(server: FeedServer) -> None:
+    with FeedServer() as plain:
+        plain.serve("/", "<rss/>")
+        async with make_fetcher() as fetcher:
+            with pytest.raises(UnreachableError, match="does not speak TLS"):
+                await fetcher.get(plain.url(scheme="https"), accept=ANY_TYPE)

@@ -1,0 +1,130 @@
+"""Tests for Bluesky records: content hashes, replies, images and facets."""
+
+from datetime import UTC, datetime
+
+import fake_pds
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.model.draft import Format
+from copydesk.model.serialization import to_json_value
+from copydesk.posting.bluesky import records
+from copydesk.posting.bluesky.platform import normalize_handle, text_problem
+from copydesk.posting.bluesky.records import find_facets
+from copydesk.posting.platform import Post, PostImage
+
+AT = datetime(2026, 2, 10, 9, 0, 0, 123456, tzinfo=UTC)
+SEED = "019c465e-6f00-7000-8000-000000000000"
+PICTURE = PostImage(content=b"\x89PNG...", media_type="image/png", width=30, height=20, alt="A red square")
+
+
+def facet_targets(text: str) -> list[tuple[str, str]]:
+    """Return (covered text, target) per facet; facet offsets are in bytes."""
+    raw = text.encode()
+    return [
+        (raw[facet.index.byte_start : facet.index.byte_end].decode(), facet.features[0].uri or facet.features[0].tag)
+        for facet in find_facets(text) or []
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Nothing here.", []),
+        ("See https://example.com/a.", [("https://example.com/a", "https://example.com/a")]),
+        ("See example.com/a, now", [("example.com/a", "https://example.com/a")]),
+        ("HTTPS://Example.com", [("HTTPS://Example.com", "HTTPS://Example.com")]),
+        ("👩‍👩‍👧‍👦 über https://example.com", [("https://example.com", "https://example.com")]),
+        ("🎉 #python and #12", [("#python", "python")]),
+        (
+            "https://example.com/#part #tag",
+            [("https://example.com/#part", "https://example.com/#part"), ("#tag", "tag")],
+        ),
+        ("＃日本語 です", [("＃日本語", "日本語")]),
+        ("hello @me.bsky.social", []),
+        ("#" + "x" * 65, []),
+    ],
+)
+def test_links_and_hashtags_become_facets(text, found):
+    assert facet_targets(text) == found
+
+
+@given(
+    st.lists(
+        st.sampled_from(["word", "🇩🇪", "é", "https://a.example/x?y=1#z", "b.com", "#tag", "@me.b.c", "中文", "\n"])
+    )
+)
+def test_facets_cover_their_text_without_overlap(pieces):
+    text = " ".join(pieces)
+    raw, last = text.encode(), 0
+    for facet in find_facets(text) or []:
+        assert last <= facet.index.byte_start < facet.index.byte_end <= len(raw)
+        covered, feature = raw[facet.index.byte_start : facet.index.byte_end].decode(), facet.features[0]
+        assert covered in (feature.uri, feature.uri.removeprefix("https://"), f"#{feature.tag}")
+        last = facet.index.byte_end
+
+
+def make_post(*parts: str, alts: tuple[str, ...] = ()) -> Post:
+    return Post(format=Format.THREAD, parts=parts, at=AT, alts=alts)
+
+
+def test_rendered_thread_has_uris_but_no_hashes():
+    writes = records.writes_for(make_post("One.", "Two.", "Three."), "did:plc:me", SEED)
+    first, second, third = (f"at://did:plc:me/app.bsky.feed.post/{write.rkey}" for write in writes.writes)
+    assert to_json_value(writes)["writes"][2]["value"]["reply"] == {"root": {"uri": first}, "parent": {"uri": second}}
+    assert third.startswith(second[:-3])
+    assert to_json_value(writes)["writes"][0]["value"] == {
+        "$type": "app.bsky.feed.post",
+        "text": "One.",
+        "createdAt": "2026-02-10T09:00:00.123Z",
+    }
+
+
+def test_reply_names_root_and_parent_by_hash():
+    whole, cids = records.with_images_and_cids(
+        records.writes_for(make_post("One.", "Two.", "Three."), "did:plc:me", SEED), ()
+    )
+    sent = to_json_value(whole)["writes"]
+    assert [fake_pds.compute_cid(write["value"]) for write in sent] == cids
+    assert sent[2]["value"]["reply"]["root"]["cid"] == cids[0]
+    assert sent[2]["value"]["reply"]["parent"]["cid"] == cids[1]
+
+
+def test_json_round_trip_keeps_hashes():
+    writes = records.writes_for(make_post("One. #tag", "Two.", alts=("",)), "did:plc:me", SEED)
+    loaded = msgspec.convert(msgspec.json.decode(msgspec.json.encode(to_json_value(writes))), records.Writes)
+    image = records.image_of(PICTURE, "")
+    assert records.with_images_and_cids(loaded, [image]) == records.with_images_and_cids(writes, [image])
+
+
+def test_image_is_referenced_by_hash_with_alt_text():
+    whole, cids = records.with_images_and_cids(
+        records.writes_for(make_post("One.", "Two.", alts=("Red",)), "did:plc:me", SEED),
+        [records.image_of(PICTURE, "Red")],
+    )
+    value = to_json_value(whole)["writes"][0]["value"]
+    image = value["embed"]["images"][0]
+    assert (image["alt"], image["aspectRatio"]) == ("Red", {"width": 30, "height": 20})
+    assert (image["image"]["mimeType"], image["image"]["size"]) == ("image/png", 7)
+    assert image["image"]["ref"]["$link"].startswith("bafkrei")
+    assert fake_pds.compute_cid(value) == cids[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x" * 300, ""),
+        ("x" * 301, "It has 301 characters; Bluesky takes 300."),
+        ("👩‍👩‍👧‍👦" * 120, ""),
+        ("👩‍👩‍👧‍👦" * 121, "It has 3025 bytes; Bluesky takes 3000. Emoji of several parts are large."),
+        (" \n", "It has no text."),
+    ],
+)
+def test_grapheme_and_byte_limits_are_checked(text, message):
+    assert text_problem(text, may_be_empty=False) == message
+
+
+def test_pasted_handle_is_normalized():
+    assert normalize_handle("\u202a@me.bsky.social\u202c\n") == "me.bsky.social"

@@ -1,0 +1,157 @@
+"""Tests for loading the first page of the review queue without SQLAlchemy."""
+
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, insert
+from store_fixtures import NOW, add_item, add_source, add_user
+
+from copydesk.desk import Desk, open_desk
+from copydesk.desk.drafts.service import TO_REVIEW
+from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSource, ScorePart, Severity, Status
+from copydesk.model.draft import Draft as Values
+from copydesk.model.draft import Score as Total
+from copydesk.model.source import SourceType
+from copydesk.settings import Settings, load
+from copydesk.store import drafts, tables
+from copydesk.store.draft_rows import load_first_page
+from copydesk.store.drafts import NewDraft
+from copydesk.store.ids import new_id
+from copydesk.store.tables import DraftOrigin
+
+CREATED_AT = NOW.replace(microsecond=123_000)
+
+
+def make_draft(number: int, item: str, **values: object) -> Values:
+    """Return a draft with a value in every field that a list shows."""
+    score = Total(
+        total=number % 7 / 10,
+        parts=(ScorePart(name="recency", value=0.5, weight=0.2, points=0.1, why="2 hours old"),),
+    )
+    fields: dict[str, object] = {
+        "id": new_id(CREATED_AT),
+        "text": f"Words “{number}” \u202e, \U0001f642\n\nand more.",
+        "format": list(Format)[number % 3],
+        "status": TO_REVIEW[number % 3],
+        "confidence": number / 100,
+        "feedback": "shorter" if number % 2 else None,
+        "rejection_feedback": None,
+        "scheduled_at": CREATED_AT + timedelta(days=1) if number % 4 == 0 else None,
+        "posted_at": None,
+        "post_id": None,
+        "item_id": item,
+        "regenerated_from_id": None,
+        "created_at": CREATED_AT,
+        "updated_at": CREATED_AT + timedelta(microseconds=1),
+        "tags": ("b", "a", "ä") if number % 2 else (),
+        "target_platforms": ("bluesky", "x") if number % 3 else (),
+        "images": tuple(_image(at) for at in (1, 0)) if number % 5 == 0 else (),
+        "checks": Checks(
+            ran=3, findings=(Finding(rule="length", severity=Severity.INFO, message="“ok”", start=1, end=2),)
+        ),
+        "score": score if number % 6 else None,
+        "writer": "offline",
+    }
+    return Values(**fields | values)  # type: ignore[arg-type]
+
+
+def _image(position: int) -> DraftImage:
+    return DraftImage(
+        id=new_id(CREATED_AT), url="https://x.example/é.png", alt=None, position=position, source=ImageSource.OG
+    )
+
+
+async def add_drafts(desk: Desk, count: int) -> None:
+    """Add drafts to review, and some that are not: archived, approved, another user's."""
+    await desk.ctx.write(_add, count)
+
+
+def _add(conn: Connection, user: str, count: int) -> None:
+    source = add_source(conn, user)
+    for number in range(count):
+        item = add_item(conn, user, source, title=f"Title {number}")
+        odd = {7: {"status": Status.APPROVED}, 8: {"archived_at": CREATED_AT}}.get(number % 10, {})
+        _save(conn, user, make_draft(number, item, **odd), source)
+    other = add_user(conn, "Bea")
+    item = add_item(conn, other, add_source(conn, other))
+    _save(conn, other, make_draft(1, item), source)
+
+
+def _save(conn: Connection, user: str, draft: Values, source: str) -> None:
+    new = NewDraft(
+        draft=draft, source_id=source, source_type=SourceType.RSS, story_id=draft.item_id, origin=DraftOrigin.PIPELINE
+    )
+    assert drafts.add(conn, user, new)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings of a desk in its own folder."""
+    return load({}, tmp_path)
+
+
+@pytest.mark.parametrize("limit", [1, 10, 1000])
+async def test_page_equals_queue(settings: Settings, limit: int) -> None:
+    async with open_desk(settings) as desk:
+        await add_drafts(desk, 60)
+        queue = await desk.drafts.queue(limit)
+        assert len(queue) == min(limit, 48)
+        assert load_first_page(settings.database_file, TO_REVIEW, limit) == queue
+
+
+async def test_page_loads_while_desk_is_closed(settings: Settings) -> None:
+    async with open_desk(settings) as desk:
+        await add_drafts(desk, 3)
+        queue = await desk.drafts.queue()
+    assert load_first_page(settings.database_file, TO_REVIEW, 100) == queue
+
+
+async def test_page_loads_during_write(settings: Settings) -> None:
+    async with open_desk(settings) as desk:
+        await add_drafts(desk, 3)
+
+        def read_page(conn: Connection, user: str) -> int:
+            conn.execute(insert(tables.tag).values(id=new_id(CREATED_AT), user_id=user, name="new"))
+            return len(load_first_page(settings.database_file, TO_REVIEW, 100))
+
+        assert await desk.ctx.write(read_page) == 3
+
+
+def test_missing_database_yields_empty_page(tmp_path: Path) -> None:
+    assert load_first_page(tmp_path / "none.db", TO_REVIEW, 10) == ()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\x00" + b"\xff" * 4096])
+def test_invalid_file_yields_empty_page(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "odd # ?.db"
+    file.write_bytes(content)
+    assert load_first_page(file, TO_REVIEW, 10) == ()
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["update draft set checks = '{'", "update draft set status = 'odd'", "alter table draft drop column writer"],
+)
+async def test_incompatible_database_yields_empty_page(settings: Settings, damage: str) -> None:
+    async with open_desk(settings) as desk:
+        await add_drafts(desk, 1)
+
+        def spoil(conn: Connection) -> None:
+            conn.exec_driver_sql("pragma ignore_check_constraints = on")
+            conn.exec_driver_sql(damage)
+
+        await desk.ctx.database.write(spoil)
+    assert load_first_page(settings.database_file, TO_REVIEW, 10) == ()
+
+
+def test_first_page_imports_no_sqlalchemy() -> None:
+    program = (
+        "import sys, copydesk.store.draft_rows; print(*(name for name in sys.modules if name.startswith('sqlalchemy')))"
+    )
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == []

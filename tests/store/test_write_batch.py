@@ -1,0 +1,77 @@
+"""Tests for `write_batch`: one outcome per unit of work, in order."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+from store_fixtures import add_user, open_store, user_names
+
+from copydesk.errors import ConflictError, StoreBusyError, StoreFullError
+from copydesk.store.database import COMMIT_BATCH_SIZE, Database
+
+NAMES = [f"user {number:03}" for number in range(2 * COMMIT_BATCH_SIZE + 5)]
+
+
+def add(connection: Connection, name: str) -> str:
+    add_user(connection, name)
+    return name.upper()
+
+
+async def test_results_are_in_order(store: Database) -> None:
+    assert await store.write_batch(add, NAMES) == [name.upper() for name in NAMES]
+    assert await store.read(user_names) == NAMES
+    assert await store.write_batch(add, []) == []
+
+
+async def test_refused_unit_does_not_affect_the_rest(store: Database) -> None:
+    def picky(connection: Connection, name: str) -> str:
+        if name.endswith("7"):
+            raise ConflictError(f"not {name}")
+        return add(connection, name)
+
+    results = await store.write_batch(picky, NAMES)
+
+    refused = [name for name in NAMES if name.endswith("7")]
+    assert [str(result) for result in results if isinstance(result, ConflictError)] == [
+        f"not {name}" for name in refused
+    ]
+    assert [str(result) for result in results] == [f"not {name}" if name in refused else name.upper() for name in NAMES]
+    assert await store.read(user_names) == [name for name in NAMES if name not in refused]
+
+
+async def test_full_disk_fails_its_batch_and_later_units(store: Database) -> None:
+    def fills_up(connection: Connection, name: str) -> str:
+        if name == NAMES[COMMIT_BATCH_SIZE + 3]:
+            raise StoreFullError
+        return add(connection, name)
+
+    results = await store.write_batch(fills_up, NAMES)
+
+    assert [isinstance(result, StoreFullError) for result in results] == [
+        index >= COMMIT_BATCH_SIZE for index in range(len(NAMES))
+    ]
+    assert await store.read(user_names) == NAMES[:COMMIT_BATCH_SIZE]
+    assert await store.write_batch(add, ["later"]) == ["LATER"]
+
+
+async def test_locked_database_is_reported_per_unit(tmp_path: Path) -> None:
+    store = await open_store(tmp_path, busy_timeout=0)
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        results = await store.write_batch(add, ["one", "two"])
+    await store.close()
+
+    assert [type(result) for result in results] == [StoreBusyError] * 2
+
+
+async def test_unit_refusing_after_write_rolls_back_batch(store: Database) -> None:
+    def late(connection: Connection, name: str) -> str:
+        add(connection, name)
+        raise ConflictError("too late")
+
+    with pytest.raises(RuntimeError, match="wrote, and then refused"):
+        await store.write_batch(late, ["one"])
+
+    assert await store.read(user_names) == []

@@ -1,0 +1,82 @@
+"""Briefs for the drafting tests, and the assertion that a draft's words come from its source."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from copydesk.drafting.writer import Brief, Field, WriterResult
+from copydesk.model.draft import Format
+from copydesk.model.source import SourceType
+from copydesk.model.voice import FormatVoice, Voice
+
+NOW = datetime(2026, 2, 18, 9, 30, tzinfo=UTC)
+FEEDS = Path(__file__).resolve().parents[2] / ".." / "shared" / "feeds"
+"""Captured feeds, beside the checkout where available."""
+
+SUMMARY = (
+    "The city opened a library of things on Tuesday, where people borrow drills instead of books. "
+    "Its first 400 members signed up within a week."
+)
+TEXT = """\
+By Jane Doe
+
+LYON, Feb. 17 (Reuters) - Residents of the river quarter can now borrow tools and tents for 2 euros a week.
+
+The library keeps 1,200 objects in a former bakery. "We lend what people use once a year," said its founder, Ana Ruiz. \
+Members repair what comes back broken on Thursday evenings.
+
+Twelve other towns have asked the library for its software, which is free. The city pays the rent until 2028.
+
+Subscribe to our newsletter for more stories like this one.
+
+The post A library where you borrow drills appeared first on River News.
+"""
+
+
+def make_brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **changes: Any) -> Brief:
+    """Return a brief for an ordinary news item with `changes` applied."""
+    defaults: dict[str, Any] = {
+        "item_id": "0199-library",
+        "title": "A library where you borrow drills",
+        "url": "https://rivernews.example/library",
+        "summary": SUMMARY,
+        "text": TEXT,
+        "language": "en",
+        "source_name": "River News",
+        "source_type": SourceType.RSS,
+        "author": "Jane Doe",
+        "published": NOW,
+        "tags": ("News", "Circular Economy", "Lyon"),
+    }
+    return Brief(format=format, voice=voice or Voice(), **(defaults | changes))
+
+
+def make_voice(format: Format = Format.SHORT, *, avoid: tuple[str, ...] = (), **settings: Any) -> Voice:
+    """Return a voice with these settings for one format."""
+    return Voice(avoid=avoid, formats={format: FormatVoice(**settings)})
+
+
+def letters_and_digits(text: str) -> str:
+    """Return `text` without punctuation, whitespace and underscores."""
+    return re.sub(r"[\W_]", "", text)
+
+
+def assert_traced(written: WriterResult, brief: Brief) -> None:
+    """Assert that every word is traced and that words outside templates come from the source, in its order."""
+    assert "".join(letters_and_digits(trace.text) for trace in written.sentences) == letters_and_digits(
+        written.text.replace("\n---\n", "\n")
+    )
+    for trace in written.sentences:
+        if trace.field is Field.TEMPLATE:
+            assert trace.start is None
+            continue
+        assert trace.start is not None
+        passage = getattr(brief, trace.field)[trace.start : trace.end]
+        assert is_subsequence(letters_and_digits(trace.text), letters_and_digits(passage)), (trace.text, passage)
+
+
+def is_subsequence(part: str, whole: str) -> bool:
+    """Return whether `part` is `whole` with characters left out."""
+    remaining = iter(whole)
+    return all(character in remaining for character in part)

@@ -1,0 +1,257 @@
+"""Tests for composing a draft: the form, its autosave, and the draft that results."""
+
+from pathlib import Path
+
+import pytest
+from console_driver import ConsoleDriver
+from delayed_responses import wait_until
+from image_samples import photo
+from setup_driver import add_sample_setup, open_setup, open_setup_desk, type_text, wait_for_text, wait_until_absent
+
+from copydesk.desk import Desk
+from copydesk.editor import Autosave
+from copydesk.model.draft import Format, Status
+from copydesk.tui.compose import form_state
+from copydesk.tui.compose.actions import COMPOSE_FOLDER
+from copydesk.tui.compose.form_state import PLACEHOLDERS, ComposeState, ImageInput
+from copydesk.tui.review.screen import ReviewScreen
+
+TEXT = "A ferry is a road that moves."
+
+
+async def open_form(ui: ConsoleDriver) -> None:
+    await ui.press("c")
+    await wait_for_text(ui, "A new draft")
+
+
+async def list_drafts(home: Path) -> list[tuple[str, str, Status]]:
+    async with open_setup_desk(home) as desk:
+        return [(draft.text, draft.format.value, draft.status) for draft in (await desk.drafts.list()).items]
+
+
+async def test_compose_opens_on_all_screens(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        for key in "12356":
+            await ui.press(key)
+            await open_form(ui)
+            await ui.press("escape")
+            await wait_until_absent(ui, "A new draft")
+        await ui.press("4", "ctrl+n")  # on Experiments, c concludes an experiment
+        await wait_for_text(ui, "A new draft")
+
+
+async def test_counts_follow_typing(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, key="1") as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await wait_for_text(ui, f"x  not connected  {len(TEXT)}/280")
+        assert f"bluesky  not connected  {len(TEXT)}/300" in ui.text
+        await type_text(ui, "y" * 280)
+        await wait_for_text(ui, f"{len(TEXT) + 280}/280, {len(TEXT)} too long")
+        assert "2 of 2 would refuse it" in ui.text
+
+
+@pytest.mark.parametrize("size", [(40, 24), (80, 24)])
+async def test_form_hints_fit_small_terminal(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with open_setup(tmp_path, key="1", size=size) as ui:
+        await open_form(ui)
+        text = " ".join(ui.text.split())
+        assert "‹my own text›" in text
+        assert f"platforms {PLACEHOLDERS['platforms']} pictures, a line each: file or address | what it shows" in text
+        assert text.endswith("Ctrl+s makes the draft · Tab next · Ctrl+n empties it · Esc leaves")
+        await ui.press("shift+tab", "right")
+        text = " ".join(ui.text.split())
+        assert f"url {PLACEHOLDERS['url']} prompt {PLACEHOLDERS['prompt']} formats ‹SHORT›" in text
+
+
+async def test_ctrl_s_creates_draft_from_text(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, key="1") as ui:
+        await open_form(ui)
+        await type_text(ui, f"{TEXT}\nIt has no lanes.")
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "The draft is made; the cursor is on it.")
+        await wait_until_absent(ui, "A new draft")
+        assert isinstance(ui.app.screen, ReviewScreen)
+        await wait_for_text(ui, TEXT)
+    assert await list_drafts(tmp_path) == [(f"{TEXT}\nIt has no lanes.", "SHORT", Status.AWAITING_REVIEW)]
+    assert Autosave(tmp_path / COMPOSE_FOLDER).list_all() == []
+
+
+async def test_draft_gets_format_tags_platforms_and_images(tmp_path: Path) -> None:
+    image_file = tmp_path / "boat.jpg"
+    image_file.write_bytes(photo())
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await ui.press("tab", "right", "tab")
+        await type_text(ui, "sea, land")
+        await ui.press("tab")
+        await type_text(ui, "bluesky")
+        await ui.press("tab")
+        await type_text(ui, f"{image_file} | A boat.")
+        await wait_for_text(ui, "picture 1  64x48, 1.1 kB  “A boat.”")
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "The draft is made")
+    async with open_setup_desk(tmp_path) as desk:
+        (draft,) = (await desk.drafts.list()).items
+        assert (draft.format, draft.tags, draft.target_platforms) == (Format.THREAD, ("land", "sea"), ("bluesky",))
+        assert [image.alt for image in draft.images] == ["A boat."]
+
+
+@pytest.mark.parametrize(
+    ("option_keys", "tab"), [((), "to_review"), (("right",), "approved"), (("left",), "scheduled")]
+)
+async def test_cursor_moves_to_created_draft(tmp_path: Path, option_keys: tuple[str, ...], tab: str) -> None:
+    async def add_drafts(desk: Desk) -> None:
+        await desk.schedule.set_slots([desk.schedule.parse_slot("wed 09:00")])
+        for number in range(3):
+            await desk.drafts.create({"text": f"There is number {number}."})
+
+    async with open_setup(tmp_path, add_drafts, key="1") as ui:
+        await ui.press("j", "j", "space")
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await ui.press(*["tab"] * 5, *option_keys, "ctrl+s")
+        await wait_for_text(ui, "the cursor is on it")
+        screen = ui.app.screen
+        assert isinstance(screen, ReviewScreen)
+        assert screen.queue.current is not None
+        assert (screen.queue.current.text, screen.tab) == (TEXT, tab)
+        screen.show_tab("to_review")
+        await ui.wait()
+        assert screen.queue.marked_count == 1
+
+
+async def test_other_screen_names_where_draft_is(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, key="5") as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "The draft is made; it waits in Review, key 1.")
+        await ui.press("1")
+        await wait_for_text(ui, TEXT)
+
+
+async def test_draft_is_approved_and_scheduled(tmp_path: Path) -> None:
+    async def add_slot(desk: Desk) -> None:
+        await desk.schedule.set_slots([desk.schedule.parse_slot("wed 09:00")])
+
+    async with open_setup(tmp_path, add_slot) as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await ui.press(*["tab"] * 5, "right", "right")
+        assert "‹approved, next free slot›" in ui.text
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "The draft is made, and goes out")
+    assert [status for *_, status in await list_drafts(tmp_path)] == [Status.SCHEDULED]
+
+
+async def test_draft_is_created_without_free_slot(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await ui.press(*["tab"] * 5, "left", "ctrl+s")
+        await wait_for_text(ui, "slot")
+        await wait_until(lambda: ui.toasts, ui.wait)
+        assert any("slot" in message for message in ui.toasts)
+    assert [status for *_, status in await list_drafts(tmp_path)] == [Status.APPROVED]
+
+
+async def test_draft_is_generated_from_prompt(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await ui.press("shift+tab", "right", "tab", "tab")
+        await type_text(ui, "The harbour opens a ferry to the island. It carries 40 passengers each day.")
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "1 draft written; it waits in Review, key 1.")
+    ((text, _, status),) = await list_drafts(tmp_path)
+    assert "ferry" in text
+    assert status in {Status.PENDING_REVIEW, Status.AWAITING_REVIEW}
+
+
+async def test_refused_draft_keeps_form_open(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "text")
+        assert "A new draft" in ui.text
+        await type_text(ui, TEXT)
+        await ui.press("tab", "tab", "tab", "tab")
+        await type_text(ui, str(tmp_path / "gone.png"))
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "gone.png")
+        assert TEXT in ui.text
+    assert await list_drafts(tmp_path) == []
+
+
+async def test_leaving_confirms_only_after_typing(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await ui.press("escape")
+        assert "Leave, and lose what you typed?" in ui.text
+        await ui.press("enter")
+        assert TEXT in ui.text
+        await ui.press("escape", "y")
+        await wait_until_absent(ui, TEXT)
+    assert Autosave(tmp_path / COMPOSE_FOLDER).list_all() == []
+
+
+async def test_unsaved_text_is_restored_after_crash(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await wait_until(
+            lambda: any(TEXT in typed.text for typed in Autosave(tmp_path / COMPOSE_FOLDER).list_all()), ui.wait
+        )
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await wait_for_text(ui, "and no draft was made of it.")
+        assert TEXT in ui.text
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "The draft is made")
+        await wait_until_absent(ui, "A new draft")
+        await open_form(ui)
+        assert TEXT not in ui.text
+    assert Autosave(tmp_path / COMPOSE_FOLDER).list_all() == []
+
+
+async def test_form_can_be_cleared(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await ui.press("ctrl+n", "y")
+        assert TEXT not in ui.text
+        await ui.press("escape")
+        await wait_until_absent(ui, "A new draft")
+
+
+async def test_pasted_escape_sequences_are_removed(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        ui.app.screen.query_one("#text").insert("\x1b]0;owned\x07[/x] \u202eevil")  # type: ignore[attr-defined]
+        await ui.wait()
+        assert "\x1b" not in ui.text
+        assert "[/x]" in ui.text
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"way": "none", "format": "x", "then": 3}', "[" * 5000, "\x1b[2Jx", "{}"])
+def test_unknown_autosave_file_is_read_as_text(text: str) -> None:
+    composed = form_state.parse_state(text)
+    assert "\x1b" not in composed.text
+    assert composed.way == "text"
+
+
+def test_autosave_round_trips() -> None:
+    composed = ComposeState(text="One\ntwo", tags="a, b", way="written", formats="SHORT,THREAD", then="schedule")
+    assert form_state.parse_state(form_state.dump_state(composed)) == composed
+
+
+def test_image_lines_are_parsed() -> None:
+    lines = "a.png | A boat.\n\n https://one.example/b.png|\nc.png"
+    images = form_state.parse_images(ComposeState(pictures=lines))
+    assert images == [
+        ImageInput("a.png", "A boat."),
+        ImageInput("https://one.example/b.png", ""),
+        ImageInput("c.png", ""),
+    ]

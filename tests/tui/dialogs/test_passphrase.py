@@ -1,0 +1,105 @@
+"""Tests for the passphrase prompt: it waits while the user types, and closes with its caller or the console."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from console_driver import ConsoleDriver, FakeDesk, open_console
+from delayed_responses import wait_until
+from setup_driver import open_setup, open_setup_desk, type_answer, wait_for_prompt
+
+from copydesk.desk.accounts.service import Accounts
+from copydesk.errors import NotFoundError
+from copydesk.tui.dialogs.passphrase import prompt_passphrase
+from copydesk.tui.dialogs.prompt import PromptDialog
+from copydesk.tui.dialogs.wait import WaitDialog
+
+PROMPT = "The passphrase of the keys"
+
+
+async def wait_for_screens(ui: ConsoleDriver, count: int) -> None:
+    """Wait until the stack holds `count` screens."""
+    await wait_until(lambda: len(ui.app.screen_stack) == count, lambda: ui.pilot.pause(0.01))
+
+
+async def test_prompt_waits_while_dialog_has_input() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        await ui.app.push_screen(PromptDialog("Why?"))
+        prompt = asyncio.create_task(prompt_passphrase(ui.app, new=False))
+        await type_answer(ui, "because")
+        assert ui.toasts == ["The keys to your accounts are locked. The passphrase is asked for when this is closed."]
+        assert "because" in ui.text
+        await type_answer(ui, "\n")
+        await wait_for_prompt(ui, PROMPT)
+        await type_answer(ui, "words\n")
+        assert await prompt == "words"
+
+
+async def test_prompt_waits_while_search_has_input() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        await ui.press("slash")
+        prompt = asyncio.create_task(prompt_passphrase(ui.app, new=False))
+        await type_answer(ui, "feeds")
+        assert PROMPT not in ui.text
+        await ui.pilot.press("enter")
+        await wait_for_prompt(ui, PROMPT)
+        await type_answer(ui, "words\n")
+        assert await prompt == "words"
+
+
+async def test_prompt_opens_over_wait_dialog() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        wait_dialog = WaitDialog("Opening …")
+        await ui.app.push_screen(wait_dialog)
+        prompt = asyncio.create_task(prompt_passphrase(ui.app, new=False))
+        await wait_for_prompt(ui, PROMPT)
+        wait_dialog.finish()
+        await type_answer(ui, "words\n")
+        assert await prompt == "words"
+        await wait_for_screens(ui, 1)
+
+
+async def test_prompt_closes_when_caller_is_cancelled() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        prompt = asyncio.create_task(prompt_passphrase(ui.app, new=False))
+        await wait_for_prompt(ui, PROMPT)
+        prompt.cancel()
+        await wait_for_screens(ui, 1)
+
+
+async def test_exiting_console_answers_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[str] = []
+
+    async with open_setup_desk(tmp_path) as desk:
+        await desk.accounts.connect("keyed", {"handle": "harbour", "password": "open"})
+    async with asyncio.timeout(60), open_setup(tmp_path) as ui:
+        assert ui.app.desk is not None
+        request_passphrase = ui.app.desk.ctx.ask_passphrase
+        assert request_passphrase is not None
+
+        async def remove(*_: object) -> None:
+            answers.append(await request_passphrase(new=False))
+            raise NotFoundError("It was refused.")
+
+        monkeypatch.setattr(Accounts, "remove", remove)
+        await ui.pilot.press("D", "y")
+        await wait_for_prompt(ui, PROMPT)
+        ui.app.exit(0)
+    assert answers == [""]
+
+
+async def test_exiting_console_cancels_hung_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.tui.runtime.desk_tasks.WRITE_TIMEOUT", 0.05)
+    cancelled: list[str] = []
+
+    async def hang(name: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.append(name)
+
+    async with asyncio.timeout(60), open_console(FakeDesk(3)) as ui:
+        ui.app.enqueue_write(lambda _: hang("first"))
+        ui.app.enqueue_write(lambda _: hang("second"))
+        ui.app.exit(0)
+    assert cancelled == ["first"]

@@ -1,0 +1,29 @@
+"""Test for the position of toasts: they cover no key hints of a dialog."""
+
+from pathlib import Path
+
+import pytest
+from review_driver import open_review
+from textual.widgets._toast import Toast
+
+from copydesk.tui.widgets.clickable_keys import KeyHints
+
+MESSAGE = "Nine drafts were written by the pipeline that runs every morning, and one of the sources could not be read."
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 24), (120, 40)])
+@pytest.mark.parametrize("keys", [("c",), ("e",), ("6", "n", "enter"), ("6", "j", "e")])
+async def test_toast_covers_no_dialog_keys(tmp_path: Path, keys: tuple[str, ...], size: tuple[int, int]) -> None:
+    async with open_review(tmp_path, size=size) as review:
+        await review.press(*keys)
+        app = review.app
+        app.notify(MESSAGE)
+        await review.wait_for(lambda: app.screen.query(Toast))
+        await review.wait()
+        (toast,) = app.screen.query(Toast)
+        assert "Nine drafts" in review.text
+        assert MESSAGE[-5:] in review.text
+        for line in app.screen.query(KeyHints):
+            assert line.region.height
+            assert not line.region.intersection(toast.region)
+        assert toast.region.bottom <= 4

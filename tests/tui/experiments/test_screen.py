@@ -1,0 +1,241 @@
+"""Tests for the Experiments screen with a real desk: the list, the variants, the form, conclusions."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
+from experiments_desk import LENGTHS, make_experiments_console, open_experiments_desk
+from textual.widgets import Input
+
+from copydesk.errors import StoreBusyError
+from copydesk.tui.experiments.page import SideBySide, VariantColumn
+from copydesk.tui.layout import lay_out_blocks
+from copydesk.tui.themes import LIGHT
+
+Compare = Callable[..., bool]
+ESCAPE = "\x1b]0;owned\x07"
+HOSTILE = "[/nope][@click=app.quit]x[/]\u202eevil 漢字"
+
+
+@asynccontextmanager
+async def open_experiments(
+    home: Path, size: tuple[int, int] = (120, 40), **options: Any
+) -> AsyncIterator[ConsoleDriver]:
+    """Open the Experiments screen and yield it loaded."""
+    app = make_experiments_console(home, **options)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
+        await ui.press("4")
+        yield ui
+
+
+def words_from(ui: ConsoleDriver, start: str) -> list[str]:
+    """Return the words of the first line that contains `start`, from `start` on."""
+    return next(line[line.index(start) :] for line in ui.lines if start in line).split()
+
+
+async def test_experiments_are_listed_by_status(tmp_path: Path) -> None:
+    async with open_experiments(tmp_path, (80, 24)) as ui:
+        assert [line[1:].split()[:3] for line in ui.lines[2:6]] == [
+            ["A", "active", "hashtags"],
+            ["W", "waits", "hook"],
+            ["C", "concluded", "hook"],
+            ["x", "archived", "link"],
+        ]
+        assert ui.lines[2].startswith("▌")
+
+
+async def test_variants_are_compared_side_by_side(tmp_path: Path) -> None:
+    async with open_experiments(tmp_path) as ui:
+        assert words_from(ui, "value ") == ["value", "0", "2", "5"]
+        assert words_from(ui, "drafts ") == ["drafts", "4", "of", "4", "4", "of", "4", "2", "of", "4"]
+        assert words_from(ui, "approved ") == ["approved", "3", "(75%)", "2", "(50%)", "1", "(50%)"]
+        assert words_from(ui, "impressions ") == ["impressions", "4,050", "2,310", "–"]
+        assert words_from(ui, "rate ") == ["rate", "1.56%", "3.68%", "–"]
+        assert "no verdict is made" in ui.text
+        assert "├" not in ui.text
+
+
+async def test_waiting_experiment_names_blocker_and_limits(tmp_path: Path) -> None:
+    async with open_experiments(tmp_path) as ui:
+        await ui.press("j")
+        assert "It waits until How many hashtags is concluded" in ui.text
+        assert "The offline writer cannot follow hook as set here" in ui.text
+        assert "as always" in ui.text
+        assert "None of its drafts is posted yet" in ui.text
+
+
+async def test_concluded_experiment_shows_winner(tmp_path: Path) -> None:
+    async with open_experiments(tmp_path) as ui:
+        await ui.press("j", "j")
+        assert "You concluded it with asks as the winner." in ui.text
+        assert "asks ✓" in ui.text
+        await ui.press("j")
+        assert "You concluded it without a winner." in ui.text
+
+
+async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
+    async with open_experiments(tmp_path, full=False) as ui:
+        assert "There is no experiment yet." in ui.text
+        await ui.press("n", *"Links", "tab", *"hash", "right", "tab", *"none=0", "down", *"3", "enter")
+        assert "Began Links." in ui.toasts
+        assert words_from(ui, "value ") == ["value", "0", "3"]
+        await ui.press("n", *"More", "tab", *"tone", "tab", *"dry", "tab", *"warm=like a friend", "enter")
+        assert "More" in next(item for item in ui.lines if "▌" in item)
+        assert "It waits until Links is concluded" in ui.text
+        assert "like a friend" in ui.text
+    async with open_experiments_desk(tmp_path, full=False) as desk:
+        second, first = await desk.experiments.list()
+        assert [(item.label, item.config) for item in first.variants] == [
+            ("none", {"hashtags": 0}),
+            ("3", {"hashtags": 3}),
+        ]
+        assert (second.parameter, second.variants[0].label) == ("tone", "dry")
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (("X", "tab", "tab", "1", "tab", "2"), "Say what differs; for example"),
+        (("X", "tab", *"hashtags", "tab", "1"), "takes 2 to 5 entries, not 1"),
+        (("X", "tab", *"hashtags", "tab", "1", "tab", "9"), "takes a whole number of 0 to 5"),
+        (("X", "tab", *"tone", "tab", *"a=b", "tab", *"a=c"), "'a' is there already"),
+        (("tab", *"tone", "tab", "a", "tab", "b"), "name: "),
+    ],
+)
+async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, typed: tuple[str, ...], message: str) -> None:
+    async with open_experiments(tmp_path, full=False) as ui:
+        await ui.press("n", *typed, "enter")
+        assert message in " ".join(ui.text.split())
+        assert typed[-1] in words_from(ui, "another way")[-1] or typed[-1] in words_from(ui, "control")[-1]
+        await ui.press("escape")
+        assert "There is no experiment yet." in ui.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (("enter",), "You concluded it without a winner."),
+        ((*"two", "enter"), "You concluded it with two as the winner."),
+        (("b", "enter"), "You concluded it with two as the winner."),
+        (("alt+3",), "You concluded it with five as the winner."),
+    ],
+)
+async def test_experiment_concludes_with_or_without_winner(
+    tmp_path: Path, answer: tuple[str, ...], message: str
+) -> None:
+    async with open_experiments(tmp_path) as ui:
+        await ui.press("c", *answer)
+        assert "Concluded How many hashtags." in ui.toasts
+        assert message in ui.text
+        assert "How many hashtags" in next(line for line in ui.lines if "▌" in line)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+async def test_empty_form_shows_examples(tmp_path: Path, width: int) -> None:
+    async with open_experiments(tmp_path, size=(width, 24)) as ui:
+        await ui.press("n")
+        for example in ("Hashtags", "hashtags", "none = 0", "two = 2"):
+            assert f"for example {example}" in ui.text
+        empty = ui.app.screen.query(Input).last().get_component_styles("input--placeholder")
+        assert empty.text_style.italic
+
+
+async def test_unknown_winner_is_refused(tmp_path: Path) -> None:
+    """Leaving the prompt changes nothing."""
+    async with open_experiments(tmp_path) as ui:
+        await ui.press("c", "escape")
+        assert ui.toasts == []
+        await ui.press("c", *"seven", "enter")
+        assert "winner: takes one of a, b, c" in ui.toasts[0]
+        assert words_from(ui, "active ")[0] == "active"
+
+
+async def test_status_limits_archive_and_conclude(tmp_path: Path) -> None:
+    async with open_experiments(tmp_path) as ui:
+        await ui.press("x")
+        assert ui.toasts == ["It is active: only one that is concluded can be archived."]
+        await ui.press("j", "j", "c")
+        assert ui.toasts[1:] == ["It is concluded: only one that is active can be concluded."]
+        await ui.press("x")
+        assert "Archived Did asking help?." in ui.toasts
+        assert "archived · tries out hook" in ui.text
+
+
+async def test_long_variants_stack_on_narrow_terminal(tmp_path: Path) -> None:
+    async with open_experiments_desk(tmp_path, full=False) as desk:
+        await desk.experiments.create(LENGTHS)
+    async with open_experiments(tmp_path, (40, 60), full=False) as ui:
+        assert [row for row in ui.lines if row.strip() == "250 characters"]
+        await ui.resize(160, 50)
+        assert words_from(ui, "value ") == ["value", "100", "150", "200", "250", "300"]
+
+
+def test_columns_share_width() -> None:
+    columns = [
+        VariantColumn(name, (("posts", "1"), ("rate", "2.00%"))) for name in ("one", "a name that is far too long")
+    ]
+    head, posts, rate = (line.plain for line in lay_out_blocks([SideBySide(columns)], 60))
+
+    assert len(head) == len(posts) == len(rate) <= 60
+    assert head.split()[0] == "one"
+    assert head.endswith("…")
+
+
+async def test_hostile_names_are_harmless(tmp_path: Path) -> None:
+    variants = [
+        {"id": letter, "label": f"{letter}{HOSTILE}", "config": {"tone": f"{ESCAPE}{HOSTILE * 9}{letter}"}}
+        for letter in "ab"
+    ]
+    async with open_experiments_desk(tmp_path, full=False) as desk:
+        await desk.experiments.create({"name": HOSTILE, "parameter": "tone", "variants": variants})
+    async with open_experiments(tmp_path, (80, 24), full=False) as ui:
+        await ui.press("c", "escape")
+        assert "[/nope]" in ui.text
+        assert "\x1b" not in ui.text
+        assert "\u202e" not in ui.text
+
+
+@pytest.mark.parametrize("size", [(40, 10), (40, 24), (80, 24), (100, 12), (200, 60)])
+async def test_list_and_variants_fit_size(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with open_experiments(tmp_path, size) as ui:
+        assert "▌A" in ui.text
+        await ui.press("tab", "G")
+        assert "approved." in ui.text
+        assert all(len(line) <= size[0] for line in ui.lines)
+
+
+def press_keys(*keys: str, theme: str = "") -> Callable[[Any], Any]:
+    async def run(pilot: Any) -> None:
+        if theme:
+            pilot.app.theme = theme
+        await wait_until_idle(pilot)
+        for key in ("4", *keys):
+            pilot.app.simulate_key(key)
+            await wait_until_idle(pilot)
+
+    return run
+
+
+@pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
+def test_snapshot_full(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
+    assert snap_compare(make_experiments_console(tmp_path), terminal_size=(120, 36), run_before=press_keys(theme=theme))
+
+
+@pytest.mark.parametrize("keys", [(), ("tab", "G"), ("n",), ("c",)], ids=["list", "rates", "form", "conclude"])
+def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
+    assert snap_compare(make_experiments_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
+
+
+def test_snapshot_empty(snap_compare: Compare, tmp_path: Path) -> None:
+    assert snap_compare(make_experiments_console(tmp_path, full=False), terminal_size=(80, 24), run_before=press_keys())
+
+
+def test_snapshot_error(snap_compare: Compare) -> None:
+    desk = FakeDesk(0)
+    desk.open_error = StoreBusyError(hint="Is Copydesk open elsewhere?")
+    assert snap_compare(make_console(desk), terminal_size=(80, 24), run_before=press_keys())

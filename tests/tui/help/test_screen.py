@@ -1,0 +1,72 @@
+"""Tests for the help: it lists the keys and letters of the current screen."""
+
+import pytest
+from console_driver import NOW, FakeDesk, make_draft, open_console
+
+from copydesk.tui.help.screen import HelpDialog, help_page, key_contexts
+from copydesk.tui.keys import KEYS, KeyContext
+from copydesk.tui.labels import FORMAT
+from copydesk.tui.layout import lay_out_blocks
+from copydesk.tui.review.draft_row import draft_row
+
+
+def help_lines(*scopes: KeyContext) -> list[str]:
+    """Return the help's lines for these scopes."""
+    return [line.plain for line in lay_out_blocks(help_page(scopes), 64)]
+
+
+async def test_help_orders_screen_list_and_global_keys() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        assert key_contexts(ui.app.screen) == [KeyContext.REVIEW, KeyContext.LIST, KeyContext.PAGE, KeyContext.CONSOLE]
+        await ui.press("question_mark")
+        assert isinstance(ui.app.screen, HelpDialog)
+        assert any("Review" in line and "strong" not in line for line in ui.lines[:6])
+        assert "have it written anew" in ui.text
+
+
+def test_help_omits_keys_of_other_screens() -> None:
+    page = help_lines(KeyContext.REVIEW, KeyContext.LIST, KeyContext.CONSOLE)
+    assert not any(key.description in page for key in KEYS if key.context is KeyContext.SOURCES)
+    assert page.index("Review") < page.index("In the queue") < page.index("Everywhere") < page.index("Letters")
+
+
+@pytest.mark.parametrize(
+    ("where", "composes"),
+    [(KeyContext.EXPERIMENTS, "Ctrl+n"), (KeyContext.SCHEDULE, "c Ctrl+n"), (KeyContext.SOURCES, "c Ctrl+n")],
+)
+def test_help_omits_overridden_global_keys(where: KeyContext, composes: str) -> None:
+    (line,) = (line for line in help_lines(where, KeyContext.CONSOLE) if "compose a draft" in line)
+    assert " ".join(line.split()) == f"{composes} compose a draft of your own"
+
+
+@pytest.mark.parametrize(
+    ("where", "included", "excluded"),
+    [
+        (KeyContext.REVIEW, "approved", "nothing new for long"),
+        (KeyContext.SOURCES, "nothing new for long", "approved"),
+        (KeyContext.SCHEDULE, "scheduled", "a short post"),
+    ],
+)
+def test_help_explains_letters_of_screen(where: KeyContext, included: str, excluded: str) -> None:
+    letters = " ".join(help_lines(where)).partition("Letters")[2]
+    assert included in letters
+    assert excluded not in letters
+
+
+def test_screen_without_letters_explains_none() -> None:
+    assert "Letters" not in help_lines(KeyContext.EXPERIMENTS, KeyContext.CONSOLE)
+
+
+def test_help_explains_confidence_bar() -> None:
+    row = draft_row(make_draft(confidence=0.7), NOW, 80).plain
+    (explanation,) = (line for line in help_lines(KeyContext.REVIEW) if "how likely you approve it" in line)
+    assert "70 ━━━━╌" in row
+    assert explanation.strip().startswith("70 ━━━━╌ ")
+    assert not any("how likely" in line for line in help_lines(KeyContext.SOURCES))
+
+
+@pytest.mark.parametrize("where", [KeyContext.REVIEW, KeyContext.ENGAGEMENT])
+def test_help_explains_format_letters(where: KeyContext) -> None:
+    letters = help_lines(where)[help_lines(where).index("Letters") :]
+    for sign in FORMAT.values():
+        assert f"{sign.letter} {sign.text}" in [" ".join(line.split()) for line in letters]

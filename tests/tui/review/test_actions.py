@@ -1,0 +1,269 @@
+"""Tests for decisions about drafts in the console: approve, reject, archive, bulks, undo and redo."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from desk_fixtures import open_desk_at
+from review_driver import open_review
+
+from copydesk.desk.drafts.review import Review as DeskReview
+from copydesk.drafting.fake_writer import FakeWriter
+from copydesk.errors import StoreFullError
+from copydesk.model.draft import Status
+from copydesk.tui.review import action_runner
+from copydesk.tui.review.selection import select_ids
+
+
+async def test_approve_shows_next_draft_and_saves(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        review.app.simulate_key("a")
+        await review.wait_for(lambda: review.current.id != first.id)
+        await review.wait()
+        assert await review.get_status(first.id) is Status.APPROVED
+        assert review.find_row(first.id).status is Status.APPROVED
+        assert review.toasts == ["Approved · u undo"]
+
+
+async def test_next_draft_does_not_wait_for_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_review(tmp_path) as review:
+        first, current_ids = review.current, []
+
+        async def fail(self: object, *args: object, **kwargs: object) -> object:
+            current_ids.append(review.current.id)
+            raise StoreFullError
+
+        monkeypatch.setattr(DeskReview, "change", fail)
+        await review.press("a")
+        assert current_ids == [review.current.id]
+        assert review.current.id != first.id
+
+
+async def test_failed_decision_restores_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+
+        async def fail(self: object, *args: object, **kwargs: object) -> object:
+            raise StoreFullError
+
+        monkeypatch.setattr(DeskReview, "change", fail)
+        await review.press("a")
+        assert review.find_row(first.id) == first
+        (toast,) = review.toasts
+        assert toast.startswith("“A postmortem that names no culprit.”: The disk is full")
+
+
+async def test_draft_edited_elsewhere_is_not_approved(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        async with open_desk_at(tmp_path) as other:
+            await other.drafts.edit(first.id, "Other words.")
+        review.app.simulate_key("a")
+        await review.wait()
+        assert await review.get_status(first.id) is not Status.APPROVED
+        assert any("was changed meanwhile" in message for message in review.toasts)
+
+
+async def test_undo_and_redo_reverse_decisions_in_order(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("a")
+        second = review.current
+        await review.press("x", "u")
+        assert (await review.desk.drafts.get(second.id)).archived_at is None
+        assert (
+            review.toasts[-1] == "Took back the archiving of “Two of three newsletters lose readers a…” · Ctrl+r redo"
+        )
+        await review.press("u")
+        assert await review.get_status(first.id) is first.status
+        assert review.find_row(first.id).status is first.status
+        await review.press("ctrl+r")
+        assert await review.get_status(first.id) is Status.APPROVED
+        assert review.find_row(first.id).status is Status.APPROVED
+        assert review.toasts[-1] == "Did again the approval of “A postmortem that names no culprit.” · u undo"
+
+
+async def test_undo_without_changes_shows_message(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("u")
+        assert review.toasts == ["There is nothing to be undone."]
+
+
+async def test_fast_keys_are_applied_in_order(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        for key in ("a", "a", "u", "a"):
+            review.app.simulate_key(key)
+        await review.wait()
+        counts = await review.desk.drafts.counts()
+        assert counts.by_status[Status.APPROVED] == 2
+        assert await review.get_status(first.id) is Status.APPROVED
+
+
+async def test_consecutive_decisions_share_one_toast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(action_runner, "TOAST_INTERVAL", 600)
+    async with open_review(tmp_path) as review:
+        messages, notify = [], review.app.notify_latest
+        monkeypatch.setattr(review.app, "say", lambda text: (messages.append(text), notify(text)))
+        for key in ("a", "a", "x"):
+            review.app.simulate_key(key)
+        await review.wait_for(lambda: review.screen.review_actions._recent_actions.total() == 3)
+        assert messages == ["Approved · u undo"]
+        review.screen.review_actions._notify_rest()  # as the timer does
+        await review.wait_for(lambda: review.toasts == ["2 approved, 1 archived · u undo"])
+
+
+async def test_reject_prompts_and_offers_earlier_reasons(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("r", *"Old", "enter")
+        second = review.current
+        assert (await review.desk.drafts.get(first.id)).rejection_feedback == "Old"
+        await review.press("r")
+        assert "Alt+1 Old" in review.text
+        assert "Why is “Two of three newsletters" in review.text
+        await review.press("alt+1", "r", "enter")
+        assert (await review.desk.drafts.get(second.id)).rejection_feedback == "Old"
+        assert (await review.desk.drafts.counts()).by_status[Status.REJECTED] == 3
+
+
+async def test_cancelled_rejection_changes_nothing(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("r", *"No", "escape")
+        assert review.current == first
+        assert await review.get_status(first.id) is first.status
+
+
+async def test_bulk_reports_failures_and_keeps_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_review(tmp_path) as review:
+        ids = [row.id for row in (await review.desk.drafts.list()).items]
+        await review.desk.drafts.archive(ids[1])
+        failed_ids: list[tuple[str, ...]] = []
+        selection = select_ids(ids)._replace(on_finish=lambda remaining: failed_ids.append(tuple(remaining)))
+        monkeypatch.setattr(review.screen, "chosen", lambda: selection)
+        await review.press("a")
+        assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 4
+        assert failed_ids == [(ids[1],)]
+        assert review.toasts[0].startswith(
+            "4 approved, 1 not: “Two of three newsletters lose readers a…”: This draft is"
+        )
+        assert review.toasts[0].endswith("· u undo")
+        await review.press("u")
+        assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 0
+
+
+async def test_decision_is_saved_when_user_quits(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        review.app.simulate_key("a")
+        await review.wait_for(lambda: review.current.id != first.id)
+        review.app.exit()
+    async with open_desk_at(tmp_path) as desk:
+        assert (await desk.drafts.get(first.id)).status is Status.APPROVED
+
+
+@pytest.mark.usefixtures("no_key_waiting")
+async def test_quit_during_bulk_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.desk.drafts.review.MAX_IDS", 2)
+    monkeypatch.setattr("copydesk.tui.runtime.desk_tasks.BULK_STOP_DELAY", 0)
+    proceed = asyncio.Event()
+    async with open_review(tmp_path) as review:
+        review.select(*(row.id for row in (await review.desk.drafts.list()).items))
+
+        async def earlier_write(_: object) -> None:
+            await proceed.wait()
+
+        review.app.enqueue_write(earlier_write)
+        review.app.simulate_key("a")
+        review.app.simulate_key("q")
+        try:
+            await review.wait_for(lambda: "Finishing what you decided …" in review.text)
+            review.app.simulate_key("x")
+            await review.wait_for(lambda: review.app.stopping and not review.app.type_ahead.is_busy)
+        finally:
+            proceed.set()
+        await review.wait_for(lambda: review.app._exit)
+        assert review.app.exit_message.startswith("2 approved; 3 more drafts were left as they were.")
+        assert review.app.return_code == 0
+    async with open_desk_at(tmp_path) as desk:
+        counts = (await desk.drafts.counts()).by_status
+        assert (counts[Status.APPROVED], counts[Status.AWAITING_REVIEW]) == (2, 3)
+
+
+@pytest.mark.usefixtures("no_key_waiting")
+async def test_quit_during_undo_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.desk.drafts.undo.MAX_IDS", 2)
+    monkeypatch.setattr("copydesk.tui.runtime.desk_tasks.BULK_STOP_DELAY", 0)
+    proceed = asyncio.Event()
+    async with open_review(tmp_path) as review:
+        review.select(*(row.id for row in (await review.desk.drafts.list()).items))
+        await review.press("a")
+
+        async def earlier_write(_: object) -> None:
+            await proceed.wait()
+
+        review.app.enqueue_write(earlier_write)
+        review.app.simulate_key("u")
+        review.app.simulate_key("q")
+        try:
+            await review.wait_for(lambda: review.app.stopping and not review.app.type_ahead.is_busy)
+        finally:
+            proceed.set()
+        await review.wait_for(lambda: review.app._exit)
+        message = "Took back the approval of 2 drafts, then you quit. `copydesk draft undo` goes on with the other 3."
+        assert review.app.exit_message == message
+    async with open_desk_at(tmp_path) as desk:
+        counts = (await desk.drafts.counts()).by_status
+        assert (counts[Status.APPROVED], counts[Status.AWAITING_REVIEW]) == (3, 2)
+
+
+async def test_history_and_copy(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("a", "K", "H")
+        assert "History · q closes" in review.text
+        assert "you approved it (look again → approved)" in review.text
+        assert "awaiting_review" not in review.text
+        await review.press("q", "y")
+        assert review.app.clipboard == first.text
+        await review.press("Y")
+        assert review.toasts[-1] == "Its source has no link to copy."
+
+
+async def test_new_version_is_announced_and_diffed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = FakeWriter()
+    writer.answers = ["A postmortem without culprits."]
+    monkeypatch.setattr("copydesk.drafting.writer.get_writer", lambda: writer)
+    async with open_review(tmp_path) as review:
+        await review.press("d")
+        assert "has no other version" in review.toasts[-1]
+        first = review.current
+        await review.press("R", *"Shorter", "enter")
+        await review.wait_for(lambda: any("new version" in message for message in review.toasts))
+        assert review.current.id != first.id
+        await review.press("d")
+        assert "What changed" not in review.text
+        assert "has no other version" in review.toasts[-1]
+        await review.press("K", "d")
+        assert "What changed · q closes · “A postmortem that names no culprit" in review.text
+        assert "{+without culprits+}" in review.text
+
+
+async def test_draft_archived_elsewhere_stays_archived(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        async with open_desk_at(tmp_path) as other:
+            await other.drafts.archive(first.id)
+        await review.press("a")
+        assert (await review.desk.drafts.get(first.id)).archived_at is not None
+        assert any("archived" in message for message in review.toasts)
+
+
+async def test_reject_prompt_uses_singular_and_plural(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("r")
+        assert "Why is “A postmortem that names no culprit.” turned down?" in review.text
+        await review.press("escape", "asterisk", "r")
+        assert "Why are 5 drafts turned down?" in review.text

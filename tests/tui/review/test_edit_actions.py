@@ -1,0 +1,194 @@
+"""Tests for editing drafts in the form and in the user's editor: no typed text is lost."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from desk_fixtures import open_desk_at
+from posting_fixtures import connect_account
+from review_driver import open_review
+
+from copydesk.editor import Autosave
+from copydesk.tui.app import Console
+from copydesk.tui.dialogs import autosaved_form
+from copydesk.tui.widgets.inputs import SafeTextArea
+
+
+async def test_inline_edit_updates_draft_and_row(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("e", "ctrl+end", *" Really.", "ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text} Really."
+        assert review.toasts == ["Edited · u undo"]
+        await review.press("u")
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+
+
+async def test_counts_follow_typing(tmp_path: Path) -> None:
+    async with open_review(tmp_path, texts=("Ten signs.",)) as review:
+        await review.press("e")
+        assert "x 10/280  bluesky 10/300  mastodon 10/500" in review.text
+        await review.press("ctrl+end", "!")
+        assert "x 11/280" in review.text
+
+
+async def test_only_connected_platforms_are_counted(tmp_path: Path) -> None:
+    async with open_review(tmp_path, texts=("Ten signs.",)) as review:
+        await connect_account(review.desk, platform="mastodon")
+        await review.press("e")
+        assert "mastodon 10/500" in review.text
+        assert "/280" not in review.text
+
+
+async def test_leaving_confirms_only_after_changes(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("e", "escape")
+        assert "Ctrl+s saves" not in review.text
+        await review.press("e", "z", "escape")
+        assert "Leave, and lose what you typed?" in review.text
+        await review.press("n")
+        assert "Ctrl+s saves" in review.text
+        await review.press("escape", "y")
+        assert "Ctrl+s saves" not in review.text
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+        assert Autosave(tmp_path / "typed").list_all() == []
+
+
+async def test_unsaved_text_is_restored_after_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
+    monkeypatch.setattr("copydesk.tui.review.draft_actions_screen.IMPORT_DELAY", 0.01)
+    typed = Autosave(tmp_path / "typed")
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("e", "ctrl+end", *" Unsaved")
+        await review.wait_for(lambda: (saved := typed.find(first.id)) and saved.text.endswith("Unsaved"))
+    async with open_review(tmp_path) as review:
+        await review.wait_for(lambda: any("was not saved: e on it goes on" in message for message in review.toasts))
+        await review.press("e")
+        assert f"{first.text} Unsaved" in review.text
+        assert "and did not save it" in review.text
+        await review.press("ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text} Unsaved"
+        await review.wait_for(lambda: typed.list_all() == [])
+
+
+async def test_overwriting_newer_text_requires_confirmation(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("e", "ctrl+end", "z")
+        async with open_desk_at(tmp_path) as other:
+            await other.drafts.edit(first.id, "Other words.")
+        await review.press("ctrl+s")
+        assert "Ctrl+s again puts your text" in " ".join(review.text.split())
+        await review.press("ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text}z"
+
+
+async def test_pasted_escape_sequences_are_removed(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("e")
+        area = review.app.screen.query_one(SafeTextArea)
+        area.insert("a\x1b]0;title\x07b\u202ec")
+        assert "abc" in area.text
+
+
+async def test_posted_or_rejected_draft_is_not_editable(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("r", "enter", "K", "e")
+        assert "edit is not possible" in review.toasts[-1]
+
+
+@pytest.fixture
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Set VISUAL to a script and let the console suspend; return the script's path."""
+    script = tmp_path / "editor.py"
+    monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
+
+    @contextmanager
+    def suspend(self: Console) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(Console, "suspend", suspend)
+    return script
+
+
+def write_editor_script(editor: Path, body: str) -> None:
+    """Write the editor's script: `body` is Python code with the file's path in `path`."""
+    editor.write_text(f"import os, sys, pathlib\npath = pathlib.Path(sys.argv[1])\n{body}")
+
+
+async def test_external_editor_edits_draft(tmp_path: Path, editor: Path) -> None:
+    write_editor_script(editor, "path.write_text(path.read_text() + ' More.\\n')")
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("E")
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text} More."
+        assert Autosave(tmp_path / "typed").list_all() == []
+
+
+async def test_unchanged_editor_text_saves_nothing(tmp_path: Path, editor: Path) -> None:
+    write_editor_script(editor, "")
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("E")
+        assert review.toasts == ["Nothing was changed."]
+        assert (await review.desk.drafts.get(first.id)).version == first.version
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "message"),
+    [("sys.exit(3)", "ended with 3"), ("os.kill(os.getpid(), 9)", "was ended by signal 9")],
+)
+async def test_text_of_failed_editor_can_be_saved(tmp_path: Path, editor: Path, exit_code: str, message: str) -> None:
+    write_editor_script(editor, f"path.write_text('My words.')\n{exit_code}")
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("E")
+        assert message in review.toasts[-1]
+        assert "Your text is kept" in review.toasts[-1]
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+        await review.press("e")
+        assert "My words." in review.text
+        await review.press("ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == "My words."
+
+
+async def test_missing_editor_shows_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("VISUAL", "EDITOR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("copydesk.editor.shutil.which", lambda name: None)
+    async with open_review(tmp_path) as review:
+        await review.press("E")
+        assert review.toasts == ["There is no editor. Set EDITOR."]
+
+
+async def test_editor_needs_suspendable_terminal(tmp_path: Path) -> None:
+    assert os.environ.get("TERM") != "web"
+    async with open_review(tmp_path) as review:
+        await review.press("E")
+        assert any("Edit here: e" in message or "no editor" in message for message in review.toasts)
+        assert Autosave(tmp_path / "typed").list_all() == []
+
+
+async def test_keys_typed_ahead_of_form_decide_nothing(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        for key in ("e", "a", "x"):
+            review.app.simulate_key(key)
+        await review.wait()
+        await review.press("escape", "y")
+        drafts = (await review.desk.drafts.list()).items
+        assert all(draft.version == 1 and draft.archived_at is None for draft in drafts)
+
+
+async def test_keys_typed_ahead_of_editor_decide_nothing(tmp_path: Path, editor: Path) -> None:
+    write_editor_script(editor, "path.write_text('Mine.')")
+    async with open_review(tmp_path) as review:
+        for key in ("E", "a", "x"):
+            review.app.simulate_key(key)
+        await review.wait()
+        drafts = (await review.desk.drafts.list()).items
+        assert sorted(draft.version for draft in drafts) == [1, 1, 1, 1, 2]

@@ -1,0 +1,113 @@
+"""Tests for answers that arrive after a newer action: they do not overwrite its result."""
+
+from pathlib import Path
+
+import pytest
+from delayed_responses import DelayedResponse, assert_stays, press_without_waiting
+from review_driver import open_review
+
+from copydesk.model.draft import Status
+from copydesk.tui.review.edit_dialog import EditDialog
+from copydesk.tui.widgets.inputs import SafeTextArea
+
+pytestmark = pytest.mark.usefixtures("no_key_waiting")
+
+
+async def test_late_text_does_not_replace_other_draft(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first, second = review.screen.rows.window.rows[:2]
+        held = DelayedResponse(review.desk.drafts, "get", count=2)
+        await press_without_waiting(review, "e")
+        await held.wait_until_called()
+        await press_without_waiting(review, "escape", "j", "e")
+        edit = review.app.screen
+        assert isinstance(edit, EditDialog)
+        held.released.set()
+        await review.wait_for(lambda: edit.query_one(SafeTextArea).text)
+        assert edit.query_one(SafeTextArea).text == second.text
+        await review.press("ctrl+end", "!", "ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+        assert (await review.desk.drafts.get(second.id)).text == f"{second.text}!"
+
+
+async def test_late_refusal_does_not_close_other_editor(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        second = review.screen.rows.window.rows[1]
+        await review.press("x", "k")
+        held = DelayedResponse(review.desk.drafts, "get")
+        await press_without_waiting(review, "e")
+        await held.wait_until_called()
+        await press_without_waiting(review, "escape", "j", "e")
+        held.released.set()
+        await review.wait()
+        assert isinstance(review.app.screen, EditDialog)
+        assert review.app.screen.query_one(SafeTextArea).text == second.text
+
+
+async def test_late_text_is_not_reused_for_next_draft(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        held = DelayedResponse(review.desk.drafts, "get")
+        await press_without_waiting(review, "e")
+        await held.wait_until_called()
+        await press_without_waiting(review, "escape")
+        held.released.set()
+        await review.wait()
+        late = DelayedResponse(review.desk.drafts, "get")
+        await press_without_waiting(review, "j", "e")
+        await late.wait_until_called()
+        edit = review.app.screen
+        assert isinstance(edit, EditDialog)
+        assert (edit.is_waiting, edit.query_one(SafeTextArea).read_only, edit.query_one(SafeTextArea).text) == (
+            True,
+            True,
+            "",
+        )
+        late.released.set()
+        await review.wait()
+
+
+async def test_late_refresh_keeps_second_decision(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current.id
+        await review.press("a", "k")
+        held_refresh = DelayedResponse(review.desk.drafts, "these")
+        review.screen.refresh_data()
+        await held_refresh.wait_until_called()
+        held_write = DelayedResponse(review.desk.drafts, "change")
+        await press_without_waiting(review, "r", "enter")
+        await held_write.wait_until_called()
+        held_refresh.released.set()
+        await assert_stays(review, lambda: review.find_row(first).status is Status.REJECTED)
+        held_write.released.set()
+        await review.wait()
+        assert review.find_row(first).status is Status.REJECTED
+
+
+async def test_refresh_from_before_undo_is_ignored(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        before = review.current
+        await review.press("a", "k")
+        held_refresh = DelayedResponse(review.desk.drafts, "these")
+        review.screen.refresh_data()
+        await held_refresh.wait_until_called()
+        await press_without_waiting(review, "u")
+        await review.wait_for(lambda: review.find_row(before.id).status is before.status)
+        held_refresh.released.set()
+        await assert_stays(review, lambda: review.find_row(before.id).status is before.status)
+
+
+async def test_list_loaded_before_decision_shows_decision(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current.id
+        await review.press("j", "k")
+        held_list = DelayedResponse(review.desk.drafts, "window")
+        await press_without_waiting(review, "full_stop")
+        await held_list.wait_until_called()
+        held_write = DelayedResponse(review.desk.drafts, "change")
+        await press_without_waiting(review, "a")
+        await held_write.wait_until_called()
+        held_list.released.set()
+        await assert_stays(review, lambda: review.find_row(first).status is Status.APPROVED)
+        held_write.released.set()
+        await review.wait()
+        assert review.find_row(first).status is Status.APPROVED

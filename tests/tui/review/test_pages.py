@@ -1,0 +1,287 @@
+"""Tests for the pages of the review: draft with checks and score, source item, queue row, diff."""
+
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+from console_driver import NOW, FakeDesk, make_draft, make_item, open_console
+from textual.content import Content
+
+from copydesk.desk.drafts.versions import Difference
+from copydesk.drafting.diff import Piece, PieceKind
+from copydesk.errors import CopydeskError
+from copydesk.model.delivery import DeliveredPost, DeliveryReport, DeliveryState, Evidence
+from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Severity, Status
+from copydesk.tui.empty_states import desk_error
+from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
+from copydesk.tui.review.draft_row import draft_row, first_line
+from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DeliveryInfo, diff_page, draft_page, item_page
+
+URL = "https://bsky.example/2"
+
+
+def render(blocks: list[Block]) -> str:
+    return "\n".join(line.plain.rstrip() for line in lay_out_blocks(blocks, 72))
+
+
+def spans_in_role(blocks: list[Block], role: str) -> list[str]:
+    """Return the pieces of text with this style."""
+    contents = [block.content for block in blocks if isinstance(block, Paragraph)]
+    return [
+        content.plain[span.start : span.end] for content in contents for span in content.spans if span.style == role
+    ]
+
+
+def finding(severity: Severity, start: int, end: int) -> Finding:
+    return Finding(rule="rule", severity=severity, message="Look here.", start=start, end=end)
+
+
+def test_draft_headline() -> None:
+    head = render(draft_page(make_draft(0), NOW)).split("\n")[0]
+    assert head == "SHORT · new · 93% by its checks · offline, 7m ago"
+
+
+def test_own_draft_headline() -> None:
+    assert render(draft_page(make_draft(0, writer="user"), NOW)).split("\n")[0].endswith(" · your own, 7m ago")
+
+
+def test_draft_page_lists_score_parts() -> None:
+    page = render(draft_page(make_draft(0), NOW))
+    assert "Why it was picked  0.64" in page
+    assert "novelty        ━━━━━━━━━━  0.10  nothing like it in the last 60 days" in page
+    assert "Told by The Lighthouse and Paper Trail" in page
+
+
+def test_manual_draft_has_no_score() -> None:
+    assert "picked" not in render(draft_page(make_draft(0, score=None), NOW))
+
+
+def test_findings_are_sorted_by_severity() -> None:
+    found = (finding(Severity.INFO, 0, 1), finding(Severity.ERROR, 2, 3))
+    page = render(draft_page(make_draft(0, checks=Checks(ran=12, findings=found)), NOW))
+    assert "Checks  11 of 12 pass\nE  Look here.\ni  Look here." in page
+
+
+def test_finding_range_is_highlighted() -> None:
+    checks = Checks(ran=1, findings=(finding(Severity.WARNING, 4, 7), finding(Severity.ERROR, 6, 9)))
+    page = draft_page(make_draft(0, text="one two three", checks=checks), NOW)
+    assert spans_in_role(page, "mark-warn") == ["tw"]
+    assert spans_in_role(page, "mark-bad") == ["o", " t"]
+
+
+@pytest.mark.parametrize("span", [(0, 10_000), (-5, 3), (50, 60)])
+def test_range_outside_text_is_ignored(span: tuple[int, int]) -> None:
+    checks = Checks(ran=1, findings=(finding(Severity.ERROR, *span),))
+    assert "one two three" in render(draft_page(make_draft(0, text="one two three", checks=checks), NOW))
+
+
+def test_thread_is_split_into_posts_with_highlights() -> None:
+    thread = "first post\n\n---\n\nsecond post"
+    checks = Checks(ran=1, findings=(finding(Severity.ERROR, 17, 23),))
+    page = draft_page(make_draft(0, format=Format.THREAD, text=thread, checks=checks), NOW)
+    assert "1 of 2\nfirst post\n\n2 of 2\nsecond post" in render(page)
+    assert spans_in_role(page, "mark-bad") == ["second"]
+
+
+def test_hidden_characters_are_displayed() -> None:
+    page = draft_page(make_draft(0, text="pay\u202ednuof\x1b[2Jok"), NOW)
+    assert "pay⟨U+202E⟩dnuof⟨U+001B⟩[2Jok" in render(page)
+    assert "⟨U+202E⟩" in spans_in_role(page, "bad")
+
+
+def test_all_line_breaks_are_equal() -> None:
+    assert "one\ntwo\nthree\nfour" in render(draft_page(make_draft(0, text="one\r\ntwo\rthree\u2028four"), NOW))
+
+
+def test_headline_has_schedule_on_users_clock() -> None:
+    due = make_draft(0, status=Status.SCHEDULED, scheduled_at=datetime(2026, 3, 9, 8, 0, tzinfo=UTC))
+    assert " · scheduled · Mon 9 Mar 09:00 · " in render(
+        draft_page(due, NOW, delivery=DeliveryInfo(ZoneInfo("Europe/Oslo")))
+    )
+    assert " · scheduled · 93%" in render(draft_page(due, NOW))
+    late = make_draft(0, status=Status.MISSED, scheduled_at=datetime(2025, 12, 31, 8, 0, tzinfo=UTC))
+    assert " · missed its time · Wed 31 Dec 2025 08:00" in render(
+        draft_page(late, NOW, delivery=DeliveryInfo(ZoneInfo("UTC")))
+    )
+
+
+def report(*posts: DeliveredPost, account: str) -> DeliveryReport:
+    return DeliveryReport(
+        id=account,
+        draft_id="draft-0",
+        account=account,
+        state=DeliveryState.SENT,
+        says="",
+        due_at=NOW,
+        posts=posts,
+        parts=len(posts),
+        attempts=1,
+        retry_after=None,
+        sent_at=NOW,
+        gone_at=None,
+    )
+
+
+def test_posted_draft_lists_time_and_addresses() -> None:
+    posts = (
+        DeliveredPost(id="1", url=None, evidence=Evidence.ANSWERED),
+        DeliveredPost(id="2", url=URL, evidence=Evidence.ANSWERED),
+    )
+    reports = report(*posts, account="bluesky:me"), report(posts[0], account="webhook:bell")
+    posted = make_draft(0, status=Status.POSTED, posted_at=NOW - timedelta(hours=2))
+    page = render(draft_page(posted, NOW, delivery=DeliveryInfo(reports=reports))).split("\n")
+    assert " · posted · 2h ago · " in page[0]
+    assert page[1:3] == [f"bluesky:me  {URL}", ""]
+
+
+def test_writer_error_is_displayed() -> None:
+    assert "The endpoint said no." in render(draft_page(make_draft(0, last_error="The endpoint said no."), NOW))
+
+
+def test_item_page_lists_origin() -> None:
+    page = render(item_page(make_item(3), NOW))
+    assert "from   Hacker News · Hacker News" in page
+    assert "dated  4h ago · 2026-02-11 05:09 UTC" in page
+    assert "heard  212 points · 48 comments" in page
+    assert "link   https://lighthouse.example/3" in page
+
+
+def test_nearly_empty_item_is_displayed() -> None:
+    bare = {"title": "", "url": None, "summary": "", "text": "", "author": None, "points": None, "comments": None}
+    assert render(item_page(make_item(0, **bare), NOW)).startswith("Without a title\n\nfrom")
+
+
+def test_summary_that_starts_text_is_omitted() -> None:
+    page = render(item_page(make_item(0, summary="It begins …", text="It begins like this."), NOW))
+    assert page.count("It begins") == 1
+
+
+def test_unsafe_link_is_not_clickable() -> None:
+    (facts,) = [
+        block for block in item_page(make_item(0, url="javascript:alert(1)"), NOW) if not isinstance(block, Paragraph)
+    ]
+    assert facts.rows[-1][1].spans == []
+    assert facts.rows[-1][1].plain == "javascript:alert(1)"
+
+
+def test_long_article_is_truncated() -> None:
+    page = render(item_page(make_item(0, text="word " * 10_000), NOW))
+    assert len(page) < MAX_ARTICLE_LENGTH * 1.1
+    assert "(30000 more characters)" in page
+
+
+def test_narrow_row_columns() -> None:
+    assert draft_row(make_draft(0), NOW, 40).plain == "N  93 s  7m A missing index made the do…"
+
+
+def test_wide_row_has_bar_and_source() -> None:
+    assert draft_row(make_draft(1), NOW, 80).plain.startswith("N~ 89 ━━━━╌ s 54m @quarrystonedb   Quarrystone")
+
+
+@pytest.mark.parametrize(("width", "zone", "bars"), [(41, None, 0), (42, None, 1), (47, UTC, 0), (48, UTC, 1)])
+def test_row_next_to_draft_may_have_bar(width: int, zone: tzinfo | None, bars: int) -> None:
+    assert draft_row(make_draft(1), NOW, width, zone).plain.count("━━━━╌") == bars
+
+
+async def test_rows_have_bar_from_80_columns() -> None:
+    for width in (80, 100, 120, 150, 200):
+        async with open_console(FakeDesk(3), size=(width, 32)) as ui:
+            assert " 93 ━━━━━ s  7m A missing" in ui.text or " 93 ━━━━━ s  7m The Lighthouse" in ui.text, width
+
+
+@pytest.mark.parametrize(("number", "suffix"), [(0, ""), (1, " · a check warns"), (3, " · a check found an error")])
+def test_headline_names_check_severity(number: int, suffix: str) -> None:
+    listed_draft = make_draft(number)
+    head = render(draft_page(listed_draft, NOW)).replace("\n", " ")
+    assert f"SHORT · new · {listed_draft.confidence:.0%} by its checks{suffix} · offline" in head
+
+
+def test_tags_use_spare_width() -> None:
+    tagged = make_draft(0, tags=("open-source", "databases"))
+    assert "#" not in draft_row(tagged, NOW, 58).plain
+    assert draft_row(tagged, NOW, 60).plain.endswith(" A missing index made the docs… #open-sour…")
+    assert draft_row(tagged, NOW, 100).plain.endswith("slow for a y… #open-source …")
+    assert draft_row(tagged, NOW, 140).plain.endswith("… #open-source #databases")
+    assert "#" not in draft_row(make_draft(0, tags=()), NOW, 200).plain
+
+
+def test_hostile_tags_are_harmless_and_fit() -> None:
+    hostile = ("[red]x[/]", "\x1b[31mred\u202e", "e\u0301\u0301\u0301", "家族" * 400, "a\nb")
+    row = draft_row(make_draft(0, tags=hostile), NOW, 160)
+    assert "#[red]x[/]" in row.plain
+    assert not set("\x1b\u202e\n") & set(row.plain)
+    for width in range(50, 200):
+        assert draft_row(make_draft(0, tags=hostile), NOW, width).cell_length == width
+        assert draft_row(make_draft(0, tags=hostile[3:]), NOW, width).cell_length == width
+
+
+def test_row_has_posting_time_in_same_width() -> None:
+    oslo = ZoneInfo("Europe/Oslo")
+    due = make_draft(0, status=Status.SCHEDULED, scheduled_at=NOW + timedelta(days=1))
+    assert draft_row(due, NOW, 40, oslo).plain == "S  93 s Thu 10:30 A missing index made …"
+    posted = msgspec.structs.replace(due, status=Status.POSTED, posted_at=NOW + timedelta(minutes=1))
+    assert " 10:31 A missing" in draft_row(posted, NOW, 40, oslo).plain
+    # Unscheduled: the age replaces the time.
+    assert "        7m A missing" in draft_row(make_draft(0), NOW, 40, oslo).plain
+    assert all(draft_row(due, NOW, width, oslo).cell_length == width for width in range(20, 200))
+
+
+@pytest.mark.parametrize("width", [1, 5, 12, 13, 40, 72, 200])
+def test_row_has_requested_width(width: int) -> None:
+    assert draft_row(make_draft(0), NOW, width).cell_length <= max(width, 13)
+
+
+def test_row_without_score_names_source_type() -> None:
+    assert "Reddit" in draft_row(make_draft(4, score=None), NOW, 80).plain
+
+
+def test_first_line_skips_blank_lines() -> None:
+    assert first_line("\n \n\u200b\nHello\nthere") == "Hello"
+    assert first_line("") == ""
+
+
+def test_error_flag_takes_precedence_over_warning() -> None:
+    def flagged(*severities: Severity) -> ListedDraft:
+        return msgspec.structs.replace(
+            make_draft(0), checks=Checks(ran=9, findings=tuple(finding(severity, 0, 1) for severity in severities))
+        )
+
+    rows = [draft_row(flagged(*found), NOW, 40).plain[:2] for found in ((Severity.WARNING,), tuple(Severity))]
+    assert rows == ["N~", "N!"]
+
+
+def test_error_page_has_hint() -> None:
+    error = CopydeskError("The disk is full.", hint="Free some space.")
+    page = render(list(desk_error(error, is_open=False)))
+    assert "The disk is full.\nFree some space.\n\n. tries again, q quits." in page
+
+
+def test_content_is_never_markup() -> None:
+    page = draft_page(make_draft(0, text="[red]x[/] [/foo] [@click=app.quit]y[/]"), NOW)
+    assert "[red]x[/] [/foo] [@click=app.quit]y[/]" in render(page)
+    assert all(isinstance(block.content, Content) for block in page if isinstance(block, Paragraph))
+
+
+def render_diff(*pieces: Piece) -> str:
+    return render(diff_page(Difference(old="1", new="2", pieces=pieces, better=(), worse=())))
+
+
+def test_diff_marks_all_changed_lines() -> None:
+    page = render_diff(
+        Piece(kind=PieceKind.SAME, text="900 lines"),
+        Piece(kind=PieceKind.REMOVED, text=" (long)\n\nMore on"),
+        Piece(kind=PieceKind.ADDED, text=" Via"),
+        Piece(kind=PieceKind.SAME, text=" it."),
+    )
+    assert page == "900 lines[- (long)-]\n\n[-More on-]{+ Via+} it."
+
+
+def test_diff_marks_changed_line_breaks() -> None:
+    page = render_diff(
+        Piece(kind=PieceKind.SAME, text="one"),
+        Piece(kind=PieceKind.REMOVED, text="\n\n"),
+        Piece(kind=PieceKind.ADDED, text=" "),
+        Piece(kind=PieceKind.SAME, text="two"),
+    )
+    assert page == "one[-¶-]\n\n{+ +}two"

@@ -1,0 +1,96 @@
+"""Tests for the preview page: the text as each target platform would publish it."""
+
+import pytest
+from console_driver import NOW, make_draft
+from textual.content import Content
+
+from copydesk.model.delivery import Preview, PreviewPart
+from copydesk.model.draft import Thumbnail
+from copydesk.tui.layout import lay_out_blocks
+from copydesk.tui.review.pages import draft_page
+from copydesk.tui.review.preview_page import ImageView, format_bytes, preview_page
+
+LINK = "https://lighthouse.example/1"
+
+
+def part(text: str = "Hello.", length: int = 6, limit: int | None = 300, *refusals: str) -> PreviewPart:
+    return PreviewPart(text=text, length=length, limit=limit, stops=refusals)
+
+
+def preview(*parts: PreviewPart, account: str = "bluesky:me", connected: bool = True, **fields: object) -> Preview:
+    return Preview(account=account, platform=account.partition(":")[0], connected=connected, parts=parts, **fields)  # type: ignore[arg-type]
+
+
+def render(previews: list[Preview], *images: ImageView, width: int = 60) -> str:
+    return "\n".join(line.plain.rstrip() for line in lay_out_blocks(preview_page(previews, images), width))
+
+
+def test_fitting_post_has_count() -> None:
+    assert render([preview(part())]) == "Where it would go  fits everywhere\nbluesky:me  6/300"
+
+
+def test_overlong_post_has_excess_and_refusal() -> None:
+    page = render([preview(part("x", 310), stops=("It is too long.",)), preview(part(), account="x", connected=False)])
+    assert "1 of 2 would refuse it" in page
+    assert "bluesky:me  310/300, 10 too long\n  refused: It is too long." in page
+    assert "x  not connected  6/300" in page
+
+
+def test_thread_posts_have_counts_and_refusals() -> None:
+    page = render([preview(part("One."), part("Two.", 301, 300, "It is too long."))])
+    assert "bluesky:me  2 posts" in page
+    assert "  1                6/300  One." in page
+    assert "  2  301/300, 1 too long  Two." in page
+    assert "refused, post 2: It is too long." in page
+
+
+def test_link_card_depends_on_platform() -> None:
+    linked_part = part(f"Read {LINK}.")
+    page = render([preview(linked_part), preview(linked_part, account="x:me", card=True)])
+    assert f"  link, no card: {LINK}\n" in page
+    assert f"  card of {LINK}" in page
+
+
+def test_image_line_has_description_or_none() -> None:
+    page = render([preview(part())], ImageView("A boat."), ImageView(" "))
+    assert "picture 1  “A boat.”\npicture 2  no description" in page
+
+
+def test_image_line_has_size_and_error() -> None:
+    page = render(
+        [], ImageView("A boat.", Thumbnail(b"x", 1200, 800, 84_400)), ImageView("", Thumbnail(message="It is damaged."))
+    )
+    assert "picture 1  1200x800, 84 kB  “A boat.”\npicture 2  no description\n  It is damaged." in page
+
+
+def test_drawing_appears_if_wide_enough() -> None:
+    image = ImageView("A boat.", Thumbnail(b"x", 20, 20, 900), (Content("▀▀▀▀"), Content("▀▀▀▀")))
+    assert "20x20, 900 B  “A boat.”\n  ▀▀▀▀\n  ▀▀▀▀" in render([], image)
+    assert "▀" not in render([], image, width=5)
+
+
+@pytest.mark.parametrize(
+    ("size", "formatted"), [(0, "0 B"), (999, "999 B"), (1_234, "1.2 kB"), (84_400, "84 kB"), (2_500_000, "2.5 MB")]
+)
+def test_file_size_has_two_digits(size: int, formatted: str) -> None:
+    assert format_bytes(size) == formatted
+
+
+def test_preview_without_accounts_has_hint() -> None:
+    assert "Connect one: Setup" in render([])
+
+
+@pytest.mark.parametrize("width", [1, 12, 40, 200])
+def test_hostile_preview_fits_width_without_markup(width: int) -> None:
+    hostile = "[/x] \x1b[31m\u202e" + "漢" * 200
+    previews = [preview(part(hostile), part(), account=hostile, stops=(hostile,))]
+    page = preview_page(previews, [ImageView(hostile, Thumbnail(message=hostile))])
+    lines = lay_out_blocks(page, width)
+    assert not any("\x1b" in line.plain or "\u202e" in line.plain for line in lines)
+    assert width < 12 or all(line.cell_length <= max(width, 40) for line in lines)
+
+
+def test_draft_page_contains_preview() -> None:
+    page = "\n".join(line.plain for line in lay_out_blocks(draft_page(make_draft(), NOW, [preview(part())]), 60))
+    assert page.index("#opensource") < page.index("Where it would go") < page.index("Checks")
+    assert "#opensource\n\nWhere it would go" in page

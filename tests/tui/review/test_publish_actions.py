@@ -1,0 +1,138 @@
+"""Tests for scheduling and posting from the review, with a real desk and a fake platform."""
+
+from pathlib import Path
+
+from console_driver import wait_until_idle
+from desk_fixtures import NOW, Watch, settings_at
+from review_driver import ReviewDriver, open_review
+
+from copydesk.desk import open_desk
+from copydesk.model.draft import Status
+from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.tui.app import Console
+from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
+
+
+async def test_schedule_to_next_slot_undoes_in_two_steps(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.desk.schedule.set_slots([review.desk.schedule.parse_slot("wed 09:00")])
+        first = review.current
+        await review.press("s")
+        assert await review.get_status(first.id) is Status.SCHEDULED
+        assert review.toasts[-1].startswith("Scheduled for Wed 11 Feb 2026 09:00")
+        await review.press("u")
+        assert await review.get_status(first.id) is Status.APPROVED
+        await review.press("u")
+        assert await review.get_status(first.id) is first.status
+
+
+async def test_schedule_without_slot_approves_nothing(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("s")
+        assert await review.get_status(first.id) is first.status
+        assert review.find_row(first.id).status is first.status
+        assert "There are no slots to schedule to. Set some: 2, then n." in review.toasts[-1]
+        assert "problem" not in review.lines[0]
+
+
+async def test_time_is_parsed_while_typed(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("S", *"tomorrow")
+        await review.press(" ", "9")
+        assert "Wed 11 Feb 2026 09:00" in review.text
+        await review.press("enter")
+        drafts = review.desk.drafts
+        assert (await drafts.get(first.id)).scheduled_at is not None
+        assert await review.get_status(first.id) is Status.SCHEDULED
+        await review.press("K", "S", *"someday", "enter")
+        assert "When is" in review.text
+        await review.press("escape")
+        assert await review.get_status(first.id) is Status.SCHEDULED
+
+
+async def test_posting_confirms_account_and_reports_result(tmp_path: Path) -> None:
+    server = FakeServer(tmp_path / "posted.jsonl")
+
+    def open_fake_desk() -> object:
+        return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": FakePlatform(server)})
+
+    async with open_fake_desk() as desk:  # type: ignore[attr-defined]
+        await desk.drafts.create({"text": "To be posted."})
+        await desk.accounts.connect("fake", {"name": "me"})
+    app = Console(open_fake_desk, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        review = ReviewDriver(app, pilot)
+        assert isinstance(app.screen, DraftActionsScreen)
+        first = review.current
+        await review.press("p")
+        assert "Post “To be posted.” now to fake:me?" in review.text
+        await review.press("enter")
+        assert await review.get_status(first.id) is first.status
+        await review.press("p", "y")
+        assert await review.get_status(first.id) is Status.POSTED
+        assert any(message.startswith("fake:me: Posted") for message in review.toasts)
+        review.app.show_draft(first.id)
+        await review.wait()
+        assert "fake:me  https://fake.example/" in review.text
+        assert "posted · just now" in review.text
+
+
+async def test_posting_without_account_is_refused(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("p")
+        assert "No account is connected" in review.text
+        await review.press("y", "n")
+        assert await review.get_status(first.id) is first.status
+
+
+async def test_approval_warns_about_posting_blocker(tmp_path: Path) -> None:
+    def open_fake_desk() -> object:
+        platform = FakePlatform(FakeServer(tmp_path / "posted.jsonl"))
+        return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": platform})
+
+    async with open_fake_desk() as desk:  # type: ignore[attr-defined]
+        await desk.drafts.create({"text": "Too long. " * 200})
+        await desk.accounts.connect("fake", {"name": "me"})
+    app = Console(open_fake_desk, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        review = ReviewDriver(app, pilot)
+        await review.press("a")
+        await review.wait_for(lambda: any("would not go to fake:me" in message for message in review.toasts))
+
+
+async def test_undo_skips_posted_draft(tmp_path: Path) -> None:
+    def open_fake_desk() -> object:
+        platform = FakePlatform(FakeServer(tmp_path / "posted.jsonl"))
+        return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": platform})
+
+    async with open_fake_desk() as desk:  # type: ignore[attr-defined]
+        for text in ("One thing.", "Another thing.", "A third thing."):
+            await desk.drafts.create({"text": text})
+        await desk.accounts.connect("fake", {"name": "me"})
+    app = Console(open_fake_desk, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        review = ReviewDriver(app, pilot)
+        first = review.current
+        await review.press("a")
+        second = review.current
+        await review.press("a")
+        third = review.current
+        await review.press("p", "y")
+        await review.press("u")
+        assert (
+            "Your last change (it was approved) cannot be undone: since then it was sent. "
+            "u undoes the change before it." in review.toasts
+        )
+        assert await review.get_status(second.id) is Status.APPROVED
+        await review.press("u")
+        assert await review.get_status(second.id) is second.status
+        assert review.toasts[-1].startswith(f"Took back the approval of “{second.text}”")
+        await review.press("u")
+        assert await review.get_status(first.id) is first.status
+        assert await review.get_status(third.id) is Status.POSTED

@@ -1,0 +1,247 @@
+"""Tests for the review's queue with a real desk: tabs, search, filters, marks, concurrent changes."""
+
+from pathlib import Path
+
+import pytest
+from console_driver import screen_text
+from queue_driver import (
+    current_number,
+    detect_changes,
+    insert_drafts,
+    open_queue,
+    review_screen,
+    selected_numbers,
+    type_search,
+)
+
+from copydesk.model.draft import Action, Status
+from copydesk.model.requests import ChangeDraft
+from copydesk.tui.review.queue_header import format_count
+
+
+async def test_first_and_last_keys_jump(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, _):
+        assert "Queue · 450" in ui.text
+        await ui.press("G")
+        assert (current_number(ui), review_screen(ui).queue.cursor) == (449, 449)
+        await ui.press("k", "k")
+        assert current_number(ui) == 447
+        await ui.press("g")
+        assert current_number(ui) == 0
+
+
+async def test_paging_skips_no_draft(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, _):
+        for page in range(1, 20):
+            await ui.press("ctrl+d")
+            assert current_number(ui) == min(page * (review_screen(ui).queue.drawable_size.height // 2), 449)
+
+
+async def test_tabs_remember_cursor(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, desk):
+        ids = await desk.drafts.between(review_screen(ui).view)
+        await desk.drafts.bulk_all(Action.APPROVE, ids[300:])
+        await ui.press("full_stop")
+        assert "To review 300  Approved 150" in ui.text
+        await ui.press("G", "k")
+        await ui.press("right_square_bracket", "j", "j")
+        assert current_number(ui) == 447  # newest first
+        await ui.press("left_square_bracket")
+        assert current_number(ui) == 298
+        await ui.press("right_square_bracket")
+        assert current_number(ui) == 447
+        await ui.press("right_square_bracket")
+        assert "Scheduled: there is no draft." in ui.text
+
+
+async def test_previous_tab_wraps_to_all(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 3) as (ui, desk):
+        ids = await desk.drafts.between(review_screen(ui).view)
+        await desk.drafts.archive(ids[0])
+        await ui.press("left_square_bracket")
+        assert review_screen(ui).tab == "all"
+        assert "Queue · 3" in ui.text
+
+
+async def test_click_switches_tab(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 3) as (ui, _):
+        await ui.pilot.click("TabsLine", offset=(ui.lines[1].index("Posted"), 0))
+        await ui.wait()
+        assert review_screen(ui).tab == "posted"
+
+
+async def test_space_marks_and_moves_on(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 9) as (ui, desk):
+        await ui.press("space", "j", "space")
+        assert "Queue · 9 · 2 marked" in ui.text
+        assert ui.lines[3].startswith(" ●")
+        assert await selected_numbers(ui, desk) == [0, 2]
+        await ui.press("k", "space")
+        assert await selected_numbers(ui, desk) == [0]
+        await ui.press("escape")
+        assert "marked" not in ui.lines[2]
+        assert await selected_numbers(ui, desk) == [3]
+
+
+async def test_range_grows_with_motion(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, desk):
+        await ui.press("j", "j", "v", "G", "k")
+        assert "447 marked" in ui.text
+        assert await selected_numbers(ui, desk) == list(range(2, 449))
+        await ui.press("g", "space")
+        assert await selected_numbers(ui, desk) == [*range(2, 449), 0]
+        await ui.press("j", "space")
+        assert await selected_numbers(ui, desk) == [*range(3, 449), 0]
+
+
+async def test_mark_all_follows_filter(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, desk):
+        await ui.press("asterisk", "j", "space")
+        assert "449 marked" in ui.text
+        assert await selected_numbers(ui, desk) == [0, *range(2, 450)]
+        await ui.press("escape", "f", "G", "space", "enter")
+        assert "Queue · 225 · #even" in ui.text
+        await ui.press("asterisk")
+        assert await selected_numbers(ui, desk) == list(range(0, 450, 2))
+        await ui.press("escape", "escape")
+        assert "Queue · 450" in ui.text
+
+
+async def test_failed_rows_of_bulk_stay_marked(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 9) as (ui, desk):
+        await ui.press("asterisk")
+        ids = await desk.drafts.between(review_screen(ui).view)
+        review_screen(ui).queue.mark_only(ids[2:4])
+        assert await selected_numbers(ui, desk) == [2, 3]
+
+
+async def test_search_filters_while_typing(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, desk):
+        await ui.press("slash")
+        await type_search(ui, "number 7")
+        assert "Queue · 1" in ui.text
+        await type_search(ui, "z")
+        assert "There is no such draft" in ui.text
+        await ui.press("backspace", "enter")
+        assert current_number(ui) == 7
+        await ui.press("asterisk")
+        assert await selected_numbers(ui, desk) == [7]
+        await ui.press("escape", "escape")
+        assert "Queue · 450" in ui.text
+        assert "/" not in ui.lines[2]
+
+
+async def test_search_hits_can_be_paged_and_marked(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, desk):
+        await ui.press("slash")
+        await type_search(ui, "here")
+        await ui.press("enter")
+        assert "Queue · 450" in ui.text
+        await ui.press("G")
+        assert (current_number(ui), review_screen(ui).queue.cursor) == (0, 449)
+        await ui.press("N", "N", "n")
+        assert current_number(ui) == 1
+        await ui.press("g", "v", "G")
+        assert "450 marked" in ui.text
+        await ui.press("v", "k", "space")
+        assert await selected_numbers(ui, desk) == [index for index in range(449, -1, -1) if index != 1]
+
+
+async def test_bulk_is_refused_until_hits_are_counted(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 9) as (ui, _):
+        await ui.press("asterisk")
+        review_screen(ui).queue.window.is_total_exact = False
+        review_screen(ui).show_title()
+        assert review_screen(ui).draft_selection() is None
+        await ui.wait()
+        assert "9+ marked" in ui.text
+        assert "still being read" in ui.toasts[-1]
+
+
+async def test_invalid_search_is_explained_in_line(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 9) as (ui, _):
+        await ui.press("slash")
+        await type_search(ui, "-x")
+        assert "takes a word to look for" in ui.lines[2]
+        assert not ui.toasts
+        await ui.press("escape")
+        assert "Queue · 9" in ui.text
+
+
+async def test_processed_row_fades_and_stays(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 9) as (ui, _):
+        queue = review_screen(ui).queue
+        ids = queue.visible_ids()
+        queue.fade(ids[:2], Status.APPROVED)
+        assert queue.current is not None
+        assert queue.current.status is Status.APPROVED
+        assert all(queue.is_faded(row) for row in queue.window.rows[:2])
+        queue.unfade(ids[1:2])
+        assert not queue.is_faded(queue.window.rows[1])
+        assert queue.window.rows[1].status is Status.PENDING_REVIEW
+        await ui.press("full_stop")
+        assert not queue.is_faded(queue.window.rows[0])
+
+
+async def test_changes_of_other_process_update_rows(tmp_path: Path) -> None:
+    """New drafts wait for a refresh."""
+    async with open_queue(tmp_path, 9) as (ui, other):
+        await ui.press("j", "j")
+        queue = review_screen(ui).queue
+        ids = queue.visible_ids()
+        await other.drafts.approve(ids[1])
+        await other.drafts.change(ids[3], ChangeDraft(text="Draft number 3 was changed"))
+        await other.ctx.write(insert_drafts, 20, 22)
+        await detect_changes(ui)
+        assert "2 new, press ." in ui.text
+        assert "Draft number 3 was changed" in ui.text
+        assert (current_number(ui), queue.cursor) == (2, 2)
+        assert queue.is_faded(queue.window.rows[1])
+        assert "To review 10  Approved 1" in ui.text
+        await ui.press("full_stop")
+        assert "new, press" not in ui.text
+        assert (current_number(ui), queue.cursor) == (2, 1)
+        assert "Queue · 10" in ui.text
+
+
+async def test_refresh_far_down_keeps_position(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, other):
+        await ui.press("G", "ctrl+u", "ctrl+u")
+        queue, number_before = review_screen(ui).queue, current_number(ui)
+        await other.drafts.bulk_all(Action.APPROVE, (await other.drafts.between(review_screen(ui).view))[:100])
+        await ui.press("full_stop")
+        assert (current_number(ui), queue.cursor, len(queue.window)) == (number_before, number_before - 100, 350)
+        await ui.press("g")
+        assert current_number(ui) == 100
+
+
+@pytest.mark.parametrize("width", [40, 59])
+async def test_narrow_terminal_shows_current_tab(tmp_path: Path, width: int) -> None:
+    async with open_queue(tmp_path, 9, (width, 24)) as (ui, _):
+        assert ui.lines[1].strip() == "To review 9"
+        await ui.press("right_square_bracket")
+        assert ui.lines[1].strip() == "Approved"
+
+
+async def test_80_columns_show_all_tabs(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 9, (80, 24)) as (ui, _):
+        assert "To review 9  Approved  Scheduled  Posted  Missed  Rejected  Failed  All 9" in ui.lines[1]
+
+
+async def test_wheel_moves_cursor(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, _):
+        queue = review_screen(ui).queue
+        queue.scroll_to(y=300, animate=False, immediate=True)
+        await ui.wait()
+        assert current_number(ui) == queue.cursor == 300
+        assert "Draft number 310" in screen_text(ui.app)
+
+
+def test_counts_are_abbreviated() -> None:
+    assert [format_count(number) for number in (0, 9999, 10_000, 999_999, 1_250_000)] == [
+        "0",
+        "9999",
+        "10k",
+        "999k",
+        "1.2M",
+    ]

@@ -1,0 +1,73 @@
+"""Tests for jumps to rows not loaded yet: the screen changes once, unless loading takes too long."""
+
+import pytest
+from console_driver import ConsoleDriver, FakeDesk, open_console
+from delayed_responses import DelayedResponse, assert_stays, wait_until
+from textual.screen import Screen
+
+from copydesk.tui.review import draft_queue
+
+MANY = 1_000
+
+
+def record_frames(ui: ConsoleDriver) -> list[object]:
+    """Return a list that collects every frame drawn from now on."""
+    frames: list[object] = []
+    display = ui.app._display
+
+    def record(screen: Screen[object], renderable: object) -> None:
+        frames.append(renderable)
+        display(screen, renderable)  # type: ignore[arg-type]
+
+    ui.app._display = record  # type: ignore[method-assign]
+    return frames
+
+
+async def test_screen_waits_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft_queue, "MAX_JUMP_WAIT", 600)
+    desk = FakeDesk(MANY)
+    async with open_console(desk) as ui:
+        rows, frames = DelayedResponse(desk.drafts, "window"), record_frames(ui)
+        ui.app.simulate_key("G")
+        await rows.wait_until_called()
+        await assert_stays(ui, lambda: not frames)
+        rows.released.set()
+        await ui.wait()
+        assert frames
+        assert ui.app.screen.queue.cursor == MANY - 1
+        assert not ui.lines[3].startswith("▌")
+        assert "·····" not in ui.text
+        assert any(line.startswith("▌ N") for line in ui.lines)
+
+
+async def test_slow_rows_show_placeholders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft_queue, "MAX_JUMP_WAIT", 0.001)
+    desk = FakeDesk(MANY)
+    async with open_console(desk) as ui:
+        rows = DelayedResponse(desk.drafts, "window")
+        ui.app.simulate_key("G")
+        await rows.wait_until_called()
+        await wait_until(lambda: "·····" in ui.text and not ui.app.screen.queue.is_jumping, ui.pilot.pause)
+        ui.app.screen.queue.action_move(-1)
+        assert not ui.app.screen.queue.is_jumping  # the screen shows placeholders: there is no content to keep
+        rows.released.set()
+        await ui.wait()
+        assert "·····" not in ui.text
+        assert any(line.startswith("▌ N") for line in ui.lines)
+
+
+async def test_reversed_jump_shows_current_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft_queue, "MAX_JUMP_WAIT", 600)
+    desk = FakeDesk(MANY)
+    async with open_console(desk) as ui:
+        rows = DelayedResponse(desk.drafts, "window")
+        ui.app.screen.queue.action_last()
+        await rows.wait_until_called()
+        ui.app.screen.queue.action_first()
+        ui.app.screen.queue.action_move(1)
+        await wait_until(lambda: ui.lines[4].startswith("▌"), ui.pilot.pause)
+        rows.released.set()
+        await ui.wait()
+        assert ui.app.screen.queue.cursor == 1
+        assert ui.lines[4].startswith("▌")
+        assert "·····" not in ui.text

@@ -1,0 +1,48 @@
+"""Tests for shell commands in messages: they carry the console's own options, so that they act on the same desk."""
+
+from pathlib import Path
+
+import pytest
+from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
+from textual.widgets import Static
+
+from copydesk.cli.context import Context
+from copydesk.errors import ConflictError, NotFoundError
+from copydesk.tui.app import Console
+from copydesk.tui.review.publish_dialogs import PostDialog, PostPlan
+
+NOT_FOUND = NotFoundError("There is no source 'x'.", hint="`copydesk source list` shows them all.")
+
+
+@pytest.mark.parametrize(
+    ("home", "sample", "command"),
+    [
+        (None, False, "copydesk source list"),
+        (None, True, "copydesk --sample source list"),
+        (Path("/my desk"), True, "copydesk --home '/my desk' --sample source list"),
+    ],
+)
+async def test_toast_and_log_commands_name_desk(*, home: Path | None, sample: bool, command: str) -> None:
+    advice = Context(home=home, sample=sample, debug=False).with_desk_options
+    app = Console(FakeDesk(1).open, clock=lambda: NOW, qualify_commands=advice)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        app.notify_error(NOT_FOUND)
+        app.log_problem(str(NOT_FOUND))
+        await wait_until_idle(pilot)
+        message = f"There is no source 'x'. `{command}` shows them all."
+        assert ConsoleDriver(app, pilot).toasts == [message]
+        assert {entry.text for entry in app.read_log()} == {message}
+
+
+async def test_post_dialog_commands_name_desk() -> None:
+    async def read() -> PostPlan:
+        raise ConflictError("No account is connected.", hint="Connect one: copydesk account connect bluesky")
+
+    advice = Context(home=None, sample=True, debug=False).with_desk_options
+    app = Console(FakeDesk(1).open, clock=lambda: NOW, qualify_commands=advice)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32)) as pilot:
+        await wait_until_idle(pilot)
+        app.push_screen(PostDialog(read))
+        await wait_until_idle(pilot)
+        assert advice("copydesk account connect bluesky") in str(app.screen.query_one(".-question", Static).content)

@@ -1,0 +1,101 @@
+"""Tests for the modules imported at start: imports are most of the console's start time."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from schedule_fixtures import insert_draft
+
+from copydesk.desk import open_desk
+from copydesk.settings import load
+
+NEVER_IMPORTED = ("feedparser", "alembic", "litestar", "uvicorn", "http.server", "openai", "anthropic", "numpy")
+DESK_MODULES = ("sqlalchemy", "aiosqlite", "httpx", "copydesk.desk", "copydesk.store", "copydesk.ingest")
+UNNEEDED_FOR_HELP = (
+    "textual",
+    "rich",
+    "sqlalchemy",
+    "msgspec",
+    "httpx",
+    "regex",
+    "asyncio",
+    "copydesk.desk",
+    "copydesk.tui",
+)
+
+FAKE_DESK_PROGRAM = """
+import asyncio, sys
+from copydesk.tui.app import Console
+from console_driver import FakeDesk, settled
+
+async def main():
+    app = Console(FakeDesk(5).open)
+    async with app.run_test(size=(120, 32)) as pilot:
+        await settled(pilot)
+        assert app.screen.queue.rows
+asyncio.run(main())
+"""
+REAL_DESK_PROGRAM = """
+import asyncio, os
+from pathlib import Path
+from copydesk.tui.app import Console
+from console_driver import settled
+
+def opening():
+    from copydesk.desk import open_desk
+    from copydesk.settings import load
+    return open_desk(load({}, Path(os.environ["COPYDESK_HOME"])))
+
+async def main():
+    app = Console(opening)
+    async with app.run_test(size=(120, 32)) as pilot:
+        await settled(pilot)
+        assert [row.text for row in app.screen.queue.rows] == ["A draft"]
+asyncio.run(main())
+import sys
+"""
+HELP_PROGRAM = """
+import sys
+from copydesk.cli import main
+sys.argv = ["copydesk", "--help"]
+try:
+    main()
+except SystemExit:
+    pass
+"""
+
+
+def imported_modules(program: str, **environ: str) -> set[str]:
+    """Run a program; return the names of the modules that it imported."""
+    program += "\nprint('MODULES', *sys.modules)"
+    shared_by_tests = str(Path(__file__).parents[2] / "support")
+    environ = {"PYTHONPATH": shared_by_tests} | environ
+    completed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=False
+    )
+    assert completed.returncode == 0, completed.stderr
+    return set(completed.stdout.rpartition("MODULES ")[2].split())
+
+
+def matching(modules: set[str], names: tuple[str, ...]) -> set[str]:
+    """Return those of `names` of which the module or a submodule was imported."""
+    return {name for name in names if any(module == name or module.startswith(name + ".") for module in modules)}
+
+
+def test_importing_console_imports_no_desk() -> None:
+    modules = imported_modules("import sys, copydesk.tui.app, copydesk.tui.review.screen")
+    assert matching(modules, NEVER_IMPORTED + DESK_MODULES) == set()
+
+
+def test_console_with_rows_imports_nothing_unneeded() -> None:
+    assert matching(imported_modules(FAKE_DESK_PROGRAM), NEVER_IMPORTED + DESK_MODULES) == set()
+
+
+async def test_console_with_real_desk_imports_nothing_unneeded(tmp_path: Path) -> None:
+    async with open_desk(load({}, tmp_path)) as desk:  # creates the database, which needs alembic
+        await insert_draft(desk, text="A draft", status="pending_review")
+    assert matching(imported_modules(REAL_DESK_PROGRAM, COPYDESK_HOME=str(tmp_path)), NEVER_IMPORTED) == set()
+
+
+def test_help_imports_next_to_nothing() -> None:
+    assert matching(imported_modules(HELP_PROGRAM), NEVER_IMPORTED + UNNEEDED_FOR_HELP) == set()

@@ -1,0 +1,121 @@
+"""Tests for keys pressed during writes: each acts on the newest data and on the screen it was pressed on."""
+
+from pathlib import Path
+
+import pytest
+from console_driver import ConsoleDriver, FakeDesk, make_console, open_console, successful_run, wait_until_idle
+from delayed_responses import DelayedResponse, wait_until
+from desk_fixtures import URL_ONE, URL_TWO, create_source
+from setup_driver import add_sample_setup, open_setup
+from sources_driver import add_three_sources, open_sources
+
+from copydesk.editor import Autosave
+from copydesk.errors import StoreError
+from copydesk.tui.compose.actions import COMPOSE_FOLDER
+from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.dialogs.prompt import PromptDialog
+from copydesk.tui.setup.voice_dialog import VoiceDialog
+from copydesk.tui.sources.form_state import SourceLocation
+from copydesk.tui.sources.messages import LocationTested
+from copydesk.tui.sources.source_dialogs import SourceDialog
+from copydesk.tui.widgets.inputs import SafeTextArea
+
+
+async def test_source_toggled_twice_is_unchanged(tmp_path: Path) -> None:
+    async with open_sources(tmp_path, lambda desk: create_source(desk, URL_ONE)) as ui:
+        desk = ui.app.desk
+        assert desk is not None
+        held = DelayedResponse(desk.sources, "overview")
+        ui.app.simulate_key("space")
+        await held.wait_until_called()
+        ui.app.simulate_key("space")
+        await wait_until(lambda: ui.app.type_ahead._held, lambda: ui.pilot.pause(0))
+        held.released.set()
+        await ui.wait()
+        (source,) = await desk.sources.list()
+        assert source.enabled
+
+
+async def test_voice_editor_loads_latest_voice(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        desk = ui.app.desk
+        assert desk is not None
+        held = DelayedResponse(desk.accounts, "list")
+        await desk.voice.update({"style": "Newer words."})
+        await held.wait_until_called()
+        await ui.pilot.press("j", "e")
+        await wait_until(lambda: isinstance(ui.app.screen, VoiceDialog), lambda: ui.pilot.pause(0.01))
+        assert ui.app.screen.query_one("#style", SafeTextArea).text == "Newer words."
+        held.released.set()
+        await ui.wait()
+
+
+async def test_run_starts_after_failed_start() -> None:
+    desk = FakeDesk(3)
+    desk.open_error = StoreError("It is somewhere else.")
+    app = make_console(desk)
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
+        await ui.press("P")
+        desk.open_error, desk.pipeline.result = None, successful_run()
+        desk.pipeline.resume.set()
+        await ui.press("full_stop", "P")
+        assert app.run_view is not None
+        assert app.run_view.finished_run is not None
+
+
+async def test_action_is_dropped_when_its_screen_is_left(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup, key="2") as ui:
+        desk = ui.app.desk
+        assert desk is not None
+        held = DelayedResponse(desk.accounts, "list")
+        ui.app.run_key_action(next(key for key in ui.app.keys if key.id == "setup.edit"))
+        await held.wait_until_called()
+        await ui.app.switch_mode("review")
+        held.released.set()
+        await ui.wait()
+        assert len(ui.app.screen_stack) == 1
+
+
+async def test_closed_prompt_is_not_autosaved() -> None:
+    saved: list[str] = []
+
+    async def save(text: str) -> None:
+        saved.append(text)
+
+    async with open_console(FakeDesk(1)) as ui:
+        line = PromptDialog("Why?", autosave=save)
+        ui.app.push_screen(line)
+        await ui.press("x")
+        line.close("x")
+        await line.flush_autosave()
+        await ui.wait()
+        assert saved == []
+
+
+async def test_fetch_of_changed_address_is_ignored(tmp_path: Path) -> None:
+    async with open_sources(tmp_path, add_three_sources) as ui:
+        desk = ui.app.desk
+        assert desk is not None
+        await ui.press("n", *URL_ONE)
+        form = ui.app.screen
+        assert isinstance(form, SourceDialog)
+        result = await desk.sources.test_candidate("rss", URL_ONE)
+        await ui.press("x")
+        form.post_message(LocationTested(SourceLocation(form._type, URL_ONE), result))
+        await ui.wait()
+        assert not form.query_one("#found").display
+        assert URL_TWO not in ui.text
+        await ui.press("backspace")
+        assert "saves it" in ui.text
+
+
+async def test_cleared_form_is_not_autosaved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_setup(tmp_path, key="1") as ui:
+        monkeypatch.setattr("copydesk.tui.dialogs.autosaved_form.AUTOSAVE_DELAY", 60)
+        await ui.press("c", "x", "ctrl+n", "y")
+        form = ui.app.screen
+        assert isinstance(form, ComposeDialog)
+        await form.flush_autosave()
+        assert Autosave(tmp_path / COMPOSE_FOLDER).list_all() == []

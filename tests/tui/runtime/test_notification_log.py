@@ -1,0 +1,42 @@
+"""Tests for the log of notifications."""
+
+from console_driver import FakeDesk, open_console
+
+from copydesk.errors import WriterError
+from copydesk.tui.runtime.notifications import MAX_LOG_ENTRIES
+
+LONG = "The server said no, and it said it at length: " + "because of this and that, " * 20 + "the end"
+
+
+async def test_log_keeps_whole_error_after_toast() -> None:
+    async with open_console(FakeDesk(1)) as ui:
+        ui.app.notify_error(WriterError(LONG, hint="Ask again later."))
+        ui.app.clear_notifications()
+        await ui.press("ctrl+l")
+        assert "the end" in ui.text
+        assert "Ask again later." in ui.text
+        assert "E 2026-02-11 09:30 UTC" in ui.text
+        await ui.press("q")
+        assert ui.app.screen is ui.app.screen_stack[0]
+
+
+async def test_log_is_newest_first_and_may_be_empty() -> None:
+    async with open_console(FakeDesk(1)) as ui:
+        await ui.press("ctrl+l")
+        assert "Nothing went wrong" in ui.text
+        await ui.press("escape")
+        for number in range(MAX_LOG_ENTRIES + 3):
+            ui.app.notify(f"message {number}", severity="warning")
+        await ui.press("ctrl+l")
+        assert len(ui.app.notification_log) == MAX_LOG_ENTRIES
+        assert ui.text.index(f"message {MAX_LOG_ENTRIES + 2}") < ui.text.index(f"message {MAX_LOG_ENTRIES + 1}")
+
+
+async def test_log_neutralizes_outside_text() -> None:
+    async with open_console(FakeDesk(1)) as ui:
+        ui.app.notify_error(WriterError("[/foo] [@click=app.quit]x[/] \x1b]52;c;x\x07 \u202eabc"))
+        ui.app.clear_notifications()
+        await ui.press("ctrl+l")
+        assert "[/foo]" in ui.text
+        assert "\x1b" not in ui.text
+        assert "\u202e" not in ui.text

@@ -1,0 +1,145 @@
+"""Tests for the command palette with a real desk: all actions, drafts by text, sources by name."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from console_driver import ConsoleDriver, wait_until_idle
+from delayed_responses import WAIT_TIMEOUT
+from desk_fixtures import NOW, URL_ONE, URL_TWO, create_source, open_desk_at
+from schedule_fixtures import insert_drafts
+from textual.command import CommandPalette
+from textual.pilot import Pilot
+
+from copydesk.tui.app import Console
+from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.keys import KEYS, SCREEN_NAMES, KeyContext
+from copydesk.tui.palette import list_commands
+from copydesk.tui.review.screen import ReviewScreen
+from copydesk.tui.setup.connect_dialogs import PlatformDialog
+from copydesk.tui.sources.screen import SourcesScreen
+
+HOSTILE = "[/foo] [@click=app.quit]press me[/]"
+
+
+async def choose(ui: ConsoleDriver, pilot: Pilot[int], text: str) -> None:
+    """Type into the palette and run the first hit."""
+    await ui.press("colon")
+    assert isinstance(ui.app.screen, CommandPalette)
+    await pilot.press(*("space" if letter == " " else letter for letter in text))
+    palette = ui.app.screen
+    # While the search runs, the list may still hold the hits of the earlier letters.
+    await _until(pilot, lambda: palette.query_one("CommandList").option_count and not _is_searching(ui, palette))
+    await pilot.press("enter")
+    await _until(pilot, lambda: ui.app.screen is not palette)
+    await wait_until_idle(pilot)
+
+
+def _is_searching(ui: ConsoleDriver, palette: CommandPalette) -> bool:
+    return any(worker.node is palette and not worker.is_finished for worker in ui.app.workers)
+
+
+async def _until(pilot: Pilot[int], is_ready: Callable[[], object]) -> None:
+    async with asyncio.timeout(WAIT_TIMEOUT):
+        while not is_ready():
+            await pilot.pause(0.01)
+
+
+@asynccontextmanager
+async def open_palette_console(home: Path) -> AsyncIterator[tuple[ConsoleDriver, Pilot[int], dict[str, str]]]:
+    """Yield the console with two sources and six drafts, its pilot, and two draft ids by name."""
+    async with open_desk_at(home) as desk:
+        await create_source(desk, URL_ONE, name="The Ferry Gazette")
+        await create_source(desk, URL_TWO, name=HOSTILE)
+        ids = {
+            "waits": (await insert_drafts(desk, text="Lighthouses wait", status="pending_review"))[0],
+            "approved": (await insert_drafts(desk, text="Harbours are approved", status="approved"))[0],
+        }
+        await insert_drafts(desk, 4, text="Others", status="pending_review")
+    app = Console(lambda: open_desk_at(home), clock=lambda: NOW)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        yield ConsoleDriver(app, pilot), pilot, ids
+
+
+async def test_palette_lists_actions_once(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, _, _):
+        titles = [command.title for command in list_commands(ui.app)]
+    assert len(titles) == len(set(titles))
+    screens = {name.upper() for name in SCREEN_NAMES}
+    for key in KEYS:
+        if key.context.name in screens | {KeyContext.CONSOLE.name}:
+            title_text = key.description[:1].upper() + key.description[1:]
+            assert any(title in (title_text, f"{key.context.value}: {title_text}") for title in titles), key.id
+
+
+async def test_theme_command_is_found_by_synonym(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "theme")
+        assert "nord" in ui.text
+
+
+async def test_action_of_other_screen_switches_first(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "sources: switch the source off")
+        assert ui.app.current_mode == "sources"
+        assert ui.app.desk is not None
+        assert [source.enabled for source in await ui.app.desk.sources.list()].count(False) == 1
+
+
+async def test_action_of_current_screen_runs(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, ids):
+        screen = ui.app.screen
+        assert isinstance(screen, ReviewScreen)
+        await choose(ui, pilot, "the next tab")
+        assert screen.tab == "approved"
+        assert screen.queue.current is not None
+        assert screen.queue.current.id == ids["approved"]
+
+
+async def test_source_is_found_by_name(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "ferry gazette")
+        screen = ui.app.screen
+        assert isinstance(screen, SourcesScreen)
+        assert screen.current_overview is not None
+        assert screen.current_overview.source.name == "The Ferry Gazette"
+
+
+async def test_source_name_is_not_markup(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "press me")
+        screen = ui.app.screen
+        assert isinstance(screen, SourcesScreen)
+        assert screen.current_overview is not None
+        assert screen.current_overview.source.name == HOSTILE
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "tab"),
+    [("lighthouses", "waits", "to_review"), ("lighthou", "waits", "to_review"), ("harbours", "approved", "approved")],
+)
+async def test_draft_is_found_by_text_in_its_tab(tmp_path: Path, query: str, name: str, tab: str) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, ids):
+        await ui.press("3")
+        await choose(ui, pilot, query)
+        screen = ui.app.screen
+        assert isinstance(screen, ReviewScreen)
+        assert screen.tab == tab
+        assert screen.queue.current is not None
+        assert screen.queue.current.id == ids[name]
+
+
+async def test_form_of_current_screen_opens_after_palette(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "compose a draft")
+        assert isinstance(ui.app.screen, ComposeDialog)
+
+
+async def test_form_of_other_screen_opens_on_it(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "connect an account")
+        assert ui.app.current_mode == "setup"
+        assert isinstance(ui.app.screen, PlatformDialog)

@@ -1,0 +1,131 @@
+"""Tests for the themes: the two of Copydesk have readable contrast, and all of Textual's work."""
+
+from pathlib import Path
+
+import pytest
+from console_driver import NOW, ConsoleDriver, FakeDesk, open_console, wait_until_idle
+from textual.color import Color
+from textual.theme import BUILTIN_THEMES, Theme
+
+from copydesk.tui.app import Console
+from copydesk.tui.themes import DARK, LIGHT, initial_theme
+
+
+def luminance(color: Color) -> float:
+    """The relative luminance of WCAG 2."""
+    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color.normalized]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(first: Color, second: Color) -> float:
+    """The contrast ratio of WCAG 2: 1 to 21."""
+    dark, light = sorted((luminance(first), luminance(second)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+TEXT_COLOURS = ("foreground", "primary", "success", "warning", "error")
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+@pytest.mark.parametrize(
+    "background", ["background", "panel", "block-cursor-background", "block-cursor-blurred-background"]
+)
+def test_theme_contrast_is_readable(theme: Theme, background: str) -> None:
+    """WCAG 2 requires a contrast of 4.5 for text (level AA)."""
+    background_colour = Color.parse(theme.variables.get(background) or getattr(theme, background))
+    colours = [getattr(theme, colour) for colour in TEXT_COLOURS] + [theme.variables["foreground-muted"]]
+    assert min(contrast(Color.parse(colour), background_colour) for colour in colours) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("environ", "name"),
+    [
+        ({}, "copydesk-dark"),
+        ({"COLORFGBG": "15;0"}, "copydesk-dark"),
+        ({"COLORFGBG": "0;15"}, "copydesk-light"),
+        ({"COLORFGBG": "0;default;7"}, "copydesk-light"),
+        ({"TEXTUAL_THEME": "nord", "COLORFGBG": "0;15"}, None),
+    ],
+)
+def test_terminal_selects_light_or_dark_theme(environ: dict[str, str], name: str | None) -> None:
+    assert initial_theme(environ) == name
+
+
+async def test_textual_themes_work() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        for name in [*BUILTIN_THEMES, LIGHT.name, DARK.name]:
+            ui.app.theme = name
+            await ui.wait()
+            assert "Queue · 3" in ui.text
+
+
+def themed_console(file: Path) -> Console:
+    return Console(FakeDesk(1).open, clock=lambda: NOW, theme_file=file)  # type: ignore[arg-type]
+
+
+async def choose(file: Path, theme: str) -> None:
+    """Choose a theme in a console that saves it to `file`."""
+    app = themed_console(file)
+    async with app.run_test() as pilot:
+        await wait_until_idle(pilot)
+        app.theme = theme
+        await wait_until_idle(pilot)
+
+
+async def test_chosen_theme_is_remembered(tmp_path: Path) -> None:
+    file = tmp_path / "desk" / "console-theme"
+    await choose(file, "copydesk-dark")
+    assert not file.exists()
+    await choose(file, "nord")
+    app = themed_console(file)
+    assert (app.theme, [path.name for path in file.parent.iterdir()]) == ("nord", ["console-theme"])
+    async with app.run_test() as pilot:
+        await wait_until_idle(pilot)
+        assert app.screen.styles.background == Color.parse(BUILTIN_THEMES["nord"].background or "")
+
+
+@pytest.mark.parametrize("content", [b"", b"no-such-theme", b"\xff\x00", b"nord" * 1000])
+def test_invalid_theme_file_is_ignored(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "console-theme").write_bytes(content)
+    assert themed_console(tmp_path / "console-theme").theme == DARK.name
+
+
+async def test_no_color_neither_saves_nor_loads_theme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "console-theme"
+    file.write_text("nord")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert themed_console(file).theme == DARK.name
+    monkeypatch.setenv("NO_COLOR", "1")
+    await choose(file, "gruvbox")
+    assert file.read_text() == "nord"
+
+
+async def test_unwritable_theme_file_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    app = themed_console(tmp_path / "file" / "console-theme")
+    async with app.run_test(notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        app.theme = "nord"
+        await wait_until_idle(pilot)
+        assert "could not be kept" in ConsoleDriver(app, pilot).toasts[0]
+        assert app.theme == "nord"
+
+
+async def test_theme_change_repaints_screen() -> None:
+    def colour_at(x: int, y: int) -> object:
+        return ui.app.screen.get_style_at(x, y).color
+
+    async with open_console(FakeDesk(3)) as ui:
+        colours_before = [colour_at(1, 3), colour_at(60, 2), colour_at(1, 0)]
+        ui.app.theme = LIGHT.name
+        await ui.wait()
+        colours_after = [colour_at(1, 3), colour_at(60, 2), colour_at(1, 0)]
+        assert all(
+            old_colour != new_colour for old_colour, new_colour in zip(colours_before, colours_after, strict=True)
+        )
+
+
+async def test_cursor_is_visible_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with open_console(FakeDesk(3)) as ui:
+        assert ui.lines[3].startswith("▌")

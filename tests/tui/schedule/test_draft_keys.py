@@ -1,0 +1,215 @@
+"""Tests for the schedule's keys that act on drafts, and for automatic scheduling."""
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from desk_fixtures import Watch, open_desk_at
+from schedule_driver import DAY, HOUR, NOW, fill_schedule, open_schedule
+from schedule_fixtures import FRI, THU, WED, draft_status, insert_draft, make_slot, scheduled_times
+
+from copydesk.model.draft import Status
+from copydesk.tui.review.screen import ReviewScreen
+from copydesk.tui.schedule.week_clock import GridPosition, Hour
+from copydesk.tui.schedule.week_screen import WeekLoaded
+
+# NOW is Wednesday, 25 March 2026, 10:30 in Prague.
+
+
+# Drafts
+
+
+async def test_draft_moves_by_hours_and_days(tmp_path: Path) -> None:
+    """The cursor follows it."""
+    (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j", "J", "J", "L")
+        assert await scheduled_times(ui.desk) == {draft: NOW + 3 * HOUR + DAY}
+        assert ui.cursor == GridPosition(date(2026, 3, 26), Hour(13))
+        await ui.press("K", "H")
+        assert await scheduled_times(ui.desk) == {draft: NOW + 2 * HOUR}
+
+
+async def test_fast_move_keys_are_all_applied(tmp_path: Path) -> None:
+    (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j")
+        for key in "JJJLL":
+            ui.app.simulate_key(key)
+        await ui.wait()
+        assert await scheduled_times(ui.desk) == {draft: NOW + 4 * HOUR + 2 * DAY}
+
+
+async def test_week_loaded_before_move_is_ignored(tmp_path: Path) -> None:
+    (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j")
+        week = await ui.desk.schedule.week()
+        stale_week = WeekLoaded(week, None, approved=0, requested_day=week.monday, changes=ui.screen.change_count)
+        await ui.press("J")
+        ui.screen.post_message(stale_week)
+        await ui.press("J")
+        assert await scheduled_times(ui.desk) == {draft: NOW + 3 * HOUR}
+
+
+async def test_move_is_undone_and_redone(tmp_path: Path) -> None:
+    (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j", "J", "J", "u")
+        assert await scheduled_times(ui.desk) == {draft: NOW + 2 * HOUR}
+        assert ui.toasts[-1] == "Undone: the other time"
+        await ui.press("ctrl+r")
+        assert await scheduled_times(ui.desk) == {draft: NOW + 3 * HOUR}
+
+
+async def test_undo_skips_changes_of_other_screens(tmp_path: Path) -> None:
+    """A change made on another screen is newer, and stays."""
+    (moved,) = await fill_schedule(tmp_path, at=[NOW + HOUR], approved=1)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j", "J")
+        (other,) = (await ui.desk.drafts.list(status=Status.APPROVED)).items
+        await ui.desk.drafts.reject(other.id, "Not now.")
+        await ui.press("u")
+        assert await scheduled_times(ui.desk) == {moved: NOW + HOUR}
+        assert (await ui.desk.drafts.get(other.id)).status is Status.REJECTED
+
+
+async def test_draft_moved_past_week_end_is_followed(tmp_path: Path) -> None:
+    (draft,) = await fill_schedule(tmp_path, at=[datetime(2026, 3, 29, 10, tzinfo=UTC)])
+    async with open_schedule(tmp_path) as ui:
+        await ui.move_to("03-29 12")
+        await ui.press("L")
+        assert await scheduled_times(ui.desk) == {draft: datetime(2026, 3, 30, 10, tzinfo=UTC)}
+        assert ui.cursor == GridPosition(date(2026, 3, 30), Hour(12))
+        assert "Draft 1" in ui.text
+
+
+async def test_move_by_day_keeps_wall_time_across_dst(tmp_path: Path) -> None:
+    (draft,) = await fill_schedule(tmp_path, at=[datetime(2026, 3, 28, 8, tzinfo=UTC)])
+    async with open_schedule(tmp_path) as ui:
+        await ui.move_to("03-28 09")
+        await ui.press("L")
+        assert await scheduled_times(ui.desk) == {draft: datetime(2026, 3, 29, 7, tzinfo=UTC)}
+
+
+async def test_draft_cannot_move_into_past(tmp_path: Path) -> None:
+    (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j", "K")
+        assert await scheduled_times(ui.desk) == {draft: NOW + HOUR}
+        assert ui.toasts == ["That is in the past: the draft stays."]
+
+
+async def test_keys_without_draft_do_nothing(tmp_path: Path) -> None:
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("J", "x", "enter", "d")
+        assert "There is no slot here to delete." in ui.toasts[-1]
+
+
+async def test_posted_draft_keeps_its_time(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path, clock=Watch(NOW)) as desk:
+        past = NOW - HOUR
+        posted = await insert_draft(desk, status="posted", scheduled_at=past, posted_at=past)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("k", "L")
+        assert "posted: its time stays" in ui.toasts[-1]
+        assert await draft_status(ui.desk, posted) == "posted"
+
+
+async def test_missed_draft_can_be_rescheduled(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path, clock=Watch(NOW)) as desk:
+        missed = await insert_draft(desk, status="missed", scheduled_at=NOW - HOUR)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("k", "L")
+        assert await draft_status(ui.desk, missed) == "scheduled"
+
+
+async def test_refused_move_is_reported(tmp_path: Path) -> None:
+    (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j")
+        await ui.desk.drafts.cancel_schedule(draft)
+        await ui.press("L")
+        assert ui.toasts
+        assert "Draft 1" not in ui.text
+
+
+async def test_schedule_is_cancelled_and_restored(tmp_path: Path) -> None:
+    (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j", "x")
+        assert await draft_status(ui.desk, draft) == "approved"
+        assert "u undo" in ui.toasts[-1]
+        await ui.press("u")
+        assert await scheduled_times(ui.desk) == {draft: NOW + HOUR}
+
+
+async def test_approved_draft_fills_slot_at_cursor(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, slots=[make_slot(WED, 14, 30)], approved=1)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j", "j", "j", "j", "s")
+        assert "Wed 25 Mar 2026 14:30 CET, UTC+01:00 (in 4 hours) · Enter schedules" in ui.text
+        await ui.press("enter")
+        assert list((await scheduled_times(ui.desk)).values()) == [NOW + 4 * HOUR]
+        assert "u undo" in ui.toasts[-1]
+
+
+async def test_draft_list_can_be_cancelled(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, approved=1)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j", "s", "escape")
+        assert await scheduled_times(ui.desk) == {}
+        await ui.press("k", "s")
+        assert ui.toasts == ["That time has passed."]
+
+
+async def test_without_approved_drafts_nothing_is_offered(tmp_path: Path) -> None:
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j", "s")
+        assert ui.toasts == ["No approved draft waits for a time."]
+        await ui.press("A")
+        assert ui.toasts[-1] == "No approved draft waits for a time."
+
+
+async def test_enter_shows_draft_on_review(tmp_path: Path) -> None:
+    _, draft = await fill_schedule(tmp_path, at=[NOW + 30 * HOUR, NOW + HOUR])
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j", "enter")
+        review = ui.app.screen
+        assert isinstance(review, ReviewScreen)
+        assert review.tab == "scheduled"
+        assert review.queue.current is not None
+        assert review.queue.current.id == draft
+        await ui.press("2")
+        assert ui.app.screen is ui.screen
+
+
+# Automatic scheduling
+
+
+async def test_plan_is_previewed_and_applied_as_one_change(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, slots=[make_slot(THU, 9), make_slot(FRI, 9)], approved=3)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("A")
+        assert "Schedule 3 drafts · Enter does it" in ui.text
+        assert "Thu 26 Mar 09:00" in ui.text
+        assert "Thu 2 Apr 09:00" in ui.text
+        assert await scheduled_times(ui.desk) == {}
+        await ui.press("enter")
+        assert ui.toasts[-1] == "3 drafts scheduled · u undo"
+        assert len(await scheduled_times(ui.desk)) == 3
+        await ui.press("u")
+        assert await scheduled_times(ui.desk) == {}
+
+
+async def test_plan_can_be_cancelled(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, slots=[make_slot(THU, 9)], approved=1)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("A", "escape")
+        assert await scheduled_times(ui.desk) == {}
+
+
+async def test_plan_without_slots_names_next_key(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, approved=2)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("A")
+        assert ui.toasts == ["2 approved drafts left out: there are no slots to schedule to. n makes one."]

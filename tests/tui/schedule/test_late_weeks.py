@@ -1,0 +1,41 @@
+"""Tests for weeks loaded late: the last requested one is displayed, and keys count from the target week."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from delayed_responses import DelayedResponse, press_without_waiting, wait_stable_rounds
+from schedule_driver import fill_schedule, open_schedule
+
+pytestmark = pytest.mark.usefixtures("no_key_waiting")
+
+
+async def test_two_next_week_keys_advance_two_weeks(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path)
+    async with open_schedule(tmp_path) as ui:
+        assert ui.screen.week is not None
+        monday = ui.screen.week.monday
+        assert ui.app.desk is not None
+        held = DelayedResponse(ui.app.desk.schedule, "week")
+        await press_without_waiting(ui, "right_square_bracket")
+        await held.wait_until_called()
+        await press_without_waiting(ui, "right_square_bracket")
+        held.released.set()
+        await ui.wait()
+        assert ui.screen.week.monday == monday + timedelta(weeks=2)
+
+
+async def test_week_loaded_earlier_does_not_replace_newer(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path)
+    async with open_schedule(tmp_path) as ui:
+        assert ui.app.desk is not None
+        held = DelayedResponse(ui.app.desk.schedule, "week")
+        ui.screen.refresh_data()
+        await held.wait_until_called()
+        await ui.desk.schedule.set_zone("Asia/Tokyo")
+        ui.screen.refresh_data()
+        await wait_stable_rounds(ui)
+        held.released.set()
+        await ui.wait()
+        assert ui.screen.week is not None
+        assert ui.screen.week.zone == "Asia/Tokyo"

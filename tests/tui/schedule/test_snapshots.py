@@ -1,0 +1,106 @@
+"""Snapshots of the schedule screen."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from console_driver import TEXTS, wait_until_idle
+from desk_fixtures import Watch, open_desk_at
+from schedule_driver import HOUR, MINUTE, NOW, make_schedule_console
+from schedule_fixtures import FRI, MON, SUN, THU, TUE, WED, insert_draft, insert_scheduled, make_slot
+from textual.pilot import Pilot
+
+from copydesk.tui.schedule.screen import ScheduleScreen
+from copydesk.tui.schedule.week_clock import GridPosition, Hour
+from copydesk.tui.themes import LIGHT
+
+Compare = Callable[..., bool]
+AUTUMN = datetime(2026, 10, 24, 9, tzinfo=UTC)
+
+
+def press_keys(*keys: str, theme: str = "", position: GridPosition | None = None) -> Callable[[Pilot[int]], object]:
+    """Return a step to run before the snapshot: open the schedule, press keys, move the cursor."""
+
+    async def run(pilot: Pilot[int]) -> None:
+        if theme:
+            pilot.app.theme = theme
+        await wait_until_idle(pilot)
+        for key in ("2", *keys):
+            pilot.app.simulate_key(key)
+            await wait_until_idle(pilot)
+        if position is not None:
+            screen = pilot.app.screen_stack[0]
+            assert isinstance(screen, ScheduleScreen)
+            screen.grid.move_to(position)
+            await wait_until_idle(pilot)
+
+    return run
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return the home of a desk with a busy week."""
+
+    async def furnish() -> None:
+        async with open_desk_at(tmp_path, clock=Watch(NOW)) as desk:
+            await desk.schedule.set_zone("Europe/Prague")
+            mornings = [make_slot(day, 9) for day in (MON, TUE, WED, THU, FRI)]
+            await desk.schedule.set_slots(
+                [*mornings, make_slot(WED, 14, 30), make_slot(FRI, 14, 30), make_slot(SUN, 2, 30)]
+            )
+            for number, hours in enumerate((4, 4.25, 26, 22.5)):
+                await insert_scheduled(desk, NOW + hours * HOUR, text=TEXTS[number])
+            await insert_draft(
+                desk, status="posted", scheduled_at=NOW - 49.5 * HOUR, posted_at=NOW - 49.5 * HOUR, text=TEXTS[4]
+            )
+            await insert_draft(desk, status="missed", scheduled_at=NOW - 25.5 * HOUR, text=TEXTS[5])
+            for number in range(4):
+                await insert_draft(desk, text=TEXTS[number + 4], confidence=0.9 - number / 10)
+
+    asyncio.run(furnish())
+    return tmp_path
+
+
+@pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
+def test_full_week(snap_compare: Compare, home: Path, theme: str) -> None:
+    assert snap_compare(
+        make_schedule_console(home), terminal_size=(120, 40), run_before=press_keys(*"jjjj", theme=theme)
+    )
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 16)], ids=["80x24", "40x16"])
+def test_narrow_terminal(snap_compare: Compare, home: Path, size: tuple[int, int]) -> None:
+    assert snap_compare(make_schedule_console(home), terminal_size=size, run_before=press_keys(*"jjjj"))
+
+
+@pytest.mark.parametrize("key", ["A", "s"], ids=["plan", "pick"])
+def test_dialogs(snap_compare: Compare, home: Path, key: str) -> None:
+    assert snap_compare(make_schedule_console(home), terminal_size=(100, 28), run_before=press_keys("j", key))
+
+
+def test_empty_schedule_with_clock_warning(snap_compare: Compare, tmp_path: Path) -> None:
+    async def furnish() -> None:
+        async with open_desk_at(tmp_path, clock=Watch(NOW + 3 * HOUR)) as desk:
+            await desk.schedule.set_zone("Asia/Kathmandu")
+            await desk.schedule.clock_warning()
+
+    asyncio.run(furnish())
+    # The desk has seen a clock three hours ahead; now the clock is back.
+    assert snap_compare(make_schedule_console(tmp_path), terminal_size=(80, 24), run_before=press_keys("j"))
+
+
+def test_week_with_repeated_hour(snap_compare: Compare, tmp_path: Path) -> None:
+    async def furnish() -> None:
+        async with open_desk_at(tmp_path, clock=Watch(AUTUMN)) as desk:
+            await desk.schedule.set_zone("Europe/Prague")
+            first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+            await insert_scheduled(desk, first, text="The first half past two")
+            await insert_scheduled(desk, first + HOUR - 10 * MINUTE, text="The second twenty past two")
+
+    asyncio.run(furnish())
+    sunday = GridPosition(date(2026, 10, 25), Hour(2, is_repeat=True))
+    assert snap_compare(
+        make_schedule_console(tmp_path, AUTUMN), terminal_size=(100, 24), run_before=press_keys(position=sunday)
+    )

@@ -1,0 +1,280 @@
+"""Tests for the Setup screen with a real desk: accounts, voice, time zone, paths."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+from console_driver import ConsoleDriver
+from setup_driver import (
+    add_sample_setup,
+    open_setup,
+    open_setup_desk,
+    type_answer,
+    type_text,
+    wait_for_prompt,
+    wait_for_text,
+    wait_until_absent,
+)
+from sign_in_platforms import CODE, authorize
+
+from copydesk.desk import Desk
+from copydesk.tui import browser
+
+KEYED, BROWSER = 11, 10
+"""Positions of the two platforms in the list."""
+
+
+async def account_labels(home: Path) -> list[str]:
+    async with open_setup_desk(home) as desk:
+        return [account.label for account in await desk.accounts.list()]
+
+
+async def choose_platform(ui: ConsoleDriver, index: int) -> None:
+    await ui.press("n")
+    await wait_for_text(ui, "Connect an account of …")
+    await ui.press(*["j"] * index, "enter")
+    await wait_for_text(ui, "Connect an account of")
+
+
+async def test_desk_without_account_names_next_key(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, size=(80, 24)) as ui:
+        assert "No account is connected." in ui.text
+        assert "n connects one: Bluesky" in ui.text
+        await ui.press("t")
+        assert ui.toasts == ["No account is connected: n connects one."]
+
+
+async def test_account_is_connected_with_credentials(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await choose_platform(ui, KEYED)
+        await type_text(ui, "me")
+        await ui.press("tab")
+        await type_text(ui, "wrong")
+        assert "wrong" not in ui.text
+        await ui.press("enter")
+        await wait_for_text(ui, "The password is not right. Look for it there.")
+        await ui.press(*["backspace"] * 5)
+        await type_text(ui, "open\n")
+        await wait_for_text(ui, "keyed:me is connected.")
+        assert "+ keyed:me" in ui.text
+    assert await account_labels(tmp_path) == ["keyed:me"]
+
+
+async def test_missing_credential_keeps_form_open(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await choose_platform(ui, KEYED)
+        await ui.press("enter")
+        await wait_for_text(ui, "handle: is missing")
+        await ui.press("escape")
+    assert await account_labels(tmp_path) == []
+
+
+async def connect_keyed(ui: ConsoleDriver, name: str) -> None:
+    await choose_platform(ui, KEYED)
+    await type_answer(ui, f"{name}\topen\n")
+
+
+async def test_passphrase_is_prompted_and_confirmed_if_new(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, plain=False) as ui:
+        await connect_keyed(ui, "me")
+        await wait_for_prompt(ui, "A new passphrase for the keys to your accounts")
+        await type_answer(ui, "four little words here\tfour\n")
+        await wait_for_prompt(ui, "once more: is another one")
+        assert "four" not in ui.text
+        await type_answer(ui, " little words here\n")
+        await wait_for_text(ui, "keyed:me is connected.")
+    async with open_setup(tmp_path, plain=False) as ui:
+        await connect_keyed(ui, "you")
+        await wait_for_prompt(ui, "The passphrase of the keys to your accounts")
+        await type_answer(ui, "four little words here\n")
+        await wait_for_text(ui, "keyed:you is connected.")
+
+
+async def test_no_passphrase_connects_nothing(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, plain=False) as ui:
+        await connect_keyed(ui, "me")
+        await wait_for_prompt(ui, "A new passphrase")
+        ui.app.simulate_key("escape")
+        await wait_for_text(ui, "passphrase to keep keys with")
+    assert await account_labels(tmp_path) == []
+
+
+async def test_oauth_login_completes_in_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    callbacks: list[asyncio.Task[None]] = []
+
+    async def open_page(page: str) -> bool:
+        callbacks.append(asyncio.create_task(authorize(page)))
+        return True
+
+    monkeypatch.setattr(browser, "open_in_browser", open_page)
+    async with open_setup(tmp_path) as ui:
+        await choose_platform(ui, BROWSER)
+        await ui.press("enter")
+        await wait_for_text(ui, "browser:b is connected.")
+        assert "+ browser:b" in ui.text
+    assert callbacks
+
+
+async def test_oauth_code_is_pasted_without_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(page: str) -> bool:
+        return False
+
+    monkeypatch.setattr(browser, "open_in_browser", refuse)
+    async with open_setup(tmp_path) as ui:
+        await choose_platform(ui, BROWSER)
+        await ui.press("enter")
+        await wait_for_text(ui, "https://browser.example/yes?")
+        assert "There is no browser here." in ui.text
+        await type_text(ui, "not-it\n")
+        await wait_for_text(ui, "That code is not good. Enter begins anew.")
+        await ui.press("enter")
+        await wait_for_text(ui, "There is no browser here.")
+        await type_text(ui, f"{CODE}\n")
+        await wait_for_text(ui, "browser:b is connected.")
+
+
+@pytest.mark.parametrize("by", ["key", "mouse"])
+async def test_oauth_wait_can_be_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    async def refuse(page: str) -> bool:
+        return False
+
+    monkeypatch.setattr(browser, "open_in_browser", refuse)
+    async with open_setup(tmp_path) as ui:
+        await choose_platform(ui, BROWSER)
+        await ui.press("enter")
+        await wait_for_text(ui, "There is no browser here.")
+        if by == "key":
+            await ui.press("escape")
+        else:
+            offset = next(
+                (line.index("Esc leaves it"), y) for y, line in enumerate(ui.lines) if "Esc leaves it" in line
+            )
+            await ui.pilot.click(offset=offset)
+            await ui.wait()
+        assert "There is no browser here." not in ui.text
+    assert await account_labels(tmp_path) == []
+
+
+async def test_account_check_reports_status(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press("t")
+        await wait_for_text(ui, "keyed:harbour works.")
+        await ui.press("tab", "j", "t")
+        await wait_for_text(ui, "! keyed:locked")
+        assert "The server does not know the account any more." in ui.text
+        assert any(toast.startswith("keyed:locked: The server does not know") for toast in ui.toasts)
+
+
+async def test_remove_confirms_and_defaults_to_no(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press("D")
+        assert "Forget keyed:harbour and its keys?" in ui.text
+        await ui.press("enter")
+        assert "keyed:harbour" in ui.text
+        await ui.press("D", "y")
+        await wait_for_text(ui, "keyed:harbour is forgotten.")
+        await wait_for_text(ui, "▌+ keyed:locked")
+    assert await account_labels(tmp_path) == ["keyed:locked"]
+
+
+async def test_voice_is_previewed_and_saved_on_request(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press("j", "e")
+        assert "characters" in ui.text
+        assert "maxLength" not in ui.text
+        await wait_for_text(ui, "https://stories.example/1")
+        await ui.press(*["tab"] * 9)
+        for _ in range(2):
+            await ui.press("right")
+        assert "‹never›" in next(line for line in ui.lines if " link " in line)
+        await ui.press("ctrl+t")
+        await wait_until_absent(ui, "https://stories.example/1")
+        assert "by the offline writer" in ui.text
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "The voice is kept.")
+        assert "SHORT   hashtags 1, emoji never, link never" in ui.text
+    async with open_setup_desk(tmp_path) as desk:
+        voice = await desk.voice.get()
+        assert voice.style == "Plain words.\nNo hype."
+        assert len(voice.examples) == 2
+
+
+async def test_preview_explains_missing_hashtags(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press("j", "e")
+        await wait_for_text(ui, "This item has no tags")
+
+
+async def test_leaving_edited_voice_confirms(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press("j", "e")
+        await type_text(ui, "More. ")
+        await ui.press("escape", "enter")
+        assert "More. Plain words." in ui.text
+        await ui.press("escape", "y")
+        assert "More." not in ui.text
+        await ui.press("e")
+        assert "Plain words." in ui.text
+        assert "More." not in ui.text
+        await ui.press("escape")
+        assert "How you write" not in ui.text
+
+
+async def test_refused_voice_stays_in_form(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press("j", "e", *["tab"] * 7)
+        await type_text(ui, "9")
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "formats.SHORT.hashtags")
+        assert "How you write" in ui.text
+
+
+async def test_voice_preview_without_items_has_hint(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await ui.press("j", "e")
+        await wait_for_text(ui, "There is no item to try it on.")
+
+
+async def test_invalid_time_zone_is_refused(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press("j", "j", "j", "e")
+        await type_text(ui, "Mars/One\n")
+        await wait_for_text(ui, "Mars/One is no time zone")
+        await ui.press("ctrl+u")
+        await type_text(ui, "Asia/Tokyo\n")
+        await wait_for_text(ui, "on the clock of Asia/Tokyo")
+        await wait_for_text(ui, "JST")
+        assert "09:00 here may be 10:00 there." in ui.text
+        (time_line,) = [line for line in ui.text.splitlines() if "there it is" in line]
+        assert "(" not in time_line
+        assert re.search(r"\d\d:\d\d JST", time_line)
+
+
+async def test_doctor_report_is_displayed(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press("G")
+        await wait_for_text(ui, "2, none in trouble.")
+
+
+async def test_forty_columns_show_one_pane(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup, size=(40, 24)) as ui:
+        assert "keyed:harbour" not in ui.text
+        await ui.press("enter")
+        assert "keyed:harbour" in ui.text
+        await ui.press("escape")
+        assert "keyed:harbour" not in ui.text
+
+
+async def test_hostile_names_are_harmless(tmp_path: Path) -> None:
+    async def add_hostile_names(desk: Desk) -> None:
+        name = "[/x] \x1b]0;owned\x07 \u202eevil 漢字"
+        await desk.accounts.connect("keyed", {"handle": name, "password": "open"})
+        await desk.voice.update({"style": "[red]x[/] \u202e", "avoid": ["[@click=app.quit]y[/]"]})
+
+    async with open_setup(tmp_path, add_hostile_names, size=(80, 24)) as ui:
+        assert "[/x]" in ui.text
+        await ui.press("j")
+        assert "[@click=app.quit]y[/]" in ui.text
+        assert "\x1b" not in ui.text
+        assert "\u202e" not in ui.text

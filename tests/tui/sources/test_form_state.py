@@ -1,0 +1,97 @@
+"""Tests for the source form: parsing its fields, and the changes sent to the desk."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sources_driver import make_source
+
+from copydesk.errors import InvalidError
+from copydesk.model.source import SourceConfig, SourceType
+from copydesk.tui.sources.form_state import (
+    SourceLocation,
+    build_update,
+    fields_of,
+    guess_type,
+    join_list,
+    location_of,
+    split_list,
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "pieces"),
+    [
+        ("a, b", ["a", "b"]),
+        (" ,, a ,", ["a"]),
+        ("/a{1,2}/, b", ["/a{1,2}/", "b"]),
+        ('"one, two", three', ["one, two", "three"]),
+        ('he said "x", y', ['he said "x"', "y"]),
+        ('"open, b', ['"open', "b"]),
+        ("/path/to, b", ["/path/to", "b"]),
+        ("", []),
+    ],
+)
+def test_list_splits_at_commas(line: str, pieces: list[str]) -> None:
+    assert split_list(line) == pieces
+
+
+PIECE = st.text(alphabet='ab ,/"\\{', min_size=1, max_size=8).map(str.strip).filter(bool)
+
+
+@given(st.lists(PIECE, max_size=5))
+def test_list_round_trips(pieces: list[str]) -> None:
+    assert split_list(join_list(pieces)) == pieces
+
+
+@given(st.text(alphabet='a,/"\\ ', max_size=200))
+def test_any_line_is_parsed(line: str) -> None:
+    assert all(split_list(line))
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [
+        ("https://www.reddit.com/r/x", SourceType.REDDIT),
+        ("reddit.com/r/x", SourceType.REDDIT),
+        ("https://me.substack.com", SourceType.SUBSTACK),
+        ("https://x.com/me", SourceType.TWITTER),
+        ("https://notx.com/", SourceType.RSS),
+        ("https://news.google.com/", SourceType.GOOGLE_NEWS),
+        ("http://[", SourceType.RSS),
+        ("", SourceType.RSS),
+    ],
+)
+def test_address_suggests_source_type(url: str, kind: SourceType) -> None:
+    assert guess_type(url) is kind
+
+
+def test_untouched_form_has_no_changes() -> None:
+    unchanged = make_source(
+        name="One\u202e\x1b[2J", config=SourceConfig(weight=0, include=("a,b", "/x,y/"), query="ignored")
+    )
+    assert build_update(unchanged, fields_of(unchanged), "https://one.example/feed") == {}
+
+
+def test_only_edited_fields_are_changed() -> None:
+    original = make_source()
+    entered = fields_of(original)._replace(weight="", interval="30", tags="sea, land")
+    assert build_update(original, entered, "") == {"config": {"maxItems": 7, "interval": 30, "tags": ["sea", "land"]}}
+
+
+def test_resolved_address_is_saved() -> None:
+    original = make_source()
+    entered = fields_of(original)._replace(location=SourceLocation(original.type, "https://two.example/"))
+    assert build_update(original, entered, "https://two.example/feed.xml") == {"url": "https://two.example/feed.xml"}
+
+
+def test_query_applies_to_searchable_types() -> None:
+    config = SourceConfig(query="words")
+    assert location_of(make_source(config=config)).query == ""
+    assert location_of(make_source(config=config, type=SourceType.HACKERNEWS)).config == {"query": "words"}
+
+
+@pytest.mark.parametrize(("field", "text"), [("weight", "much"), ("interval", "1.5")])
+def test_invalid_number_names_its_field(field: str, text: str) -> None:
+    original = make_source()
+    with pytest.raises(InvalidError, match=f"{field}: takes"):
+        build_update(original, fields_of(original)._replace(**{field: text}), "")

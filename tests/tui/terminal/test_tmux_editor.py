@@ -1,0 +1,31 @@
+"""Tests for deciding and editing in a real terminal, with a real editor process."""
+
+import sys
+from pathlib import Path
+
+from tmux_terminal import open_terminal
+
+EDITOR = "import sys, time, pathlib\ntime.sleep(1)\npathlib.Path(sys.argv[1]).write_text('From the editor.')\n"
+
+
+def test_editor_gets_terminal_and_unread_keys_are_dropped(tmp_path: Path) -> None:
+    editor = tmp_path / "editor.py"
+    editor.write_text(EDITOR)
+    with open_terminal((120, 40), VISUAL=f"{sys.executable} {editor}") as terminal:
+        terminal.start_console(tmp_path / "home")
+        terminal.wait_for("Nothing to review")
+        terminal.press("P")
+        terminal.wait_for("10 new drafts")
+        terminal.press("Escape")
+        # Wait for the run view to close: a key sent right after Escape is read as Alt+key.
+        terminal.wait_for(r"\A(?![\s\S]*Esc closes)[\s\S]*Queue · 10")
+        terminal.press("a")
+        terminal.wait_for("Approved · u undo")
+        terminal.press("E")
+        terminal.press("a", "a", "x")
+        terminal.wait_for("Edited · u undo")
+        terminal.wait_for("From the editor.")
+        terminal.wait_for(r"Approved 1 ")
+        terminal.press("u")
+        terminal.wait_for("Took back the edit")
+        terminal.quit_console()

@@ -1,0 +1,120 @@
+"""Tests for reviewing drafts in a real terminal."""
+
+import os
+import re
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tmux_terminal import Terminal, open_terminal
+
+DRAFTS = 24
+
+
+@pytest.fixture
+def home(sample_home: Path) -> Path:
+    """Return the home of a sample desk with drafts to review."""
+    return sample_home
+
+
+def open_console(terminal: Terminal, home: Path) -> None:
+    """Open the console and wait for its rows."""
+    terminal.start_console(home)
+    terminal.wait_for(rf"To review {DRAFTS}[\s\S]*▌ N")
+
+
+def count_by_status(home: Path) -> dict[str, int]:
+    """Return the number of unarchived drafts by status, from the database."""
+    with sqlite3.connect(home / "sample" / "copydesk.db") as database:
+        return dict(database.execute("SELECT status, count(*) FROM draft WHERE archived_at IS NULL GROUP BY status"))
+
+
+def test_drafts_are_reviewed_at_typing_speed(home: Path) -> None:
+    with open_terminal() as terminal:
+        open_console(terminal, home)
+        terminal.press(*["a"] * 8)
+        terminal.wait_for(r"Approved 8 ")
+        terminal.press("r")
+        terminal.wait_for("turned down")
+        terminal.type_text("Old news")
+        terminal.press("Enter")
+        terminal.wait_for(r"[Rr]ejected · u undo")
+        terminal.press(*["x"] * 4)
+        terminal.wait_for(rf"To review {DRAFTS - 13}  Approved 8 .* Rejected 1 ")
+        terminal.press("u")
+        terminal.wait_for("Took back the archiving of")
+        terminal.press("r")
+        terminal.wait_for(r"Alt\+1 Old news")
+        terminal.press("M-1")
+        terminal.wait_for(r"Rejected 2")
+        terminal.press(*["a"] * 7)
+        terminal.wait_for(r"To review 4  Approved 15 .* Rejected 2")
+        assert "Traceback" not in terminal.quit_console()
+    assert count_by_status(home) == {"pending_review": 4, "approved": 15, "rejected": 2}
+
+
+def test_reason_may_be_typed_before_prompt_opens(home: Path) -> None:
+    with open_terminal((80, 24)) as terminal:
+        open_console(terminal, home)
+        terminal.press("r", "a", "a", "x", "Enter")
+        terminal.wait_for(rf"To review {DRAFTS - 1} .* Rejected 1 ")
+        terminal.press("u")
+        terminal.wait_for(rf"To review {DRAFTS} ")
+    assert count_by_status(home) == {"pending_review": DRAFTS}
+
+
+def test_bulk_names_failure_and_keeps_its_mark(home: Path) -> None:
+    with open_terminal() as terminal:
+        open_console(terminal, home)
+        terminal.press("a")
+        terminal.wait_for("Approved · u undo")
+        terminal.press(*["]"] * 7)
+        terminal.wait_for(r"▌ N.*\n[\s\S]*\n  A.* Quarrystone 3.0")
+        terminal.press("*", "a")
+        screen = terminal.wait_for(rf"{DRAFTS - 1} approved, 1 not:")
+        terminal.wait_for("1 marked")
+        assert re.search(r"●A", screen)
+        terminal.press("u")
+        terminal.wait_for(rf"To review {DRAFTS - 1}  Approved 1")
+        terminal.press("Escape")
+        terminal.wait_for(r"─ Queue · 24 ─")
+        terminal.press("g", "Space", "Space", "Space")
+        terminal.wait_for("3 marked")
+        terminal.press("x")
+        terminal.wait_for("3 archived · u undo")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=str)
+def test_decisions_survive_sigkill(home: Path, size: tuple[int, int]) -> None:
+    with open_terminal(size) as terminal:
+        open_console(terminal, home)
+        terminal.press("a", "a", "x")
+        terminal.wait_for(rf"To review {DRAFTS - 3}  Approved 2 ")
+        os.kill(terminal.process_id, signal.SIGKILL)
+        terminal.wait_for("Killed|ended=137")
+        terminal.respawn_shell()
+        terminal.start_console(home)
+        terminal.wait_for(rf"To review {DRAFTS - 3}  Approved 2 ")
+        terminal.press("u")
+        terminal.wait_for("Took back the archiving of")
+        terminal.wait_for(rf"To review {DRAFTS - 2}  Approved 2 ")
+        assert "Traceback" not in terminal.quit_console()
+
+
+def test_posted_draft_is_listed_on_engagement(home: Path) -> None:
+    with open_terminal() as terminal:
+        open_console(terminal, home)
+        terminal.press("p")
+        terminal.wait_for(r"now to fake:you\?[\s\S]*y yes · n no")
+        terminal.press("Enter")
+        terminal.wait_for(r"\A(?![\s\S]*y yes)")
+        terminal.press("p")
+        terminal.wait_for(r"now to fake:you\?[\s\S]*y yes · n no")
+        terminal.press("y")
+        terminal.wait_for(r"fake:you: Posted: https://fake.example/you/1")
+        terminal.wait_for("Posted 1")
+        terminal.press("5")
+        terminal.wait_for(r"Posts · 1[\s\S]*https://fake.example/you/1")
+        assert "Traceback" not in terminal.quit_console()
+    assert len((home / "sample" / "posted.jsonl").read_text(encoding="utf-8").splitlines()) >= 1

@@ -1,0 +1,26 @@
+"""Test for the sample desk in a real terminal, from an empty queue to drafts."""
+
+from pathlib import Path
+
+import pytest
+from tmux_terminal import open_terminal
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+def test_sample_run_in_real_terminal(size: tuple[int, int], tmp_path: Path) -> None:
+    with open_terminal(size) as terminal:
+        terminal.start_console(tmp_path)
+        terminal.wait_for("Nothing to review")
+        terminal.press("P")
+        terminal.wait_for("10 new drafts")
+        terminal.press("Escape")
+        terminal.wait_for(r"Queue · 10[\s\S]*▌ N")
+        terminal.press("Enter")
+        terminal.wait_for("by its checks")
+        terminal.press("?")
+        terminal.wait_for("Keys · q closes")
+        terminal.press("q")
+        terminal.wait_for("by its checks")
+        remaining_screen = terminal.quit_console()
+        assert "Copydesk  Review" not in remaining_screen
+        assert "Traceback" not in remaining_screen

@@ -1,0 +1,170 @@
+"""Tests for the line of keys at the bottom: it lists the keys of the top dialog, and clicks press them."""
+
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from console_driver import NOW, ConsoleDriver, FakeDesk, make_draft, open_console
+from sources_driver import make_source
+from textual.command import CommandPalette
+from textual.screen import ModalScreen, Screen
+
+import copydesk.tui.dialogs
+from copydesk.desk.accounts.service import ConnectMethod
+from copydesk.model.filters import DraftView
+from copydesk.model.schedule import AutoSchedule
+from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.dialogs.fields import Field, FieldsDialog
+from copydesk.tui.dialogs.page import PageDialog
+from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
+from copydesk.tui.dialogs.wait import ExitDialog, WaitDialog
+from copydesk.tui.help.screen import HelpDialog
+from copydesk.tui.layout import paragraph
+from copydesk.tui.review.edit_dialog import EditDialog
+from copydesk.tui.review.filter_dialog import FilterDialog
+from copydesk.tui.review.publish_dialogs import ParsedTime, PostDialog, PostPlan, TimePrompt
+from copydesk.tui.schedule.dialogs import PickDraftDialog, PlanDialog
+from copydesk.tui.setup.connect_dialogs import PlatformDialog, SignInDialog
+from copydesk.tui.setup.voice_dialog import VoiceDialog
+from copydesk.tui.sources.feed_import_dialog import FeedImportDialog
+from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
+from copydesk.tui.widgets.key_line import KeyLine
+
+REVIEW = "j k move  a approve  r reject  e edit  s schedule  u undo  ? help  q quit"
+
+
+async def _parse_time(_: str) -> ParsedTime:
+    return ParsedTime("no time", is_valid=False)
+
+
+async def _load_plan() -> PostPlan:
+    return PostPlan("Post it?")
+
+
+_LOGIN = ConnectMethod("x", "", (), uses_browser=True, redirect_port=None, manual_redirect_uri="")
+
+
+async def _save(*_: object) -> str:
+    return "Taken."
+
+
+DIALOGS: dict[Callable[[], Screen[Any]], str] = {
+    lambda: PromptDialog("Why?"): "Enter take  Esc leave",
+    lambda: TimePrompt("When?", _parse_time): "Enter take  Esc leave",
+    lambda: ConfirmDialog("Go?"): "y yes  n no",
+    lambda: PostDialog(_load_plan): "y yes  n no",
+    ComposeDialog: "Ctrl+s make it  Tab next  Ctrl+n empty it  Esc leave",
+    lambda: PlatformDialog(["bluesky"]): "j k move  Enter take  Esc leave",
+    lambda: SignInDialog(_LOGIN, {}, ""): "Esc leave",
+    EditDialog: "Ctrl+s save  Esc leave",
+    lambda: FeedImportDialog([]): "j k move  Esc close",
+    lambda: FieldsDialog("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc leave",
+    lambda: FilterDialog(DraftView(), [], []): "j k move  space take  Enter show  x none  Esc leave",
+    lambda: WaitDialog("…"): "Esc leave",
+    lambda: ExitDialog("…"): "",
+    lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",
+    lambda: PlanDialog(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter do it  Esc leave",
+    lambda: PickDraftDialog([make_draft()], "Which?", NOW): "j k move  Enter take  Esc leave",
+    SourceDialog: "Enter go on  Ctrl+s save untested  Tab next  Esc leave",
+    lambda: SourceTestDialog(make_source()): "j k scroll  Esc close",
+    VoiceDialog: "Ctrl+s save  Ctrl+t try  Tab next  Esc leave",
+    HelpDialog: "j k scroll  q close",
+    CommandPalette: "",
+}
+
+
+@pytest.fixture(autouse=True)
+def no_fetching(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dialogs are only displayed, never started."""
+    monkeypatch.setattr(SignInDialog, "_begin", lambda _: None)
+    monkeypatch.setattr(FeedImportDialog, "_begin", lambda *_, **__: None)
+
+
+def key_line(ui: ConsoleDriver) -> str:
+    """Return the text of the line of keys."""
+    (line,) = ui.app.screen_stack[0].query_one(KeyLine).lines(200)
+    return line.plain
+
+
+async def click(ui: ConsoleDriver, x: int, y: int) -> None:
+    """Click a cell; row -1 is the last line."""
+    await ui.pilot.click(offset=(x, y % ui.app.size.height))
+    await ui.wait()
+
+
+def dialog_classes() -> Iterator[type]:
+    """Yield every concrete dialog class."""
+    for module in pkgutil.iter_modules(copydesk.tui.dialogs.__path__, "copydesk.tui.dialogs."):
+        members = inspect.getmembers(import_module(module.name), inspect.isclass)
+        own_classes = (cls for _, cls in members if issubclass(cls, ModalScreen) and cls.__module__ == module.name)
+        # Base classes have no content of their own.
+        yield from (cls for cls in own_classes if {"compose", "__init__"} & set(vars(cls)))
+
+
+def test_all_dialogs_are_listed() -> None:
+    assert set(dialog_classes()) <= {type(make()) for make in DIALOGS}
+
+
+@pytest.mark.parametrize(("create", "keys"), DIALOGS.items(), ids=[type(make()).__name__ for make in DIALOGS])
+async def test_key_line_follows_dialog(create: Callable[[], Screen[Any]], keys: str) -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        assert key_line(ui) == REVIEW
+        dialog = create()
+        ui.app.push_screen(dialog)
+        await ui.wait()
+        assert key_line(ui) == keys
+        dialog.dismiss()
+        await ui.wait()
+        assert key_line(ui) == REVIEW
+
+
+async def test_key_line_shows_top_dialog() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        for over in (PageDialog("It", []), ConfirmDialog("Go?")):
+            ui.app.push_screen(over)
+            await ui.wait()
+        assert key_line(ui) == "y yes  n no"
+        await ui.press("n")
+        assert key_line(ui) == "j k scroll  q close"
+        await ui.press("q")
+        assert key_line(ui) == REVIEW
+
+
+async def test_click_on_key_acts_on_dialog() -> None:
+    answers: list[object] = []
+    async with open_console(FakeDesk(3)) as ui:
+        for dialog, keys in (
+            (ConfirmDialog("Go?"), "y yes"),
+            (PromptDialog("Why?", value="Old news"), "Enter take"),
+            (PickDraftDialog([make_draft(7)], "Which?", NOW), "Enter take"),
+            (FilterDialog(DraftView(), [], []), "Esc leave"),
+        ):
+            ui.app.push_screen(dialog, answers.append)
+            await ui.wait()
+            assert keys in ui.lines[-1]
+            await click(ui, ui.lines[-1].index(keys), -1)
+            assert key_line(ui) == REVIEW
+    assert answers == [True, "Old news", "draft-7", None]
+
+
+async def test_click_outside_keys_does_nothing() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        ui.app.push_screen(ConfirmDialog("Go?"))
+        await ui.wait()
+        await click(ui, 60, -1)
+        await click(ui, 1, 1)
+        assert isinstance(ui.app.screen, ConfirmDialog)
+
+
+async def test_enter_in_form_without_focus_saves() -> None:
+    results: list[object] = []
+    async with open_console(FakeDesk(3)) as ui:
+        ui.app.push_screen(FieldsDialog("It", [Field("a", "a", value="words")], _save), results.append)
+        await ui.wait()
+        ui.app.screen.set_focus(None)
+        await ui.press("enter")
+    assert results == ["Taken."]
