@@ -10,7 +10,7 @@ define install
 endef
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help run test prove prove-network check format bench screenshots readme lock clean
+.PHONY: help run test test-servers coverage prove prove-network check format bench screenshots readme lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/'
@@ -27,6 +27,10 @@ help: ## what can be made
 
 .venv/test: .venv/run
 	$(call install,test)
+	@touch $@
+
+.venv/servers: .venv/test
+	$(call install,servers)
 	@touch $@
 
 .venv/screenshots: .venv/test
@@ -51,13 +55,19 @@ format: .venv/test ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-test: check ## every check and every test
+test: check ## every check, and every test that needs no server: minutes
+	$(PYTEST) -n 2 --dist loadgroup -m "not servers"
+
+test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon) and a browser; built once, in ~/.cache
+	$(PYTEST) -n 2 --dist loadgroup -m servers
+
+coverage: .venv/servers ## all tests, with branch coverage
 	$(PYTEST) -n 2 --dist loadgroup --cov --cov-report=term:skip-covered
 
-prove: .venv/test ## the proofs whole, of which make test has a sample: some minutes
+prove: .venv/servers ## the proofs whole, of which `make test` has a sample: some minutes
 	COPYDESK_PROVE=1 $(PYTEST) -n 2 --dist loadgroup tests/proof tests/scheduling
 
-prove-network: .venv/test ## the figures from a whole Bluesky network, where PostgreSQL is installed
+prove-network: .venv/servers ## the metrics from a whole Bluesky network, where PostgreSQL is installed
 	COPYDESK_NETWORK_PROOF=1 $(PYTEST) tests/proof/test_bluesky_network.py
 
 bench: .venv/bench ## every figure that Copydesk claims, as a ratio measured in one run

@@ -1,6 +1,7 @@
 """Write constraints.txt: the newest versions of everything, as three parts that build on each other.
 
-`run` is what Copydesk needs; on top of it `test` is for its checks, `screenshots` for its pictures, and `bench` is what
+`run` is what Copydesk needs; on top of it `test` is for its checks, `servers` for the servers it is
+proven against, `screenshots` for its pictures, and `bench` is what
 it is measured against. Each part is complete, so that `pip install --no-deps --require-hashes` can install it alone.
 """
 
@@ -12,6 +13,7 @@ from pathlib import Path
 PARTS = {
     "run": ("build",),
     "test": ("build", "test"),
+    "servers": ("build", "test", "servers"),
     "screenshots": ("build", "test", "screenshots"),
     "bench": ("build", "test", "bench"),
 }

@@ -1,12 +1,33 @@
-"""Settings for all tests: reproducible hypothesis examples, and a working Ctrl-C."""
+"""Settings for all tests: the marker of server tests, reproducible hypothesis examples, a working Ctrl-C."""
 
+import os
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("same")
+# Fixed examples in `make test`; `make prove` searches at random.
+settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("random" if os.environ.get("COPYDESK_PROVE") else "fixed")
+
+SERVER_FIXTURES = {"pds", "mastodon"}
+SERVER_MODULES = {"test_bluesky_network.py", "test_mastodon_mock.py", "test_web_console.py"}
+"""Modules that start their servers, or the browser, without those fixtures."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need a server or a browser: `make test` leaves them to `make test-servers`."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        # The fixture `servers` starts the server that the parameter names; only the fakes need none.
+        starts_server = "servers" in fixtures and not str(parameters.get("name")).startswith("fake")
+        is_proof = item.path.parent.name == "proof"
+        if (is_proof and (starts_server or fixtures & SERVER_FIXTURES)) or item.path.name in SERVER_MODULES:
+            item.add_marker("servers")
+
 
 # Hypothesis also draws constants from the modules loaded so far, so that examples would depend
 # on the tests run before.

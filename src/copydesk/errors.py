@@ -30,13 +30,12 @@ CopydeskError
 │   └── WrongPassphraseError  the passphrase does not match the file
 ├── SignInError               signing in through the browser failed
 ├── WriterError               a draft could not be written
-└── RunCancelledError         the user cancelled the run
+├── RunCancelledError         the user cancelled the run
+└── ImageError                an image cannot be used
 
 `message` says what happened, `hint` what to do next. Where no message is given, the class's docstring is the message,
 so the docstrings below are texts that users see. `category` is the identifier under which errors are counted and
 stored; it stays the same when a message is reworded.
-
-Errors about images.
 """
 
 from collections.abc import Sequence

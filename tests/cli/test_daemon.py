@@ -107,7 +107,7 @@ def test_signal_stops_daemon(home, signal_number, code):
 
 
 def test_two_daemons_fetch_source_once(home, server):
-    before = len(server.asked("/feed"))
+    before = len(server.requests_for("/feed"))
     with start_daemon(home) as first, start_daemon(home) as second:
         wait_until(lambda: query_db(home, "SELECT 1 FROM run WHERE status = 'succeeded'"))
         for daemon in (first, second):
@@ -115,7 +115,7 @@ def test_two_daemons_fetch_source_once(home, server):
             daemon.communicate(timeout=60)
 
     assert (first.returncode, second.returncode) == (0, 0)
-    assert len(server.asked("/feed")) == before + 1
+    assert len(server.requests_for("/feed")) == before + 1
     assert query_db(home, "SELECT count(*) FROM run") == [(1,)]
 
 
@@ -127,9 +127,9 @@ def test_killed_daemon_is_replaced_at_once(home, server):
         return await page(request, writer)
 
     server.route("/feed", delayed_page)
-    before = len(server.asked("/feed"))
+    before = len(server.requests_for("/feed"))
     with start_daemon(home) as daemon:
-        wait_until(lambda: len(server.asked("/feed")) > before)
+        wait_until(lambda: len(server.requests_for("/feed")) > before)
         daemon.kill()
         daemon.communicate(timeout=60)
     release.set()
@@ -142,10 +142,10 @@ def test_killed_daemon_is_replaced_at_once(home, server):
 
 
 def test_pipeline_interval_never_disables_fetching(home, server):
-    before = len(server.asked("/feed"))
+    before = len(server.requests_for("/feed"))
     assert run_in_process(home, "daemon", "--once", copydesk_jobs__pipeline="never").code == 0
 
-    assert len(server.asked("/feed")) == before
+    assert len(server.requests_for("/feed")) == before
 
 
 def test_scheduler_is_imported_only_by_daemon():

@@ -173,7 +173,7 @@ def test_oversized_content_is_refused(tmp_path):
 
 
 def test_long_held_lock_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder_module, "LONGEST_WAIT", 0.0)
+    monkeypatch.setattr(folder_module, "LOCK_TIMEOUT", 0.0)
     folder = PrivateFolder(tmp_path)
     with folder.lock(), pytest.raises(CredentialsError, match="Another Copydesk"), PrivateFolder(tmp_path).lock():
         pass
@@ -191,14 +191,14 @@ async def test_cancelled_caller_does_not_break_write_order(tmp_path):
 WRITER_PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from vault_fixtures import NAME, sealed, vault
+from vault_fixtures import SECRET_NAME, make_encrypted_vault, make_vault
 
 async def write():
-    kept = {place}(Path(sys.argv[1]){more})
-    await kept.keep(NAME, {{"refresh": "0", "same": "0"}})
+    vault = {make}(Path(sys.argv[1]){more})
+    await vault.save(SECRET_NAME, {{"refresh": "0", "same": "0"}})
     print("begun", flush=True)
     for number in range(1, 1_000_000):
-        await kept.keep(NAME, {{"refresh": str(number), "same": str(number)}})
+        await vault.save(SECRET_NAME, {{"refresh": str(number), "same": str(number)}})
         print(number, flush=True)
 
 asyncio.run(write())
@@ -211,11 +211,11 @@ def start_process(home: Path, script: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", script, str(home)], stdout=subprocess.PIPE, env=environ)
 
 
-@pytest.mark.parametrize(("place", "more"), [("sealed", ""), ("vault", ", plain=True")])
-def test_killed_writer_leaves_old_or_new_version(tmp_path, place, more):
+@pytest.mark.parametrize(("make", "more"), [("make_encrypted_vault", ""), ("make_vault", ", plain=True")])
+def test_killed_writer_leaves_old_or_new_version(tmp_path, make, more):
     random = Random(7)
     for _ in range(3):
-        writer = start_process(tmp_path, WRITER_PROGRAM.format(place=place, more=more))
+        writer = start_process(tmp_path, WRITER_PROGRAM.format(make=make, more=more))
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"begun\n"
         time.sleep(random.uniform(0, 0.03))
@@ -233,12 +233,12 @@ def test_killed_writer_leaves_old_or_new_version(tmp_path, place, more):
 MULTI_WRITER_PROGRAM = """
 import asyncio, os, sys
 from pathlib import Path
-from vault_fixtures import sealed
+from vault_fixtures import make_encrypted_vault
 
 async def write():
-    kept = sealed(Path(sys.argv[1]))
+    vault = make_encrypted_vault(Path(sys.argv[1]))
     for number in range(8):
-        await kept.keep(f"{os.getpid()}-{number}", {"token": "x"})
+        await vault.save(f"{os.getpid()}-{number}", {"token": "x"})
 
 asyncio.run(write())
 """

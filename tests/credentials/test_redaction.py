@@ -220,21 +220,21 @@ async def test_vault_registers_secrets_for_redaction(tmp_path):
 CRASHING_PROGRAM = """
 import asyncio, logging, os, sys
 from pathlib import Path
-from vault_fixtures import NAME, PLANTED, sealed
-from copydesk.credentials.redaction import KNOWN, watch_crashes, watch_logs
+from vault_fixtures import PLANTED_SECRETS, SECRET_NAME, make_encrypted_vault
+from copydesk.credentials.redaction import DEFAULT_REDACTION, redact_crashes, redact_logs
 
 async def main():
-    watch_logs(), watch_crashes()
+    redact_logs(), redact_crashes()
     logging.basicConfig(level=logging.DEBUG)
-    kept = sealed(Path(sys.argv[1]), known=KNOWN)
-    await kept.keep(NAME, PLANTED)
-    read = await kept.read(NAME)
-    logging.getLogger("any").warning("%s", dict(read))
+    vault = make_encrypted_vault(Path(sys.argv[1]), known=DEFAULT_REDACTION)
+    await vault.save(SECRET_NAME, PLANTED_SECRETS)
+    loaded = await vault.load(SECRET_NAME)
+    logging.getLogger("any").warning("%s", dict(loaded))
     print(Path("/proc/self/cmdline").read_bytes() if Path("/proc/self").exists() else b"")
     try:
-        raise ValueError(read["refresh"])
+        raise ValueError(loaded["refresh"])
     except ValueError as error:
-        raise RuntimeError(str(dict(read))) from error
+        raise RuntimeError(str(dict(loaded))) from error
 
 asyncio.run(main())
 """

@@ -38,7 +38,7 @@ OPERATIONS = {
     "undo a change": lambda desk, ids: desk.drafts.undo(ids["draft"]),
     "redo a change": lambda desk, ids: desk.drafts.redo(ids["draft"]),
     "read a history": lambda desk, ids: desk.drafts.history(ids["draft"]),
-    "read the versions": lambda desk, ids: desk.drafts.versions(ids["draft"]),
+    "read the versions": lambda desk, ids: desk.drafts.list_versions(ids["draft"]),
     "compare versions": lambda desk, ids: desk.drafts.difference(ids["draft"], ids["draft"]),
     "record engagement": lambda desk, ids: desk.engagement.record({"draftId": ids["draft"], "platform": "x"}),
     "get an experiment": lambda desk, ids: desk.experiments.get(ids["experiment"]),

@@ -14,7 +14,7 @@ def test_own_process_is_alive():
 
 def test_exited_process_is_dead():
     process = subprocess.run(
-        [sys.executable, "-c", "from copydesk.desk.process import me; print(me())"],
+        [sys.executable, "-c", "from copydesk.desk.process import current_owner; print(current_owner())"],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert is_alive(process.stdout.strip()) is False

@@ -80,7 +80,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("alt", CLEAN_TEXT, "", {"images": (make_image("River quay.jpg"),)}),
     ("alt", CLEAN_TEXT, "", {"images": (make_image("Image of a quay"),)}),
     ("alt", CLEAN_TEXT, "", {"images": (make_image(CLEAN_TEXT),)}),
-    ("source-missing", "Drills.", "", {"unsourced": True}),
+    ("source-missing", "Drills.", "", {"is_prompt_only": True}),
     ("foreign-link", "See https://evil.example/library", f"See {URL}/?utm_source=x", {}),
     ("foreign-link", f"See {URL}?id=2", "See http://www.lyontools.example/code?id=3", {}),
     ("foreign-link", f"See {URL}/more", "See rivernews.example", {}),
@@ -367,7 +367,7 @@ def test_recent_drafts_are_compared_by_shared_ngrams() -> None:
 def test_cached_texts_are_analyzed_once(monkeypatch):
     cache, analyzed = {}, []
     original = RecentTexts.trigrams
-    monkeypatch.setattr(RecentTexts, "runs", staticmethod(lambda text: analyzed.append(text) or original(text)))
+    monkeypatch.setattr(RecentTexts, "trigrams", staticmethod(lambda text: analyzed.append(text) or original(text)))
     first, second, third = "one two three four", "five six seven eight", "nine ten eleven twelve"
     RecentTexts.from_cache([first, second], cache)
     recent = RecentTexts.from_cache([second, third], cache)

@@ -73,7 +73,7 @@ def test_hashtags_are_removed_on_request() -> None:
 def test_versions_are_all_different(kind: Format) -> None:
     versions: list[str] = []
     for _ in range(12):
-        request = make_brief(kind, previous=versions[-1] if versions else None, earlier=tuple(versions[:-1]))
+        request = make_brief(kind, previous=versions[-1] if versions else None, earlier_versions=tuple(versions[:-1]))
         draft = write(request)
         assert_traced(draft, request)
         versions.append(draft.text)
@@ -90,7 +90,7 @@ def test_exhausted_versions_raise_an_error(kind: Format) -> None:
     def write_until_exhausted() -> None:
         for _ in range(40):
             request = make_brief(
-                kind, previous=versions[-1] if versions else None, earlier=tuple(versions[:-1]), **short_item
+                kind, previous=versions[-1] if versions else None, earlier_versions=tuple(versions[:-1]), **short_item
             )
             versions.append(write(request).text)
 

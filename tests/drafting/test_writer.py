@@ -99,7 +99,10 @@ async def test_trace_names_field_and_position() -> None:
 
 
 def test_writers_import_no_network_or_feed_parser() -> None:
-    code = "import sys, json, copydesk.drafting.offline_writer, copydesk.drafting.checks; print(json.dumps(list(sys.modules)))"
+    code = (
+        "import sys, json, copydesk.drafting.offline_writer, copydesk.drafting.checks;"
+        "print(json.dumps(list(sys.modules)))"
+    )
     modules = set(json.loads(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout))
     assert not modules & {"httpx", "feedparser", "sqlalchemy", "textual", "numpy", "alembic"}
     assert not {name for name in modules if name.startswith(("copydesk.store", "copydesk.ingest", "copydesk.ranking"))}

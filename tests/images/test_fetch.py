@@ -183,7 +183,7 @@ class TestBounds:
     async def test_slow_response_times_out(self):
         body = Slow(b"x", 1_000, pause=0.01)
         with pytest.raises(ImageError, match="did not answer in time") as refused:
-            await fetch_from(lambda _: httpx.Response(200, stream=body), seconds=0.1)
+            await fetch_from(lambda _: httpx.Response(200, stream=body), timeout_seconds=0.1)
         assert body.read < 1_000
         assert refused.value.is_temporary
 

@@ -114,8 +114,9 @@ class TestDeterminism:
     )
     def test_result_is_same_in_another_process(self, content):
         program = (
-            "import sys, hashlib; from copydesk.images.resize import Bounds, fit;"
-            "print(hashlib.sha256(fit(sys.stdin.buffer.read(), Bounds(bytes=60_000)).content).hexdigest())"
+            "import sys, hashlib; from copydesk.images.resize import ImageBounds, fit_to_bounds;"
+            "fitted = fit_to_bounds(sys.stdin.buffer.read(), ImageBounds(bytes=60_000));"
+            "print(hashlib.sha256(fitted.content).hexdigest())"
         )
         digests = [
             subprocess.run(

@@ -16,7 +16,7 @@ HN = "https://news.ycombinator.com"
 
 
 def test_all_source_types_are_registered() -> None:
-    assert set(registry._READERS) == set(registry._ADDRESSES) == set(SourceType)
+    assert set(registry._FETCHERS) == set(registry._URL_NORMALIZERS) == set(SourceType)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ ZONES_CHECKED = make_state(JobName.ZONES, began_at=NOW)
         ("to_send", JobName.POSTING),
         ("to_measure", JobName.METRICS),
         ("to_write", JobName.GENERATION),
-        ("to_read", JobName.PIPELINE),
+        ("to_fetch", JobName.PIPELINE),
     ],
 )
 def test_field_makes_job_due(field: str, job: JobName) -> None:
@@ -52,7 +52,7 @@ def test_field_makes_job_due(field: str, job: JobName) -> None:
 
 
 def test_several_due_jobs_keep_order() -> None:
-    situation = replace(IDLE, late=True, due=True, to_send=True, to_measure=True, to_write=True, to_read=True)
+    situation = replace(IDLE, late=True, due=True, to_send=True, to_measure=True, to_write=True, to_fetch=True)
     assert due_jobs(situation) == tuple(JobName)
 
 
@@ -67,20 +67,20 @@ def test_zones_are_checked_at_start_and_daily() -> None:
 
 def test_pause_between_pipeline_runs() -> None:
     running = make_state(JobName.PIPELINE, began_at=NOW)
-    situation = replace(IDLE, to_read=True, states=(ZONES_CHECKED, running))
+    situation = replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, running))
     assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE - SECOND)) == ()
     assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE)) == (JobName.PIPELINE,)
 
 
 def test_abandoned_run_is_not_waited_for() -> None:
     running = make_state(JobName.PIPELINE, began_at=NOW, owner="host/1/1")
-    assert due_jobs(replace(IDLE, to_read=True, states=(ZONES_CHECKED, running))) == (JobName.PIPELINE,)
+    assert due_jobs(replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, running))) == (JobName.PIPELINE,)
 
 
 def test_run_started_in_future_is_ignored() -> None:
     """A clock that was a year ahead would have kept the sources unfetched for a year."""
     running = make_state(JobName.PIPELINE, began_at=NOW + timedelta(days=365))
-    assert due_jobs(replace(IDLE, to_read=True, states=(ZONES_CHECKED, running))) == (JobName.PIPELINE,)
+    assert due_jobs(replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, running))) == (JobName.PIPELINE,)
 
 
 def test_failed_job_pauses_while_the_rest_continue() -> None:

@@ -152,9 +152,9 @@ async def test_excluded_source_is_not_due(tmp_path: Path, assignment: str) -> No
     async with open_desk_at(tmp_path) as desk:
         await create_source(desk)
         execute_sql(tmp_path, f"UPDATE source SET next_at = {int(NOW.timestamp() * 1e6) - 1}")
-        assert (await desk.job_leases.due_work()).to_read
+        assert (await desk.job_leases.due_work()).to_fetch
         execute_sql(tmp_path, f"UPDATE source SET {assignment}")
-        assert not (await desk.job_leases.due_work()).to_read
+        assert not (await desk.job_leases.due_work()).to_fetch
 
 
 async def test_failed_run_sets_error_until_next_success(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ async def test_queued_drafts_are_generated(tmp_path: Path) -> None:
     class FakeGeneration:
         waiting = 2
 
-        async def work_off(self) -> int:
+        async def drain(self) -> int:
             execute_sql(tmp_path, "UPDATE draft SET status = 'pending_review'")
             return self.waiting
 
@@ -258,7 +258,7 @@ async def test_two_desks_never_run_same_job_concurrently(tmp_path: Path, monkeyp
 def run_killed_process() -> str:
     """Return the owner string of a process that has just been killed."""
     with subprocess.Popen(
-        [sys.executable, "-c", "from copydesk.desk.process import me; print(me(), flush=True); input()"],
+        [sys.executable, "-c", "from copydesk.desk.process import current_owner; print(current_owner(), flush=True); input()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -361,7 +361,7 @@ async def test_busy_database_is_reported_once_and_retried(tmp_path: Path, monkey
             raise StoreBusyError
 
         with monkeypatch.context() as patched:
-            patched.setattr(desk.job_leases, "outlook", busy)
+            patched.setattr(desk.job_leases, "due_work", busy)
             await tick_and_finish(jobs)
             await tick_and_finish(jobs)
         assert [message.job for message in messages.messages] == ["look"]
@@ -378,7 +378,7 @@ async def test_scheduler_ticks_by_itself(tmp_path: Path) -> None:
         grace = timedelta(minutes=30)
         draft = await insert_scheduled(desk, utc_now() - grace + timedelta(milliseconds=150))
         interval = timedelta(milliseconds=50)
-        async with run_jobs(desk, every=interval):
+        async with run_jobs(desk, interval=interval):
             await wait_until(lambda: _has_status(desk, draft, "missed"))
     assert query_db(tmp_path, "SELECT count(*) FROM job WHERE owner IS NOT NULL") == [(0,)]
 
@@ -426,7 +426,7 @@ async def test_end_cancels_pending_tick(tmp_path: Path, monkeypatch: pytest.Monk
 
     replace_handler(monkeypatch, JobName.ZONES, finish_at_once)
     async with open_desk_at(tmp_path) as desk:
-        jobs, outlook, second_tick = Jobs(desk), desk.job_leases.due_work, asyncio.Event()
+        jobs, due_work, second_tick = Jobs(desk), desk.job_leases.due_work, asyncio.Event()
         ticks = []
 
         async def block_second_call() -> DueWork:
@@ -434,9 +434,9 @@ async def test_end_cancels_pending_tick(tmp_path: Path, monkeypatch: pytest.Monk
             if len(ticks) > 1:
                 second_tick.set()
                 await asyncio.Event().wait()
-            return await outlook()
+            return await due_work()
 
-        monkeypatch.setattr(desk.job_leases, "outlook", block_second_call)
+        monkeypatch.setattr(desk.job_leases, "due_work", block_second_call)
         await jobs.tick()
         await asyncio.wait_for(second_tick.wait(), 60)
         with pytest.raises(TimeoutError):
@@ -461,7 +461,7 @@ async def test_end_finishes_short_job_and_cancels_long_one(tmp_path: Path, monke
     replace_handler(monkeypatch, JobName.MISSED, long)
     async with open_desk_at(tmp_path) as desk:
         await insert_scheduled(desk, NOW - HOUR)
-        async with run_jobs(desk, patience=2):
+        async with run_jobs(desk, shutdown_timeout=2):
             await wait_until(lambda: _has_started(desk, 2))
     assert completed == ["short"]
     assert query_db(tmp_path, "SELECT name, owner, error FROM job ORDER BY name") == [
@@ -475,7 +475,7 @@ async def test_cancelled_run_is_marked_cancelled(tmp_path: Path) -> None:
     hold = web.hold(URL_ONE)
     async with open_desk_at(tmp_path, web, jobs__pipeline="always") as desk:
         await create_source(desk)
-        async with run_jobs(desk, patience=0):
+        async with run_jobs(desk, shutdown_timeout=0):
             await asyncio.wait_for(hold.requested.wait(), 60)
         assert [run.status for run in (await desk.pipeline.list()).items] == [RunStatus.CANCELLED]
     assert query_db(tmp_path, "SELECT owner FROM job WHERE name = 'pipeline'") == [(None,)]

@@ -281,7 +281,7 @@ def request_outcome(server, delivery, event, now, delay, jitter):
     if event == "cut":
         return outcome_unknown(delivery, "The connection broke.")
     server.take(now, now + delay * SECOND if event == "late" else now)
-    server.at(now)
+    server.exists_at(now)
     if event == "answered":
         return step_succeeded(delivery, ONE)
     return interrupted(delivery) if event == "killed" else outcome_unknown(delivery, "No answer came.")

@@ -40,8 +40,8 @@ METRICS_REQUEST = "GET /xrpc/app.bsky.feed.getPosts"
 SELECT_READINGS = "SELECT likes, replies, reposts, impressions, clicks, by_hand FROM engagement_reading ORDER BY rid"
 TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1] / "support")}
 HOLD_PROGRAM = """
-import time, bsky_network
-with bluesky_network.running():
+import time, bluesky_network
+with bluesky_network.run_network():
     print("ready", flush=True)
     time.sleep(60)
 """
@@ -106,82 +106,82 @@ async def author(network: Network) -> AsyncIterator[Author]:
 
 
 async def test_reactions_are_reported_as_metrics(network, readers, author):
-    liked, ignored = [(await author.posts(text))[0] for text in ("Everybody sees this.", "Nobody sees this.")]
+    liked, ignored = [(await author.post(text))[0] for text in ("Everybody sees this.", "Nobody sees this.")]
     for reader in readers[:3]:
         network.like(reader, liked)
     network.repost(readers[0], liked)
     for reader in readers[2:]:
         network.reply(reader, liked)
     network.quote(readers[3], liked)
-    network.settle()
-    assert await author.figures(liked, ignored) == [
+    network.wait_for_appview()
+    assert await author.metrics(liked, ignored) == [
         PostMetrics(likes=3, replies=2, reposts=1, impressions=None, clicks=None),
         PostMetrics(likes=0, replies=0, reposts=0, impressions=None, clicks=None),
     ]
 
 
 async def test_removed_reactions_are_not_counted(network, readers, author):
-    (uri,) = await author.posts("Is this good?")
+    (uri,) = await author.post("Is this good?")
     likes = [network.like(reader, uri) for reader in readers[:2]]
     repost = network.repost(readers[0], uri)
     reply = network.reply(readers[1], uri)
-    network.settle()
-    assert await author.figures(uri) == [PostMetrics(likes=2, replies=1, reposts=1)]
+    network.wait_for_appview()
+    assert await author.metrics(uri) == [PostMetrics(likes=2, replies=1, reposts=1)]
     network.delete(readers[0], likes[0].uri)
     network.delete(readers[0], repost.uri)
     network.delete(readers[1], reply.uri)
-    network.settle()
-    assert await author.figures(uri) == [PostMetrics(likes=1, replies=0, reposts=0)]
+    network.wait_for_appview()
+    assert await author.metrics(uri) == [PostMetrics(likes=1, replies=0, reposts=0)]
 
 
 async def test_repeated_reaction_counts_once(network, readers, author):
-    (uri,) = await author.posts("Again, again!")
+    (uri,) = await author.post("Again, again!")
     for _ in range(2):
         network.like(readers[0], uri)
         network.repost(readers[0], uri)
-    network.settle()
-    assert await author.figures(uri) == [PostMetrics(likes=1, replies=0, reposts=1)]
+    network.wait_for_appview()
+    assert await author.metrics(uri) == [PostMetrics(likes=1, replies=0, reposts=1)]
 
 
 async def test_next_thread_post_counts_as_reply(network, readers, author):
-    first, second, last = await author.posts("One.", "Two.", "Three.")
+    first, second, last = await author.post("One.", "Two.", "Three.")
     network.reply(readers[0], second, first)
-    network.settle()
-    assert [metrics.replies for metrics in await author.figures(first, second, last)] == [1, 2, 0]
+    network.wait_for_appview()
+    assert [metrics.replies for metrics in await author.metrics(first, second, last)] == [1, 2, 0]
 
 
 async def test_metrics_are_requested_in_batches_of_25(network, readers, author):
-    uris = await author.posts(*[f"Part {number}." for number in range(60)])
+    uris = await author.post(*[f"Part {number}." for number in range(60)])
     liked = {0: 1, 24: 2, 25: 3, 49: 1, 50: 2, 59: 4}
     for position, likes in liked.items():
         for reader in readers[:likes]:
             network.like(reader, uris[position])
-    network.settle()
-    found = await author.figures(*uris)
+    network.wait_for_appview()
+    found = await author.metrics(*uris)
     assert [metrics.likes for metrics in found] == [liked.get(position, 0) for position in range(60)]
-    assert author.asked() == [25, 25, 10]
+    assert author.request_sizes() == [25, 25, 10]
 
 
 async def test_batch_of_26_is_refused(author, monkeypatch):
-    uris = await author.posts(*[f"Part {number}." for number in range(26)])
+    uris = await author.post(*[f"Part {number}." for number in range(26)])
     monkeypatch.setattr("copydesk.posting.bluesky.platform.MAX_IDS_PER_REQUEST", 26)
     with pytest.raises(NotSentError):
-        await author.figures(*uris)
+        await author.metrics(*uris)
 
 
 async def test_only_deleted_post_has_no_metrics(network, readers, author):
-    deleted, existing = [(await author.posts(text))[0] for text in ("A typpo.", "No typo.")]
+    deleted, existing = [(await author.post(text))[0] for text in ("A typpo.", "No typo.")]
     network.like(readers[0], deleted)
     network.like(readers[0], existing)
     network.delete(author.writer, deleted)
-    network.settle()
-    assert await author.figures(deleted, existing) == [None, PostMetrics(likes=1, replies=0, reposts=0)]
+    network.wait_for_appview()
+    assert await author.metrics(deleted, existing) == [None, PostMetrics(likes=1, replies=0, reposts=0)]
 
 
 async def test_unindexed_post_is_not_reported_as_deleted(author):
     # No waiting here: whether the index already has the post is a matter of milliseconds.
-    uris = [(await author.posts(f"Number {number}."))[0] for number in range(5)]
-    assert None not in await author.figures(*uris)
+    uris = [(await author.post(f"Number {number}."))[0] for number in range(5)]
+    assert None not in await author.metrics(*uris)
 
 
 async def test_desk_reads_metrics_until_post_is_deleted(network, readers, author, tmp_path: Path):
@@ -193,19 +193,19 @@ async def test_desk_reads_metrics_until_post_is_deleted(network, readers, author
         network.like(readers[0], uri)
         network.like(readers[1], uri)
         network.repost(readers[2], uri)
-        network.settle()
+        network.wait_for_appview()
         watch.now = NOW + timedelta(hours=1)
         assert (await desk.posting.collect_metrics(), await desk.posting.collect_metrics()) == (1, 0)
         network.like(readers[2], uri)
         network.reply(readers[3], uri)
-        network.settle()
+        network.wait_for_appview()
         watch.now = NOW + timedelta(hours=6)
         assert await desk.posting.collect_metrics() == 1
         readings = [(2, 0, 1, None, None, 0), (3, 1, 1, None, None, 0)]
         assert query_db(tmp_path, SELECT_READINGS) == readings
 
         network.delete(author.writer, uri)
-        network.settle()
+        network.wait_for_appview()
         watch.now = NOW + timedelta(days=1)
         assert await desk.posting.collect_metrics() == 1
         (report,) = await desk.posting.list_deliveries(draft)

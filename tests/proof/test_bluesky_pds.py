@@ -81,7 +81,7 @@ async def setup(pds: Pds, writer: PdsAccount) -> AsyncIterator[BlueskySetup]:
 async def test_thread_is_complete_with_locally_computed_hashes(setup):
     intent = setup.intent(*TEXTS)
     result = await setup.bluesky.send(setup.account, intent, ())
-    records = setup.held
+    records = setup.records
     assert tuple(record["uri"] for record in records) == result.ids
     assert tuple(setup.texts) == TEXTS
     root, second = ({"uri": record["uri"], "cid": record["cid"]} for record in records[:2])
@@ -90,12 +90,12 @@ async def test_thread_is_complete_with_locally_computed_hashes(setup):
     assert records[2]["value"]["reply"] == {"root": root, "parent": second}
     # `send` compares the server's hashes with its own and would have failed.
     assert result.evidence is Evidence.ANSWERED
-    assert (await setup.bluesky.look_up(setup.account, intent, (), NOW)).ids == result.ids
+    assert (await setup.bluesky.find_post(setup.account, intent, (), NOW)).ids == result.ids
 
 
 async def test_facets_match_server_byte_offsets(setup):
     await setup.bluesky.send(setup.account, setup.intent(TEXTS[0]), ())
-    value = setup.held[0]["value"]
+    value = setup.records[0]["value"]
     raw = value["text"].encode()
     covered = [raw[facet["index"]["byteStart"] : facet["index"]["byteEnd"]].decode() for facet in value["facets"]]
     assert covered == ["example.com/ä", "#tag"]
@@ -108,15 +108,15 @@ async def test_pictures_are_stored_with_alt_texts(setup):
     setup.proxy.faults.append(Cut.AFTER)
     with pytest.raises(UnknownOutcomeError):
         await setup.bluesky.send(setup.account, intent, (), pictures)
-    found = await setup.bluesky.look_up(setup.account, intent, (), NOW)
+    found = await setup.bluesky.find_post(setup.account, intent, (), NOW)
     assert found.evidence is Evidence.READ_BACK
-    first = setup.held[0]
+    first = setup.records[0]
     images = first["value"]["embed"]["images"]
     assert [(image["alt"], image["aspectRatio"]) for image in images] == [
         ("Red", {"width": 30, "height": 20}),
         ("", {"width": 8, "height": 9}),
     ]
-    assert [setup.pds.blob(setup.writer.did, image["image"]["ref"]["$link"]) for image in images] == [
+    assert [setup.pds.get_blob(setup.writer.did, image["image"]["ref"]["$link"]) for image in images] == [
         picture.content for picture in pictures
     ]
 
@@ -127,16 +127,16 @@ async def test_second_request_creates_nothing_and_is_found(setup):
     with pytest.raises(UnknownOutcomeError):
         await setup.bluesky.send(setup.account, intent, ())
     assert setup.texts == ["One.", "Two."]
-    assert (await setup.bluesky.look_up(setup.account, intent, (), NOW)).ids == first.ids
+    assert (await setup.bluesky.find_post(setup.account, intent, (), NOW)).ids == first.ids
 
 
 async def test_one_of_four_concurrent_senders_succeeds(setup):
     intent = setup.intent("One.", "Two.")
-    senders = [setup.fresh() for _ in range(4)]
+    senders = [setup.restart() for _ in range(4)]
     outcomes = await asyncio.gather(
         *[sender.send(setup.account, intent, ()) for sender in senders], return_exceptions=True
     )
-    assert sorted(type(sender).__name__ for sender in outcomes) == ["Made", *["UnknownOutcomeError"] * 3]
+    assert sorted(type(sender).__name__ for sender in outcomes) == ["StepResult", *["UnknownOutcomeError"] * 3]
     assert setup.texts == ["One.", "Two."]
 
 
@@ -158,7 +158,7 @@ async def test_post_is_found_or_resent_after_fault(setup, fault, error, arrived)
     setup.proxy.faults.append(fault)
     with pytest.raises(error):
         await setup.bluesky.send(setup.account, intent, ())
-    found = await setup.bluesky.look_up(setup.account, intent, (), NOW)
+    found = await setup.bluesky.find_post(setup.account, intent, (), NOW)
     assert (found is not None) is arrived
     if found is None:
         await setup.bluesky.send(setup.account, intent, ())
@@ -168,11 +168,11 @@ async def test_post_is_found_or_resent_after_fault(setup, fault, error, arrived)
 async def test_refused_connection_posts_nothing(setup):
     intent = setup.intent("One.")
     await setup.bluesky.check(setup.account)
-    async with setup.proxy.refusing():
+    async with setup.proxy.refuse_connections():
         with pytest.raises(NotSentError):
             await setup.bluesky.send(setup.account, intent, ())
         with pytest.raises(NotSentError):
-            await setup.bluesky.look_up(setup.account, intent, (), NOW)
+            await setup.bluesky.find_post(setup.account, intent, (), NOW)
     assert setup.texts == []
 
 
@@ -181,9 +181,9 @@ async def test_late_request_after_resend_creates_nothing(setup):
     setup.proxy.faults.append(Cut.LATE)
     with pytest.raises(UnknownOutcomeError):
         await setup.bluesky.send(setup.account, intent, ())
-    assert await setup.bluesky.look_up(setup.account, intent, (), NOW) is None
+    assert await setup.bluesky.find_post(setup.account, intent, (), NOW) is None
     await setup.bluesky.send(setup.account, intent, ())
-    assert [b" 500 " in answer.split(b"\r\n")[0] for answer in await setup.proxy.arrive()] == [True]
+    assert [b" 500 " in answer.split(b"\r\n")[0] for answer in await setup.proxy.forward_late()] == [True]
     assert setup.texts == ["One.", "Two."]
 
 
@@ -191,26 +191,26 @@ async def test_thread_is_found_after_cancelled_send(setup):
     intent = setup.intent("One.", "Two.")
     setup.proxy.faults.append(Cut.SILENT)
     sending = asyncio.create_task(setup.bluesky.send(setup.account, intent, ()))
-    await setup.proxy.silent.wait()
+    await setup.proxy.response_held.wait()
     sending.cancel()
     with pytest.raises(asyncio.CancelledError):
         await sending
     assert setup.texts == ["One.", "Two."]
-    assert await setup.bluesky.look_up(setup.account, intent, (), NOW) is not None
+    assert await setup.bluesky.find_post(setup.account, intent, (), NOW) is not None
 
 
 async def test_edited_post_is_unknown(setup):
     intent = setup.intent("One.")
     await setup.bluesky.send(setup.account, intent, ())
-    setup.pds.edit(setup.writer, intent.steps[0].keys[0], "Else.")
+    setup.pds.replace_post(setup.writer, intent.steps[0].keys[0], "Else.")
     with pytest.raises(UnknownOutcomeError, match="something else"):
-        await setup.bluesky.look_up(setup.account, intent, (), NOW)
+        await setup.bluesky.find_post(setup.account, intent, (), NOW)
 
 
 @pytest.mark.parametrize("text", ["x" * 301, "👩‍👩‍👧‍👦" * 121])
 async def test_overlong_text_is_refused_by_server_too(setup, text):
     post = Post(format=Format.SHORT, parts=(text,), at=NOW)
-    assert setup.bluesky.problems(post, setup.account) != []
+    assert setup.bluesky.validate(post, setup.account) != []
     with pytest.raises(RefusedPostError):
         await setup.bluesky.send(setup.account, setup.intent(text), ())
 
@@ -223,41 +223,41 @@ async def test_longest_allowed_text_is_accepted(setup, text):
 
 async def test_longest_allowed_thread_is_accepted(setup):
     parts = tuple(f"Part {number}. #tag https://example.com/{number} " + "é" * 200 for number in range(100))
-    assert setup.bluesky.problems(Post(format=Format.THREAD, parts=parts, at=NOW), setup.account) == []
+    assert setup.bluesky.validate(Post(format=Format.THREAD, parts=parts, at=NOW), setup.account) == []
     result = await setup.bluesky.send(setup.account, setup.intent(*parts), ())
     assert len(result.ids) == len(setup.texts) == 100
 
 
 async def test_expired_token_is_refreshed(setup):
     await setup.bluesky.check(setup.account)
-    before = len(setup.proxy.seen)
-    tokens = setup.bluesky._sessions._access
-    tokens.update({key: setup.pds.expired(token) for key, token in tokens.items()})
+    before = len(setup.proxy.requests)
+    tokens = setup.bluesky._sessions._access_tokens
+    tokens.update({key: setup.pds.expire_token(token) for key, token in tokens.items()})
     await setup.bluesky.send(setup.account, setup.intent("One."), ())
-    assert setup.asked[before:] == ["applyWrites", "refreshSession", "applyWrites"]
+    assert setup.request_names[before:] == ["applyWrites", "refreshSession", "applyWrites"]
     assert setup.texts == ["One."]
 
 
 async def test_start_uses_saved_refresh_token(setup):
     await setup.bluesky.check(setup.account)
-    setup.secrets.held.pop("password")
-    await setup.fresh().check(setup.account)
-    assert setup.asked == ["createSession", "getSession", "refreshSession", "getSession"]
+    setup.secrets.secrets.pop("password")
+    await setup.restart().check(setup.account)
+    assert setup.request_names == ["createSession", "getSession", "refreshSession", "getSession"]
 
 
 async def test_old_refresh_token_works_if_renewal_was_lost(setup):
     await setup.bluesky.check(setup.account)
-    old = dict(setup.secrets.held)
-    await setup.fresh().check(setup.account)
-    setup.secrets.held = {"refresh": old["refresh"]}
-    assert (await setup.fresh().check(setup.account)).id == setup.writer.did
+    old = dict(setup.secrets.secrets)
+    await setup.restart().check(setup.account)
+    setup.secrets.secrets = {"refresh": old["refresh"]}
+    assert (await setup.restart().check(setup.account)).id == setup.writer.did
 
 
 async def test_connect_by_handle_returns_account(setup):
     credentials = {"handle": f"@{setup.account.name}", "password": setup.writer.app_password}
     connected = await setup.bluesky.connect(setup.proxy.url, credentials)
     assert connected.account == setup.account
-    setup.secrets.held = dict(connected.secrets)
+    setup.secrets.secrets = dict(connected.credentials)
     assert await setup.bluesky.check(connected.account) == setup.account
 
 
@@ -267,7 +267,7 @@ async def test_invalid_password_is_reported(setup):
 
 
 async def test_invalid_credentials_raise_login_error(setup):
-    setup.secrets.held = {"password": "wrong", "refresh": "garbage"}
+    setup.secrets.secrets = {"password": "wrong", "refresh": "garbage"}
     with pytest.raises(LoginError):
         await setup.bluesky.send(setup.account, setup.intent("One."), ())
     assert setup.texts == []
@@ -279,13 +279,13 @@ async def test_deleting_twice_is_no_error(setup):
     await setup.bluesky.delete(setup.account, result)
     await setup.bluesky.delete(setup.account, result)
     assert setup.texts == []
-    assert await setup.bluesky.look_up(setup.account, intent, (), NOW) is None
+    assert await setup.bluesky.find_post(setup.account, intent, (), NOW) is None
 
 
 async def test_metrics_need_an_index(setup):
     result = await setup.bluesky.send(setup.account, setup.intent("One."), ())
     with pytest.raises(NotSentError):
-        await setup.bluesky.figures(setup.account, result.ids)
+        await setup.bluesky.metrics(setup.account, result.ids)
 
 
 def make_picture(kind: str, size: tuple[int, int], alt: str) -> PostImage:

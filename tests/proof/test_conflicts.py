@@ -11,14 +11,14 @@ from copydesk.model.requests import BulkChange
 
 async def run_before_write(desk, monkeypatch, method, other_change):
     """Run `other_change` after `desk` has read and before it writes."""
-    write = getattr(desk.ground, method)
+    write = getattr(desk.ctx, method)
 
     async def run_then_write(*args):
-        monkeypatch.setattr(desk.ground, method, write)
+        monkeypatch.setattr(desk.ctx, method, write)
         await other_change()
         return await write(*args)
 
-    monkeypatch.setattr(desk.ground, method, run_then_write)
+    monkeypatch.setattr(desk.ctx, method, run_then_write)
 
 
 async def test_slower_change_conflicts_with_current_state(tmp_path, monkeypatch):
@@ -53,7 +53,7 @@ async def test_only_conflicting_drafts_of_bulk_fail(tmp_path, monkeypatch):
         before = load_drafts(tmp_path)
         conflicting = tuple(ids[10:50:7])
         other_change = BulkChange(action=Action.ARCHIVE, ids=conflicting)
-        await run_before_write(slow, monkeypatch, "write_each", lambda: fast.drafts.bulk(other_change))
+        await run_before_write(slow, monkeypatch, "write_batch", lambda: fast.drafts.bulk(other_change))
         outcome = await slow.drafts.bulk(BulkChange(action=Action.APPROVE, ids=tuple(ids)))
     assert tuple(failure.id for failure in outcome.results.failed) == conflicting
     assert all("archived now" in failure.error for failure in outcome.results.failed)

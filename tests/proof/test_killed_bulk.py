@@ -51,8 +51,8 @@ def prepared_home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def killed_worker():
-    with kill_runner() as doomed:
-        yield doomed
+    with kill_runner() as runner:
+        yield runner
 
 
 def duration(killed_worker: KillRunner, prepared_home: Path, work: str, folder: Path) -> float:
@@ -91,14 +91,14 @@ async def test_killed_bulk_is_atomic_per_draft_and_undoable(tmp_path, prepared_h
     for number in range(KILLS_PER_WORK):
         home = shutil.copytree(prepared_home, tmp_path / str(number))
         # Spread the kills evenly over the whole run and a little more.
-        run = killed_worker.work(home, work, 1.3 * total * (number + rng.random()) / KILLS_PER_WORK)
+        run = killed_worker.run(home, work, 1.3 * total * (number + rng.random()) / KILLS_PER_WORK)
         assert run.code == -9
         assert_consistent(home, before)
         assert shared_slots(home) == []
         changed_ids = changed_drafts(home, before)
         change_counts[len(changed_ids)] += 1
         assert set(changed_ids) <= set(ids)
-        assert len(changed_ids) == HUNDRED or not run.done
+        assert len(changed_ids) == HUNDRED or not run.completed
         rows, events = load_drafts(home), load_events(home)
         assert {rows[draft_id]["status"] for draft_id in changed_ids} <= {FINAL_STATUS[work]}
         assert all((rows[draft_id]["archived_at"] is not None) == (work == "archive") for draft_id in changed_ids)

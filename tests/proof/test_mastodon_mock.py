@@ -82,9 +82,9 @@ async def test_thread_is_posted_in_order(server, account_name, client):
     platform, account = await connect(client, server.url, account_name, clock)
     delivery = await run_delivery(platform, account, platform.render(make_thread(*PARTS), account, next_seed()), clock)
     assert delivery.state is DeliveryState.SENT
-    assert server.said(account_name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
-    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.posts(account_name)]
-    assert all(post["visibility"] == "public" for post in server.posts(account_name))
+    assert server.posted_texts(account_name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
+    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.list_posts(account_name)]
+    assert all(post["visibility"] == "public" for post in server.list_posts(account_name))
 
 
 SINGLE_FAULTS = [
@@ -115,8 +115,8 @@ async def test_post_is_created_once_in_order_under_faults(server, account_name, 
         await proxy.forward_late()
         assert not proxy.faults
     assert delivery.state is DeliveryState.SENT, delivery.error
-    assert server.said(account_name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
-    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.posts(account_name)]
+    assert server.posted_texts(account_name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
+    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.list_posts(account_name)]
 
 
 class NewKeyPerAttempt(Mastodon):
@@ -173,7 +173,7 @@ async def test_mutant_is_detected(server, account_name, client, variant, softwar
             on_wait=arrive_after_settle_time,
         )
         await proxy.forward_late()
-    assert server.said(account_name) == [("Once.", None)] * copies
+    assert server.posted_texts(account_name) == [("Once.", None)] * copies
 
 
 async def test_lost_response_without_keys_is_found_by_search(server, account_name, client):
@@ -199,7 +199,7 @@ async def test_refused_connection_is_retried(server, account_name, client):
         delivery = await run_delivery(
             platform, account, intent, clock, on_wait=lambda: refusing.__aexit__(None, None, None)
         )
-    assert (delivery.state, server.said(account_name)) == (DeliveryState.SENT, [("Once.", None)])
+    assert (delivery.state, server.posted_texts(account_name)) == (DeliveryState.SENT, [("Once.", None)])
 
 
 async def test_pictures_are_stored_with_alt_texts(server, account_name, client):
@@ -208,7 +208,7 @@ async def test_pictures_are_stored_with_alt_texts(server, account_name, client):
         PostImage(content=ONE_PIXEL, media_type="image/png", width=1, height=1, alt=alt) for alt in ("A é", "B")
     ]
     await platform.send(account, platform.render(make_thread("Look."), account, next_seed()), (), pictures)
-    attachments = server.posts(account_name)[0]["media_attachments"]
+    attachments = server.list_posts(account_name)[0]["media_attachments"]
     assert [(attachment["type"], attachment["description"]) for attachment in attachments] == [
         ("image", "A é"),
         ("image", "B"),
@@ -223,7 +223,7 @@ async def test_metrics_are_read_and_deleted_post_has_none(server, account_name, 
     )
     first, second = delivery.made
     for action in ("favourite", "reblog"):
-        assert server.ask("POST", f"/api/v1/statuses/{first.ids[0]}/{action}", reader).status_code == 200
+        assert server.request("POST", f"/api/v1/statuses/{first.ids[0]}/{action}", reader).status_code == 200
     await platform.delete(account, second)
     await platform.delete(account, second)
     metrics = await platform.metrics(account, [first.ids[0], second.ids[0]])
@@ -244,12 +244,12 @@ async def test_browser_sign_in_and_disconnect(server, account_name, client):
     account, keys.secrets = await _finish_sign_in(platform, server.url, sign_in, answer["code"][0])
     assert account.name == f"{account_name}@mock.example"
     await platform.send(account, platform.render(make_thread("In."), account, next_seed()), ())
-    assert server.said(account_name) == [("In.", None)]
+    assert server.posted_texts(account_name) == [("In.", None)]
     await platform.disconnect(account)
     with pytest.raises(LoginError):
         await platform.check(account)
 
 
 async def _finish_sign_in(platform, url, sign_in, code):
-    connection = await platform.finish(url, sign_in, code)
-    return connection.account, connection.secrets
+    connection = await platform.finish_sign_in(url, sign_in, code)
+    return connection.account, connection.credentials

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("pds")
 TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1] / "support")}
 HOLD_PROGRAM = """
 import time, pds_server
-with pds_server.running() as pds:
+with pds_server.run_pds() as pds:
     print(pds.url, pds.plc, flush=True)
     time.sleep(60)
 """

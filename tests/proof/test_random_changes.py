@@ -1,6 +1,6 @@
 """Stateful test: any sequence of changes to drafts from two desks matches a small model.
 
-The model is `small_desk`; after each step everything visible of the drafts is compared with it.
+The model is `reference_model`; after each step everything visible of the drafts is compared with it.
 """
 
 from datetime import timedelta
@@ -103,17 +103,17 @@ class AnySteps(TwoDeskMachine):
                 if allowed
                 else refusal_before
             )
-        write = slow.ground.write
+        write = slow.ctx.write
         answers = []
 
         async def late(*args):
-            slow.ground.write = write
+            slow.ctx.write = write
             answers.append(
                 await result_or_error(fast.drafts.change(draft_id, build_change(theirs, None, their_fields)))
             )
             return await write(*args)
 
-        slow.ground.write = late
+        slow.ctx.write = late
         self.change_and_check(which, draft_id, predicted, build_change(own_action, None, own_fields))
         assert_matches(answers[0], theirs_refused)
 
@@ -138,7 +138,7 @@ class AnySteps(TwoDeskMachine):
         for draft_id, row in load_drafts(self.home).items():
             self.model.drafts[draft_id].confidence = row["confidence"]
         predicted = self.model.auto_schedule(self.clock())
-        outcome = self.runner.run(self.desks[which].schedule.auto())
+        outcome = self.runner.run(self.desks[which].schedule.auto_schedule())
         assert {failure.draft_id: failure.scheduled_at for failure in outcome.scheduled} == predicted
 
     # Undo and redo.
@@ -173,30 +173,30 @@ class AnySteps(TwoDeskMachine):
 
     # Changes made by the system.
 
-    @precondition(lambda self: self.times())
+    @precondition(lambda self: self.scheduled_times())
     @rule(minutes=st.sampled_from([-60, 0, 20, 31, 60, 1440, 1441]), data=st.data())
     def time_passes(self, minutes, data) -> None:
         """Advance to about a time that a draft has, or would get back."""
         then = data.draw(st.sampled_from(self.scheduled_times())) + timedelta(minutes=minutes)
         self.clock.now = max(then, self.clock.now + timedelta(minutes=1))
 
-    @precondition(lambda self: self.model.due(self.clock()))
+    @precondition(lambda self: self.model.due_drafts(self.clock()))
     @rule(which=desks)
     def mark_late_as_missed(self, which) -> None:
         late = self.model.late_drafts(self.clock())
         for draft_id in late:
             self.model.apply_system_event(draft_id, "late")
-        assert set(self.runner.run(self.desks[which].schedule.picking_up.mark_missed())) == late
+        assert set(self.runner.run(self.desks[which].schedule.due_drafts.mark_missed())) == late
 
-    @precondition(lambda self: self.model.due(self.clock()))
+    @precondition(lambda self: self.model.due_drafts(self.clock()))
     @rule(which=desks)
     def dispatch_due(self, which) -> None:
         fit = self.model.due_drafts(self.clock()) - self.model.late_drafts(self.clock())
-        taken = {failure.draft_id for failure in self.runner.run(self.desks[which].schedule.picking_up.pick_up())}
+        taken = {failure.draft_id for failure in self.runner.run(self.desks[which].schedule.due_drafts.dispatch_due())}
         # An account takes one post in five minutes, whichever of the two desks sends it.
         assert len(taken) == (0 if self.model.is_paced(self.clock()) else min(1, len(fit)))
         assert taken <= fit
-        self.runner.run(self.desks[which].ground.write(leave_deliveries_unknown))
+        self.runner.run(self.desks[which].ctx.write(leave_deliveries_unknown))
         for draft_id in taken:
             self.model.start_posting(draft_id, self.clock())
 
@@ -208,7 +208,7 @@ class AnySteps(TwoDeskMachine):
         ends = sorted(what for what, moves in STATUS_AFTER_EVENT.items() if status in moves)
         what = data.draw(st.sampled_from(ends))
         self.model.apply_system_event(draft_id, what)
-        self.runner.run(self.desks[which].ground.write(apply_system_event, draft_id, what, self.clock()))
+        self.runner.run(self.desks[which].ctx.write(apply_system_event, draft_id, what, self.clock()))
 
 
 TestAnySteps = AnySteps.TestCase

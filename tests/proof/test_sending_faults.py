@@ -38,7 +38,7 @@ FAULT_TARGETS = {
 }
 REFRESH_REQUEST = r"POST /xrpc/com\.atproto\.server\.refreshSession"
 POSTING_BOUNDARIES = ("before send", "before POST statuses", "before POST applyWrites")
-NON_COMMIT_BOUNDARIES = ("send", "look up", "keep secrets")
+NON_COMMIT_BOUNDARIES = ("send", "find post", "save secrets")
 
 SINGLE_FAULTS = [
     [Cut.BEFORE],
@@ -73,11 +73,11 @@ def test_number_of_faults():
 
 @pytest.mark.parametrize(("name", "parts", "faults"), FAULTS, ids=str)
 async def test_post_is_published_once_under_network_faults(desks, servers, name, parts, faults):
-    server, proxy = await servers.behind(name, FAULT_TARGETS[name])
-    case = await desks.case(server, parts)
+    server, proxy = await servers.behind_proxy(name, FAULT_TARGETS[name])
+    case = await desks.create_case(server, parts)
     proxy.faults.extend(faults)
     result = await desks.run_to_end(case)
-    assert result.wrong == ()
+    assert result.problems == ()
     # The first fault was met; a second one is not met if the first request was found to have arrived.
     assert len(proxy.faults) < len([fault for fault in faults if fault])
 
@@ -86,67 +86,67 @@ async def test_post_is_published_once_under_network_faults(desks, servers, name,
 @pytest.mark.parametrize("faults", FAKE_FAULTS, ids=str)
 @pytest.mark.parametrize("name", FAKE_SERVERS)
 async def test_post_is_published_once_under_request_faults(desks, servers, name, faults, fault_position):
-    case = await desks.case(await servers.at(name), 3)
+    case = await desks.create_case(await servers.get(name), 3)
     result = await desks.run_to_end(case, faults=("",) * fault_position + tuple(faults))
-    assert result.wrong == ()
+    assert result.problems == ()
 
 
 @pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [1])
 @pytest.mark.parametrize("name", REAL_SERVERS)
 async def test_refused_connection_is_retried(desks, servers, name, parts):
-    server, proxy = await servers.behind(name)
-    case = await desks.case(server, parts)
-    async with proxy.refusing():
+    server, proxy = await servers.behind_proxy(name)
+    case = await desks.create_case(server, parts)
+    async with proxy.refuse_connections():
         await desks.send_once(case)
-    assert (server.held(case) == [], is_finished(case.home)) == (True, False)
-    assert (await desks.run_to_end(case)).wrong == ()
+    assert (server.stored_posts(case) == [], is_finished(case.home)) == (True, False)
+    assert (await desks.run_to_end(case)).problems == ()
 
 
 @pytest.mark.parametrize("fault", [Cut.BEFORE, Cut.AFTER, Cut.LATE, ReplacedResponse(500), GARBAGE], ids=str)
 async def test_old_tokens_work_if_new_ones_are_lost(desks, servers, fault):
-    server, proxy = await servers.behind("pds", REFRESH_REQUEST)
-    case = await desks.case(server, 3)
+    server, proxy = await servers.behind_proxy("pds", REFRESH_REQUEST)
+    case = await desks.create_case(server, 3)
     proxy.faults.append(fault)
-    assert (await desks.run_to_end(case)).wrong == ()
+    assert (await desks.run_to_end(case)).problems == ()
     assert not proxy.faults
 
 
 @pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [3])
 @pytest.mark.parametrize("name", ALL_SERVERS if EXHAUSTIVE else ("fake without keys", "mastodon with keys", "pds"))
 async def test_disk_full_at_any_commit_posts_nothing_twice(desks, servers, name, parts):
-    server = await servers.at(name)
-    passed = (await desks.run_to_end(await desks.case(server, parts))).passed
+    server = await servers.get(name)
+    passed = (await desks.run_to_end(await desks.create_case(server, parts))).crash_points
     commits = [boundary for boundary in passed if boundary.startswith("before ") and not _is_request(boundary)]
     assert len(commits) == 4 + 2 * (parts if name != "pds" else 1)
     for number, commit in enumerate(commits, 1):
-        result = await desks.run_to_end(await desks.case(server, parts), full_from=number)
+        result = await desks.run_to_end(await desks.create_case(server, parts), full_from=number)
         first = result.runs[0]
-        assert result.wrong == (), commit
+        assert result.problems == (), commit
         # Releasing the account lease may fail: it expires.
-        assert first.code == (0 if commit == "before release" else STORE_FAILED), commit
+        assert first.code == (0 if commit == "before release lease" else STORE_FAILED), commit
         # From the fourth commit on there is a request between each two commits; after a failed commit none is sent.
-        assert _requests(first.passed) == max(0, (number - 3) // 2), commit
-        assert commit in first.passed
+        assert _requests(first.crash_points) == max(0, (number - 3) // 2), commit
+        assert commit in first.crash_points
 
 
 @pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [3])
 @pytest.mark.parametrize("name", ALL_SERVERS)
 async def test_one_of_four_processes_sends(desks, servers, name, parts):
-    case = await desks.case(await servers.at(name), parts)
+    case = await desks.create_case(await servers.get(name), parts)
     result = await desks.run_to_end(case, senders=4)
-    assert result.wrong == ()
-    request_counts = [_requests(run.passed) for run in result.runs[:4]]
+    assert result.problems == ()
+    request_counts = [_requests(run.crash_points) for run in result.runs[:4]]
     assert sum(request_counts) == (parts if name != "pds" else 1)
 
 
 @pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [3])
 @pytest.mark.parametrize("name", ALL_SERVERS)
 async def test_one_of_four_desks_in_one_process_sends(desks, servers, name, parts):
-    case = await desks.case(await servers.at(name), parts)
+    case = await desks.create_case(await servers.get(name), parts)
     async with AsyncExitStack() as stack:
         opened_desks = [await stack.enter_async_context(open_case_desk(case)) for _ in range(4)]
         await asyncio.gather(*[dispatch_and_send(desk) for desk in opened_desks])
-    assert (await desks.run_to_end(case)).wrong == ()
+    assert (await desks.run_to_end(case)).problems == ()
 
 
 class HeldResponse(NamedTuple):
@@ -193,8 +193,8 @@ def hold_response(proxy: FaultProxy) -> HeldResponse:
 @pytest.mark.parametrize("ending", ["closed", "cancelled", "closed while posting now"])
 @pytest.mark.parametrize("name", REAL_SERVERS if EXHAUSTIVE else REAL_SERVERS[1:])
 async def test_closing_console_waits_for_outcome(desks, servers, name, ending):
-    server, proxy = await servers.behind(name)
-    case, answer = await desks.case(server, 3), hold_response(proxy)
+    server, proxy = await servers.behind_proxy(name)
+    case, answer = await desks.create_case(server, 3), hold_response(proxy)
     async with open_case_desk(case) as desk:
         if "now" in ending:
             draft = (await desk.drafts.list()).items[0].id
@@ -208,14 +208,14 @@ async def test_closing_console_waits_for_outcome(desks, servers, name, ending):
     await asyncio.gather(sending, return_exceptions=True)
     assert is_finished(case.home)
     assert list(find_problems(case)) == []
-    assert (await desks.run_to_end(case)).wrong == ()
+    assert (await desks.run_to_end(case)).problems == ()
 
 
 @pytest.mark.parametrize("signals", [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT,)], ids=str)
 @pytest.mark.parametrize("name", MASTODON_SERVERS if EXHAUSTIVE else MASTODON_SERVERS[1:])
 async def test_stopped_daemon_waits_for_outcome(desks, servers, name, signals):
-    server, proxy = await servers.behind(name)
-    case, answer = await desks.case(server, 1, due_start_time()), hold_response(proxy)
+    server, proxy = await servers.behind_proxy(name)
+    case, answer = await desks.create_case(server, 1, due_start_time()), hold_response(proxy)
     daemon = start_daemon(case)
     await asyncio.wait_for(answer.received.wait(), 60)
     for number in signals:
@@ -229,8 +229,8 @@ async def test_stopped_daemon_waits_for_outcome(desks, servers, name, signals):
 
 @pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [3])
 async def test_next_daemon_continues_after_killed_one(desks, servers, parts):
-    server, proxy = await servers.behind("mastodon with keys")
-    case, answer = await desks.case(server, parts, due_start_time()), hold_response(proxy)
+    server, proxy = await servers.behind_proxy("mastodon with keys")
+    case, answer = await desks.create_case(server, parts, due_start_time()), hold_response(proxy)
     daemon = start_daemon(case)
     await asyncio.wait_for(answer.received.wait(), 60)
     daemon.kill()

@@ -17,9 +17,12 @@ FAKE_SERVERS = ("fake with keys", "fake without keys")
 SERVERS = (*FAKE_SERVERS, "mastodon with keys", "mastodon without keys", "pds")
 PARTS = (1, 3)
 STEP_BOUNDARIES = {
-    "fake": (("begin", "send", "keep made"), 1),
-    "mastodon": (("begin", "POST statuses", "keep made"), 1),
-    "pds": (("begin", "POST refreshSession", "keep secrets", "POST applyWrites", "keep made"), 3),
+    "fake": (("record start", "send", "record delivery made"), 1),
+    "mastodon": (("record start", "POST statuses", "record delivery made"), 1),
+    "pds": (
+        ("record start", "POST refreshSession", "save secrets", "POST applyWrites", "record delivery made"),
+        3,
+    ),
 }
 """Per server: the boundaries of one posting request, and the most posts of a thread that it creates."""
 MIN_PAIRS = {1: 120, 3: 430}
@@ -36,7 +39,7 @@ def expected_boundaries(server_name: str, parts: int) -> list[str]:
     """Return the boundaries that a clean run passes."""
     step, max_posts = STEP_BOUNDARIES[server_name.partition(" ")[0]]
     steps = -(-parts // max_posts)
-    names = ["look again", "pick up", "claim", *step * steps, "release"]
+    names = ["evaluate and save", "dispatch", "acquire lease", *step * steps, "release lease"]
     return [f"{when} {name}" for name in names for when in ("before", "after")]
 
 
@@ -49,27 +52,27 @@ async def run_clean(desks: CaseRunner, server: SendTarget, parts: int) -> SendRe
 
 @pytest.mark.parametrize(("name", "parts"), CASES)
 async def test_kill_at_any_boundary_posts_once(desks, servers, name, parts):
-    server = await servers.at(name)
+    server = await servers.get(name)
     passed = (await run_clean(desks, server, parts)).crash_points
     assert passed == expected_boundaries(name, parts)
     errors = {}
     for position, boundary in enumerate(passed, 1):
-        result = await desks.run_to_end(await desks.case(server, parts), kills=[position])
-        assert (result.kill_count, result.runs[0].passed[-1]) == (1, boundary)
-        if result.wrong:
-            errors[boundary] = result.wrong
+        result = await desks.run_to_end(await desks.create_case(server, parts), kills=[position])
+        assert (result.kill_count, result.runs[0].crash_points[-1]) == (1, boundary)
+        if result.problems:
+            errors[boundary] = result.problems
     assert errors == {}
 
 
 @pytest.mark.parametrize(("name", "parts"), CASES)
 async def test_kill_at_any_two_boundaries_posts_once(desks, servers, name, parts):
-    server = await servers.at(name)
+    server = await servers.get(name)
     rng = random.Random(f"{name} {parts}")
     firsts = range(1, len(expected_boundaries(name, parts)) + 1)
     pairs: list[tuple[int, int]] = []
     for first in firsts if EXHAUSTIVE else rng.sample(firsts, 2):
         # If nothing is left to do after the first kill, there is no second one.
-        first_run = await desks.run_to_end(await desks.case(server, parts), kills=[first])
+        first_run = await desks.run_to_end(await desks.create_case(server, parts), kills=[first])
         pairs += [(first, second) for second in range(1, first_run.count_after_kill + 1)]
     if EXHAUSTIVE:
         assert len(pairs) >= MIN_PAIRS[parts if name != "pds" else 1]
@@ -78,26 +81,26 @@ async def test_kill_at_any_two_boundaries_posts_once(desks, servers, name, parts
     )
     errors, count = {}, 0
     for pair in rng.sample(pairs, min(limit, len(pairs))):
-        result = await desks.run_to_end(await desks.case(server, parts), kills=pair)
+        result = await desks.run_to_end(await desks.create_case(server, parts), kills=pair)
         assert result.kill_count == 2, (pair, result.runs)
         count += 1
-        if result.wrong:
-            errors[pair] = result.wrong
+        if result.problems:
+            errors[pair] = result.problems
     assert (errors, count) == ({}, min(limit, len(pairs)))
 
 
 @pytest.mark.parametrize(("name", "parts"), CASES)
 async def test_kill_at_random_times_posts_once(desks, servers, name, parts):
     """Two kills each, anywhere from the start to a little after the end."""
-    server = await servers.at(name)
+    server = await servers.get(name)
     duration = median([(await run_clean(desks, server, parts)).runs[0].seconds for _ in range(3 if EXHAUSTIVE else 1)])
     rng = random.Random(f"{name} {parts}")
     errors, killed = {}, 0
     for number in range(RANDOM_KILLS):
         kill_times = [duration * (number + rng.random()) / RANDOM_KILLS * 1.1, duration * rng.random() * 1.1]
-        result = await desks.run_to_end(await desks.case(server, parts), kill_after=kill_times)
+        result = await desks.run_to_end(await desks.create_case(server, parts), kill_after=kill_times)
         killed += result.kill_count > 0
-        if result.wrong:
-            errors[tuple(kill_times)] = result.wrong
+        if result.problems:
+            errors[tuple(kill_times)] = result.problems
     assert errors == {}
     assert killed >= RANDOM_KILLS / 2

@@ -23,13 +23,13 @@ LATE_CASES = [("no quiet period", name, "2 times") for name in (KEYLESS_FAKE, KE
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize(("mutant", "name", "side", "expected"), KILL_CASES)
 async def test_mutant_is_detected_after_kill(desks, servers, mutant, name, side, expected, parts):
-    server = await servers.at(name)
+    server = await servers.get(name)
     boundary = f"{side} {POSTING_REQUEST[name.partition(' ')[0]]}"
-    control = await desks.run_to_end(await desks.case(server, parts), kill_on=boundary)
-    assert (control.wrong, control.kill_count) == ((), 1)
-    result = await desks.run_to_end(await desks.case(server, parts), kill_on=boundary, wrong=mutant)
+    control = await desks.run_to_end(await desks.create_case(server, parts), kill_on=boundary)
+    assert (control.problems, control.kill_count) == ((), 1)
+    result = await desks.run_to_end(await desks.create_case(server, parts), kill_on=boundary, wrong=mutant)
     assert result.kill_count == 1
-    assert any(error.startswith(expected) for error in result.wrong), result.wrong
+    assert any(error.startswith(expected) for error in result.problems), result.problems
 
 
 @pytest.mark.parametrize("parts", PARTS)
@@ -39,15 +39,15 @@ async def test_mutant_is_detected_with_late_request(desks, servers, mutant, name
     results = []
     for variant in ("", mutant):
         if real:
-            server, proxy = await servers.behind(name, POST_STATUS)
+            server, proxy = await servers.behind_proxy(name, POST_STATUS)
             proxy.faults.append(Cut.LATE)
         else:
-            server = await servers.at(name)
-        case = await desks.case(server, parts)
+            server = await servers.get(name)
+        case = await desks.create_case(server, parts)
         results.append(await desks.run_to_end(case, wrong=variant, faults=() if real else ("late",)))
     control, result = results
-    assert control.wrong == ()
-    assert any(error.startswith(expected) for error in result.wrong), result.wrong
+    assert control.problems == ()
+    assert any(error.startswith(expected) for error in result.problems), result.problems
 
 
 def test_all_mutants_are_tested():

@@ -43,7 +43,7 @@ def slots_around(zone, change):
     first = (change.at - AROUND).astimezone(zone).replace(tzinfo=None)
     last = (change.at + AROUND).astimezone(zone).replace(tzinfo=None)
     edge = (change.at - MINUTE).astimezone(zone).replace(tzinfo=None)
-    ends = {edge + distance * MINUTE + shift for distance in range(-1, 4) for shift in (timedelta(0), change.forward)}
+    ends = {edge + distance * MINUTE + shift for distance in range(-1, 4) for shift in (timedelta(0), change.shift)}
     quarters = {first + count * 15 * MINUTE for count in range((last - first) // (15 * MINUTE))}
     walls = sorted(wall for wall in quarters | ends if first <= wall <= last)
     slots = [Slot(day_of_week=wall.isoweekday() % 7, hour=wall.hour, minute=wall.minute) for wall in walls]
@@ -63,7 +63,7 @@ def expected_instant(wall, instants_by_wall):
 
 
 def test_zone_database_has_relevant_changes():
-    forwards = {abs(change.forward) for _, change in all_changes()}
+    forwards = {abs(change.shift) for _, change in all_changes()}
     assert timedelta(hours=1) in forwards
     assert timedelta(minutes=30) in forwards  # Lord Howe
     assert timedelta(hours=2) in forwards  # Troll

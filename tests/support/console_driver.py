@@ -319,7 +319,7 @@ class FakeDesk:
         self.sources = FakeSources(sources)
         self.pipeline = FakePipeline()
         self.posting = FakePosting()
-        self.ground = SimpleNamespace(ask=None)
+        self.ctx = SimpleNamespace(ask_passphrase=None)
         self.settings = Settings(data_home=Path("/nowhere"))
         self.open_error: CopydeskError | None = None
         self.open_count = 0

@@ -98,7 +98,7 @@ class CrashPoints:
 def _commit_name(work: Callable[..., Any], args: Sequence[object]) -> str:
     """Return a commit's name, from its function and the delivery event."""
     events = [argument.event for argument in args if isinstance(argument, DeliveryUpdate)]
-    name = {"mine": "pick up"}.get(work.__name__, work.__name__.strip("_").replace("_", " "))
+    name = {"run_for_user": "dispatch"}.get(work.__name__, work.__name__.strip("_").replace("_", " "))
     return " ".join([name, *events])
 
 
@@ -119,13 +119,13 @@ class CrashPointTransport(httpx.AsyncBaseTransport):
     """The network, with crash points around each request."""
 
     def __init__(self, crash_points: CrashPoints) -> None:
-        self._boundaries = crash_points
+        self._crash_points = crash_points
         self._inner = GuardedTransport(allow_private=True, concurrency=4)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request between two crash points."""
         name = request.url.path.rsplit("/" if "/xrpc/" not in request.url.path else ".", 1)[1]
-        async with self._boundaries.around(f"{request.method} {name}"):
+        async with self._crash_points.around(f"{request.method} {name}"):
             return await self._inner.handle_async_request(request)
 
     async def aclose(self) -> None:
@@ -146,7 +146,7 @@ class CrashPointPlatform(FakePlatform):
     async def find_post(
         self, account: Account, intent: Intent, completed: Sequence[StepResult], since: Any
     ) -> StepResult | None:
-        async with self.crash_points.around("look up"):
+        async with self.crash_points.around("find post"):
             return await super().find_post(account, intent, completed, since)
 
 
@@ -181,7 +181,7 @@ class FileSecrets:
 
     def __init__(self, path: Path, crash_points: CrashPoints | None = None) -> None:
         self._path = path
-        self._boundaries = crash_points
+        self._crash_points = crash_points
 
     async def read(self, account: Account) -> Mapping[str, str]:
         """Return the secrets of the only account."""
@@ -189,8 +189,8 @@ class FileSecrets:
 
     async def save(self, account: Account, secrets: Mapping[str, str]) -> None:
         """Replace the secrets."""
-        assert self._boundaries is not None
-        async with self._boundaries.around("keep secrets"):
+        assert self._crash_points is not None
+        async with self._crash_points.around("save secrets"):
             new = self._path.with_suffix(f".{os.getpid()}")
             new.write_text(json.dumps(dict(secrets)), encoding="utf-8")
             new.replace(self._path)

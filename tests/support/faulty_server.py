@@ -112,7 +112,7 @@ async def run_delivery(platform, account, intent, clock, *, max_actions=60, jitt
     delivery = Delivery(steps=len(intent.steps))
     for _ in range(max_actions):
         platform = make_platform() if make_platform else platform
-        guarantees = platform.trust(account)
+        guarantees = platform.guarantees(account)
         action = next_action(delivery, guarantees, clock.now)
         if action is NextAction.WAIT:
             if delivery.not_before is None:
@@ -140,7 +140,7 @@ async def _send(platform, account, intent, delivery, clock, jitter) -> Delivery:
 
 async def _look_up(platform, account, intent, delivery, guarantees, clock, jitter) -> Delivery:
     try:
-        found = await platform.look_up(account, intent, delivery.made, delivery.first_sent_at)
+        found = await platform.find_post(account, intent, delivery.made, delivery.first_sent_at)
     except (LoginError, NotSentError, UnknownOutcomeError) as error:
         retry_after = getattr(error, "retry_after", None)
         return lookup_failed(delivery, guarantees, error.message, clock.now, jitter=jitter, retry_after=retry_after)

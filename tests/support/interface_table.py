@@ -149,7 +149,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "POST /schedule/next",
-        "schedule.next_for",
+        "schedule.schedule_next",
         "draft schedule",
         ("tests/desk/schedule/test_schedule.py::test_next_slot_is_in_users_zone",),
     ),
@@ -161,8 +161,8 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "POST /schedule/auto",
-        "schedule.auto",
-        "schedule auto",
+        "schedule.auto_schedule",
+        "schedule.auto_schedule",
         ("tests/desk/schedule/test_auto_scheduler.py::test_best_then_oldest_draft_first",),
     ),
     Row(
@@ -173,7 +173,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "GET /pipeline/runs",
-        "pipeline.runs",
+        "pipeline.list",
         "run list",
         ("tests/desk/pipeline/test_run.py::test_run_pages_are_stable",),
     ),
@@ -185,7 +185,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "GET /voice",
-        "voice.read",
+        "voice.get",
         "voice show",
         ("tests/desk/voice/test_voice.py::test_profile_as_json",),
     ),

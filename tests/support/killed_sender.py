@@ -72,35 +72,35 @@ def _now(order: Order) -> datetime:
 
 def run_sender(order: Order, status_fd: int) -> None:
     """Dispatch what is due and send it."""
-    boundaries = CrashPoints(status_fd, order)
+    crash_points = CrashPoints(status_fd, order)
 
     async def run() -> None:
-        transport = CrashPointTransport(boundaries)
-        platform = make_platform(order, boundaries, transport)
+        transport = CrashPointTransport(crash_points)
+        platform = make_platform(order, crash_points, transport)
         if order.wrong:
             MUTANTS[order.wrong](platform)
         settings, platforms = settings_at(Path(order.home)), {order.platform: platform}
         async with open_desk(settings, clock=lambda: _now(order), platforms=platforms) as desk:
             try:
-                await _send_due(desk, boundaries, order)
+                await _send_due(desk, crash_points, order)
             finally:
-                boundaries.enabled = False
+                crash_points.enabled = False
         await transport.aclose()
 
     asyncio.run(run())
 
 
-async def _send_due(desk: Desk, boundaries: CrashPoints, order: Order) -> None:
-    engines = desk.ctx.database
-    for method_name in ("write", "write_through", "write_each"):
-        setattr(engines, method_name, boundaries.wrap_write(getattr(engines, method_name)))
-    boundaries.enabled = True
+async def _send_due(desk: Desk, crash_points: CrashPoints, order: Order) -> None:
+    database = desk.ctx.database
+    for method_name in ("write", "write_durable", "write_batch"):
+        setattr(database, method_name, crash_points.wrap_write(getattr(database, method_name)))
+    crash_points.enabled = True
     if order.kill_after:
         threading.Timer(order.kill_after, os.kill, (os.getpid(), signal.SIGKILL)).start()
     started = time.monotonic()
     await desk.schedule.due_drafts.dispatch_due()
     await desk.posting.send_due()
-    os.write(boundaries._status_fd, f"took {time.monotonic() - started}\n".encode())
+    os.write(crash_points._status_fd, f"took {time.monotonic() - started}\n".encode())
 
 
 def serve() -> None:

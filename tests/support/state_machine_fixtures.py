@@ -109,7 +109,7 @@ def model_values(draft):
 def apply_system_event(conn: Connection, user_id: str, draft_id: str, event: str, now) -> None:
     """Apply a system event as publishing and writing do: a change that cannot be undone."""
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-    columns = {"status": STATUS_AFTER_EVENT[event][snapshot.get_status]}
+    columns = {"status": STATUS_AFTER_EVENT[event][snapshot.status]}
     if columns["status"] not in TIMED_STATES:
         columns |= dict.fromkeys(("scheduled_at", "scheduled_wall", "scheduled_zone"))
     change = draft_updates.DraftChange(kind=EventKind.PERMANENT, action=event, after=columns, at=now, actor=BY_ITSELF)

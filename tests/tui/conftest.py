@@ -29,17 +29,17 @@ def no_cursor_blink(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def long_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the timeouts: on a busy machine reads still come in time and toasts stay readable."""
-    for wait in ("type_ahead.PATIENCE", "asking.BRIEF"):
-        monkeypatch.setattr(f"copydesk.tui.{wait}", 60)
-    for stay in ("app.Console.NOTIFICATION_TIMEOUT", "saying.BRIEFLY"):
+    for wait in ("key_buffer.MAX_HOLD", "desk_tasks.MAX_WRITE_HOLD"):
+        monkeypatch.setattr(f"copydesk.tui.runtime.{wait}", 60)
+    for stay in ("app.Console.NOTIFICATION_TIMEOUT", "runtime.notifications.SHORT_TIMEOUT"):
         monkeypatch.setattr(f"copydesk.tui.{stay}", 600)
 
 
 @pytest.fixture
 def no_key_waiting(long_timeouts: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no key wait for the result of an earlier one, as after the timeout."""
-    for wait in ("type_ahead.PATIENCE", "asking.BRIEF"):
-        monkeypatch.setattr(f"copydesk.tui.{wait}", 0)
+    for wait in ("key_buffer.MAX_HOLD", "desk_tasks.MAX_WRITE_HOLD"):
+        monkeypatch.setattr(f"copydesk.tui.runtime.{wait}", 0)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,7 @@
-"""File backends: one file with all credentials, encrypted with a passphrase or, with consent, plaintext.
+"""Storage backends for credentials: their interface, and the two that use a file.
 
-Serialization of credentials: account name -> secret name -> secret.
-
-Interface of the storage backends for credentials.
+The file holds all credentials as JSON (account name -> secret name -> secret), encrypted with a passphrase or, with
+consent, unencrypted.
 """
 
 import json

@@ -215,8 +215,9 @@ class Vault:
         kind = current or self._choose_kind()
         backend = self._find_keyring() if kind is BackendKind.KEYRING else None
         path = self._folder.path / BACKEND_FILES[kind]
+        keyring_name = backend.name if backend else "which cannot be reached from here"
         description = {
-            BackendKind.KEYRING: f"the system's keyring ({backend.name if backend else 'which cannot be reached from here'})",
+            BackendKind.KEYRING: f"the system's keyring ({keyring_name})",
             BackendKind.ENCRYPTED: f"{path}, encrypted with a passphrase",
             BackendKind.PLAIN: f"{path}, NOT encrypted",
         }[kind]

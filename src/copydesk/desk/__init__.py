@@ -1,20 +1,17 @@
 """The desk: every operation, grouped by resource. The only layer where store and crafts meet.
 
-`Desk` and `open_desk` are imported on first access: they bring in SQLAlchemy, which the console's first page does
-without.
-
-The first page of the review queue, read before the desk is open and without SQLAlchemy.
+`Desk` and `open_desk` are imported on first access, because they bring in SQLAlchemy. `load_first_page` does without, so
+that the console can show the review queue before the desk is open.
 """
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from copydesk.model.draft import TO_REVIEW, ListedDraft
-from copydesk.store.draft_rows import load_first_page as _glance
+from copydesk.store import draft_rows
 
 if TYPE_CHECKING:
     from copydesk.desk.desk import Desk, open_desk
-
 
 __all__ = ["Desk", "open_desk"]
 
@@ -29,4 +26,4 @@ def __getattr__(name: str) -> object:
 
 def load_first_page(database: Path, limit: int) -> tuple[ListedDraft, ...]:
     """Return what `Drafts.queue` would, or nothing if the database cannot be read directly."""
-    return _glance(database, TO_REVIEW, limit)
+    return draft_rows.load_first_page(database, TO_REVIEW, limit)

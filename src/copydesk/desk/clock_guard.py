@@ -1,6 +1,6 @@
-"""Detect jumps of the wall clock. Nothing is sent by a clock that jumped until the user has confirmed it.
+"""Detect jumps of the wall clock by comparing it with the machine's monotonic clock.
 
-The machine's monotonic clock, against which the wall clock is checked.
+Nothing is sent by a clock that jumped until the user has confirmed it.
 """
 
 import sys
@@ -16,10 +16,12 @@ from copydesk.desk.context import DeskContext, utc_now
 from copydesk.model.job import ClockWarning
 from copydesk.model.serialization import Struct
 from copydesk.scheduling.clock_jump import ZERO, ClockReading, clock_jump, clock_lag
-from copydesk.store import clock_checks as clock_store
+from copydesk.store import clock_checks
 from copydesk.store.clock_checks import SavedClockReading
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+SAVE_INTERVAL = timedelta(minutes=5)
+"""A clock that is right is recorded this often instead of on every check, to save writes."""
 
 
 class MonotonicReading(Struct, frozen=True):
@@ -55,10 +57,6 @@ def _read_boot_id() -> str:
         return ""
 
 
-SAVE_INTERVAL = timedelta(minutes=5)
-"""A clock that is right is recorded this often instead of on every check, to save writes."""
-
-
 class ClockGuard:
     """The wall clock of one desk, compared with the machine's monotonic clock."""
 
@@ -72,7 +70,7 @@ class ClockGuard:
         A warning ends when the clock is set right, or by `accept`.
         """
         wall, monotonic = self._ctx.clock(), self.monotonic()
-        previous = await self._ctx.read(clock_store.load_reading)
+        previous = await self._ctx.read(clock_checks.load_reading)
         state = evaluate(previous, wall, monotonic)
         # Read first and write only if needed: this runs on every tick.
         if previous is None or _should_save(previous, state):
@@ -82,7 +80,7 @@ class ClockGuard:
     async def accept(self) -> ClockWarning | None:
         """Trust the wall clock as it is now; return the warning there was."""
         warning = await self.check()
-        await self._ctx.write(clock_store.save_reading, _new_reference(self._ctx.clock(), self.monotonic()))
+        await self._ctx.write(clock_checks.save_reading, _new_reference(self._ctx.clock(), self.monotonic()))
         return warning
 
 
@@ -132,8 +130,8 @@ def _evaluate_and_save(
     conn: Connection, user_id: str, wall: datetime, monotonic: MonotonicReading
 ) -> SavedClockReading:
     """Evaluate in one transaction: another process may have checked, and the user answered, in the meantime."""
-    state = evaluate(clock_store.load_reading(conn, user_id), wall, monotonic)
-    clock_store.save_reading(conn, user_id, state)
+    state = evaluate(clock_checks.load_reading(conn, user_id), wall, monotonic)
+    clock_checks.save_reading(conn, user_id, state)
     return state
 
 

@@ -1,7 +1,4 @@
-"""The context every desk operation runs in.
-
-Platforms that a desk can post to, created on first use.
-"""
+"""The context every desk operation runs in, with the platforms that the desk can post to."""
 
 import asyncio
 import random
@@ -19,7 +16,7 @@ from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.account import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
 from copydesk.settings import Settings
-from copydesk.store import sources as source_store
+from copydesk.store import sources
 from copydesk.store.database import Database
 from copydesk.store.users import User
 
@@ -31,6 +28,11 @@ if TYPE_CHECKING:
     from copydesk.network.fetcher import Fetcher
     from copydesk.network.transport import GuardedTransport
     from copydesk.posting.platform import Platform
+
+P = ParamSpec("P")
+T = TypeVar("T")
+A = TypeVar("A")
+Clock = Callable[[], datetime]
 
 
 class Platforms:
@@ -107,12 +109,6 @@ def _import_platform(name: str) -> None:
     import_module("copydesk.desk.accounts.credentials")
     if name in PLATFORMS:
         import_module(PLATFORMS[name][0])
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-A = TypeVar("A")
-Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
@@ -231,10 +227,10 @@ class DeskContext:
         )
         async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:
             # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.
-            fetcher.cooldowns.update(await self.read(source_store.list_cooldowns, self.clock()))
+            fetcher.cooldowns.update(await self.read(sources.list_cooldowns, self.clock()))
             before = dict(fetcher.cooldowns)
             try:
                 yield fetcher
             finally:
                 if fetcher.cooldowns != before:
-                    await self.write(source_store.save_cooldowns, dict(fetcher.cooldowns), self.clock())
+                    await self.write(sources.save_cooldowns, dict(fetcher.cooldowns), self.clock())

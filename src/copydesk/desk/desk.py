@@ -1,7 +1,4 @@
-"""Open the desk: its database, its user and every operation on them.
-
-Time zone of this machine.
-"""
+"""Open the desk: its database, its user and every operation on them."""
 
 import logging
 import os
@@ -36,30 +33,6 @@ if TYPE_CHECKING:
     from copydesk.desk.schedule.service import Schedule
     from copydesk.desk.sources.service import Sources
     from copydesk.posting.platform import Platform
-
-
-def local_zone() -> str:
-    """Return the IANA name of the machine's time zone: from TZ, /etc/timezone or /etc/localtime, else `UTC`."""
-    # Debian has /etc/timezone; elsewhere /etc/localtime links into the zone database.
-    candidates = [os.environ.get("TZ", "").lstrip(":"), _read_text("/etc/timezone"), _zone_of_link("/etc/localtime")]
-    return next((name for name in candidates if _is_valid_zone(name)), "UTC")
-
-
-def _is_valid_zone(name: str) -> bool:
-    return bool(name) and name in available_timezones() and ZoneInfo(name) is not None
-
-
-def _read_text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
-
-
-def _zone_of_link(path: str) -> str:
-    target = os.path.realpath(path)
-    return target.partition("/zoneinfo/")[2]
-
 
 __all__ = ["Desk", "open_desk"]
 
@@ -195,3 +168,26 @@ async def open_desk(
     finally:
         # Close even if this task is cancelled: an open SQLite connection keeps its thread and its WAL file.
         await shield_to_completion(engines.close())
+
+
+def local_zone() -> str:
+    """Return the IANA name of the machine's time zone: from TZ, /etc/timezone or /etc/localtime, else `UTC`."""
+    # Debian has /etc/timezone; elsewhere /etc/localtime links into the zone database.
+    candidates = [os.environ.get("TZ", "").lstrip(":"), _read_text("/etc/timezone"), _zone_of_link("/etc/localtime")]
+    return next((name for name in candidates if _is_valid_zone(name)), "UTC")
+
+
+def _is_valid_zone(name: str) -> bool:
+    return bool(name) and name in available_timezones() and ZoneInfo(name) is not None
+
+
+def _read_text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _zone_of_link(path: str) -> str:
+    target = os.path.realpath(path)
+    return target.partition("/zoneinfo/")[2]

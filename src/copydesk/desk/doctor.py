@@ -144,7 +144,8 @@ async def _check_vault(desk: Desk) -> CheckFinding:
     except CredentialsError as error:
         return CheckFinding(what="keys", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
     environment = f" The environment gives {', '.join(vault.environment)}." if vault.environment else ""
-    message = f"{'Kept in' if vault.has_credentials else 'None is kept so far. The first goes to'} {vault.description}.{environment}"
+    place = "Kept in" if vault.has_credentials else "None is kept so far. The first goes to"
+    message = f"{place} {vault.description}.{environment}"
     advice = (
         _ADVICE[vault.backend]
         if vault.has_credentials and (not vault.usable or vault.backend is BackendKind.PLAIN)

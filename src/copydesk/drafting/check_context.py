@@ -1,7 +1,4 @@
-"""The context that a draft is checked against: its source, voice, images and recent drafts.
-
-The interface of rules.
-"""
+"""What rules work with: the draft's context (source, voice, images, recent drafts), and the interface of a rule."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

@@ -1,16 +1,9 @@
-"""The feedback that the offline writer understands: a few requests, each being a complete clause.
+"""The offline writer: quotes whole sentences of the source in templates. It needs no model, network or account.
 
-"Shorter, and no hashtags please" contains two requests. Other words in a clause could reverse its meaning ("not shorter
-than before"), so a clause is understood completely or not at all.
-
-The offline writer: quotes whole sentences of the source in templates. It needs no model, network or account.
-
-It invents nothing: every sentence is the source's own, quoted and attributed, with its position in the source. It
-follows the voice's lengths, hashtags, emoji, link and avoid list. It cannot imitate a style or follow instructions, so
-`style`, `examples` and `instructions` have no effect. It understands a few feedback requests, see `extract.feedback`,
-and returns a text different from all previous versions, or none.
-
-The output is deterministic: the same item, voice and previous versions give the same draft on every machine.
+It invents nothing: every sentence is the source's own, quoted and attributed. It follows the voice's lengths, hashtags,
+emoji, link and avoid list, but no style, examples or instructions. Of feedback it understands a few requests, each a
+complete clause, since other words in a clause could reverse its meaning ("not shorter than before"). The same item,
+voice and previous versions give the same draft on every machine, different from all previous versions.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""Validation of new experiments and of changes to them.
-
-State transitions of an experiment: active, then concluded with or without a winner, then archived.
-"""
+"""Validate new experiments and changes to them: active, then concluded with or without a winner, then archived."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast

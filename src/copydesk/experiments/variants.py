@@ -1,9 +1,7 @@
-"""Apply a variant to a draft: the value of the experiment's parameter becomes part of the voice.
+"""Assign variants to drafts, and apply a variant to a draft's voice.
 
-Assign variants to drafts in permuted blocks, which keeps variants balanced even with few drafts.
-
-Hashing each draft independently would leave 10 drafts of two variants unbalanced by 2.5 on average, and by 6 in 1 of 20
-cases.
+Variants are assigned in permuted blocks, which keeps them balanced even with few drafts. Hashing each draft
+independently would leave 10 drafts of two variants unbalanced by 2.5 on average, and by 6 in 1 of 20 cases.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,9 +1,7 @@
-"""Convert images to what a platform accepts. Requires Pillow.
+"""Convert images to what a platform accepts, and make thumbnails for review. Requires Pillow.
 
 Every image is decoded and encoded again, even if it would fit. This removes everything hidden in the file, such as the
 location of a photo or a web page after the pixels. Equal bytes and bounds give an equal result with the same Pillow.
-
-Thumbnails of images for review. Requires Pillow.
 """
 
 import math

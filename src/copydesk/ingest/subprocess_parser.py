@@ -32,10 +32,10 @@ _INHERITED_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
 _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-async def run_in_subprocess(module: str, body: bytes, *arguments: str, timeout: float) -> bytes:
+async def run_in_subprocess(module: str, body: bytes, *arguments: str, timeout_seconds: float) -> bytes:
     """Run `python -m module arguments` with `body` on standard input; return its output, or `b""` if it fails.
 
-    The process never outlives this call. Raise TimeoutError if parsing takes longer than `timeout` seconds.
+    The process never outlives this call. Raise TimeoutError if parsing takes longer than `timeout_seconds`.
     """
     async with _slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_PROCESSES)):
         process = await asyncio.create_subprocess_exec(
@@ -48,7 +48,7 @@ async def run_in_subprocess(module: str, body: bytes, *arguments: str, timeout: 
             cwd=Path(copydesk.__file__).anchor,
         )
         try:
-            return await _communicate(process, body, timeout)
+            return await _communicate(process, body, timeout_seconds)
         finally:
             if process.returncode is None:
                 process.kill()

@@ -1,7 +1,4 @@
-"""URLs in feeds and pages: resolved against a base, limited to http(s), reduced to a key for comparison.
-
-Source URLs as the user types them, validated and normalized.
-"""
+"""URLs in feeds and pages, and source URLs as the user types them: resolved, validated, normalized, http(s) only."""
 
 import re
 from typing import NoReturn

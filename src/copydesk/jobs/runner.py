@@ -1,7 +1,4 @@
-"""Background jobs of one process: find what is due, acquire its lease, run it and report the result.
-
-Decide which jobs are due, given what the database says.
-"""
+"""Background jobs of one process: find what is due, acquire its lease, run it and report the result."""
 
 import asyncio
 import logging
@@ -16,13 +13,18 @@ from copydesk.jobs.ticker import INTERVAL, Ticker
 from copydesk.model.job import ClockWarning, DueWork, JobLease, JobName, JobState
 from copydesk.model.serialization import Struct
 
+log = logging.getLogger(__name__)
 DAY = timedelta(days=1)
 ERROR_BACKOFF = timedelta(minutes=1)
 """Time a job is not started again after an error."""
+HEARTBEAT_INTERVAL = 15.0
+"""Seconds between heartbeats of a job; a quarter of its lease."""
+SHUTDOWN_TIMEOUT = 5.0
+"""Seconds that jobs get to finish when the process exits. Then they are cancelled; what they committed stays."""
 
 
 class DueInputs(Struct, frozen=True):
-    """Inputs of the decision."""
+    """Inputs of the decision which jobs are due."""
 
     now: datetime
     started: datetime
@@ -80,13 +82,6 @@ def _is_backing_off(state: JobState | None, now: datetime) -> bool:
     return state is not None and state.failed_at is not None and abs(now - state.failed_at) < ERROR_BACKOFF
 
 
-log = logging.getLogger(__name__)
-HEARTBEAT_INTERVAL = 15.0
-"""Seconds between heartbeats of a job; a quarter of its lease."""
-SHUTDOWN_TIMEOUT = 5.0
-"""Seconds that jobs get to finish when the process exits. Then they are cancelled; what they committed stays."""
-
-
 class JobMessage(Struct, frozen=True):
     """A message about a finished job or an error."""
 
@@ -105,7 +100,7 @@ class Jobs:
 
     def __init__(self, desk: Desk, *, fetches_sources: bool = False, listener: Listener | None = None) -> None:
         self._desk = desk
-        self._reads_sources = fetches_sources
+        self._fetches_sources = fetches_sources
         self._listener = listener
         self._clock = desk.ctx.clock
         self._started = self._clock()
@@ -122,15 +117,15 @@ class Jobs:
         Errors are reported to the listener once, and the check is repeated at the next tick.
         """
         try:
-            outlook = await self._desk.job_leases.due_work()
+            due_work = await self._desk.job_leases.due_work()
             await self._check_clock()
         except Exception as error:
             self._report_error(error)
             return None
         self._last_error = ""
-        for name in due_jobs(self._due_inputs(outlook)):
+        for name in due_jobs(self._due_inputs(due_work)):
             self._start(name)
-        return outlook.next_draft - self._clock() if outlook.next_draft else None
+        return due_work.next_draft - self._clock() if due_work.next_draft else None
 
     async def drain(self) -> None:
         """Wait for running jobs, and for jobs that become due when they end."""
@@ -150,18 +145,18 @@ class Jobs:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _due_inputs(self, outlook: DueWork) -> DueInputs:
+    def _due_inputs(self, due_work: DueWork) -> DueInputs:
         return DueInputs(
             now=self._clock(),
             started=self._started,
-            late=outlook.late and self._clock_warning is None,
-            due=outlook.due and self._clock_warning is None and outlook.connected,
-            to_send=outlook.to_send and self._clock_warning is None,
-            to_measure=outlook.to_measure,
-            to_write=outlook.to_write,
-            to_fetch=outlook.to_read and self._reads_sources,
+            late=due_work.late and self._clock_warning is None,
+            due=due_work.due and self._clock_warning is None and due_work.connected,
+            to_send=due_work.to_send and self._clock_warning is None,
+            to_measure=due_work.to_measure,
+            to_write=due_work.to_write,
+            to_fetch=due_work.to_fetch and self._fetches_sources,
             pause=timedelta(minutes=self._desk.settings.jobs.pipeline_minutes),
-            states=outlook.jobs,
+            states=due_work.jobs,
         )
 
     async def _check_clock(self) -> None:
@@ -196,20 +191,20 @@ class Jobs:
         """Run a job under its lease; return True if there was something to do. A failing job does not
         affect the others.
         """
-        claim = await self._desk.job_leases.acquire(name)
-        if claim is None:
+        lease = await self._desk.job_leases.acquire(name)
+        if lease is None:
             return False
         outcomes: Sequence[JobOutcome] = ()
         failure, finished = None, False
         try:
-            async with self._heartbeat(claim):
+            async with self._heartbeat(lease):
                 outcomes = await HANDLERS[name](self._desk)
             finished = True
         except Exception as error:
             failure, finished = error, True
             log.exception("The job %s failed", name)
         finally:
-            await self._desk.job_leases.release(claim, finished=finished, error=failure)
+            await self._desk.job_leases.release(lease, finished=finished, error=failure)
         if failure is not None:
             self._notify(name, _error_message(failure), failed=True)
         for outcome in outcomes:
@@ -217,7 +212,7 @@ class Jobs:
         return bool(outcomes)
 
     @asynccontextmanager
-    async def _heartbeat(self, claim: JobLease) -> AsyncIterator[None]:
+    async def _heartbeat(self, lease: JobLease) -> AsyncIterator[None]:
         """Send heartbeats while the job runs; cancel it if another process has taken the lease."""
         task = asyncio.current_task()
         assert task is not None
@@ -226,7 +221,7 @@ class Jobs:
             while True:
                 await asyncio.sleep(HEARTBEAT_INTERVAL)
                 with suppress(StoreError):  # the next heartbeat may succeed, and the job reports its own errors
-                    if not await self._desk.job_leases.renew(claim):
+                    if not await self._desk.job_leases.renew(lease):
                         task.cancel()
 
         heartbeats = asyncio.create_task(send_heartbeats())

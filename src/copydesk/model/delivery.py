@@ -1,6 +1,6 @@
-"""Deliveries: a draft on its way to an account. Values only; the state transitions are in `posting.delivery_states`.
+"""Deliveries: a draft on its way to an account; reports about posts, and what would prevent them.
 
-Reports about posts: where a draft was posted, the outcome, and what would prevent it.
+Values only; the state transitions are in `posting.delivery_states`.
 """
 
 from datetime import datetime

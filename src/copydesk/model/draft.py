@@ -1,7 +1,4 @@
-"""Drafts: statuses, formats, actions, and the data attached to a draft.
-
-URLs of images stored by Copydesk, addressed by content and never by path; and thumbnails.
-"""
+"""Drafts: statuses, formats, actions, and the data attached to a draft, such as its images."""
 
 import re
 from datetime import datetime
@@ -219,7 +216,10 @@ def without_item(listed: ListedDraft) -> Draft:
 
 
 STORED_URL_PATTERN = re.compile(r"copydesk:picture/([0-9a-f]{64})")
-"""Must match completely; the group is the SHA-256 of the content."""
+"""URL of an image stored by Copydesk, addressed by content and never by path.
+
+Must match completely; the group is the SHA-256 of the content.
+"""
 
 
 def stored_image_url(digest: str) -> str:

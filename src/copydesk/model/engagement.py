@@ -1,6 +1,6 @@
-"""Engagement records: a draft's delivery to a platform, and the metrics of the post.
+"""Engagement records, each a draft's delivery to a platform with the metrics of the post, and engagement over time.
 
-Engagement over time: sums that carry the number of posts they are based on.
+Sums carry the number of posts they are based on.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,4 @@
-"""Experiments: comparing values of one drafting parameter.
-
-Parse and format the variants of an experiment as typed by the user: `none=0`, `two=2`.
-"""
+"""Experiments: comparing values of one drafting parameter. Users type variants as `none=0`, `two=2`."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -141,7 +138,7 @@ def parse_variant_value(text: str) -> Json:
 
 
 def format_variant_value(value: object) -> str:
-    """Format a value so that `parse_value` reads it back; null becomes "as always"."""
+    """Format a value so that `parse_variant_value` reads it back; null becomes "as always"."""
     if value is None:
         return "as always"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,7 +1,4 @@
-"""Filters of draft lists, their validation, and the counts of drafts.
-
-The tabs of the review screen: which drafts each contains, their order and number.
-"""
+"""Filters of draft lists with their validation, the counts of drafts, and the tabs of the review queue."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime

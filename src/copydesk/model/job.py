@@ -66,7 +66,7 @@ class DueWork(Struct, frozen=True):
     """True if the metrics of a post are due."""
     to_write: bool
     """True if a draft waits for its text."""
-    to_read: bool
+    to_fetch: bool
     """True if a source is due."""
     jobs: tuple[JobState, ...]
 

@@ -1,6 +1,6 @@
-"""Read and validate the fields of a request one by one, so that a single error names every invalid field.
+"""Validate values from outside against the interface's rules, naming the invalid field.
 
-Validate values from outside against the interface's rules, naming the field.
+`FieldReader` reads the fields of a request one by one, so that a single error names every invalid field.
 """
 
 import re
@@ -17,6 +17,7 @@ from copydesk.errors import FieldError, InvalidError
 from copydesk.model.serialization import format_iso
 
 E = TypeVar("E", bound=StrEnum)
+T = TypeVar("T")
 
 MAX_TIME_AHEAD = timedelta(days=3653)
 """Ten years. A later time is taken for a typing error."""
@@ -288,9 +289,6 @@ def _address_problem(address: str) -> str:
     if parts.username is not None or parts.password is not None:
         return "holds a user name or a password; leave out what stands before the @"
     return ""
-
-
-T = TypeVar("T")
 
 
 def convert(field: str, value: object, target: type[T]) -> T:

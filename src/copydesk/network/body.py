@@ -28,8 +28,8 @@ async def read_body(
     """Return the decompressed body.
 
     `encoding` and `length` are the Content-Encoding and Content-Length headers, empty if missing. A compressed body may
-    have `max_wire` bytes and decompress to `max_body`; an uncompressed one may have `max_body`. Raise `TooLargeError`
-    beyond that and `AnswerError` if the body is corrupt.
+    have `max_wire` bytes and decompress to `max_body`; an uncompressed one may have `max_body`. Raise
+    `ResponseTooLargeError` beyond that and `ResponseStatusError` if the body is corrupt.
     """
     reader = _body_reader(encoding.strip().lower(), host, max_body)
     compressed = isinstance(reader, _CompressedBody)
@@ -62,7 +62,7 @@ class _PlainBody:
         self.add(data)
 
     def add(self, piece: bytes) -> None:
-        """Append decompressed bytes. Raise `TooLargeError` beyond the limit."""
+        """Append decompressed bytes. Raise `ResponseTooLargeError` beyond the limit."""
         if len(self.out) + len(piece) > self.limit:
             raise _too_large(self.host, self.limit)
         self.out += piece
@@ -96,7 +96,7 @@ class _CompressedBody(_PlainBody):
             data = self._decompress(data)
 
     def finish(self) -> bytes:
-        """Return the whole body. Raise `AnswerError` if its end is missing."""
+        """Return the whole body. Raise `ResponseStatusError` if its end is missing."""
         if self._stream is not None and not self._stream.eof:
             self._decompress(b"")  # zlib may hold back the last bytes when its output limit is reached
         if (self._stream is None and self._pending) or (self._stream is not None and not self._stream.eof):

@@ -279,7 +279,7 @@ def _parse_url(url: str) -> httpx.URL:
 
 
 def _validate_url(url: httpx.URL) -> httpx.URL:
-    """Return `url` without its fragment; raise RefusedAddressError if it must not be fetched."""
+    """Return `url` without its fragment; raise PrivateAddressError if it must not be fetched."""
     is_supported = url.scheme in ("http", "https") and _VALID_HOST.fullmatch(url.raw_host)
     port = 80 if url.port is None else url.port
     if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_URL_LENGTH:

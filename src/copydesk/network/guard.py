@@ -45,7 +45,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[SocketOption] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to `host`. Raise `UnreachableError`, `RefusedAddressError` or an httpcore error."""
+        """Connect to `host`. Raise `UnreachableError`, `PrivateAddressError` or an httpcore error."""
         allowed = self._check_addresses(host, await self._resolve_host(host, port))
         if len(allowed) == 1:
             return await stream.connect(allowed[0], port)

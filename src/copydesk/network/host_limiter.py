@@ -29,7 +29,7 @@ class HostLimiter:
     async def acquire(self, host: str, min_interval: float) -> AsyncIterator[None]:
         """Hold `host` for one request, after any running one has ended and `min_interval` seconds after the last.
 
-        Raise ThrottledError if the host cools down, or starts to while waiting.
+        Raise RateLimitedError if the host cools down, or starts to while waiting.
         """
         self.raise_if_cooling_down(host)
         state = self._states.setdefault(host, _HostState())
@@ -49,7 +49,7 @@ class HostLimiter:
         self.cooldowns[host] = max(until, self.cooldowns.get(host, until))
 
     def raise_if_cooling_down(self, host: str) -> None:
-        """Raise ThrottledError while `host` cools down."""
+        """Raise RateLimitedError while `host` cools down."""
         until = self.cooldowns.get(host)
         if until is None:
             return

@@ -1,10 +1,8 @@
-"""HTTP client for platforms.
+"""HTTP client for platforms, with forms and multipart/form-data (RFC 7578) as request bodies.
 
 It tells requests that certainly created nothing from requests that may have created something. Redirects are not
 followed and no request is repeated. Errors contain neither the request nor the response, so no token can leak through
 them.
-
-Encode a form with one file as multipart/form-data (RFC 7578).
 """
 
 import asyncio

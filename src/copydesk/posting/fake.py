@@ -137,15 +137,19 @@ class FakePlatform:
     )
 
     def __init__(
-        self, server: FakeServer, *, guarantees: DeliveryGuarantees = DeliveryGuarantees(), latency: float = 0.0
+        self,
+        server: FakeServer,
+        *,
+        guarantees: DeliveryGuarantees = DeliveryGuarantees(),  # noqa: B008 - frozen
+        latency: float = 0.0,
     ) -> None:
         self.server = server
-        self._trust = guarantees
+        self._guarantees = guarantees
         self._latency = latency
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return the guarantees given to the constructor."""
-        return self._trust
+        return self._guarantees
 
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return a problem for each part that is too long."""

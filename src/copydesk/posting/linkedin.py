@@ -1,11 +1,7 @@
-"""LinkedIn for members: single posts, which apps cannot read back.
+"""LinkedIn for members: single posts in its "little" text format, which apps cannot read back.
 
 The outcome of a lost request can only be found by sending the same post once more: LinkedIn rejects the same text and
 names the first post. This is done if the user allows it, within an hour, and never with images.
-
-LinkedIn's responses to a new post.
-
-LinkedIn's text format and the URNs of its posts.
 """
 
 import re

@@ -6,7 +6,7 @@ before the first of them is used: X accepts a refresh token once, so a lost pair
 
 import asyncio
 import hashlib
-import secrets as randomness
+import secrets
 from base64 import urlsafe_b64encode
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
@@ -59,7 +59,7 @@ def start_sign_in(
 ) -> SignIn:
     """Return a sign-in that starts at `authorize_url`; `context` holds further values that `finish_sign_in` needs."""
     # 48 random bytes are 64 characters; RFC 7636 allows 43 to 128.
-    state, verifier = randomness.token_urlsafe(24), randomness.token_urlsafe(48)
+    state, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
     params = {
         "response_type": "code",
         "client_id": client_id,

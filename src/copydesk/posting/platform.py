@@ -1,10 +1,8 @@
-"""The `Platform` protocol: what a platform accepts, how a post is created there and how it is found again.
+"""The `Platform` protocol: what a platform accepts and charges, how a post is created there and found again.
 
 A post is sent in steps. A step is one request that creates something: one post of a thread, a whole thread where the
 platform accepts it in one request, or the hidden draft of an article. The step's body and its keys (by which the result
 is found again) are fixed before the first byte is sent and do not change afterwards.
-
-The price of a post on platforms that charge per post, to show before it is scheduled.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,7 @@
-"""Regular expressions given by the user, with a time limit that a sound one meets even on a slow machine.
+"""Find the user's words, phrases and regular expressions in text.
 
-Find words and phrases in text at word boundaries, ignoring case, accents and plural.
+Words and phrases match at word boundaries, ignoring case, accents and plural. Regular expressions have a time limit
+that a sound one meets even on a slow machine.
 """
 
 import re

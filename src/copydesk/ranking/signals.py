@@ -1,8 +1,6 @@
-"""Score how well stories match the words and phrases that the user writes about.
+"""Signals of a story's value: the user's interests, novelty among what was drafted before, and popularity.
 
-Rank stories by points and comments within their source type: points mean different things on Reddit and X.
-
-Compare stories with what was drafted before.
+Popularity is a rank within the source type: points mean different things on Reddit and X.
 """
 
 import math

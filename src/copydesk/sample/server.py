@@ -1,8 +1,7 @@
 """Simulated servers of the sample's sources, as an httpx transport. No socket is opened.
 
-Templates of the sample's feeds: `{{ago 26h iso}}` is replaced by the time 26 hours before now.
-
-Generated images for the sample's sources: a bar chart whose colors depend on the URL.
+Feeds are templates in which `{{ago 26h iso}}` is replaced by the time 26 hours before now. Images are generated: bar
+charts whose colors depend on the URL.
 """
 
 import gzip

@@ -1,7 +1,4 @@
-"""Weekly slots: their occurrences in a time zone, and which of them are free.
-
-Plan which approved draft goes into which free slot. Changes nothing.
-"""
+"""Weekly slots: their occurrences in a time zone, which of them are free, and which approved draft goes into which."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence

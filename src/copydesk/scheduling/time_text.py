@@ -1,11 +1,7 @@
-"""Parse times as people write them, in their time zone: `fri 14:30`, `tomorrow 9`, `in 2 hours`, ISO 8601.
+"""Parse times as people write them, in their time zone, and format instants and weekly slots.
 
-Ambiguous input is refused rather than guessed: `30/11`, `next friday`, or a bare hour next to another number (`9 nov
-10`).
-
-Parse and format days of the week, months, times of the day and weekly slots.
-
-Format an instant for confirmation, unambiguously.
+Parsed are `fri 14:30`, `tomorrow 9`, `in 2 hours` and ISO 8601. Ambiguous input is refused rather than guessed:
+`30/11`, `next friday`, or a bare hour next to another number (`9 nov 10`).
 """
 
 import re

@@ -1,9 +1,7 @@
-"""Scheduled times as wall times in a zone, stored along with the instant.
+"""Scheduled times as wall times in a zone, stored along with the instant, and the conversion between the two.
 
 The instant decides when a draft goes out. The wall time records the user's intent: a draft for nine o'clock stays at
 nine when a country changes its clocks at short notice and the time zone database is updated.
-
-Time zones by IANA name, and the conversion of wall times to instants across clock changes.
 """
 
 import re
@@ -24,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 def get_zone(name: str, *, field: str = "timeZone") -> ZoneInfo:
     """Return the time zone with this IANA name, such as `Europe/Prague`.
 
-    Raise NoZoneError, an InvalidError with similar names as the hint, if it does not exist.
+    Raise UnknownTimeZoneError, an InvalidError with similar names as the hint, if it does not exist.
     """
     # Only listed names become a path: neither ../etc nor, on a case-insensitive file system, europe/prague.
     if name not in _zone_names():

@@ -1,7 +1,4 @@
-"""Column types: the conversion between Python values and stored values.
-
-Column and constraint factories for the table declarations.
-"""
+"""Column types, which convert between Python values and stored values, and factories for columns and constraints."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -82,9 +79,9 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
 
 
 class JsonText(TypeDecorator[Any]):
-    """A value of the model as JSON text, decoded into its type: `Json(Checks)`. None is NULL.
+    """A value of the model as JSON text, decoded into its type: `JsonText(Checks)`. None is NULL.
 
-    Raise StoreDamagedError on reading text that does not decode.
+    Raise StoreCorruptError on reading text that does not decode.
     """
 
     impl = Text
@@ -129,7 +126,7 @@ class Choice(TypeDecorator[E], Generic[E]):
             raise ValueError(f"{value!r} is none of {self.choices.__name__}") from None
 
     def process_result_value(self, value: str | None, _dialect: Dialect) -> E | None:
-        """Raise StoreDamagedError for a value that is not a member."""
+        """Raise StoreCorruptError for a value that is not a member."""
         if value is None:
             return None
         try:

@@ -71,7 +71,7 @@ class Database:
         Commit at the end, roll back on an error. Units run in the order of submission. A unit whose caller is cancelled
         before its turn is not started; one that has started runs to its end. `work` must not block on anything but the
         database, and must not return anything that still needs the connection. Raise StoreBusyError, StoreFullError,
-        StoreDamagedError or StoreError.
+        StoreCorruptError or StoreError.
         """
         with translate_errors(self.path):
             return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))

@@ -99,7 +99,7 @@ def _json(columns: Mapping[str, Any]) -> str:
 
 
 def get(conn: Connection, user_id: str, rid: int) -> EventRow:
-    """Return the event with this number. Raise StoreDamagedError if it is missing: only references are looked up."""
+    """Return the event with this number. Raise StoreCorruptError if it is missing: only references are looked up."""
     row = execute_sql(conn, _BY_RID, {"owner": user_id, "wanted": rid}).fetchone()
     if row is None:
         raise StoreCorruptError(f"The database lacks the event {rid} of a draft.")

@@ -1,9 +1,7 @@
-"""Draft queries: pages, the review queue, single drafts.
+"""Draft queries: pages, the review queue, single drafts and their versions.
 
 A page of a million drafts costs as much as one of a thousand: its statement is compiled once for each shape of page and
 names the index to use, and its rows are read as plain tuples.
-
-The versions of a draft: drafts that were regenerated from one another.
 """
 
 from collections.abc import Mapping, Sequence

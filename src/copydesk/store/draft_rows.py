@@ -1,12 +1,8 @@
-"""Hydrates `ListedDraft` from raw rows, without SQLAlchemy, whose result processing takes far longer.
+"""Hydrate `ListedDraft` from raw rows, and load the review queue, without SQLAlchemy.
 
-The names of the columns are those of the fields.
-
-The review queue, loaded with Python's own sqlite3 before anything else.
-
-Importing SQLAlchemy takes longer than drawing the whole console. This loads the list that the user sees first, while
-the desk is still being opened. It only reads, returns nothing if it fails, and returns the same as
-`copydesk.desk.drafts.service.Drafts.queue`: a test compares them.
+SQLAlchemy's result processing takes far longer, and importing it takes longer than drawing the whole console:
+`load_first_page` loads the list that the user sees first while the desk is still being opened. A test compares it with
+`copydesk.desk.drafts.service.Drafts.queue`.
 """
 
 import sqlite3
@@ -55,7 +51,7 @@ _score = msgspec.json.Decoder(Score).decode
 
 
 def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
-    """Return the drafts for the rows of a list, with images and tags. Raise StoreDamagedError for an invalid value."""
+    """Return the drafts for the rows of a list, with images and tags. Raise StoreCorruptError for an invalid value."""
     if not rows:
         return ()
     parameters = (user_id, *(row[0] for row in rows))
@@ -186,7 +182,7 @@ def _instant(microseconds: int | None) -> datetime | None:
 
 def load_first_page(path: Path, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
     """Return the owner's drafts in these states, best first; nothing if the database cannot be read in its current
-    form.
+    form. Opens the database read-only.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0.1)) as connection:

@@ -45,7 +45,7 @@ class DraftSnapshot(Struct, frozen=True):
 
     id: str
     version: int
-    get_status: Status
+    status: Status
     format: Format
     archived: bool
     undo_rid: int | None
@@ -258,12 +258,12 @@ def _update_sql(names: tuple[str, ...]) -> str:
 
 def version_conflict(current: DraftSnapshot) -> ConflictError:
     """Return the error for a draft that was changed after its snapshot was taken."""
-    state = "archived" if current.archived else current.get_status.value
+    state = "archived" if current.archived else current.status.value
     return ConflictError(
         f"This draft was changed meanwhile and is {state} now; nothing was changed.",
         hint="Look at it again.",
-        current_status=current.get_status,
-        allowed=allowed_actions(current.get_status, archived=current.archived),
+        current_status=current.status,
+        allowed=allowed_actions(current.status, archived=current.archived),
     )
 
 
@@ -277,7 +277,7 @@ def _snapshot(row: Sequence[Any], names: Sequence[str]) -> DraftSnapshot:
     return DraftSnapshot(
         id=draft_id,
         version=version,
-        get_status=_STATUSES[values["status"]],
+        status=_STATUSES[values["status"]],
         format=_FORMATS[format_],
         archived=values["archived_at"] is not None,
         undo_rid=undo_rid,

@@ -1,8 +1,7 @@
-"""Draft rows: inserting them, and what the pipeline needs to know of earlier ones.
+"""Draft rows: insert them, count them, and load what the pipeline needs to know of earlier ones.
 
-Stored copies of draft images. A copy is recorded once and used for every attempt to post the image.
-
-Draft counts, read from a table that triggers maintain: the cost does not grow with the drafts.
+Counts are read from a table that triggers maintain, so their cost does not grow with the drafts. A stored copy of a
+draft's image is recorded once and used for every attempt to post the image.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,7 +62,8 @@ def count_decisions_by_source(conn: Connection, user_id: str) -> Mapping[str, tu
 _DRAFT_FIELDS = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
 _NEW_DRAFT_FIELDS = ("source_id", "source_type", "story_id", "origin", "run_id", "experiment_id", "variant_id")
 _INSERTED = ColumnCodec(draft.c[name] for name in (*_DRAFT_FIELDS, *_NEW_DRAFT_FIELDS, "user_id", "total_score"))
-_INSERT = f"""INSERT INTO draft ({", ".join(_INSERTED.names)}, about) VALUES ({placeholders(_INSERTED.names)}, {ABOUT_SQL})
+_INSERT = f"""INSERT INTO draft ({", ".join(_INSERTED.names)}, about)
+    VALUES ({placeholders(_INSERTED.names)}, {ABOUT_SQL})
     ON CONFLICT DO NOTHING"""  # noqa: S608 - names of our own
 _IMAGES = BulkInsert(draft_image, ("user_id", "draft_id", *DraftImage.__struct_fields__))
 _CREATED_EVENTS = BulkInsert(draft_event, ("user_id", "draft_id", "version", "at", "who", "kind", "action", "after"))
@@ -176,9 +176,8 @@ def find_drafted_stories(conn: Connection, user_id: str, story_ids: Sequence[str
     for chunk in chunked(story_ids):
         for is_drafted in _DRAFTED_CONDITIONS:
             where = f"user_id = ? AND story_id IN ({placeholders(chunk)}) AND {is_drafted}"
-            found.update(
-                id_ for (id_,) in execute_sql(conn, f"SELECT story_id FROM draft WHERE {where}", (user_id, *chunk))
-            )
+            query = f"SELECT story_id FROM draft WHERE {where}"  # noqa: S608 - words of our own
+            found.update(story_id for (story_id,) in execute_sql(conn, query, (user_id, *chunk)))
     return frozenset(found)
 
 

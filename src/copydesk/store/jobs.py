@@ -48,7 +48,7 @@ def _due_work_query() -> Select[*tuple[Any, ...]]:
     is_passed = [or_(column.is_(None), column <= now) for column in (source.c.next_at, source.c.not_before)]
     # A source that answered 410 Gone is fetched only on request.
     is_removed = func.coalesce(func.json_extract(source.c.fetch, "$.gone"), 0)
-    to_read = exists().where(source.c.user_id == user_id, source.c.enabled, *is_passed, is_removed == 0)
+    to_fetch = exists().where(source.c.user_id == user_id, source.c.enabled, *is_passed, is_removed == 0)
     due = exists().where(*is_scheduled, draft.c.scheduled_at <= now)
     next_draft = (
         select(func.min(draft.c.scheduled_at, type_=UtcDateTime))
@@ -67,7 +67,7 @@ def _due_work_query() -> Select[*tuple[Any, ...]]:
         "to_send": to_send,
         "to_measure": to_measure,
         "to_write": to_write,
-        "to_read": to_read,
+        "to_fetch": to_fetch,
     }
     return select(next_draft.label("next_draft"), *(condition.label(name) for name, condition in columns.items()))
 
@@ -99,7 +99,7 @@ def load_due_work(conn: Connection, user_id: str, now: datetime, cutoffs: Missed
         to_send=bool(row.to_send),
         to_measure=bool(row.to_measure),
         to_write=bool(row.to_write),
-        to_read=bool(row.to_read),
+        to_fetch=bool(row.to_fetch),
         jobs=list_states(conn, user_id),
     )
 

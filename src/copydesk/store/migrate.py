@@ -45,7 +45,7 @@ async def prepare_database(path: Path, database: Database, now: datetime) -> Pre
     """Create the tables of the database at `path` if it is new, or back it up and upgrade it if it is older.
 
     Several processes may do this at the same time; one does the work, the others wait. Nothing is changed on an error.
-    Raise StoreNewerError if a newer version wrote the database, StoreDamagedError if the file is not a database or not
+    Raise StoreTooNewError if a newer version wrote the database, StoreCorruptError if the file is not a database or not
     one of Copydesk's, StoreError if the upgrade failed; the message names the backup.
     """
     revision = await _revision(path)

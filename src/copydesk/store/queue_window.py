@@ -1,8 +1,4 @@
-"""SQL of the queue window, built once for each shape of request.
-
-Only names from this module are formatted into the statements. A plus before a column keeps SQLite from using its index.
-
-A window over a tab of the review queue: some of its drafts, from any position, in both directions.
+"""A window over a tab of the review queue: some of its drafts, from any position, in both directions.
 
 An index gives the drafts of each state in the tab's order, and SQLite merges them: nothing is sorted, and only what is
 returned is read. Only if a filter leads to few drafts are those sorted. Words are looked up in the full text index,
@@ -26,6 +22,13 @@ from copydesk.store.raw_sql import chunked, raw_execute
 _KEY_COLUMNS: Final = {Order.BEST: "total_score", Order.SOONEST: "scheduled_at", Order.NEWEST: "NULL"}
 _COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
 _TAG = "(SELECT id FROM tag WHERE user_id = :user AND name = :tag{})"
+MAX_SORTED: Final = 2000
+"""Fewer drafts of a source or a tag than this are sorted; with more, the tab is walked in its order. In a tab with
+fewer, each draft is checked for the words of a search; in a larger one, all drafts with the words are walked.
+"""
+
+# The SQL is built once for each shape of request. Only names from this module are formatted into it. A plus before a
+# column keeps SQLite from using its index.
 
 
 class WindowShape(NamedTuple):
@@ -244,12 +247,6 @@ def _past_position(shape: WindowShape, status: Status | None) -> list[list[str]]
     elif shape.descending:
         alternatives.append([has_no_key])
     return alternatives
-
-
-MAX_SORTED: Final = 2000
-"""Fewer drafts of a source or a tag than this are sorted; with more, the tab is walked in its order. In a tab with
-fewer, each draft is checked for the words of a search; in a larger one, all drafts with the words are walked.
-"""
 
 
 def load_slice(

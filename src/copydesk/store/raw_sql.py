@@ -1,7 +1,4 @@
-"""Raw SQL on the driver's own connection, for hot paths where SQLAlchemy's overhead dominates.
-
-Splits long value lists for statements with an IN list.
-"""
+"""Raw SQL on the driver's own connection, for hot paths where SQLAlchemy's overhead dominates."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,17 +10,15 @@ from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.types import TypeEngine
 
 T = TypeVar("T")
+DIALECT: Final = dialect(paramstyle="named")
 MAX_CHUNK = 400
 """Values per statement, well below SQLite's limit on parameters."""
 
 
 def chunked(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield `values` in order, at most MAX_CHUNK at a time."""
+    """Yield `values` in order, at most MAX_CHUNK at a time, for statements with an IN list."""
     for start in range(0, len(values), MAX_CHUNK):
         yield values[start : start + MAX_CHUNK]
-
-
-DIALECT: Final = dialect(paramstyle="named")
 
 
 def to_sql(statement: Executable) -> str:

@@ -1,7 +1,4 @@
-"""The user's weekly posting slots, and the times taken by drafts.
-
-Drafts by scheduled time: those that have one, and those that may be given one.
-"""
+"""The user's weekly posting slots, and drafts by scheduled time: those that have one, and those that may be given one."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -19,6 +16,10 @@ from copydesk.store.tables import draft, schedule_slot, user
 RESERVING_STATUSES = (Status.SCHEDULED, Status.POSTING)
 """States in which a draft occupies its scheduled time."""
 
+EXCERPT_LENGTH = 200
+"""Characters of the text that are loaded for display."""
+
+_EXCERPT = func.substr(draft.c.text, 1, EXCERPT_LENGTH).label("text")
 _OWN_SLOTS = schedule_slot.c.user_id == bindparam("owner")
 _SLOT_COLUMNS = (schedule_slot.c.day_of_week, schedule_slot.c.hour, schedule_slot.c.minute)
 _SLOTS = select(*_SLOT_COLUMNS).where(_OWN_SLOTS).order_by(*_SLOT_COLUMNS)
@@ -56,11 +57,6 @@ def list_taken_times(conn: Connection, user_id: str, after: datetime) -> frozens
 def get_time_zone(conn: Connection, user_id: str) -> ZoneInfo:
     """Return the user's time zone."""
     return ZoneInfo(conn.execute(_ZONE, {"owner": user_id}).scalar_one())
-
-
-EXCERPT_LENGTH = 200
-"""Characters of the text that are loaded for display."""
-_EXCERPT = func.substr(draft.c.text, 1, EXCERPT_LENGTH).label("text")
 
 
 def first_line(excerpt: str) -> str:

@@ -1,7 +1,4 @@
-"""Sources, their fetch state, and the cooldowns of their hosts.
-
-Figures for the source list: next fetch, drafts by state, items of the last days.
-"""
+"""Sources, their fetch state, the cooldowns of their hosts, and the numbers in the source list."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime

@@ -183,7 +183,7 @@ class DeskApp(DeskTaskApp, inherit_bindings=False):
             # Freeze again afterwards: what the import created lives as long as the process.
             run_jobs = await asyncio.to_thread(_import_jobs)
             self._gc_tuning.start()
-            async with run_jobs(desk, listener=self._handle_job_message, patience=SHUTDOWN_TIMEOUT):
+            async with run_jobs(desk, listener=self._handle_job_message, shutdown_timeout=SHUTDOWN_TIMEOUT):
                 await asyncio.Event().wait()
         await asyncio.Event().wait()
 

@@ -72,7 +72,7 @@ async def test_bulk_writes_one_event_per_draft(desk, tmp_path):
 
 
 async def test_schedule_assigns_slots_in_request_order(desk):
-    await desk.ground.write(schedule.replace_slots, [MONDAY_9])
+    await desk.ctx.write(schedule.replace_slots, [MONDAY_9])
     ids = await create_drafts(desk, 55)
     await desk.drafts.bulk({"action": "approve", "ids": ids})
     result = await desk.drafts.bulk({"action": "schedule", "ids": [ids[1], UNKNOWN_ID, *ids[2:], ids[0]]})
@@ -155,7 +155,7 @@ async def test_two_desks_share_the_drafts(tmp_path):
 
 async def test_act_accepts_actions_not_in_bulk_request(desk):
     first, second, third = await create_drafts(desk, 3)
-    result = await desk.drafts.act(
+    result = await desk.drafts.bulk_all(
         Action.REGENERATE, [second, UNKNOWN_ID, first, second], ChangeDraft(feedback="Shorter.")
     )
 
@@ -167,7 +167,7 @@ async def test_act_accepts_actions_not_in_bulk_request(desk):
         None,
     ]
     with pytest.raises(InvalidError, match="scheduledAt: is missing"):
-        await desk.drafts.act(Action.RESCHEDULE, [first])
+        await desk.drafts.bulk_all(Action.RESCHEDULE, [first])
 
 
 async def test_matching_returns_filtered_ids(desk, tmp_path):
@@ -175,8 +175,8 @@ async def test_matching_returns_filtered_ids(desk, tmp_path):
     await desk.drafts.approve(ids[3])
     await desk.drafts.archive(ids[4])
 
-    assert await desk.drafts.matching() == tuple(ids[::-1])
-    assert await desk.drafts.matching(status="approved") == (ids[3],)
-    assert await desk.drafts.matching(status="awaiting_review", archived="exclude") == tuple(ids[2::-1])
+    assert await desk.drafts.matching_ids() == tuple(ids[::-1])
+    assert await desk.drafts.matching_ids(status="approved") == (ids[3],)
+    assert await desk.drafts.matching_ids(status="awaiting_review", archived="exclude") == tuple(ids[2::-1])
     execute_sql(tmp_path, "DELETE FROM draft")
-    assert await desk.drafts.matching() == ()
+    assert await desk.drafts.matching_ids() == ()

@@ -135,14 +135,14 @@ def filter_combinations(shelf: DraftSet):
 def test_filter_combinations_match(draft_set):
     for filters in random.Random(3).sample(list(filter_combinations(draft_set)), 1500):
         ids = draft_queries.list_ids(draft_set.connection, draft_set.user, filters, limit=500, before=None)
-        assert list(ids) == draft_set.wanted(filters), filters
+        assert list(ids) == draft_set.matching_ids(filters), filters
 
 
 def test_page_holds_drafts_with_tags(draft_set):
     for filters in random.Random(4).sample(list(filter_combinations(draft_set)), 100):
         drafts, _ = draft_queries.list_page(draft_set.connection, draft_set.user, filters, limit=500, before=None)
-        assert [draft.id for draft in drafts] == draft_set.wanted(filters)
-        assert [set(draft.tags) for draft in drafts] == [draft_set.kept[draft.id]["tags"] for draft in drafts]
+        assert [draft.id for draft in drafts] == draft_set.matching_ids(filters)
+        assert [set(draft.tags) for draft in drafts] == [draft_set.expected[draft.id]["tags"] for draft in drafts]
 
 
 @settings(max_examples=60)
@@ -151,7 +151,7 @@ def test_pages_are_stable_under_concurrent_changes(draft_set, data):
     """Drafts that match from the first page to the last are visited exactly once, whatever happens to the others."""
     filters = data.draw(st.sampled_from(COMMON_FILTERS))
     limit = data.draw(st.integers(1, 30))
-    matching, changed, visited, last_id = set(draft_set.wanted(filters)), set(), [], None
+    matching, changed, visited, last_id = set(draft_set.matching_ids(filters)), set(), [], None
     while True:
         page = draft_queries.list_ids(draft_set.connection, draft_set.user, filters, limit=limit, before=last_id)
         visited += page

@@ -129,7 +129,7 @@ def views(shelf: DraftSet) -> list[DraftView]:
 def test_views_hold_their_drafts_in_order(draft_set, filter_plan):
     for view in views(draft_set):
         page = queue_window.load_slice(draft_set.connection, draft_set.user, view, limit=1000)
-        assert list(page.positions) == draft_set.wanted(view), view
+        assert list(page.positions) == draft_set.matching_positions(view), view
         assert [draft.id for draft in page.drafts] == [position.id for position in page.positions]
         assert all(tab_contains(view.tab, draft) for draft in page.drafts)
         assert not page.has_more
@@ -137,7 +137,7 @@ def test_views_hold_their_drafts_in_order(draft_set, filter_plan):
 
 def test_neighbours_of_any_position(draft_set, filter_plan):
     for view in views(draft_set):
-        expected = draft_set.wanted(view)
+        expected = draft_set.matching_positions(view)
         for index in range(0, len(expected), 3):
             after = queue_window.load_slice(
                 draft_set.connection, draft_set.user, view, limit=5, position=expected[index]
@@ -154,7 +154,7 @@ def test_neighbours_of_any_position(draft_set, filter_plan):
 
 def test_end_and_offset(draft_set):
     for view in views(draft_set):
-        expected = draft_set.wanted(view)
+        expected = draft_set.matching_positions(view)
         end = queue_window.load_slice(draft_set.connection, draft_set.user, view, limit=7, backwards=True)
         assert list(end.positions) == expected[-7:]
         middle = queue_window.load_slice(draft_set.connection, draft_set.user, view, limit=7, offset=4)
@@ -174,7 +174,7 @@ def test_consecutive_windows_cover_view_once(draft_set, data):
         )
         positions = [*page.positions, *positions] if backwards else [*positions, *page.positions]
         position, more = (positions[0 if backwards else -1] if positions else None), page.has_more
-    assert positions == draft_set.wanted(view)
+    assert positions == draft_set.matching_positions(view)
 
 
 @pytest.mark.parametrize("tab", Tab)
@@ -205,9 +205,9 @@ def test_small_tab_is_read_before_full_text_index(draft_set):
 
 
 def test_positions_of_given_drafts(draft_set, filter_plan):
-    ids = [*list(draft_set.kept)[::3], "none"]
+    ids = [*list(draft_set.expected)[::3], "none"]
     for view in views(draft_set):
-        expected = [position for position in draft_set.wanted(view) if position.id in ids]
+        expected = [position for position in draft_set.matching_positions(view) if position.id in ids]
         positions = queue_window.positions(draft_set.connection, draft_set.user, view, ids)
         assert sorted(positions, key=str) == sorted(expected, key=str), view
 
@@ -227,9 +227,9 @@ def _plan(shelf: DraftSet, view: DraftView, position: DraftPosition | None, *, b
 
 
 def test_new_drafts_are_counted_up_to_limit(draft_set, filter_plan):
-    ids = sorted(draft_set.kept)
+    ids = sorted(draft_set.expected)
     for view in views(draft_set):
-        count = sum(position.id > ids[50] for position in draft_set.wanted(view))
+        count = sum(position.id > ids[50] for position in draft_set.matching_positions(view))
         assert queue_window.count_newer(draft_set.connection, draft_set.user, view, ids[50], 1000) == count
         assert queue_window.count_newer(draft_set.connection, draft_set.user, view, ids[50], 3) == min(count, 3)
     assert queue_window.newest_id(draft_set.connection, draft_set.user) == ids[-1]

@@ -64,7 +64,7 @@ def request_for(action: Action) -> dict[str, object]:
 
 
 async def set_slots(desk, *slots: Slot) -> None:
-    await desk.ground.write(schedule.replace_slots, slots)
+    await desk.ctx.write(schedule.replace_slots, slots)
 
 
 async def test_action_status_matrix(desk, tmp_path):
@@ -336,7 +336,7 @@ async def test_invalid_request_names_field(desk, tmp_path, field, payload):
 @pytest.mark.parametrize("draft_id", [UNKNOWN_ID, "", "x" * 100_000, "'; DROP TABLE draft; --"])
 async def test_unknown_id_is_not_found(desk, draft_id):
     drafts = desk.drafts
-    for method in (drafts.get, drafts.approve, drafts.history, drafts.versions, drafts.undo, drafts.redo):
+    for method in (drafts.get, drafts.approve, drafts.history, drafts.list_versions, drafts.undo, drafts.redo):
         with pytest.raises(NotFoundError, match="There is no draft") as unknown:
             await method(draft_id)
         assert len(str(unknown.value)) < 200

@@ -61,7 +61,7 @@ async def apply_system_change(desk, draft_id: str, action: str, **after: object)
         )
         draft_updates.apply_change(conn, user_id, snapshot, step)
 
-    await desk.ground.write(work)
+    await desk.ctx.write(work)
 
 
 async def test_undo_and_redo_of_one_draft(desk, tmp_path):
@@ -198,7 +198,7 @@ async def test_bulk_is_undone_and_redone_at_once(desk, tmp_path):
 async def test_large_action_is_undone_at_once(desk, tmp_path):
     ids = await create_drafts(desk, 130)
     first = restorable_rows(tmp_path)
-    assert (await desk.drafts.act(Action.ARCHIVE, ids)).succeeded == 130
+    assert (await desk.drafts.bulk_all(Action.ARCHIVE, ids)).succeeded == 130
 
     assert len((await desk.drafts.undo()).succeeded) == 130
     assert restorable_rows(tmp_path) == first
@@ -288,10 +288,10 @@ async def test_passing_skips_unreachable_change(desk):
     ) as refused:
         await desk.drafts.undo()
     passed.add(refused.value.change_id)
-    assert (await desk.drafts.undo(passing=passed)).succeeded == (second,)
-    assert (await desk.drafts.undo(passing=passed)).succeeded == (first,)
+    assert (await desk.drafts.undo(skip=passed)).succeeded == (second,)
+    assert (await desk.drafts.undo(skip=passed)).succeeded == (first,)
     with pytest.raises(ConflictError, match="nothing to be undone"):
-        await desk.drafts.undo(passing=passed)
+        await desk.drafts.undo(skip=passed)
 
 
 async def test_expired_change_can_be_skipped(desk):
@@ -300,47 +300,47 @@ async def test_expired_change_can_be_skipped(desk):
     await desk.drafts.approve(second)
     await desk.drafts.schedule(second)
     await desk.drafts.cancel_schedule(second)
-    desk.ground.clock.now += timedelta(days=30)
+    desk.ctx.clock.now += timedelta(days=30)
     with pytest.raises(UndoNotAllowedError, match="has passed") as refused:
         await desk.drafts.undo()
-    assert (await desk.drafts.undo(passing={refused.value.change_id})).succeeded == (first,)
+    assert (await desk.drafts.undo(skip={refused.value.change_id})).succeeded == (first,)
 
 
 async def test_unreachable_bulk_can_be_skipped(desk):
     first, *bulk, last = await create_drafts(desk, 5)
     await desk.drafts.approve(first)
-    await desk.drafts.act(Action.APPROVE, bulk)
-    await desk.drafts.act(Action.SCHEDULE, bulk)
-    await desk.drafts.act(Action.CANCEL_SCHEDULE, bulk)
-    desk.ground.clock.now += timedelta(days=30)
+    await desk.drafts.bulk_all(Action.APPROVE, bulk)
+    await desk.drafts.bulk_all(Action.SCHEDULE, bulk)
+    await desk.drafts.bulk_all(Action.CANCEL_SCHEDULE, bulk)
+    desk.ctx.clock.now += timedelta(days=30)
     passed = set()
     with pytest.raises(
         UndoNotAllowedError, match=r"\(.*\) cannot be undone on any of its 3 drafts. Its time"
     ) as refused:
-        await desk.drafts.undo(passing=passed)
+        await desk.drafts.undo(skip=passed)
     passed.add(refused.value.change_id)
-    assert (await desk.drafts.undo(passing=passed)).succeeded == (first,)
+    assert (await desk.drafts.undo(skip=passed)).succeeded == (first,)
 
     # Later changes are undone first, and none between the two is skipped.
     await desk.drafts.approve(first)
     await desk.drafts.approve(last)
-    assert [(await desk.drafts.undo(passing=passed)).succeeded for _ in range(2)] == [(last,), (first,)]
+    assert [(await desk.drafts.undo(skip=passed)).succeeded for _ in range(2)] == [(last,), (first,)]
     with pytest.raises(ConflictError, match="nothing to be undone"):
-        await desk.drafts.undo(passing=passed)
+        await desk.drafts.undo(skip=passed)
 
 
 async def test_reachable_part_of_bulk_is_undone(desk):
     first, second, other = await create_drafts(desk, 3)
-    await desk.drafts.act(Action.APPROVE, [other, first, second])
+    await desk.drafts.bulk_all(Action.APPROVE, [other, first, second])
     await desk.drafts.schedule(first, NOW + timedelta(days=1))
     await desk.drafts.schedule(second, NOW + timedelta(days=60))
-    await desk.drafts.act(Action.CANCEL_SCHEDULE, [first, second])
-    desk.ground.clock.now += timedelta(days=30)
+    await desk.drafts.bulk_all(Action.CANCEL_SCHEDULE, [first, second])
+    desk.ctx.clock.now += timedelta(days=30)
     result = await desk.drafts.undo()
     assert (result.succeeded, [failure.id for failure in result.failed]) == ((second,), [first])
     with pytest.raises(UndoNotAllowedError, match="on its draft") as refused:
         await desk.drafts.undo()
-    assert (await desk.drafts.undo(passing={refused.value.change_id})).succeeded == (second,)
+    assert (await desk.drafts.undo(skip={refused.value.change_id})).succeeded == (second,)
 
 
 async def test_change_between_unreachable_ones_is_not_skipped(desk):
@@ -350,27 +350,27 @@ async def test_change_between_unreachable_ones_is_not_skipped(desk):
         await desk.drafts.approve(draft_id)
         await desk.drafts.schedule(draft_id)
         await desk.drafts.cancel_schedule(draft_id)
-        desk.ground.clock.now += timedelta(days=30)
+        desk.ctx.clock.now += timedelta(days=30)
         with pytest.raises(UndoNotAllowedError, match="has passed") as refused:
-            await desk.drafts.undo(passing=passed)
+            await desk.drafts.undo(skip=passed)
         passed.add(refused.value.change_id)
         if draft_id == first:
             await desk.drafts.approve(second)
-    assert (await desk.drafts.undo(passing=passed)).succeeded == (second,)
+    assert (await desk.drafts.undo(skip=passed)).succeeded == (second,)
 
 
 async def test_large_undo_can_be_stopped_and_continued(desk, tmp_path, monkeypatch):
     monkeypatch.setattr("copydesk.desk.drafts.undo.MAX_IDS", 2)
     ids = await create_drafts(desk, 5)
     first = restorable_rows(tmp_path)
-    await desk.drafts.act(Action.ARCHIVE, ids)
+    await desk.drafts.bulk_all(Action.ARCHIVE, ids)
     last = restorable_rows(tmp_path)
-    result = await desk.drafts.undo(stopped=lambda: True)
+    result = await desk.drafts.undo(is_cancelled=lambda: True)
     assert (len(result.succeeded), result.failed, result.left) == (2, (), 3)
     assert len((await desk.drafts.undo()).succeeded) == 3
     assert restorable_rows(tmp_path) == first
 
-    result = await desk.drafts.redo(stopped=lambda: True)
+    result = await desk.drafts.redo(is_cancelled=lambda: True)
     assert (len(result.succeeded), result.left) == (2, 1)
     while restorable_rows(tmp_path) != last:
         await desk.drafts.redo()

@@ -291,7 +291,7 @@ async def test_foreign_posts_are_not_counted(desk):
             values,
         )
 
-    await desk.ground.write(insert)
+    await desk.ctx.write(insert)
     assert (await desk.engagement.summary()).total_posted == 0
 
 

@@ -83,11 +83,11 @@ def rate_of(values: dict[str, object]) -> RateSummary:
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("days", [7, 90, None])
 async def test_sums_equal_python_sums(desk, zone, days):
-    posts = await desk.ground.write(
+    posts = await desk.ctx.write(
         lambda conn, user: (insert_random_posts(conn, add_user(conn), 9, 5), insert_random_posts(conn, user, 120, 4))[1]
     )
     await desk.schedule.set_zone(zone)
-    since = await desk.engagement.since(days) if days else None
+    since = await desk.engagement.period_start(days) if days else None
     some = [post for post in posts if since is None or (post["at"] and post["at"] >= since)]
 
     spans = await desk.engagement.over_time(since)
@@ -102,11 +102,11 @@ async def test_sums_equal_python_sums(desk, zone, days):
     hours = await desk.engagement.by_hour(since)
     assert {(hour.day_of_week, hour.hour): hour.rate for hour in hours} == by_hour
 
-    for kind in await desk.engagement.by_kind(since):
+    for kind in await desk.engagement.by_platform_and_format(since):
         own = [post for post in some if (post["platform"], post["format"]) == (kind.platform, kind.format)]
         assert kind.rate == sum(map(rate_of, own), RateSummary())
         assert kind.measured == sum(any(post[name] is not None for name in METRICS) for post in own)
-        for name, metric in kind.figures.items():
+        for name, metric in kind.metrics.items():
             values = [post[name] for post in own if post[name] is not None]
             assert (metric.total, metric.posts) == (sum(values), len(values))
     listed = await desk.engagement.posts(since, 1000)
@@ -117,12 +117,12 @@ async def test_sums_equal_python_sums(desk, zone, days):
 
 
 async def test_sums_equal_summary(desk):
-    await desk.ground.write(lambda conn, user: len(insert_random_posts(conn, user, 80, 2)))
-    summary, kinds = await desk.engagement.summary(), await desk.engagement.by_kind()
+    await desk.ctx.write(lambda conn, user: len(insert_random_posts(conn, user, 80, 2)))
+    summary, kinds = await desk.engagement.summary(), await desk.engagement.by_platform_and_format()
     total = sum((kind.rate for kind in kinds), RateSummary())
 
     assert (total.posts, total.rated, total.rate) == (summary.total_posted, summary.rated, summary.avg_engagement_rate)
-    assert sum(kind.figures["likes"].total for kind in kinds) == summary.total_likes
+    assert sum(kind.metrics["likes"].total for kind in kinds) == summary.total_likes
     assert [post.draft_id for post in await desk.engagement.posts(None, 10)] == [
         post.draft_id for post in summary.top_posts
     ]
@@ -131,9 +131,9 @@ async def test_sums_equal_summary(desk):
 async def test_period_starts_at_users_midnight(desk):
     await desk.schedule.set_zone("America/New_York")
 
-    assert await desk.engagement.since(1) == datetime(2026, 2, 10, 5, tzinfo=UTC)
-    assert await desk.engagement.since(7) == datetime(2026, 2, 4, 5, tzinfo=UTC)
-    assert [span.first for span in await desk.engagement.over_time(await desk.engagement.since(3))] == [
+    assert await desk.engagement.period_start(1) == datetime(2026, 2, 10, 5, tzinfo=UTC)
+    assert await desk.engagement.period_start(7) == datetime(2026, 2, 4, 5, tzinfo=UTC)
+    assert [span.first for span in await desk.engagement.over_time(await desk.engagement.period_start(3))] == [
         date(2026, 2, 8),
         date(2026, 2, 9),
         date(2026, 2, 10),
@@ -141,11 +141,11 @@ async def test_period_starts_at_users_midnight(desk):
 
 
 async def test_posts_have_url_and_account(desk):
-    await desk.ground.write(lambda conn, user: len(insert_random_posts(conn, user, 40, 3)))
+    await desk.ctx.write(lambda conn, user: len(insert_random_posts(conn, user, 40, 3)))
     posts = await desk.engagement.posts()
 
     assert {post.url for post in posts} == {"", "https://x.example/1"}
-    assert {post.place for post in posts} <= {f"{platform}:me" for platform in PLATFORMS}
+    assert {post.target_label for post in posts} <= {f"{platform}:me" for platform in PLATFORMS}
 
 
 def quarter_at(time: datetime, posts: int = 1) -> QuarterHour:
@@ -189,7 +189,7 @@ async def test_queries_use_time_indexes(desk, statement):
         values = (1,) * sql.count("?")
         return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
 
-    plan_lines = await desk.ground.read(explain)
+    plan_lines = await desk.ctx.read(explain)
     assert any("ix_delivery_user_id_sent_at (user_id=? AND sent_at>?)" in line for line in plan_lines)
     assert any("ix_draft_user_id_posted_at (user_id=? AND posted_at>?)" in line for line in plan_lines)
     assert not [line for line in plan_lines if line.startswith(("SCAN engagement", "SCAN draft", "SCAN delivery"))]

@@ -196,7 +196,7 @@ async def test_unknown_and_foreign_experiments_are_not_found(desk):
     def give_away(conn, _user_id):
         conn.execute(update(tables.experiment).values(user_id=add_user(conn, "Bob")))
 
-    await desk.ground.write(give_away)
+    await desk.ctx.write(give_away)
     assert await desk.experiments.list() == ()
     for experiment_id in (UNKNOWN_ID, experiment.id):
         for method in (desk.experiments.get, desk.experiments.conclude, desk.experiments.archive):
@@ -370,7 +370,7 @@ async def test_assignment_is_claimed_once(desk):
             claim_assignment(conn, user_id, first),
         )
 
-    assert await desk.ground.write(claim_twice) == (True, True, False, False)
+    assert await desk.ctx.write(claim_twice) == (True, True, False, False)
 
 
 async def test_variant_counts_differ_by_at_most_one(desk):
@@ -378,7 +378,7 @@ async def test_variant_counts_differ_by_at_most_one(desk):
     counts: dict[str, Counter[str]] = {}
     for number in range(60):
         platforms = ("x",) if number % 3 else ("x", "bluesky")
-        assignment = await desk.ground.write(claim_next, Format.SHORT, platforms)
+        assignment = await desk.ctx.write(claim_next, Format.SHORT, platforms)
         stratum_counts = counts.setdefault(assignment.stratum, Counter())
         stratum_counts[assignment.variant_id] += 1
         assert max(stratum_counts.values()) - min(stratum_counts[variant["id"]] for variant in HOOK["variants"]) <= 1
@@ -391,16 +391,16 @@ async def test_draft_keeps_treatment_after_conclusion(desk):
     draft = await add_assigned_draft(desk, experiment, "b")
     unassigned = await add_assigned_draft(desk, experiment, None, experiment_id=None)
     await desk.experiments.conclude(experiment.id)
-    treatment = await desk.ground.read(get_treatment, draft)
+    treatment = await desk.ctx.read(get_treatment, draft)
 
     assert (treatment.experiment_id, treatment.variant_id, treatment.parameters) == (
         experiment.id,
         "b",
         {"hashtags": 2},
     )
-    assert treatment.voice(Voice(), Format.SHORT).of(Format.SHORT).hashtags == 2
-    assert await desk.ground.read(get_treatment, unassigned) is None
-    assert await desk.ground.read(get_treatment, UNKNOWN_ID) is None
+    assert treatment.apply_to(Voice(), Format.SHORT).format_settings(Format.SHORT).hashtags == 2
+    assert await desk.ctx.read(get_treatment, unassigned) is None
+    assert await desk.ctx.read(get_treatment, UNKNOWN_ID) is None
 
 
 async def test_results_are_a_funnel(desk):
@@ -443,10 +443,10 @@ async def test_edit_ratio(desk):
             row = event | {"version": version, "before": before, "after": {}}
             conn.execute(tables.draft_event.insert().values(row))
 
-    await desk.ground.write(insert_edits)
+    await desk.ctx.write(insert_edits)
     ratio = arms_by_id(await desk.experiments.get(experiment.id))["a"]["meanEditRatio"]
     assert 0 < ratio <= 0.25
-    assert [edit.written for edit in await desk.ground.read(kept.list_edited, experiment.id)] == ["one two three four"]
+    assert [edit.generated for edit in await desk.ctx.read(kept.list_edited, experiment.id)] == ["one two three four"]
 
 
 async def test_foreign_drafts_are_not_counted(desk):
@@ -457,7 +457,7 @@ async def test_foreign_drafts_are_not_counted(desk):
         item = add_item(conn, foreign_user, add_source(conn, foreign_user))
         add_draft(conn, foreign_user, item, experiment_id=experiment.id, variant_id="a", status="approved")
 
-    await desk.ground.write(insert)
+    await desk.ctx.write(insert)
     assert arms_by_id(await desk.experiments.get(experiment.id))["a"]["drafted"] == 0
 
 

@@ -32,7 +32,7 @@ from copydesk.model.item import Entry
 from copydesk.model.run import RunRequest
 from copydesk.store import generation
 
-WRITER = "copydesk.drafting.writer.choose_writer"
+WRITER = "copydesk.drafting.writer.get_writer"
 PAGE = "https://rivernews.example/library"
 PICTURE = "https://rivernews.example/drills.jpg"
 PROMPT = (
@@ -753,7 +753,7 @@ async def test_pending_draft_cannot_be_changed(tmp_path):
                 await desk.drafts.change(draft_id, {"action": action.value})
 
 
-@pytest.mark.parametrize("function", ["generating.generation.keep_page", "composing.keep_text"])
+@pytest.mark.parametrize("function", ["worker.generation.save_page", "worker.save_text"])
 async def test_busy_database_releases_claim(tmp_path, monkeypatch, function):
     def busy(*_: object) -> None:
         raise StoreBusyError
@@ -761,7 +761,7 @@ async def test_busy_database_releases_claim(tmp_path, monkeypatch, function):
     async with open_desk_at(tmp_path, web_with_page()) as desk:
         await create_drafts(desk)
         with monkeypatch.context() as patch:
-            patch.setattr(f"copydesk.desk.{function}", busy)
+            patch.setattr(f"copydesk.desk.generation.{function}", busy)
             with pytest.raises(StoreBusyError):
                 await desk.generation.drain()
         assert count_claims(tmp_path) == 0
@@ -780,12 +780,12 @@ def foreign_claim(id: str, owner: str = "elsewhere/2/2") -> generation.Generatio
 
 
 async def test_recent_texts_are_analyzed_once(tmp_path, monkeypatch):
-    runs, analyzed = RecentTexts.trigrams, []
+    trigrams, analyzed = RecentTexts.trigrams, []
     texts = [f"The ferry number {number} leaves at {number} past eight for the other bank." for number in range(5)]
     async with open_desk_at(tmp_path, FakeWeb(), generation__at_once="1") as desk:
         for number, text in enumerate(texts):
             await desk.drafts.create({"text": text})
             await desk.drafts.create({"prompt": f"{PROMPT} It has {number + 2} ovens."})
-        monkeypatch.setattr(RecentTexts, "runs", staticmethod(lambda text: analyzed.append(text) or runs(text)))
+        monkeypatch.setattr(RecentTexts, "trigrams", staticmethod(lambda text: analyzed.append(text) or trigrams(text)))
         assert await desk.generation.drain() == 5
     assert [analyzed.count(text) for text in texts] == [1] * 5

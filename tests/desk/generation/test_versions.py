@@ -138,7 +138,7 @@ async def test_versions_are_found_from_any_of_them(tmp_path, writer):
         assert [draft.id for draft in await desk.drafts.list_versions(other.id)] == [other.id]
         with pytest.raises(NotFoundError):
             await desk.drafts.list_versions("nothing")
-    assert writer.briefs[2].before == ("Two.", "One.")
+    assert writer.briefs[2].previous_versions == ("Two.", "One.")
 
 
 async def test_offline_writer_runs_out_of_versions(tmp_path):

@@ -58,7 +58,7 @@ def write_image(folder, content, name="a.png"):
 
 class TestPreparedForPlatform:
     async def test_order_and_alt_text(self, desk):
-        first, second = await load_images(desk.ground, await create_images(desk, ONE, TWO, alt="A crane"), LIMITS)
+        first, second = await load_images(desk.ctx, await create_images(desk, ONE, TWO, alt="A crane"), LIMITS)
 
         assert (first.media_type, first.width, first.height, first.alt) == ("image/jpeg", 200, 150, "A crane")
         assert (second.media_type, second.width, second.height) == ("image/png", 64, 48)
@@ -66,37 +66,37 @@ class TestPreparedForPlatform:
         assert LOCATION_MARKER.encode() not in first.content
 
     async def test_missing_alt_text_is_empty(self, desk):
-        (image,) = await load_images(desk.ground, await create_images(desk, ONE), LIMITS)
+        (image,) = await load_images(desk.ctx, await create_images(desk, ONE), LIMITS)
         assert image.alt == ""
 
     @pytest.mark.parametrize("limits", [platform.limits for platform in (Bluesky, Mastodon, X, LinkedIn, FakePlatform)])
     async def test_platform_limits_are_met(self, desk, web, limits):
         web.put(ONE, encode(noise_image(1_600, 1_400), "JPEG", quality=95))
         assert len(web._pages[ONE][1]) > 2_000_000
-        for image in await load_images(desk.ground, await create_images(desk, ONE, TWO), limits):
+        for image in await load_images(desk.ctx, await create_images(desk, ONE, TWO), limits):
             assert len(image.content) <= limits.max_image_bytes
             assert image.media_type in limits.image_types
 
     async def test_too_many_images_are_refused_without_fetching(self, desk, web):
         draft_images = await create_images(desk, ONE, TWO)
         with pytest.raises(ImageError, match="2 pictures, and the platform takes at most 1 "):
-            await load_images(desk.ground, draft_images, msgspec.structs.replace(LIMITS, pictures=1))
+            await load_images(desk.ctx, draft_images, msgspec.structs.replace(LIMITS, pictures=1))
         with pytest.raises(ImageError, match="takes no pictures"):
-            await load_images(desk.ground, draft_images, Limits(formats=frozenset()))
-        assert web.urls == []
+            await load_images(desk.ctx, draft_images, Limits(formats=frozenset()))
+        assert web.requested_urls == []
 
     async def test_no_images(self, desk):
-        assert await load_images(desk.ground, (), Limits(formats=frozenset())) == ()
+        assert await load_images(desk.ctx, (), Limits(formats=frozenset())) == ()
 
 
 class TestIdenticalForAllAttempts:
     async def test_image_is_fetched_once(self, desk, web, tmp_path):
         draft_images = await create_images(desk, ONE)
-        first = await load_images(desk.ground, draft_images, LIMITS)
+        first = await load_images(desk.ctx, draft_images, LIMITS)
         web.put(ONE, drawing())
 
-        assert await load_images(desk.ground, draft_images, LIMITS) == first
-        assert web.urls == [ONE]
+        assert await load_images(desk.ctx, draft_images, LIMITS) == first
+        assert web.requested_urls == [ONE]
         (digest,) = stored_files(tmp_path)
         assert query_db(tmp_path, "SELECT stored FROM draft_image") == [(f"copydesk:picture/{digest}",)]
 
@@ -129,20 +129,20 @@ class TestIdenticalForAllAttempts:
 
     async def test_lost_file_is_refetched_only_if_identical(self, desk, web, tmp_path):
         draft_images = await create_images(desk, ONE)
-        first = await load_images(desk.ground, draft_images, LIMITS)
+        first = await load_images(desk.ctx, draft_images, LIMITS)
         (digest,) = stored_files(tmp_path)
         (tmp_path / "pictures" / digest).unlink()
-        assert await load_images(desk.ground, draft_images, LIMITS) == first
+        assert await load_images(desk.ctx, draft_images, LIMITS) == first
 
         (tmp_path / "pictures" / digest).unlink()
         web.put(ONE, drawing())
         with pytest.raises(ImageError, match="Picture 1: It is not kept any more"):
-            await load_images(desk.ground, draft_images, LIMITS)
+            await load_images(desk.ctx, draft_images, LIMITS)
 
     async def test_new_draft_refetches_image(self, desk, web, tmp_path):
-        await load_images(desk.ground, await create_images(desk, ONE), LIMITS)
+        await load_images(desk.ctx, await create_images(desk, ONE), LIMITS)
         web.put(ONE, drawing())
-        (image,) = await load_images(desk.ground, await create_images(desk, ONE), LIMITS)
+        (image,) = await load_images(desk.ctx, await create_images(desk, ONE), LIMITS)
 
         assert image.media_type == "image/png"
         assert len(stored_files(tmp_path)) == 2
@@ -165,28 +165,28 @@ class TestAllOrNone:
         else:
             web.fail(TWO, content or 404, retry_after="90")
         with pytest.raises(ImageError, match=message) as refused:
-            await load_images(desk.ground, await create_images(desk, ONE, TWO), LIMITS)
+            await load_images(desk.ctx, await create_images(desk, ONE, TWO), LIMITS)
 
         assert refused.value.hint
         assert (refused.value.is_temporary, refused.value.retry_after) == (retryable, 90 if retryable else None)
 
     async def test_fetched_images_survive_failure(self, desk, web):
-        web.cut(TWO)
+        web.disconnect(TWO)
         draft_images = await create_images(desk, ONE, TWO)
         with pytest.raises(ImageError, match="Picture 2") as refused:
-            await load_images(desk.ground, draft_images, LIMITS)
+            await load_images(desk.ctx, draft_images, LIMITS)
         assert refused.value.is_temporary
 
         web.put(TWO, drawing())
-        assert len(await load_images(desk.ground, draft_images, LIMITS)) == 2
-        assert web.urls == [ONE, TWO, TWO]
+        assert len(await load_images(desk.ctx, draft_images, LIMITS)) == 2
+        assert web.requested_urls == [ONE, TWO, TWO]
 
     async def test_animated_upload_is_refused(self, desk, web):
         web.put(ONE, animation())
-        (og,) = await load_images(desk.ground, await create_images(desk, ONE), LIMITS)
+        (og,) = await load_images(desk.ctx, await create_images(desk, ONE), LIMITS)
         assert og.media_type == "image/png"
         with pytest.raises(ImageError, match="Picture 1: It moves"):
-            await load_images(desk.ground, await create_images(desk, ONE, source="UPLOAD"), LIMITS)
+            await load_images(desk.ctx, await create_images(desk, ONE, source="UPLOAD"), LIMITS)
 
     async def test_private_address_is_refused(self, tmp_path):
         async with open_desk_at(tmp_path) as desk:
@@ -210,11 +210,11 @@ class TestUploadedFiles:
         path = write_image(tmp_path, photo(80, 60, exif=gps_exif()))
         url = await desk.drafts.save_image(path)
         path.unlink()
-        (image,) = await load_images(desk.ground, await create_images(desk, url, source="UPLOAD", alt="A quay"), LIMITS)
+        (image,) = await load_images(desk.ctx, await create_images(desk, url, source="UPLOAD", alt="A quay"), LIMITS)
 
         assert url == f"copydesk:picture/{stored_files(tmp_path)[0]}"
         assert (image.width, image.height, image.alt) == (80, 60, "A quay")
-        assert web.urls == []
+        assert web.requested_urls == []
 
     @pytest.mark.parametrize(
         ("content", "message"),
@@ -244,7 +244,7 @@ class TestUploadedFiles:
         )
         (tmp_path / "pictures" / stored_files(tmp_path)[0]).unlink()
         with pytest.raises(ImageError, match="Picture 1: It is not kept any more"):
-            await load_images(desk.ground, draft_images, LIMITS)
+            await load_images(desk.ctx, draft_images, LIMITS)
 
 
 class TestGeneratedImages:
@@ -274,10 +274,10 @@ class TestGeneratedImages:
 
     async def test_missing_settings_are_reported(self, desk):
         with pytest.raises(ImageError, match=r"images_b\.base_url is not set") as refused:
-            await desk.drafts.make_picture("A crane", ImageSource.AI_PROVIDER_B)
+            await desk.drafts.generate_image("A crane", ImageSource.AI_PROVIDER_B)
         assert "COPYDESK_IMAGES_B__KEY" in refused.value.hint
         with pytest.raises(ImageError, match="UPLOAD makes no pictures"):
-            await desk.drafts.make_picture("A crane", ImageSource.UPLOAD)
+            await desk.drafts.generate_image("A crane", ImageSource.UPLOAD)
 
     async def test_api_key_is_not_stored(self, tmp_path):
         web = FakeWeb()
@@ -291,7 +291,7 @@ class TestGeneratedImages:
 
 async def test_image_of_deleted_draft_is_prepared(desk):
     image = DraftImage(id="0", url=ONE, alt=None, position=0, source=ImageSource.OG)
-    (prepared,) = await load_images(desk.ground, (image,), LIMITS)
+    (prepared,) = await load_images(desk.ctx, (image,), LIMITS)
     assert prepared.width == 200
 
 

@@ -42,7 +42,7 @@ async def add_three(desk) -> None:
 
 
 async def latest_run(desk) -> Run:
-    return (await desk.pipeline.runs()).items[0]
+    return (await desk.pipeline.list()).items[0]
 
 
 @pytest.fixture

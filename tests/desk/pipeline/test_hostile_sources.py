@@ -76,7 +76,7 @@ async def test_50_mb_body(tmp_path, server):
 
 
 async def test_gzip_bomb(tmp_path, server):
-    server.bomb("/bad", size=2**31)
+    server.serve_bomb("/bad", size=2**31)
 
     assert "is larger than 10 MB" in await rejected_source_error(tmp_path, server)
 
@@ -88,13 +88,13 @@ async def test_endless_body(tmp_path, server):
 
 
 async def test_dripping_body(tmp_path, server):
-    server.drip("/bad", every=0.02)
+    server.drip("/bad", interval=0.02)
 
     assert "did not answer in time" in await rejected_source_error(tmp_path, server, network__timeout="2")
 
 
 async def test_silent_server(tmp_path, server):
-    server.silent("/bad")
+    server.hang("/bad")
 
     assert "did not answer in time" in await rejected_source_error(tmp_path, server, network__timeout="2")
 
@@ -161,20 +161,20 @@ async def test_redirect_to_private_address_is_refused(tmp_path, server, host, st
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 async def test_body_not_compressed_as_declared(tmp_path, server, encoding):
-    server.packed("/bad", b"not packed at all", encoding=encoding)
+    server.serve_encoded("/bad", b"not packed at all", encoding=encoding)
 
     assert await rejected_source_error(tmp_path, server)
 
 
 async def test_doubly_compressed_feed_is_refused(tmp_path, server):
-    server.packed("/bad", gzip.compress(gzip.compress(feed(entry(1)))))
+    server.serve_encoded("/bad", gzip.compress(gzip.compress(feed(entry(1)))))
 
     assert "neither XML nor a JSON Feed" in await rejected_source_error(tmp_path, server)
 
 
 async def test_ten_bad_sources_do_not_delay_good_one(tmp_path, server):
     for number in range(10):
-        (server.silent if number % 2 else server.endless)(f"/bad{number}")
+        (server.hang if number % 2 else server.endless)(f"/bad{number}")
     settings = settings_at(tmp_path, network__allow_private="true", network__timeout="2")
     async with open_desk(settings, clock=Watch()) as desk:
         for number in range(10):

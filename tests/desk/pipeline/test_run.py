@@ -34,7 +34,7 @@ from copydesk.errors import InvalidError, NotFoundError, WriterError
 from copydesk.model.draft import Format
 from copydesk.model.run import RunRequest, RunStatus, Stage
 
-WRITER = "copydesk.drafting.writer.choose_writer"
+WRITER = "copydesk.drafting.writer.get_writer"
 
 
 def web_with_stories(*numbers: int) -> FakeWeb:

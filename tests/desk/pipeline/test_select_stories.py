@@ -280,7 +280,7 @@ async def test_ranking_runs_outside_event_loop_thread(tmp_path, monkeypatch):
 
         monkeypatch.setattr(select_stories, name, recording)
 
-    for name in ("_judge", "_stories", "gather", "_ranking"):
+    for name in ("_apply_rules", "_match_stories", "group_into_stories", "_rank_stories"):
         record_thread(name)
 
     assert await run_once(tmp_path, (URL_ONE, feed(entry(1)), {})) == [story_title(1)]

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from store_fixtures import add_user, open_store
 
 from copydesk.desk import Desk
-from copydesk.desk.pipeline.service import statistics
+from copydesk.desk.pipeline.service import load_statistics
 from copydesk.model.run import RunStats, RunStatus
 from copydesk.model.serialization import to_json_value
 from copydesk.store import tables

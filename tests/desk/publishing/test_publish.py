@@ -159,7 +159,7 @@ async def test_undecidable_outcome_needs_user(tmp_path: Path) -> None:
     server = FakeServer()
     server.faults.append(Fault.CUT_AFTER)
     async with open_posting_desk(
-        tmp_path, fake_platforms(server, trust=DeliveryGuarantees(can_read_back=False))
+        tmp_path, fake_platforms(server, guarantees=DeliveryGuarantees(can_read_back=False))
     ) as desk:
         await connect_account(desk)
         draft_id = await create_approved_draft(desk)
@@ -253,7 +253,7 @@ async def test_missing_metrics_do_not_mean_deleted(tmp_path: Path, monkeypatch: 
         async def no_metrics(*_: object) -> dict[str, PostMetrics | None]:
             return {}
 
-        monkeypatch.setattr(platforms["fake"], "figures", no_metrics)
+        monkeypatch.setattr(platforms["fake"], "metrics", no_metrics)
         watch.now = NOW + timedelta(hours=1)
         await desk.posting.collect_metrics()
         (report,) = await desk.posting.list_deliveries(draft_id)

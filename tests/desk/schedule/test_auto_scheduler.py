@@ -171,14 +171,14 @@ async def test_slot_taken_concurrently_is_replanned(tmp_path: Path, monkeypatch:
         plan = auto_scheduler.plan_drafts
 
         def plan_then_race(*args: object) -> object:
-            monkeypatch.setattr(auto_scheduler, "plan", plan)
+            monkeypatch.setattr(auto_scheduler, "plan_drafts", plan)
             result = plan(*args)
             # Between planning and writing, the other desk schedules a draft to the second planned slot.
             raced_times.append(result.scheduled[1].at)
             return result
 
         raced_times: list[datetime] = []
-        monkeypatch.setattr(auto_scheduler, "plan", plan_then_race)
+        monkeypatch.setattr(auto_scheduler, "plan_drafts", plan_then_race)
         write_batch = desk.ctx.write_batch
 
         async def write_after_other(*args: object) -> object:

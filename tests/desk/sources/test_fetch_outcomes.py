@@ -62,7 +62,7 @@ async def test_successful_fetch(tmp_path):
             "does not let programs in (403). Check the credentials",
         ),
         (lambda web: web.fail(URL_ONE, 429, retry_after="60"), Health.DEGRADED, 0, "asks us to wait 1 minute."),
-        (lambda web: web.cut(URL_ONE), Health.DEGRADED, 1, "There is no connection to one.example."),
+        (lambda web: web.disconnect(URL_ONE), Health.DEGRADED, 1, "There is no connection to one.example."),
         (lambda web: web.hold(URL_ONE), Health.DEGRADED, 1, "did not answer in time."),
         (lambda web: web.put(URL_ONE, "<html><body/></html>"), Health.DEGRADED, 1, "is a web page, not a feed."),
         (lambda web: web.put(URL_ONE, ""), Health.DEGRADED, 1, "The answer is empty."),

@@ -293,7 +293,7 @@ async def test_opml_import_loads_sources_once(tmp_path, monkeypatch):
         calls.append(args)
         return original(*args)
 
-    monkeypatch.setattr(kept, "every", counting)
+    monkeypatch.setattr(kept, "list_all", counting)
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
         imported = await desk.sources.import_opml(f"<opml>{feeds}</opml>".encode())
     assert (len(imported.added), len(calls)) == (300, 1)

@@ -55,7 +55,7 @@ def field_errors(exc_info: pytest.ExceptionInfo[InvalidError]) -> dict[str, str]
 
 
 async def test_missing_profile_is_empty(desk):
-    profile = await desk.voice.read()
+    profile = await desk.voice.get()
 
     assert (profile.style, profile.avoid, profile.examples, profile.formats) == ("", (), (), {})
 
@@ -63,7 +63,7 @@ async def test_missing_profile_is_empty(desk):
 async def test_profile_as_json(desk):
     profile = await desk.voice.update(FULL_PROFILE)
 
-    assert await desk.voice.read() == profile
+    assert await desk.voice.get() == profile
     time = "2026-02-10T12:00:00.000Z"
     assert to_json_value(profile) == {**FULL_PROFILE, "id": profile.id, "createdAt": time, "updatedAt": time}
 
@@ -101,7 +101,7 @@ async def test_empty_values_clear_fields(desk):
 async def test_format_settings_can_be_merged(desk):
     await desk.voice.update(FULL_PROFILE)
     settings = {"formats": {"SHORT": {"hashtags": None, "emoji": "free"}, "BLOG": {"targetWords": 300}}}
-    changed = await desk.voice.update(settings, over=True)
+    changed = await desk.voice.update(settings, merge_formats=True)
 
     assert changed.formats == {
         Format.SHORT: FormatVoice(max_length=200, emoji=Emoji.FREE, link=Link.ALWAYS),
@@ -159,15 +159,15 @@ async def test_invalid_value_is_refused(desk, changes, field, rule):
     profile = await desk.voice.update(FULL_PROFILE)
     for over in (False, True):
         with pytest.raises(InvalidError) as error:
-            await desk.voice.update(changes, over=over)
+            await desk.voice.update(changes, merge_formats=over)
         assert field_errors(error) == {field: rule}
 
-    assert await desk.voice.read() == profile
+    assert await desk.voice.get() == profile
 
 
 async def test_concurrent_updates_are_both_stored(desk):
     await asyncio.gather(desk.voice.update({"style": "Dry."}), desk.voice.update({"avoid": ["synergy"]}))
-    profile = await desk.voice.read()
+    profile = await desk.voice.get()
 
     assert (profile.style, profile.avoid) == ("Dry.", ("synergy",))
 

@@ -227,7 +227,7 @@ async def test_process_has_no_secrets_and_few_files(fake_trafilatura, monkeypatc
 
 
 async def test_parser_without_output_returns_nothing() -> None:
-    assert await run_in_subprocess("copydesk.ingest.there_is_no_such_parser", b"x", timeout=1) == b""
+    assert await run_in_subprocess("copydesk.ingest.there_is_no_such_parser", b"x", timeout_seconds=1) == b""
 
 
 # Not a page
@@ -370,7 +370,7 @@ async def test_slow_page_is_given_up_at_deadline() -> None:
     async with FeedServer() as server, make_fetcher() as fetcher:
         server.drip("/", interval=0.05)
         with pytest.raises(FetchTimeoutError, match=r"within 0\.2 seconds"):
-            await read_article(fetcher, server.url("/"), timeout=0.2)
+            await read_article(fetcher, server.url("/"), timeout_seconds=0.2)
 
 
 # Any input

@@ -206,7 +206,10 @@ async def test_process_runs_in_root_directory(monkeypatch: pytest.MonkeyPatch) -
 def test_process_resource_limits() -> None:
     """Without limits, an exploited parser could fill the machine with processes."""
     resource = pytest.importorskip("resource")
-    program = "import resource as r; from copydesk.ingest.subprocess_parser import limit; limit(); print(*{})"
+    program = (
+        "import resource as r; from copydesk.ingest.subprocess_parser import apply_resource_limits;"
+        "apply_resource_limits(); print(*{})"
+    )
     names = ("RLIMIT_NPROC", "RLIMIT_NOFILE")
     limits = program.format([f"r.getrlimit(r.{name})[1]" for name in names]).replace("'", "")
     output = subprocess.run([sys.executable, "-c", limits], check=True, capture_output=True, text=True).stdout

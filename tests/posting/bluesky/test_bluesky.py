@@ -56,7 +56,7 @@ def setup() -> BlueskySetup:
 async def test_thread_is_created_by_one_request(setup):
     intent = setup.intent("One.", "Two.", "Three.")
     result = await setup.bluesky.send(ME, intent, ())
-    assert setup.server.asked.count("applyWrites") == 1
+    assert setup.server.calls.count("applyWrites") == 1
     assert setup.texts == ["One.", "Two.", "Three."]
     assert result.ids == tuple(setup.server.records) == intent.steps[0].expects
     assert result.urls[0] == f"https://bsky.app/profile/me.example/post/{intent.steps[0].keys[0]}"
@@ -70,7 +70,7 @@ def test_rendering_is_deterministic(setup):
 
 async def test_picture_is_uploaded_before_post(setup):
     await setup.bluesky.send(ME, setup.intent("One.", "Two.", alts=("Red",)), (), [PICTURE])
-    assert setup.server.asked[-2:] == ["uploadBlob", "applyWrites"]
+    assert setup.server.calls[-2:] == ["uploadBlob", "applyWrites"]
     first = next(iter(setup.server.records.values()))
     assert first["value"]["embed"]["images"][0]["alt"] == "Red"
 
@@ -79,7 +79,7 @@ async def test_picture_is_uploaded_before_post(setup):
 async def test_picture_count_mismatch_is_refused(setup, pictures):
     with pytest.raises(RefusedPostError):
         await setup.bluesky.send(ME, setup.intent(alts=("Red",)), (), pictures)
-    assert setup.server.asked == []
+    assert setup.server.calls == []
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ async def test_picture_count_mismatch_is_refused(setup, pictures):
     ],
 )
 async def test_failed_upload_prevents_post(setup, answer, error):
-    setup.server.answers["uploadBlob"] = answer
+    setup.server.canned_responses["uploadBlob"] = answer
     with pytest.raises(error):
         await setup.bluesky.send(ME, setup.intent(alts=("Red",)), (), [PICTURE])
-    assert "applyWrites" not in setup.server.asked
+    assert "applyWrites" not in setup.server.calls
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ async def test_lost_thread_is_found_by_keys(setup):
     setup.server.faults.append(RequestLoss.AFTER)
     with pytest.raises(UnknownOutcomeError):
         await setup.bluesky.send(ME, intent, (), [PICTURE])
-    found = await setup.bluesky.look_up(ME, intent, (), NOW)
+    found = await setup.bluesky.find_post(ME, intent, (), NOW)
     assert found.ids == intent.steps[0].expects
     assert found.evidence is Evidence.READ_BACK
 
@@ -149,11 +149,11 @@ async def test_resent_post_creates_nothing_and_is_found(setup):
     with pytest.raises(UnknownOutcomeError):
         await setup.bluesky.send(ME, intent, ())
     assert setup.texts == ["One."]
-    assert await setup.bluesky.look_up(ME, intent, (), NOW) is not None
+    assert await setup.bluesky.find_post(ME, intent, (), NOW) is not None
 
 
 async def test_missing_post_is_not_found(setup):
-    assert await setup.bluesky.look_up(ME, setup.intent("One.", "Two."), (), NOW) is None
+    assert await setup.bluesky.find_post(ME, setup.intent("One.", "Two."), (), NOW) is None
 
 
 @pytest.mark.parametrize("change", [{"text": "Else."}, {"embed": {"$type": "app.bsky.embed.images", "images": []}}])
@@ -164,7 +164,7 @@ async def test_different_post_under_our_key_is_unknown(setup, change):
     first["value"] = {**first["value"], **change}
     first["cid"] = "bafyreiother"
     with pytest.raises(UnknownOutcomeError, match="something else"):
-        await setup.bluesky.look_up(ME, intent, (), NOW)
+        await setup.bluesky.find_post(ME, intent, (), NOW)
 
 
 @pytest.mark.parametrize("embed", [None, "x", {"images": [{"alt": "Red", "image": {"ref": {"$link": "b"}}}]}])
@@ -173,7 +173,7 @@ async def test_post_without_our_picture_is_unknown(setup, embed):
     await setup.bluesky.send(ME, intent, (), [PICTURE])
     setup.server.records[intent.steps[0].expects[0]]["value"]["embed"] = embed
     with pytest.raises(UnknownOutcomeError):
-        await setup.bluesky.look_up(ME, intent, (), NOW)
+        await setup.bluesky.find_post(ME, intent, (), NOW)
 
 
 async def test_partly_deleted_thread_is_unknown(setup):
@@ -181,7 +181,7 @@ async def test_partly_deleted_thread_is_unknown(setup):
     await setup.bluesky.send(ME, intent, ())
     del setup.server.records[intent.steps[0].expects[1]]
     with pytest.raises(UnknownOutcomeError, match="1 of 2"):
-        await setup.bluesky.look_up(ME, intent, (), NOW)
+        await setup.bluesky.find_post(ME, intent, (), NOW)
 
 
 @pytest.mark.parametrize(
@@ -195,37 +195,37 @@ async def test_partly_deleted_thread_is_unknown(setup):
     ],
 )
 async def test_only_record_not_found_means_absent(setup, answer):
-    setup.server.answers["getRecord"] = answer
+    setup.server.canned_responses["getRecord"] = answer
     with pytest.raises(NotSentError):
-        await setup.bluesky.look_up(ME, setup.intent(), (), NOW)
+        await setup.bluesky.find_post(ME, setup.intent(), (), NOW)
 
 
 async def test_expired_token_is_refreshed_and_saved_before_use(setup):
     await setup.bluesky.check(ME)
     setup.server.expire_access()
     await setup.bluesky.send(ME, setup.intent(), ())
-    assert setup.server.asked == ["refreshSession", "getSession", "applyWrites", "refreshSession", "applyWrites"]
+    assert setup.server.calls == ["refreshSession", "getSession", "applyWrites", "refreshSession", "applyWrites"]
     assert setup.texts == ["One."]
-    assert [saved["refresh"] for saved in setup.secrets.kept] == ["refresh-1", "refresh-4"]
-    assert setup.secrets.held["password"] == PASSWORD
+    assert [saved["refresh"] for saved in setup.secrets.saved] == ["refresh-1", "refresh-4"]
+    assert setup.secrets.secrets["password"] == PASSWORD
 
 
 async def test_password_is_used_when_refresh_token_is_invalid(setup):
-    setup.secrets.held["refresh"] = "refresh-of-last-year"
+    setup.secrets.secrets["refresh"] = "refresh-of-last-year"
     await setup.bluesky.send(ME, setup.intent(), ())
-    assert setup.server.asked == ["refreshSession", "createSession", "applyWrites"]
+    assert setup.server.calls == ["refreshSession", "createSession", "applyWrites"]
 
 
 async def test_concurrent_requests_refresh_token_once(setup):
     await asyncio.gather(*[setup.bluesky.check(ME) for _ in range(4)])
-    assert setup.server.asked.count("refreshSession") == 1
+    assert setup.server.calls.count("refreshSession") == 1
 
 
 async def test_rejected_new_token_is_refreshed_only_once(setup):
-    setup.server.answers["applyWrites"] = error_response(400, "InvalidToken", "Token could not be verified")
+    setup.server.canned_responses["applyWrites"] = error_response(400, "InvalidToken", "Token could not be verified")
     with pytest.raises(LoginError):
         await setup.bluesky.send(ME, setup.intent(), ())
-    assert setup.server.asked.count("applyWrites") == 2
+    assert setup.server.calls.count("applyWrites") == 2
 
 
 @pytest.mark.parametrize(
@@ -233,10 +233,10 @@ async def test_rejected_new_token_is_refreshed_only_once(setup):
     [(httpx.Response(500), NotSentError), (httpx.Response(200, json={"did": DID}), NotSentError)],
 )
 async def test_failed_refresh_sends_nothing(setup, answer, error):
-    setup.server.answers["refreshSession"] = answer
+    setup.server.canned_responses["refreshSession"] = answer
     with pytest.raises(error):
         await setup.bluesky.send(ME, setup.intent(), ())
-    assert setup.server.asked == ["refreshSession"]
+    assert setup.server.calls == ["refreshSession"]
 
 
 async def test_session_of_another_account_is_refused(setup):
@@ -248,7 +248,7 @@ async def test_session_of_another_account_is_refused(setup):
 async def test_connect_returns_account_and_credentials(setup):
     connected = await setup.bluesky.connect("pds.example/", {"handle": "@me.example ", "password": f" {PASSWORD}\n"})
     assert connected.account == ME
-    assert connected.secrets == {"password": PASSWORD, "refresh": "refresh-1"}
+    assert connected.credentials == {"password": PASSWORD, "refresh": "refresh-1"}
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ async def test_invalid_password_is_login_error_without_password(setup):
 async def test_password_is_not_sent_to_unsafe_server(setup, server):
     with pytest.raises(RefusedPostError):
         await setup.bluesky.connect(server, {"handle": "me.example", "password": PASSWORD})
-    assert setup.server.asked == []
+    assert setup.server.calls == []
 
 
 @pytest.mark.parametrize("handle", ["handle.invalid", "not a handle", "<b>"])
@@ -304,34 +304,34 @@ async def test_deleting_twice_is_no_error(setup):
 async def test_only_own_posts_are_deleted(setup):
     with pytest.raises(RefusedPostError):
         await setup.bluesky.delete(ME, StepResult(ids=("at://did:plc:other/app.bsky.feed.post/3k",), urls=()))
-    assert setup.server.asked == []
+    assert setup.server.calls == []
 
 
 async def test_metrics_are_requested_in_batches_of_25(setup):
     uris = [f"at://{DID}/app.bsky.feed.post/{number}" for number in range(30)]
-    setup.server.figures = {uri: {"likeCount": 3, "replyCount": 0, "repostCount": 1} for uri in uris[1:]}
-    metrics = await setup.bluesky.figures(ME, uris)
-    assert setup.server.asked.count("getPosts") == 2
+    setup.server.metrics = {uri: {"likeCount": 3, "replyCount": 0, "repostCount": 1} for uri in uris[1:]}
+    metrics = await setup.bluesky.metrics(ME, uris)
+    assert setup.server.calls.count("getPosts") == 2
     assert metrics[uris[0]] is None
     assert metrics[uris[29]] == PostMetrics(likes=3, replies=0, reposts=1)
-    assert await setup.bluesky.figures(ME, []) == {}
+    assert await setup.bluesky.metrics(ME, []) == {}
 
 
 async def test_post_missing_from_index_is_not_deleted(setup):
     result = await setup.bluesky.send(ME, setup.intent(), ())
-    assert await setup.bluesky.figures(ME, result.ids) == {result.ids[0]: PostMetrics()}
+    assert await setup.bluesky.metrics(ME, result.ids) == {result.ids[0]: PostMetrics()}
 
 
 async def test_failed_lookup_is_not_reported_as_deleted(setup):
-    setup.server.answers["getRecord"] = httpx.Response(502)
+    setup.server.canned_responses["getRecord"] = httpx.Response(502)
     with pytest.raises(NotSentError):
-        await setup.bluesky.figures(ME, [f"at://{DID}/app.bsky.feed.post/3k"])
+        await setup.bluesky.metrics(ME, [f"at://{DID}/app.bsky.feed.post/3k"])
 
 
 def test_validation_reports_problems(setup):
     def problems(**post: object) -> list[tuple[str, int | None]]:
         fields = {"format": Format.SHORT, "parts": ("One.",), "at": NOW, **post}
-        return [(problem.message, problem.part) for problem in setup.bluesky.problems(Post(**fields), ME)]
+        return [(problem.message, problem.part) for problem in setup.bluesky.validate(Post(**fields), ME)]
 
     assert problems() == []
     assert problems(parts=("",), alts=("Red",)) == []

@@ -30,24 +30,24 @@ def setup() -> MastodonSetup:
 
 
 async def test_thread_posts_reply_with_own_idempotency_keys(setup):
-    intent = setup.intent("One.", "Two.")
-    first = await setup.platform.send(setup.me, intent, ())
-    second = await setup.platform.send(setup.me, intent, (first,))
-    assert setup.server.said() == [("One.", None), ("Two.", "One.")]
+    intent = setup.render("One.", "Two.")
+    first = await setup.platform.send(setup.account, intent, ())
+    second = await setup.platform.send(setup.account, intent, (first,))
+    assert setup.server.posted_texts() == [("One.", None), ("Two.", "One.")]
     assert (first.urls, first.evidence) == ((f"https://social.example/@me/{first.ids[0]}",), Evidence.ANSWERED)
     assert second.ids[0] == setup.server.statuses[1].id
-    keys = [request.headers["idempotency-key"] for request in setup.server.requests("POST", "/api/v1/statuses")]
+    keys = [request.headers["idempotency-key"] for request in setup.server.requests_to("POST", "/api/v1/statuses")]
     assert keys == [uuid_key(SEED, 0), uuid_key(SEED, 1)]
 
 
 async def test_post_is_public_plain_text(setup):
-    await setup.platform.send(setup.me, setup.intent("*One.*"), ())
-    sent = msgspec.json.decode(setup.server.requests("POST", "/api/v1/statuses")[0].content)
+    await setup.platform.send(setup.account, setup.render("*One.*"), ())
+    sent = msgspec.json.decode(setup.server.requests_to("POST", "/api/v1/statuses")[0].content)
     assert sent == {"status": "*One.*", "visibility": "public", "content_type": "text/plain"}
 
 
 def test_rendering_is_deterministic(setup):
-    assert setup.intent("One.", "Two.") == setup.intent("One.", "Two.")
+    assert setup.render("One.", "Two.") == setup.render("One.", "Two.")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_rendering_is_deterministic(setup):
 async def test_response_maps_to_error(setup, fault, error):
     setup.server.faults[POST_STATUS].append(fault)
     with pytest.raises(error) as raised:
-        await setup.platform.send(setup.me, setup.intent("One."), ())
+        await setup.platform.send(setup.account, setup.render("One."), ())
     assert type(raised.value) is error
     assert TOKEN not in repr(raised.value) + str(raised.value.__dict__)
     assert not hasattr(raised.value.__context__, "request")
@@ -84,62 +84,62 @@ async def test_response_maps_to_error(setup, fault, error):
 async def test_rate_limit_reset_is_respected(setup):
     setup.server.faults[POST_STATUS].append(Fault.THROTTLED)
     with pytest.raises(NotSentError) as raised:
-        await setup.platform.send(setup.me, setup.intent("One."), ())
+        await setup.platform.send(setup.account, setup.render("One."), ())
     assert raised.value.retry_after == NOW + timedelta(minutes=4)
 
 
 async def test_invalid_url_in_response_is_dropped(setup):
     for url in ("javascript:alert(1)", "https://me:pw@social.example/1", "https://x.example/\x1b[31m", None, "/1"):
-        setup.server._shown = lambda status, url=url: {"id": status.id, "url": url}
-        assert (await setup.platform.send(setup.me, setup.intent("One."), ())).urls == ()
+        setup.server._to_json = lambda status, url=url: {"id": status.id, "url": url}
+        assert (await setup.platform.send(setup.account, setup.render("One."), ())).urls == ()
 
 
 async def test_unsafe_id_in_response_has_unknown_outcome(setup):
     for unsafe_id in ("../../oauth", "1?x", "", 17, "1\n", "x" * 65):
-        setup.server._shown = lambda status, unsafe_id=unsafe_id: {"id": unsafe_id}
+        setup.server._to_json = lambda status, unsafe_id=unsafe_id: {"id": unsafe_id}
         with pytest.raises(UnknownOutcomeError):
-            await setup.platform.send(setup.me, setup.intent("One."), ())
+            await setup.platform.send(setup.account, setup.render("One."), ())
 
 
 # Behaviour of real Mastodon that mastodon-mock lacks.
 
 
 async def test_idempotency_key_expires_after_an_hour(setup):
-    intent = setup.intent("One.")
-    first = await setup.platform.send(setup.me, intent, ())
-    setup.clock.wait(NOW + timedelta(minutes=59))
-    assert await setup.platform.send(setup.me, intent, ()) == first
-    setup.clock.wait(NOW + HOUR)
-    assert await setup.platform.send(setup.me, intent, ()) != first
-    assert timedelta(minutes=59) > setup.platform.trust(setup.me).idempotency_window
+    intent = setup.render("One.")
+    first = await setup.platform.send(setup.account, intent, ())
+    setup.clock.advance_to(NOW + timedelta(minutes=59))
+    assert await setup.platform.send(setup.account, intent, ()) == first
+    setup.clock.advance_to(NOW + HOUR)
+    assert await setup.platform.send(setup.account, intent, ()) != first
+    assert timedelta(minutes=59) > setup.platform.guarantees(setup.account).idempotency_window
 
 
 async def test_key_of_deleted_post_is_refused(setup):
-    intent = setup.intent("One.")
-    result = await setup.platform.send(setup.me, intent, ())
-    await setup.platform.delete(setup.me, result)
+    intent = setup.render("One.")
+    result = await setup.platform.send(setup.account, intent, ())
+    await setup.platform.delete(setup.account, result)
     with pytest.raises(RefusedPostError, match="Record not found") as raised:
-        await setup.platform.send(setup.me, intent, ())
+        await setup.platform.send(setup.account, intent, ())
     assert "deleted" in raised.value.hint
 
 
 async def test_reply_to_deleted_post_is_refused(setup):
-    intent = setup.intent("One.", "Two.")
-    result = await setup.platform.send(setup.me, intent, ())
-    await setup.platform.delete(setup.me, result)
+    intent = setup.render("One.", "Two.")
+    result = await setup.platform.send(setup.account, intent, ())
+    await setup.platform.delete(setup.account, result)
     with pytest.raises(RefusedPostError) as raised:
-        await setup.platform.send(setup.me, intent, (result,))
+        await setup.platform.send(setup.account, intent, (result,))
     assert "The post before it was deleted" in raised.value.hint
 
 
 async def test_picture_is_uploaded_per_attempt(setup):
     """A media upload can be attached to one post only."""
-    intent = setup.intent("One.")
+    intent = setup.render("One.")
     setup.server.faults[POST_STATUS].append(Fault.CUT_AFTER)
     with pytest.raises(UnknownOutcomeError):
-        await setup.platform.send(setup.me, intent, (), [make_image()])
-    setup.clock.wait(NOW + 2 * HOUR)
-    result = await setup.platform.send(setup.me, intent, (), [make_image()])
+        await setup.platform.send(setup.account, intent, (), [make_image()])
+    setup.clock.advance_to(NOW + 2 * HOUR)
+    result = await setup.platform.send(setup.account, intent, (), [make_image()])
     assert [status.media for status in setup.server.statuses] == [["000101"], ["000103"]]
     assert result.ids == ("000104",)
 
@@ -156,25 +156,25 @@ async def test_server_without_keys_creates_duplicates():
 
 
 async def test_pictures_are_attached_to_first_post(setup):
-    intent = setup.intent("One.", "Two.")
-    first = await setup.platform.send(setup.me, intent, (), [make_image("Ä cat"), make_image("")])
-    await setup.platform.send(setup.me, intent, (first,), [make_image("Ä cat"), make_image("")])
+    intent = setup.render("One.", "Two.")
+    first = await setup.platform.send(setup.account, intent, (), [make_image("Ä cat"), make_image("")])
+    await setup.platform.send(setup.account, intent, (first,), [make_image("Ä cat"), make_image("")])
     assert [status.media for status in setup.server.statuses] == [["000101", "000102"], []]
     assert [upload.description for upload in setup.server.uploads.values()] == ["Ä cat", ""]
     assert setup.server.uploads["000101"].content == b"\x89PNG\r\n\x00bytes"
 
 
 async def test_media_processing_is_waited_for(setup):
-    setup.server.busy = 3
-    await setup.platform.send(setup.me, setup.intent("One."), (), [make_image()])
-    assert (setup.paused, len(setup.server.statuses)) == ([0.5, 1.0, 2.0], 1)
+    setup.server.media_polls = 3
+    await setup.platform.send(setup.account, setup.render("One."), (), [make_image()])
+    assert (setup.pauses, len(setup.server.statuses)) == ([0.5, 1.0, 2.0], 1)
 
 
 async def test_slow_media_processing_times_out(setup):
-    setup.server.busy = 100
+    setup.server.media_polls = 100
     with pytest.raises(NotSentError, match="still at work"):
-        await setup.platform.send(setup.me, setup.intent("One."), (), [make_image(), make_image()])
-    assert (setup.paused, setup.server.statuses) == (list(CHECK_DELAYS), [])
+        await setup.platform.send(setup.account, setup.render("One."), (), [make_image(), make_image()])
+    assert (setup.pauses, setup.server.statuses) == (list(CHECK_DELAYS), [])
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ async def test_slow_media_processing_times_out(setup):
 async def test_failed_upload_prevents_post(setup, fault, error):
     setup.server.faults[POST_MEDIA] += [None, fault]
     with pytest.raises(error) as raised:
-        await setup.platform.send(setup.me, setup.intent("One."), (), [make_image(), make_image()])
+        await setup.platform.send(setup.account, setup.render("One."), (), [make_image(), make_image()])
     assert type(raised.value) is error
     assert setup.server.statuses == []
 
@@ -211,10 +211,10 @@ async def test_failed_upload_prevents_post(setup, fault, error):
     ],
 )
 async def test_failed_media_processing_prevents_post(setup, fault, error):
-    setup.server.busy = 5
+    setup.server.media_polls = 5
     setup.server.faults["GET /api/v1/media/000101"].append(fault)
     with pytest.raises(error):
-        await setup.platform.send(setup.me, setup.intent("One."), (), [make_image()])
+        await setup.platform.send(setup.account, setup.render("One."), (), [make_image()])
     assert setup.server.statuses == []
 
 
@@ -269,8 +269,8 @@ def test_validation_reports_problems(setup):
 )
 def test_idempotency_depends_on_server_version(setup, software, idempotent):
     """Earlier versions do not honour a key while its first request is still being processed."""
-    trust = setup.platform.trust(replace(setup.me, software=software))
-    assert trust == (
+    guarantees = setup.platform.guarantees(replace(setup.account, software=software))
+    assert guarantees == (
         DeliveryGuarantees(idempotency_window=timedelta(minutes=50))
         if idempotent
         else DeliveryGuarantees(settle_time=timedelta(seconds=90))

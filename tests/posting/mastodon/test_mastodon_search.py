@@ -42,9 +42,9 @@ async def find(
 
 @pytest.mark.parametrize("text", TEXTS)
 async def test_post_is_found_by_text(setup, text):
-    setup.server.write("Another one.")
-    status = setup.server.write(text.strip())
-    setup.server.write("A later one.")
+    setup.server.add_status("Another one.")
+    status = setup.server.add_status(text.strip())
+    setup.server.add_status("A later one.")
     found = await find(setup, text)
     assert found == StepResult(
         ids=(status.id,), urls=(f"https://social.example/@me/{status.id}",), evidence=Evidence.READ_BACK
@@ -52,26 +52,26 @@ async def test_post_is_found_by_text(setup, text):
 
 
 async def test_other_posts_are_not_matched(setup):
-    setup.server.write("Nearly the same")
-    setup.server.write("The same", account="2000")
-    setup.server.write("The same", reblog_of="000900")
-    setup.server.write("The same", at=NOW - 3 * MINUTE)
+    setup.server.add_status("Nearly the same")
+    setup.server.add_status("The same", account="2000")
+    setup.server.add_status("The same", reblog_of="000900")
+    setup.server.add_status("The same", at=NOW - 3 * MINUTE)
     assert await find(setup, "The same") is None
 
 
 async def test_slightly_slow_server_clock_is_tolerated(setup):
-    status = setup.server.write("The same", at=NOW - 1.9 * MINUTE)
+    status = setup.server.add_status("The same", at=NOW - 1.9 * MINUTE)
     found = await find(setup, "The same")
     assert found is not None
     assert found.ids == (status.id,)
 
 
 async def test_reply_must_answer_same_parent(setup):
-    parent = setup.server.write("Before.")
+    parent = setup.server.add_status("Before.")
     completed = (StepResult(ids=(parent.id,), urls=()),)
-    setup.server.write("The same")
+    setup.server.add_status("The same")
     assert await find(setup, "The same", completed) is None
-    answer = setup.server.write("The same", parent=parent.id)
+    answer = setup.server.add_status("The same", parent=parent.id)
     found = await find(setup, "The same", completed)
     assert found is not None
     assert found.ids == (answer.id,)
@@ -79,10 +79,10 @@ async def test_reply_must_answer_same_parent(setup):
 
 
 async def test_pages_are_searched_back_to_first_request(setup):
-    setup.server.write("Too early", at=NOW - 3 * MINUTE)
-    status = setup.server.write("The same")
+    setup.server.add_status("Too early", at=NOW - 3 * MINUTE)
+    status = setup.server.add_status("The same")
     for number in range(2 * PAGE_SIZE + 5):
-        setup.server.write(f"Later {number}")
+        setup.server.add_status(f"Later {number}")
     assert (await find(setup, "The same")).ids == (status.id,)
     assert await find(setup, "Not the same") is None
     assert await find(setup, "Too early") is None

@@ -135,7 +135,7 @@ async def test_unsaved_voice_is_restored_after_crash(tmp_path: Path, monkeypatch
 
 
 async def test_voice_preview_title_matches_its_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate = Gate(monkeypatch, Voices, "try_out")
+    gate = Gate(monkeypatch, Voices, "preview")
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await press_keys(ui, "j", "e")
         await wait_for_prompt(ui, "How you write")
@@ -231,7 +231,7 @@ async def test_leaving_during_save_reports_result(tmp_path: Path, monkeypatch: p
 
 
 async def test_leaving_during_test_fetch_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate = Gate(monkeypatch, Sources, "try_out")
+    gate = Gate(monkeypatch, Sources, "test_candidate")
     async with open_setup(tmp_path, key="3") as ui:
         await ui.press("n")
         await type_text(ui, "https://one.example/feed")

@@ -35,7 +35,7 @@ async def composing_held(
     """Press c on the review; the form opens when the yielded handle is released."""
     text = AutosavedText(Autosave(home / actions.COMPOSE_FOLDER), actions.NEW_DRAFT_NAME)
     monkeypatch.setattr(actions, "AutosavedText", lambda *_: text)
-    held = DelayedResponse(text, "find")
+    held = DelayedResponse(text, "load")
     async with open_review(home, texts=TEXTS[:2]) as review:
         review.app.simulate_key("c")
         await held.wait_until_called()
@@ -154,7 +154,7 @@ async def test_diff_does_not_open_elsewhere(tmp_path: Path, monkeypatch: pytest.
             return first, second
 
         monkeypatch.setattr(review.screen.review_actions, "_versions", versions)
-        held = DelayedResponse(review.desk.drafts, "difference")
+        held = DelayedResponse(review.desk.drafts, "compare")
         review.app.simulate_key("d")
         await switch_away_and_release(review, held)
         assert len(review.app.screen_stack) == 1
@@ -178,7 +178,7 @@ async def test_dialog_does_not_open_over_newer_one(tmp_path: Path) -> None:
         assert not isinstance(top_screen(review), FilterDialog)
 
 
-@pytest.mark.parametrize(("key", "service", "name"), [("s", "drafts", "list"), ("A", "schedule", "auto")])
+@pytest.mark.parametrize(("key", "service", "name"), [("s", "drafts", "list"), ("A", "schedule", "auto_schedule")])
 async def test_schedule_dialog_does_not_open_elsewhere(tmp_path: Path, key: str, service: str, name: str) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("]")
@@ -194,7 +194,7 @@ async def test_schedule_dialog_does_not_open_elsewhere(tmp_path: Path, key: str,
 async def test_platform_list_does_not_open_elsewhere(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         assert ui.app.desk is not None
-        held = DelayedResponse(ui.app.desk.ctx.platforms, "ready")
+        held = DelayedResponse(ui.app.desk.ctx.platforms, "load")
         ui.app.screen._load_form("keyed")
         await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1
@@ -203,7 +203,7 @@ async def test_platform_list_does_not_open_elsewhere(tmp_path: Path) -> None:
 async def test_voice_form_does_not_open_elsewhere(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         assert ui.app.desk is not None
-        held = DelayedResponse(ui.app.desk.voice, "read")
+        held = DelayedResponse(ui.app.desk.voice, "get")
         ui.app.run_desk_task(ui.app.screen._edit_voice, opens_screen=True)
         await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1

@@ -105,7 +105,7 @@ async def test_consecutive_decisions_share_one_toast(tmp_path: Path, monkeypatch
     monkeypatch.setattr(action_runner, "TOAST_INTERVAL", 600)
     async with open_review(tmp_path) as review:
         messages, notify = [], review.app.notify_latest
-        monkeypatch.setattr(review.app, "say", lambda text: (messages.append(text), notify(text)))
+        monkeypatch.setattr(review.app, "notify_latest", lambda text: (messages.append(text), notify(text)))
         for key in ("a", "a", "x"):
             review.app.simulate_key(key)
         await review.wait_for(lambda: review.screen.review_actions._recent_actions.total() == 3)
@@ -142,7 +142,7 @@ async def test_bulk_reports_failures_and_keeps_marks(tmp_path: Path, monkeypatch
         await review.desk.drafts.archive(ids[1])
         failed_ids: list[tuple[str, ...]] = []
         selection = select_ids(ids)._replace(on_finish=lambda remaining: failed_ids.append(tuple(remaining)))
-        monkeypatch.setattr(review.screen, "chosen", lambda: selection)
+        monkeypatch.setattr(review.screen, "draft_selection", lambda: selection)
         await review.press("a")
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 4
         assert failed_ids == [(ids[1],)]

@@ -39,7 +39,7 @@ async def test_import_closed_before_start_adds_nothing(tmp_path: Path, monkeypat
     async with open_sources(tmp_path) as ui:
         desk, captured = ui.app.desk, list[DeskWork]()
         assert desk is not None
-        monkeypatch.setattr(ui.app, "ask", lambda work, **_: captured.append(work))
+        monkeypatch.setattr(ui.app, "run_desk_task", lambda work, **_: captured.append(work))
         feeds = FeedImportDialog((Outline(name="Second Site", url=URL_TWO, type=SourceType.RSS),))
         ui.app.push_screen(feeds)
         await ui.wait()

@@ -62,11 +62,11 @@ async def test_idle_console_releases_resources(monkeypatch: pytest.MonkeyPatch) 
     idle, released = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    async def rest() -> bool:
+    async def release_memory() -> bool:
         idle.set()
         return True
 
-    monkeypatch.setattr(desk, "rest", rest)
+    monkeypatch.setattr(desk, "release_memory", release_memory)
     monkeypatch.setattr(desk_app, "trim_memory", lambda: loop.call_soon_threadsafe(released.set))
     monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.01)
     monkeypatch.setattr(gc_tuning, "IDLE_AFTER", 600.0)
@@ -84,20 +84,20 @@ async def test_busy_resources_are_not_reopened(monkeypatch: pytest.MonkeyPatch) 
     polls, idle_calls = 0, 0
     enough_polls = asyncio.Event()
 
-    async def changes() -> int:
+    async def change_counter() -> int:
         nonlocal polls
         polls += 1
         if polls > 20:
             enough_polls.set()
         return 0
 
-    async def rest() -> bool:
+    async def release_memory() -> bool:
         nonlocal idle_calls
         idle_calls += 1
         return False
 
-    monkeypatch.setattr(desk, "changes", changes)
-    monkeypatch.setattr(desk, "rest", rest)
+    monkeypatch.setattr(desk, "change_counter", change_counter)
+    monkeypatch.setattr(desk, "release_memory", release_memory)
     monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.0)
     monkeypatch.setattr(desk_app, "IDLE_INTERVAL", 600.0)
     monkeypatch.setattr(gc_tuning, "IDLE_AFTER", 0.0)

@@ -26,12 +26,12 @@ UNNEEDED_FOR_HELP = (
 FAKE_DESK_PROGRAM = """
 import asyncio, sys
 from copydesk.tui.app import Console
-from console_driver import FakeDesk, settled
+from console_driver import FakeDesk, wait_until_idle
 
 async def main():
     app = Console(FakeDesk(5).open)
     async with app.run_test(size=(120, 32)) as pilot:
-        await settled(pilot)
+        await wait_until_idle(pilot)
         assert app.screen.queue.rows
 asyncio.run(main())
 """
@@ -39,7 +39,7 @@ REAL_DESK_PROGRAM = """
 import asyncio, os
 from pathlib import Path
 from copydesk.tui.app import Console
-from console_driver import settled
+from console_driver import wait_until_idle
 
 def opening():
     from copydesk.desk import open_desk
@@ -49,7 +49,7 @@ def opening():
 async def main():
     app = Console(opening)
     async with app.run_test(size=(120, 32)) as pilot:
-        await settled(pilot)
+        await wait_until_idle(pilot)
         assert [row.text for row in app.screen.queue.rows] == ["A draft"]
 asyncio.run(main())
 import sys

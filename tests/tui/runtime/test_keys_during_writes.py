@@ -25,7 +25,7 @@ async def test_source_toggled_twice_is_unchanged(tmp_path: Path) -> None:
     async with open_sources(tmp_path, lambda desk: create_source(desk, URL_ONE)) as ui:
         desk = ui.app.desk
         assert desk is not None
-        held = DelayedResponse(desk.sources, "overview")
+        held = DelayedResponse(desk.sources, "list_overviews")
         ui.app.simulate_key("space")
         await held.wait_until_called()
         ui.app.simulate_key("space")

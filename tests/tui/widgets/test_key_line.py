@@ -80,8 +80,8 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
 @pytest.fixture(autouse=True)
 def no_fetching(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dialogs are only displayed, never started."""
-    monkeypatch.setattr(SignInDialog, "_begin", lambda _: None)
-    monkeypatch.setattr(FeedImportDialog, "_begin", lambda *_, **__: None)
+    monkeypatch.setattr(SignInDialog, "_start_sign_in", lambda _: None)
+    monkeypatch.setattr(FeedImportDialog, "_start_import", lambda *_, **__: None)
 
 
 def key_line(ui: ConsoleDriver) -> str:

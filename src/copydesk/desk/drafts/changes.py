@@ -42,7 +42,7 @@ def changed_columns(
     `edited` accompanies a new text, `at` the actions schedule and reschedule. Raise ConflictError if the draft's status
     does not allow the change, and for the action post while no platform is connected.
     """
-    status, values = snapshot.get_status, dict[str, Any]()
+    status, values = snapshot.status, dict[str, Any]()
     if edited is not None:
         status = status_after_edit(status, archived=snapshot.archived)
         values |= {name: getattr(edited, name) for name in EditedText.__struct_fields__}
@@ -51,7 +51,7 @@ def changed_columns(
             status = next_status(request.action, status, archived=snapshot.archived, feedback=request.feedback)
         except ConflictError:
             # The edit is refused along with the action, so the error has to name the draft's stored status.
-            next_status(request.action, snapshot.get_status, archived=snapshot.archived)
+            next_status(request.action, snapshot.status, archived=snapshot.archived)
             raise
         values |= _action_columns(request.action, snapshot, request.feedback, now)
     if at is not None:
@@ -91,7 +91,7 @@ def schedule_columns(at: ScheduledTime | None) -> dict[str, Any]:
 def _cleared_columns(snapshot: DraftSnapshot, status: Status) -> dict[str, Any]:
     """Return the columns to clear because the draft leaves its status."""
     cleared: dict[str, Any] = {}
-    if status is not snapshot.get_status:
+    if status is not snapshot.status:
         cleared["last_error"] = None
     if status is not Status.REJECTED:
         cleared["rejection_feedback"] = None
@@ -102,13 +102,11 @@ def _cleared_columns(snapshot: DraftSnapshot, status: Status) -> dict[str, Any]:
 
 def _not_connected_error(snapshot: DraftSnapshot) -> ConflictError:
     alternatives = [
-        action
-        for action in allowed_actions(snapshot.get_status, archived=snapshot.archived)
-        if action is not Action.POST
+        action for action in allowed_actions(snapshot.status, archived=snapshot.archived) if action is not Action.POST
     ]
     return ConflictError(
         "No platform is connected; nothing was posted.",
         hint=f"Possible now: {', '.join(alternatives)}." if alternatives else "",
-        current_status=snapshot.get_status,
+        current_status=snapshot.status,
         allowed=alternatives,
     )

@@ -30,7 +30,6 @@ from copydesk.model.requests import (
 )
 from copydesk.model.transitions import status_after_edit
 from copydesk.store import draft_queries, draft_updates, drafts, generation, items
-from copydesk.store import drafts as image_store
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.items import NewItem
@@ -62,7 +61,7 @@ class DraftCreation:
         )
 
     async def save_image(self, path: Path) -> str:
-        """Store an image file; return the URL that `create` accepts for it. Raise PictureError."""
+        """Store an image file; return the URL that `create` accepts for it. Raise ImageError."""
         from copydesk.desk.images.draft_images import store_file  # noqa: PLC0415 - seldom needed
 
         return await store_file(self._ctx, path)
@@ -80,7 +79,7 @@ class DraftCreation:
     async def generate_image(self, prompt: str, provider: ImageSource) -> str:
         """Generate an image, which may cost money; return the URL that `create` accepts for it.
 
-        Raise PictureError, also if no such generator is configured.
+        Raise ImageError, also if no such generator is configured.
         """
         from copydesk.desk.images.draft_images import generate_image  # noqa: PLC0415 - seldom needed
 
@@ -198,8 +197,8 @@ def _insert_request(
 
 def _set_alt(conn: Connection, user_id: str, draft_id: str, alt: str | None, position: int) -> Draft:
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-    status_after_edit(snapshot.get_status, archived=snapshot.archived)
-    if not image_store.set_image_alt(conn, user_id, draft_id, position, alt):
+    status_after_edit(snapshot.status, archived=snapshot.archived)
+    if not drafts.set_image_alt(conn, user_id, draft_id, position, alt):
         raise InvalidError(FieldError("picture", "is none of the draft's"))
     draft = draft_queries.get(conn, user_id, draft_id)
     assert draft is not None

@@ -156,7 +156,7 @@ class Review:
 
     async def _check_edit(self, snapshot: DraftSnapshot, text: str) -> EditedText:
         # Refuse an invalid edit before the expensive checks run.
-        status_after_edit(snapshot.get_status, archived=snapshot.archived)
+        status_after_edit(snapshot.status, archived=snapshot.archived)
         draft = msgspec.structs.replace(await self._ctx.read(_get_draft, snapshot.id), text=text)
         checked = await check_edited_draft(self._ctx, draft)
         sentences = tuple(trace for trace in snapshot.value("sentences") if trace.text in text)
@@ -239,7 +239,7 @@ def resolve_time(
     """
     if request.action in TIME_ACTIONS:
         # Report a disallowed action first: a missing slot would be a misleading error.
-        next_status(request.action, snapshot.get_status, archived=snapshot.archived)
+        next_status(request.action, snapshot.status, archived=snapshot.archived)
     if needs_slot(request):
         return _free_slot(conn, user_id, snapshot, request.scheduled_at, now, after_slot)
     if request.scheduled_at is None:
@@ -272,8 +272,8 @@ def _free_slot(
 
 
 def _conflict(snapshot: DraftSnapshot, message: str, hint: str) -> ConflictError:
-    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
-    return ConflictError(message, hint=hint, current_status=snapshot.get_status, allowed=allowed)
+    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
+    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
 
 
 def _apply_request(

@@ -1,7 +1,4 @@
-"""Drafts: lists, search and single drafts. Changes come from the base classes.
-
-The event history of a draft.
-"""
+"""Drafts: lists, search, single drafts and their event history. Changes come from the base classes."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -27,7 +24,7 @@ from copydesk.model.search_query import parse_query
 from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, schedule, search
 
 
-class DraftHistory:
+class EventQueries:
     """Event queries of `Drafts`."""
 
     _ctx: DeskContext
@@ -69,7 +66,7 @@ def _decode_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {name: draft_updates.from_column_value(name, raw) for name, raw in columns.items()}
 
 
-class Drafts(DraftCreation, Review, UndoRedo, DraftHistory, Versions, Thumbnails, Windows):
+class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails, Windows):
     """The drafts of one desk."""
 
     def __init__(self, ctx: DeskContext) -> None:
@@ -100,8 +97,8 @@ class Drafts(DraftCreation, Review, UndoRedo, DraftHistory, Versions, Thumbnails
     ) -> Page[ListedDraft]:
         """Return a page of drafts with the words of `query` in text, item title, tags or source name, newest first.
 
-        The query syntax is described in `copydesk.model.search_query`; with `half_typed` the last word may be a prefix. Raise
-        InvalidError for a query without a word, and as `list` does.
+        The query syntax is described in `copydesk.model.search_query`; with `half_typed` the last word may be a prefix.
+        Raise InvalidError for a query without a word, and as `list` does.
         """
         parsed, filters, limit = (
             parse_query(query, incomplete=half_typed),

@@ -28,6 +28,7 @@ from copydesk.store.ids import new_id
 
 IsCancelled = Callable[[], bool]
 _PAST_TENSE = {EventKind.UNDO: "undone", EventKind.REDO: "redone"}
+_TIMING_COLUMNS = {"status", "scheduled_at"}
 
 
 class UndoRedo:
@@ -123,10 +124,7 @@ class _Restorer:
                 )
 
     def _check_not_past(self, snapshot: DraftSnapshot, event: EventRow) -> None:
-        if (
-            _TIMING_COLUMNS.isdisjoint(event.before)
-            or event.before.get("status", snapshot.get_status) != Status.SCHEDULED
-        ):
+        if _TIMING_COLUMNS.isdisjoint(event.before) or event.before.get("status", snapshot.status) != Status.SCHEDULED:
             return
         at = draft_updates.from_column_value(
             "scheduled_at", event.before.get("scheduled_at", snapshot.stored["scheduled_at"])
@@ -138,9 +136,6 @@ class _Restorer:
                 f"Its time, {format_iso(at)}, has passed; that cannot be {_PAST_TENSE[self._kind]}.",
                 "Give it another time.",
             )
-
-
-_TIMING_COLUMNS = {"status", "scheduled_at"}
 
 
 def _plan_draft(conn: Connection, user_id: str, kind: EventKind, draft_id: str) -> _UndoPlan:
@@ -236,11 +231,9 @@ def _check_newest_change(conn: Connection, user_id: str, newest: EventRow, event
         (later for later in history if later.version > newest.version and later.kind is EventKind.PERMANENT), None
     )
     if blocking and newest.rid not in draft_events.reverted_rids(history):
-        raise UndoNotAllowedError(
-            f"Your last change ({describe_action(newest.action)}) cannot be undone: since then {describe_action(blocking.action)}.",
-            newest.rid,
-            hint="Name a draft to undo its last change.",
-        )
+        own, later_change = describe_action(newest.action), describe_action(blocking.action)
+        message = f"Your last change ({own}) cannot be undone: since then {later_change}."
+        raise UndoNotAllowedError(message, newest.rid, hint="Name a draft to undo its last change.")
 
 
 def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]) -> None:
@@ -268,10 +261,10 @@ def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id:
 
 
 def _conflict(snapshot: DraftSnapshot, message: str, hint: str = "") -> ConflictError:
-    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
-    return ConflictError(message, hint=hint, current_status=snapshot.get_status, allowed=allowed)
+    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
+    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
 
 
 def _out_of_reach(snapshot: DraftSnapshot, event: EventRow, message: str, hint: str = "") -> UndoNotAllowedError:
-    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
-    return UndoNotAllowedError(message, event.rid, hint=hint, current_status=snapshot.get_status, allowed=allowed)
+    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
+    return UndoNotAllowedError(message, event.rid, hint=hint, current_status=snapshot.status, allowed=allowed)

@@ -1,8 +1,7 @@
-"""Engagement metrics: recorded per draft and platform, summed up over all posts.
+"""Engagement metrics: recorded per draft and platform, summed up by platform and format and over time.
 
-Sum post metrics by day, week, month or hour of the week in the user's time zone.
-
-The store sums by quarter of an hour, the finest offset of any time zone, so that all of these can be derived from it.
+The store sums by quarter of an hour, the finest offset of any time zone; the sums by day, week, month and hour of the
+week in the user's time zone are derived from these.
 """
 
 from collections import defaultdict
@@ -37,6 +36,8 @@ from copydesk.store import engagement, published_posts, schedule
 from copydesk.store.engagement import EngagementTotal
 from copydesk.store.ids import new_id
 from copydesk.store.published_posts import QUARTER_HOUR_SECONDS, QuarterHour
+
+MAX_TOP_POSTS = 50
 
 
 def metrics_by_span(
@@ -99,9 +100,6 @@ def _next_span_start(start: date, step: Interval) -> date:
         # 31 days after the first of a month is always in the next month.
         return (start + timedelta(days=31)).replace(day=1)
     return start + timedelta(days=7 if step is Interval.WEEK else 1)
-
-
-MAX_TOP_POSTS = 50
 
 
 class Engagements:

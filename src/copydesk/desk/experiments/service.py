@@ -147,8 +147,18 @@ def _compute_results(inputs: _ResultInputs, now: datetime) -> Experiment:
     for variant in experiment.variants:
         tally = inputs.tallies.get(variant.id, VariantTally())
         ratio = ratios.get(variant.id, 0.0) / tally.accepted if tally.accepted else None
-        outcomes = msgspec.structs.asdict(tally)
-        counts[variant.id] = VariantCounts(assigned=assigned[variant.id], mean_edit_ratio=ratio, **outcomes)
+        counts[variant.id] = VariantCounts(
+            assigned=assigned[variant.id],
+            drafted=tally.drafted,
+            accepted=tally.accepted,
+            rejected=tally.rejected,
+            mean_edit_ratio=ratio,
+            published=tally.published,
+            measured=tally.measured,
+            interactions=tally.interactions,
+            impressions=tally.impressions,
+            interactions_with_impressions=tally.rated_interactions,
+        )
     winner = cast("str | None", experiment.results.get("winner"))
     results = build_results(experiment.parameter, experiment.variants, counts, now=now, winner=winner)
     return msgspec.structs.replace(experiment, results=to_json_value(results))

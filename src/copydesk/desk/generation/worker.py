@@ -1,6 +1,6 @@
 """Run one generation job: read the page, write and check each text, store it or the reason why there is none.
 
-Store the outcome of text generation: the new text or the error, with the history events, in one transaction.
+Each outcome is stored in one transaction, with the events of the draft's history.
 """
 
 import asyncio
@@ -41,6 +41,9 @@ from copydesk.text import clean
 MAX_ERROR_LENGTH = 1_000
 RETRY_HINT = "Regenerate it to try again."
 """Hint for errors that have none of their own."""
+log = logging.getLogger(__name__)
+MAX_ATTEMPTS = 3
+"""A text that was started this often without an end is given up: it may be what crashes the process."""
 
 
 class GeneratedText(Struct, frozen=True):
@@ -69,11 +72,11 @@ def save_text(conn: Connection, user_id: str, lease_id: str, result: GeneratedTe
     # The lease is released by now, so the next worker generates the text for the current request.
     if _is_newer_request(snapshot, result.draft.version):
         return False
-    if snapshot.get_status is Status.PENDING_GENERATION:
+    if snapshot.status is Status.PENDING_GENERATION:
         values = {name: getattr(result, name) for name in ("text", "checks", "confidence", "sentences")}
         _apply_event(conn, user_id, snapshot, SystemEvent.TEXT_GENERATED, now, values | {"last_error": None})
         generation.save_writer(conn, user_id, snapshot.id, result.writer, result.images)
-    elif snapshot.get_status is Status.PENDING_REGENERATION:
+    elif snapshot.status is Status.PENDING_REGENERATION:
         values = {"archived_at": now, "last_error": None}
         _apply_event(conn, user_id, snapshot, SystemEvent.NEW_VERSION_GENERATED, now, values)
         drafts.add(conn, user_id, _new_version(conn, user_id, result, now))
@@ -90,7 +93,7 @@ def save_failure(
     snapshot = draft_updates.load_snapshot(conn, user_id, job.draft_id, include_text=True)
     if _is_newer_request(snapshot, job.version):
         return False
-    if snapshot.get_status in generation.PENDING_STATUSES:
+    if snapshot.status in generation.PENDING_STATUSES:
         message = clean(f"{error.message} {error.hint or RETRY_HINT}")[:MAX_ERROR_LENGTH]
         _apply_event(conn, user_id, snapshot, SystemEvent.GENERATION_FAILED, now, {"last_error": message})
     return True
@@ -100,13 +103,13 @@ def _is_newer_request(snapshot: DraftSnapshot, version: int) -> bool:
     """Return True if the request was withdrawn and repeated, perhaps with other feedback. It must be
     generated again.
     """
-    return snapshot.get_status in generation.PENDING_STATUSES and snapshot.version != version
+    return snapshot.status in generation.PENDING_STATUSES and snapshot.version != version
 
 
 def _apply_event(
     conn: Connection, user_id: str, snapshot: DraftSnapshot, event: SystemEvent, now: datetime, values: dict[str, Any]
 ) -> None:
-    new_values = draft_updates.to_column_values({**values, "status": status_after_event(event, snapshot.get_status)})
+    new_values = draft_updates.to_column_values({**values, "status": status_after_event(event, snapshot.status)})
     draft_updates.apply_change(
         conn,
         user_id,
@@ -154,11 +157,6 @@ def _new_version(conn: Connection, user_id: str, result: GeneratedText, now: dat
 
 def _copy_image(image: DraftImage, now: datetime) -> DraftImage:
     return DraftImage(id=new_id(now), url=image.url, alt=image.alt, position=image.position, source=image.source)
-
-
-log = logging.getLogger(__name__)
-MAX_ATTEMPTS = 3
-"""A text that was started this often without an end is given up: it may be what crashes the process."""
 
 
 async def run_job(ctx: DeskContext, job: GenerationJob, cache: TrigramCache) -> int:
@@ -214,7 +212,7 @@ class _JobWriter:
     async def _read(self, url: str) -> Article:
         try:
             async with self._ctx.network() as http:
-                return await read_article(http, url, timeout=min(self._deadline, READ_TIMEOUT))
+                return await read_article(http, url, timeout_seconds=min(self._deadline, READ_TIMEOUT))
         except (FetchError, StoreError):
             raise
         except Exception as error:

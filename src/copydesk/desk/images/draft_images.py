@@ -2,8 +2,6 @@
 
 The bytes are stored when they are first read, and the draft remembers their digest: every attempt to post sends the
 same image, even if its URL returns something else by then.
-
-The preview image of a web page as the image of a draft about that page.
 """
 
 import asyncio
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
 
     from copydesk.images.generator import Generator
 
+GENERATORS = (ImageSource.AI_PROVIDER_A, ImageSource.AI_PROVIDER_B)
+
 
 def page_image(entry: Entry, now: datetime) -> tuple[DraftImage, ...]:
     """Return the entry's image, or an empty tuple if it has none.
@@ -42,9 +42,6 @@ def page_image(entry: Entry, now: datetime) -> tuple[DraftImage, ...]:
         return ()
     alt = suggest_alt(entry.image, entry.image_alt, title=entry.title)
     return (DraftImage(id=new_id(now), url=entry.image, alt=alt, position=0, source=ImageSource.OG),)
-
-
-GENERATORS = (ImageSource.AI_PROVIDER_A, ImageSource.AI_PROVIDER_B)
 
 
 async def load_images(ctx: DeskContext, images: Sequence[DraftImage], limits: Limits) -> tuple[PostImage, ...]:

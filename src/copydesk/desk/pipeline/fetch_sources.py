@@ -1,9 +1,7 @@
-"""First stage of a run: fetch every source and store the new items.
+"""First stage of a run: fetch every source; store its new and changed items and its new state.
 
 Each source's items are one transaction, so a kill loses at most one fetch; so is each failure. Fetches that found
 nothing new are saved in batches, once a second.
-
-Store a fetch: the new and changed items, and the new state of the source.
 """
 
 import asyncio
@@ -40,6 +38,11 @@ if TYPE_CHECKING:
 
 SILENCE_THRESHOLD = timedelta(days=14)
 """A source may be silent this long before its health is questioned."""
+log = logging.getLogger(__name__)
+MAX_QUEUED_WRITES = 16
+"""Sources queued for the database thread at once: any other write waits for all of them."""
+FLUSH_INTERVAL = 1.0
+"""Seconds between saves of fetches that found nothing new."""
 
 
 def match_entries(
@@ -160,13 +163,6 @@ def with_cursor(stored: StoredSource, result: "FetchResult") -> StoredSource:
     """Return the source with the cursor of an interrupted fetch, so that pages already read are not requested again."""
     state = msgspec.structs.replace(stored.state, cursor=result.cursor)
     return msgspec.structs.replace(stored, state=state)
-
-
-log = logging.getLogger(__name__)
-MAX_QUEUED_WRITES = 16
-"""Sources queued for the database thread at once: any other write waits for all of them."""
-FLUSH_INTERVAL = 1.0
-"""Seconds between saves of fetches that found nothing new."""
 
 
 async def fetch_sources(ctx: DeskContext, request: RunRequest, progress: RunProgress) -> Set[str]:

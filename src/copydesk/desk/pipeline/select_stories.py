@@ -26,7 +26,6 @@ from copydesk.ranking.stories import Candidate, group_into_stories
 from copydesk.ranking.story_index import StoryIndex
 from copydesk.settings import Settings
 from copydesk.store import drafts, items, sources
-from copydesk.store import drafts as counts
 from copydesk.store.drafts import DraftDecision
 from copydesk.store.items import StoryMember
 from copydesk.text.digest import digest
@@ -126,7 +125,7 @@ def _load_ranking_inputs(conn: Connection, user_id: str, since: datetime) -> _Ra
     return _RankingInputs(
         sources=sources.list_all(conn, user_id),
         drafted_titles=drafts.list_titles_since(conn, user_id, since),
-        counts=counts.count_decisions_by_source(conn, user_id),
+        counts=drafts.count_decisions_by_source(conn, user_id),
         decisions=drafts.list_decisions(conn, user_id, MAX_DECISIONS),
     )
 

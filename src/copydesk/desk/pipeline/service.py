@@ -1,7 +1,4 @@
-"""Pipeline runs: queue them, execute them one at a time, cancel them, and recover those whose process died.
-
-Aggregate statistics of the user's pipeline runs.
-"""
+"""Pipeline runs: queue them, execute them one at a time, cancel them, and recover those whose process died."""
 
 import asyncio
 import contextlib
@@ -37,9 +34,17 @@ if TYPE_CHECKING:
 
 RECENT_WINDOW = timedelta(days=30)
 MAX_ERRORS = 10
+LEASE_DURATION = timedelta(seconds=30)
+"""Time after its last heartbeat at which a run counts as dead, if its process cannot be checked (other
+host, no /proc).
+"""
+HEARTBEAT_INTERVAL = 1.0
+"""Seconds between heartbeats; also the delay until a run notices that another process cancelled it."""
+QUEUE_POLL_INTERVAL = 0.1
+"""Seconds between checks whether a queued run may start."""
 
 
-def statistics(conn: Connection, user_id: str, now: datetime) -> RunStatistics:
+def load_statistics(conn: Connection, user_id: str, now: datetime) -> RunStatistics:
     """Return the statistics of the user's runs. Rates and averages cover ended runs; see
     `RunStatistics` for the fields.
     """
@@ -55,16 +60,6 @@ def statistics(conn: Connection, user_id: str, now: datetime) -> RunStatistics:
         last30_days=runs.summarize_since(conn, user_id, now - RECENT_WINDOW),
         ended_runs=ended,
     )
-
-
-LEASE_DURATION = timedelta(seconds=30)
-"""Time after its last heartbeat at which a run counts as dead, if its process cannot be checked (other
-host, no /proc).
-"""
-HEARTBEAT_INTERVAL = 1.0
-"""Seconds between heartbeats; also the delay until a run notices that another process cancelled it."""
-QUEUE_POLL_INTERVAL = 0.1
-"""Seconds between checks whether a queued run may start."""
 
 
 class Pipeline:
@@ -150,8 +145,7 @@ class Pipeline:
 
     async def statistics(self) -> RunStatistics:
         """Return totals, success rate and average duration of the user's runs."""
-
-        return await self._ctx.read(statistics, self._ctx.clock())
+        return await self._ctx.read(load_statistics, self._ctx.clock())
 
     async def list_failing_sources(self) -> "tuple[FailingSource, ...]":
         """Return the enabled sources whose last fetch failed. Cheap enough to poll."""
@@ -247,9 +241,8 @@ class Pipeline:
         async def send_heartbeats() -> None:
             while True:
                 await asyncio.sleep(HEARTBEAT_INTERVAL)
-                with contextlib.suppress(
-                    StoreError
-                ):  # the next heartbeat may succeed, and the work reports its own errors
+                # The next heartbeat may succeed, and the work reports its own errors.
+                with contextlib.suppress(StoreError):
                     if not await self._save_progress(progress):
                         task.cancel()
 

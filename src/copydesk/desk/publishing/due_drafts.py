@@ -163,7 +163,7 @@ def _apply_event(
 ) -> None:
     """Apply a system event to a due draft. Raise ConflictError if it is no longer scheduled for that time."""
     snapshot = _check_still_scheduled(conn, user_id, due.draft_id, due.at)
-    after = {"status": status_after_event(event, snapshot.get_status), "last_error": last_error}
+    after = {"status": status_after_event(event, snapshot.status), "last_error": last_error}
     draft_updates.apply_change(conn, user_id, snapshot, _system_change(event, after, now))
 
 
@@ -181,7 +181,7 @@ def _move(conn: Connection, user_id: str, draft: ScheduledDraft, at: datetime, n
 def _check_still_scheduled(conn: Connection, user_id: str, draft_id: str, at: datetime) -> DraftSnapshot:
     """Return the draft, still scheduled for `at`. Raise ConflictError if the user changed it first."""
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-    if snapshot.get_status is not Status.SCHEDULED or snapshot.value("scheduled_at") != at:
+    if snapshot.status is not Status.SCHEDULED or snapshot.value("scheduled_at") != at:
         raise draft_updates.version_conflict(snapshot)
     return snapshot
 

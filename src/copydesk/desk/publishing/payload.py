@@ -1,7 +1,4 @@
-"""Payload of a post: the draft's text as it was approved, and its images.
-
-The user's own rules for posts, independent of the platform.
-"""
+"""Payload of a post: the draft's text as it was approved, and its images. Also the user's own rules for posts."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -43,7 +40,7 @@ async def load_payload(ctx: DeskContext, row: DeliveryRow, limits: Limits) -> Po
 
 
 async def run_in_article_thread(post: Post, func: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return `work(*args, **kwargs)`; for an article, run it in the article thread.
+    """Return `func(*args, **kwargs)`; for an article, run it in the article thread.
 
     Rendering an article can take seconds of CPU time and would block the event loop. Other formats are rendered inline.
     """

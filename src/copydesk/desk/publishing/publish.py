@@ -1,7 +1,4 @@
-"""Start posting a draft: choose the accounts, or explain why it cannot be posted.
-
-Apply the user's decision about a delivery whose outcome Copydesk cannot determine.
-"""
+"""What the user decides about posting: to post a draft now, and what became of a delivery with unknown outcome."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -30,6 +27,10 @@ from copydesk.store.ids import new_id
 
 AccountResolver = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
 """Resolves account names for a format: `DeskContext.resolve_accounts`."""
+DOUBTFUL = frozenset({DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER})
+"""States in which the post may or may not have arrived."""
+UNSUCCESSFUL = frozenset({DeliveryState.FAILED, DeliveryState.ABANDONED})
+"""States in which nothing more is done about a delivery."""
 
 
 def start_posting(
@@ -41,7 +42,7 @@ def start_posting(
     already.
     """
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-    next_status(Action.POST, snapshot.get_status, archived=snapshot.archived)
+    next_status(Action.POST, snapshot.status, archived=snapshot.archived)
     targets = _select_accounts(conn, user_id, snapshot, platforms, resolve)
     rows = deliveries.list_by_draft(conn, user_id, draft_id)
     existing = [row for account in targets if (row := latest_delivery(rows, account)) and may_be_live(row)]
@@ -97,14 +98,8 @@ def mark_posting(conn: Connection, user_id: str, snapshot: DraftSnapshot, now: d
 
 
 def _refusal(snapshot: DraftSnapshot, message: str, hint: str = "") -> ConflictError:
-    allowed = allowed_actions(snapshot.get_status, archived=snapshot.archived)
-    return ConflictError(message, hint=hint, current_status=snapshot.get_status, allowed=allowed)
-
-
-DOUBTFUL = frozenset({DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER})
-"""States in which the post may or may not have arrived."""
-UNSUCCESSFUL = frozenset({DeliveryState.FAILED, DeliveryState.ABANDONED})
-"""States in which nothing more is done about a delivery."""
+    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
+    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
 
 
 class Decision(NamedTuple):
@@ -138,8 +133,8 @@ def apply_decision(conn: Connection, user_id: str, delivery_id: str, decision: D
     if decision.restart and delivery_states.may_still_arrive(row.progress, decision.guarantees, now):
         raise ConflictError("The last request may arrive yet; nothing was sent.", hint="Look once more in two minutes.")
     snapshot = draft_updates.load_snapshot(conn, user_id, row.draft_id, include_text=True)
-    if snapshot.get_status is not Status.POSTING:
-        next_status(Action.POST, snapshot.get_status, archived=snapshot.archived)
+    if snapshot.status is not Status.POSTING:
+        next_status(Action.POST, snapshot.status, archived=snapshot.archived)
         # The draft left POSTING when this delivery ended; a decision brings it back.
         mark_posting(conn, user_id, snapshot, now)
     update = DeliveryUpdate(progress=decision.apply(row.progress), event=decision.event)

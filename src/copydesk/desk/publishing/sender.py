@@ -246,7 +246,7 @@ class _DeliveryAttempt:
         """
         guarantees, steps_done = self._platform.guarantees(self._account.details), len(row.progress.made)
         hidden = row.intent is not None and steps_done < len(row.intent.steps) and row.intent.steps[steps_done].hidden
-        return replace(guarantees, keyed=True) if hidden else guarantees
+        return replace(guarantees, idempotent=True) if hidden else guarantees
 
     def _state_after_error(self, progress: Delivery, error: Exception) -> Delivery:
         """Return the delivery's new state after sending failed with `error`."""

@@ -1,7 +1,4 @@
-"""Post drafts, follow their deliveries, and resolve those whose outcome is unknown.
-
-Preview a text on each platform while it is being written. Nothing is stored or sent over the network.
-"""
+"""Preview and post drafts, follow their deliveries, and resolve those whose outcome is unknown."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -52,10 +49,18 @@ DEFAULT_PLATFORMS = ("x", "bluesky")
 """Platforms whose limits are previewed while no account is connected."""
 LINK_CARD_PLATFORMS = frozenset({"x", "mastodon", "threads"})
 """Platforms that create a link card from the first link themselves. On Bluesky and LinkedIn the client must send it."""
+T = TypeVar("T")
+POST_TIMEOUT = 30.0
+"""Seconds that `post` waits for its deliveries to end."""
+POLL_INTERVAL = 0.1
+RECENT_FAILURES = timedelta(days=7)
 
 
-async def preview(ctx: DeskContext, post: Post, platforms: Sequence[str] = ()) -> tuple[Preview, ...]:
-    """Return a preview of `post` for each matching account, and for each named platform without a connected account."""
+async def preview_post(ctx: DeskContext, post: Post, platforms: Sequence[str] = ()) -> tuple[Preview, ...]:
+    """Return a preview of `post` for each matching account, and for each named platform without a connected account.
+
+    Nothing is stored or sent over the network.
+    """
     connected = await ctx.read(accounts.list_all)
     targets = [(match.label, match.details, match.trouble) for match in select_accounts(connected, platforms)]
     unconnected = find_unknown_names(connected, platforms) if platforms else () if connected else DEFAULT_PLATFORMS
@@ -113,13 +118,6 @@ def build_preview_post(ctx: DeskContext, text: str, format: Format, tags: Sequen
     return Post(format=format, parts=parts, at=ctx.clock(), tags=tuple(tags), alts=tuple(alts))
 
 
-T = TypeVar("T")
-POST_TIMEOUT = 30.0
-"""Seconds that `post` waits for its deliveries to end."""
-POLL_INTERVAL = 0.1
-RECENT_FAILURES = timedelta(days=7)
-
-
 class Posting:
     """Deliveries of one desk: send, inspect, resolve."""
 
@@ -136,8 +134,8 @@ class Posting:
         Return when every delivery has ended or after `wait` seconds; sending continues in the background. Raise
         InvalidError for an unknown name, NotFoundError, or ConflictError if the draft's state does not allow it.
         """
-        now, select_accounts = self._ctx.clock(), self._ctx.resolve_accounts
-        delivery_ids = await self._ctx.write(start_posting, draft_id, tuple(platforms), now, select_accounts)
+        now, resolve = self._ctx.clock(), self._ctx.resolve_accounts
+        delivery_ids = await self._ctx.write(start_posting, draft_id, tuple(platforms), now, resolve)
         await self._send_until_ended(draft_id, delivery_ids, wait)
         return await self._ctx.read(_load_result, draft_id, delivery_ids)
 
@@ -246,7 +244,7 @@ class Posting:
         Without connected accounts the default platforms are used. `alts` are the descriptions of its images.
         """
         post = await asyncio.to_thread(build_preview_post, self._ctx, text, format, tags, alts)
-        return await preview(self._ctx, post, platforms)
+        return await preview_post(self._ctx, post, platforms)
 
     async def collect_metrics(self) -> int:
         """Fetch metrics of posts that are due for it; return the number of posts updated."""

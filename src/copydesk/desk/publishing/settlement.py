@@ -23,13 +23,13 @@ def settle_draft(conn: Connection, user_id: str, draft_id: str, now: datetime) -
         return
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     # Settled already, by another process.
-    if snapshot.get_status is not Status.POSTING:
+    if snapshot.status is not Status.POSTING:
         return
     rows = deliveries.list_by_draft(conn, user_id, draft_id)
     live_rows = [row for row in rows if is_live(row)]
     event = SystemEvent.DELIVERED if live_rows else SystemEvent.NOT_DELIVERED
     values: dict[str, object] = {
-        "status": status_after_event(event, snapshot.get_status),
+        "status": status_after_event(event, snapshot.status),
         "last_error": _error_summary(rows),
     }
     if live_rows:

@@ -16,7 +16,6 @@ from copydesk.model.serialization import Struct
 from copydesk.scheduling.slots import ApprovedDraft, PlannedDraft, plan_drafts
 from copydesk.scheduling.wall_time import ScheduledTime
 from copydesk.store import draft_updates, schedule
-from copydesk.store import schedule as planned
 from copydesk.store.ids import new_id
 from copydesk.store.schedule import SlotCandidate, first_line
 
@@ -123,7 +122,7 @@ class AutoScheduler:
         now = self._ctx.clock()
         minute = entry.at.replace(second=0, microsecond=0)
         # The plan is older than this transaction: check the slot again.
-        if entry.at <= now or planned.has_reserved_between(conn, user_id, minute, minute + _MINUTE):
+        if entry.at <= now or schedule.has_reserved_between(conn, user_id, minute, minute + _MINUTE):
             raise ConflictError("The slot was taken meanwhile.")
         snapshot = draft_updates.load_snapshot(conn, user_id, entry.draft_id)
         request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=entry.at)
@@ -139,7 +138,9 @@ class AutoScheduler:
 
 
 def _load_inputs(conn: Connection, user_id: str, ids: Collection[str] | None, now: datetime) -> _PlanInputs:
-    found = planned.list_approved(conn, user_id) if ids is None else planned.list_candidates(conn, user_id, tuple(ids))
+    found = (
+        schedule.list_approved(conn, user_id) if ids is None else schedule.list_candidates(conn, user_id, tuple(ids))
+    )
     return _PlanInputs(
         candidates=tuple(
             candidate for candidate in found if candidate.status is Status.APPROVED and not candidate.archived

@@ -33,7 +33,6 @@ from copydesk.scheduling.slots import occurrences, validate_slots
 from copydesk.scheduling.time_text import format_slot, format_time, parse_slot, parse_time
 from copydesk.scheduling.wall_time import describe_clock_change, get_zone, instant_of_wall
 from copydesk.store import schedule, users
-from copydesk.store import schedule as planned
 from copydesk.store.schedule import ScheduledDraft, WeekEntry, first_line
 
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
@@ -117,7 +116,7 @@ class Schedule:
             first, last = scheduled_at - CONFLICT_WINDOW, scheduled_at + CONFLICT_WINDOW
         except OverflowError:
             raise InvalidError(FieldError("scheduledAt", "is at an end of the calendar")) from None
-        nearby = await self._ctx.read(planned.list_reserved_between, first, last)
+        nearby = await self._ctx.read(schedule.list_reserved_between, first, last)
         close = tuple(_to_conflict(draft, scheduled_at) for draft in nearby if draft.id != exclude)
         return Conflicts(has_conflict=bool(close), count=len(close), conflicts=close)
 
@@ -160,7 +159,7 @@ def _week_from(conn: Connection, user_id: str, monday: date, zone: ZoneInfo) -> 
     # `occurrences` starts after the given instant; a slot at midnight on Monday belongs to the week.
     upcoming = occurrences(slots, zone, start - timedelta(microseconds=1))
     # One row more than is shown tells whether there are more.
-    nearby = planned.list_week(conn, user_id, start - CONFLICT_WINDOW, end + CONFLICT_WINDOW, MAX_WEEK_DRAFTS + 1)
+    nearby = schedule.list_week(conn, user_id, start - CONFLICT_WINDOW, end + CONFLICT_WINDOW, MAX_WEEK_DRAFTS + 1)
     return Week(
         zone=zone.key,
         monday=monday,

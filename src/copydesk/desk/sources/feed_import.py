@@ -1,6 +1,6 @@
-"""Read and write OPML, the format in which feed readers exchange subscription lists.
+"""Read, write and import OPML, the format in which feed readers exchange subscription lists.
 
-Import an OPML list: each feed becomes a source after a test fetch has shown that it can be read.
+On import each feed becomes a source after a test fetch has shown that it can be read.
 """
 
 import asyncio
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FEEDS = 10_000
+MAX_CONCURRENT_FEEDS = 8
+"""Feeds tested at the same time."""
+Identity = tuple[object, ...]
 
 
 class Outline(Struct, frozen=True):
@@ -121,11 +124,6 @@ def format_opml(sources: Iterable[Source]) -> str:
 def _quote_attribute(value: str) -> str:
     """Return `value` as a quoted XML attribute, without the control characters that XML cannot represent."""
     return quoteattr("".join(char for char in value if char >= " " or char in "\t\n"), {"\n": "&#10;", "\t": "&#9;"})
-
-
-MAX_CONCURRENT_FEEDS = 8
-"""Feeds tested at the same time."""
-Identity = tuple[object, ...]
 
 
 class DuplicateSourceError(InvalidError):

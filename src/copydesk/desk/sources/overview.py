@@ -9,7 +9,6 @@ from copydesk.model.draft import Status
 from copydesk.model.serialization import Struct
 from copydesk.model.source import Source
 from copydesk.store import schedule, sources
-from copydesk.store import sources as overviews
 from copydesk.text import clean
 
 DAYS = 14
@@ -49,9 +48,9 @@ def list_overviews(conn: Connection, user_id: str, now: datetime) -> tuple[Sourc
     """Return all sources of the user, oldest first."""
     # Three queries for all sources together, so that the list stays fast with many of them.
     day_starts = start_of_days(now, schedule.get_time_zone(conn, user_id))
-    counts = overviews.count_items_by_day(conn, user_id, day_starts)
-    drafts = overviews.count_drafts_by_source(conn, user_id)
-    next_fetches = overviews.list_next_fetches(conn, user_id)
+    counts = sources.count_items_by_day(conn, user_id, day_starts)
+    drafts = sources.count_drafts_by_source(conn, user_id)
+    next_fetches = sources.list_next_fetches(conn, user_id)
     return tuple(
         SourceOverview(
             source=source,
@@ -82,7 +81,7 @@ def _plural(number: int, noun: str) -> str:
 
 def list_recent_items(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[RecentItem, ...]:
     """Return the source's most recent items, newest first."""
-    rows = overviews.list_newest_titles(conn, user_id, source_id, limit)
+    rows = sources.list_newest_titles(conn, user_id, source_id, limit)
     return tuple(RecentItem(title=title, published=published) for title, published in rows)
 
 
@@ -90,7 +89,7 @@ def list_failing(conn: Connection, user_id: str) -> tuple[FailingSource, ...]:
     """Return the enabled sources whose last fetch failed, oldest first."""
     return tuple(
         FailingSource(id=source_id, name=name, error=error)
-        for source_id, name, error in overviews.list_failing(conn, user_id)
+        for source_id, name, error in sources.list_failing(conn, user_id)
     )
 
 

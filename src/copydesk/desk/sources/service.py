@@ -87,7 +87,7 @@ class Sources:
             type, url, config, name=parse_line("name", name, 1, MAX_NAME_LENGTH) if name is not None else ""
         )
         fetched = await preview_fetch.preview_fetch(self._ctx, spec) if test else None
-        # `found_at` is the URL of the feed itself if that of a site was given.
+        # `discovered_url` is the URL of the feed itself if that of a site was given.
         feed_url = (fetched.discovered_url or spec.url) if fetched else spec.url
         title = fetched.feed_title if fetched else None
         source = _build_source(spec, feed_url, self._ctx.clock(), has_config=config is not None, title=title)
@@ -222,7 +222,7 @@ def _spec(source: Source) -> SourceSpec:
 def _build_source(spec: SourceSpec, url: str, now: datetime, *, has_config: bool, title: str | None = None) -> Source:
     """Return a new source for `spec` at `url`, named after the spec, the feed's `title` or the host.
 
-    `given` is False if no config was given, so that defaults are not stored.
+    `has_config` is False if no config was given, so that defaults are not stored.
     """
     name = spec.name or title or urlsplit(url).hostname or url
     return Source(

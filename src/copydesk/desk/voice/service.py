@@ -31,7 +31,7 @@ class Voices:
         With `merge_formats`, settings of each format are merged into the stored ones, and null deletes a setting. Raise
         InvalidError listing every invalid field.
         """
-        return await self._ctx.write(_update, changes, self._ctx.clock(), over=merge_formats)
+        return await self._ctx.write(_update, changes, self._ctx.clock(), merge_formats=merge_formats)
 
     async def preview(
         self, changes: ChangeVoice | Mapping[str, object], format: Format, item_id: str = ""
@@ -55,13 +55,13 @@ def unsupported_fields(voice: Voice) -> tuple[str, ...]:
 
 
 def _update(
-    conn: Connection, user_id: str, given: ChangeVoice | Mapping[str, object], now: datetime, *, over: bool
+    conn: Connection, user_id: str, request: ChangeVoice | Mapping[str, object], now: datetime, *, merge_formats: bool
 ) -> VoiceProfile:
     before = voices.load(conn, user_id) or _empty_profile(now)
-    if over and isinstance(given, Mapping) and isinstance(formats := given.get("formats"), Mapping):
-        given = {**given, "formats": merge(before, formats)}
-    request = validate_voice_change(given)
-    fields = {name: getattr(request, name) for name in ChangeVoice.__struct_fields__}
+    if merge_formats and isinstance(request, Mapping) and isinstance(formats := request.get("formats"), Mapping):
+        request = {**request, "formats": merge(before, formats)}
+    validated = validate_voice_change(request)
+    fields = {name: getattr(validated, name) for name in ChangeVoice.__struct_fields__}
     changes = {name: value for name, value in fields.items() if value is not None}
     profile = msgspec.structs.replace(before, **changes, updated_at=now)
     voices.save(conn, user_id, profile)

@@ -1,6 +1,6 @@
 """The sentences of an item that can be quoted, each with its position in the source.
 
-Patterns for text in feeds that is not part of the story: credits, bylines, calls to subscribe, markup, code.
+Text that is not part of the story is left out: credits, bylines, calls to subscribe, markup, code.
 """
 
 import re

@@ -1,6 +1,7 @@
-"""Compose a SHORT: the headline, one quoted sentence, the source's name and the link.
+"""Compose a SHORT or a THREAD from quotations.
 
-Compose a THREAD: an opening that stands alone, quotations in the source's order, the link at the end.
+A SHORT has the headline, one quoted sentence, the source's name and the link. A THREAD has an opening that stands
+alone, quotations in the source's order, and the link at the end.
 """
 
 import re

@@ -10,8 +10,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
-from copydesk.drafting.extract import passages as boilerplate
-from copydesk.drafting.extract.passages import Passage
+from copydesk.drafting.extract.passages import Passage, refers_to_page
 from copydesk.drafting.writer import Field
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -150,7 +149,7 @@ def _stands_alone(passage: Passage) -> float:
     fitness = 1.0
     if _DEPENDS_ON_PREVIOUS.match(text.lstrip("\"'“‘«(")):
         fitness *= 0.75 if passage.position == 0 else 0.45
-    if boilerplate.refers_to_page(text):
+    if refers_to_page(text):
         fitness *= 0.4
     if passage.is_first_person:
         fitness *= 0.75

@@ -1,6 +1,6 @@
-"""A draft and its source in the forms that the rules need, each computed once and on demand.
+"""A draft and its source in the forms that the rules need, such as words and numbers with their units.
 
-Extract numbers with their units, to compare a draft's with its source's.
+Each form is computed once and on demand.
 """
 
 import re

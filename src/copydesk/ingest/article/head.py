@@ -1,8 +1,6 @@
-"""Metadata in the head of a web page: Open Graph, Twitter cards, JSON-LD and plain HTML. Pure.
+"""Metadata in the head of a web page: Open Graph, Twitter cards, schema.org's JSON-LD and plain HTML.
 
-Streaming reader for the elements in a page's head, in linear time for any input.
-
-JSON-LD of articles by schema.org's vocabulary. Pure; never raises.
+Pure; takes linear time for any input and never raises.
 """
 
 import re

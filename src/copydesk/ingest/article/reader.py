@@ -2,8 +2,6 @@
 
 trafilatura is in the extra `article`. If it is not installed, finds nothing or times out, the text is the longest run
 of paragraphs; `Article.reader` says which extractor was used.
-
-Decode web pages, and tell pages from other content. Pure.
 """
 
 import asyncio
@@ -34,6 +32,17 @@ from copydesk.ingest.html_to_text import clean_text, html_to_text, single_line
 from copydesk.ingest.subprocess_parser import run_in_subprocess
 from copydesk.model.serialization import Struct
 from copydesk.network.response import Response
+
+__all__ = [
+    "MAX_SUMMARY",
+    "MAX_TEXT",
+    "MAX_TITLE",
+    "READ_TIMEOUT",
+    "Article",
+    "TextExtractor",
+    "parse_article",
+    "read_article",
+]
 
 MAX_PAGE_BYTES = 4 * 1024 * 1024
 """Bytes that are read; the average page has 170 kB."""
@@ -112,17 +121,6 @@ def _not_a_page_error(name: str) -> NotAnArticleError:
     )
 
 
-__all__ = [
-    "MAX_SUMMARY",
-    "MAX_TEXT",
-    "MAX_TITLE",
-    "READ_TIMEOUT",
-    "Article",
-    "TextExtractor",
-    "parse_article",
-    "read_article",
-]
-
 READ_TIMEOUT = 45.0
 """Seconds for one page from request to article, including the wait for other requests to the same host."""
 EXTRACTION_TIMEOUT = 5.0
@@ -171,13 +169,13 @@ class Article(Struct, frozen=True):
     """The name of the site."""
 
 
-async def read_article(http: HttpClient, url: str, *, timeout: float = READ_TIMEOUT) -> Article:
-    """Fetch `url` through the guarded client and return its article. `timeout` is in seconds.
+async def read_article(http: HttpClient, url: str, *, timeout_seconds: float = READ_TIMEOUT) -> Article:
+    """Fetch `url` through the guarded client and return its article.
 
     Raise a FetchError whose class tells the cause, NotAnArticleError if the response is not a page with text.
     """
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(timeout_seconds):
             response = await _fetch_page(http, url)
             extracted = await _extract_text(response.body, response.content_type, response.charset)
             # Parsing a large page takes long enough to stall the event loop.
@@ -190,7 +188,9 @@ async def read_article(http: HttpClient, url: str, *, timeout: float = READ_TIME
                 extracted_html=extracted,
             )
     except TimeoutError:
-        raise FetchTimeoutError(f"The page was not read within {timeout:g} seconds.", hint=_RETRY_HINT) from None
+        raise FetchTimeoutError(
+            f"The page was not read within {timeout_seconds:g} seconds.", hint=_RETRY_HINT
+        ) from None
 
 
 async def _fetch_page(http: HttpClient, url: str) -> Response:
@@ -206,8 +206,8 @@ def parse_article(
 ) -> Article:
     """Parse `body`, the response from `url`. Pure.
 
-    `content_type` is the media type without parameters, `charset` its parameter; `extracted` is trafilatura's HTML, if
-    any. Raise NotAnArticleError if it is not a page with text.
+    `content_type` is the media type without parameters, `charset` its parameter; `extracted_html` is trafilatura's
+    HTML, if any. Raise NotAnArticleError if it is not a page with text.
     """
     is_html_page = is_html(body, content_type)
     page = decode_page(body, charset)
@@ -265,7 +265,9 @@ async def _extract_text(body: bytes, content_type: str | None, charset: str | No
     page = await asyncio.to_thread(decode_page, body, charset)
     try:
         output = await run_in_subprocess(
-            "copydesk.ingest.article.trafilatura_worker", page.encode("utf-8", "replace"), timeout=EXTRACTION_TIMEOUT
+            "copydesk.ingest.article.trafilatura_worker",
+            page.encode("utf-8", "replace"),
+            timeout_seconds=EXTRACTION_TIMEOUT,
         )
     except TimeoutError:
         return ""

@@ -10,7 +10,7 @@ from html.entities import html5
 from xml.parsers import expat
 
 from copydesk.errors import NotAFeedError
-from copydesk.ingest.feed import xml_names as names
+from copydesk.ingest.feed import xml_names
 from copydesk.ingest.feed.raw_feed import RawEntry, RawFeed, StrictParseError, offer_image
 from copydesk.ingest.urls import join_url
 
@@ -82,7 +82,7 @@ class _FeedHandler:
         self.texts = self.feed.texts
         """`current.texts`."""
         self.feed_child_depth = 0
-        self.fields = names.FEED_FIELDS
+        self.fields = xml_names.FEED_FIELDS
         self.entry_depth = 0
         """Depth of the open entry; 0 if none is open."""
         self.in_media_group = False
@@ -110,7 +110,7 @@ class _FeedHandler:
                 self.text_parts.clear()
                 if attributes:
                     self._apply_attributes(attributes)
-            elif attributes or name in names.EMPTY_ELEMENTS:
+            elif attributes or name in xml_names.EMPTY_ELEMENTS:
                 self._start_empty_element(name, attributes)
         else:
             self._start_outside_fields(name, attributes)
@@ -141,28 +141,28 @@ class _FeedHandler:
         if field == "ident":
             if attributes.get("isPermaLink", "true").strip().lower() == "false":
                 self.texts["opaque"] = "yes"
-        elif field in names.TEXT_FIELDS:
+        elif field in xml_names.TEXT_FIELDS:
             self._set_content_type(attributes.get("type", "").strip().lower(), attributes.get("mode", ""))
         elif field == "link" and "href" in attributes:
             self._add_link(attributes)
-        if names.XML_BASE in attributes:
-            self.current.base_url = join_url(self.current.base_url, attributes[names.XML_BASE])
+        if xml_names.XML_BASE in attributes:
+            self.current.base_url = join_url(self.current.base_url, attributes[xml_names.XML_BASE])
 
     def _set_content_type(self, media_type: str, mode: str) -> None:
         """Record whether the text is HTML; raise StrictParseError for types that are neither text nor HTML."""
-        if mode == "base64" or not (media_type in names.SUPPORTED_TYPES or media_type.startswith("text/")):
+        if mode == "base64" or not (media_type in xml_names.SUPPORTED_TYPES or media_type.startswith("text/")):
             raise StrictParseError("type " + media_type[:40])
         if media_type:
-            self.current.is_markup[self.field] = media_type in names.HTML_TYPES
+            self.current.is_markup[self.field] = media_type in xml_names.HTML_TYPES
         # XHTML content consists of elements: collect it as markup from the start.
-        if media_type in names.XHTML_TYPES:
+        if media_type in xml_names.XHTML_TYPES:
             self.markup = []
 
     def _finish_markup(self) -> str:
         """Return the content of the open field as HTML; for a person or a source, its name."""
         markup = self._flush_markup()
         self.markup = None
-        name_element = names.NAME_ELEMENTS.get(self.field)
+        name_element = xml_names.NAME_ELEMENTS.get(self.field)
         if name_element:
             return _element_text(name_element, "".join(markup))
         self.current.is_markup[self.field] = True
@@ -170,28 +170,28 @@ class _FeedHandler:
 
     def _start_empty_element(self, name: str, attributes: dict[str, str]) -> None:
         """Handle a child element whose content is in its attributes, or that opens an entry or a group."""
-        if name in names.IMAGES:
+        if name in xml_names.IMAGES:
             self._add_enclosure(attributes)
-        elif name in names.LINKS:
+        elif name in xml_names.LINKS:
             self._add_link(attributes)
-        elif name in names.ITEMS:
+        elif name in xml_names.ITEMS:
             self._open_entry(attributes)
-        elif name in names.CATEGORIES:
+        elif name in xml_names.CATEGORIES:
             self.current.tags.append(attributes.get("label") or attributes.get("term") or "")
-        elif name in names.GROUPS:
+        elif name in xml_names.GROUPS:
             self.in_media_group = True
 
     def _add_link(self, attributes: dict[str, str]) -> None:
         """Add an Atom link, or another element with its URL in an attribute."""
         url = attributes.get("href", "").strip()
         relation, media_type = attributes.get("rel", "alternate"), attributes.get("type", "text/html")
-        if names.XML_BASE in attributes:
-            url = join_url(join_url(self.current.base_url, attributes[names.XML_BASE]), url)
+        if xml_names.XML_BASE in attributes:
+            url = join_url(join_url(self.current.base_url, attributes[xml_names.XML_BASE]), url)
         if relation == "alternate":
-            self.texts.setdefault("alternate" if media_type in names.HTML_TYPES else "alternate 2", url)
+            self.texts.setdefault("alternate" if media_type in xml_names.HTML_TYPES else "alternate 2", url)
         elif relation == "enclosure":
             self._add_enclosure(attributes)
-        elif relation == "replies" and media_type in names.HTML_TYPES:
+        elif relation == "replies" and media_type in xml_names.HTML_TYPES:
             self.texts.setdefault("discussion", url)
 
     def _add_enclosure(self, attributes: dict[str, str]) -> None:
@@ -206,21 +206,21 @@ class _FeedHandler:
         if self.depth == 1:
             self._open_root(name, attributes)
         elif self.entry_depth:
-            if name in names.IMAGES:
+            if name in xml_names.IMAGES:
                 self._add_enclosure(attributes)
-            elif self.in_media_group and self.depth == self.child_depth + 1 and name in names.GROUP_FIELDS:
-                self.field, self.field_depth = names.GROUP_FIELDS[name], self.depth
+            elif self.in_media_group and self.depth == self.child_depth + 1 and name in xml_names.GROUP_FIELDS:
+                self.field, self.field_depth = xml_names.GROUP_FIELDS[name], self.depth
                 self.text_parts.clear()
-        elif self.depth == 2 and name in names.CHANNELS:
+        elif self.depth == 2 and name in xml_names.CHANNELS:
             self._enter_feed(3, attributes)
-        elif self.depth <= 3 and name in names.ITEMS:
+        elif self.depth <= 3 and name in xml_names.ITEMS:
             self._open_entry(attributes)
 
     def _open_root(self, name: str, attributes: dict[str, str]) -> None:
         if self.has_entity_declarations:
             raise StrictParseError("entity declaration")
-        self.atom = name in names.ATOM_ROOTS
-        if not self.atom and name not in names.RSS_ROOTS:
+        self.atom = name in xml_names.ATOM_ROOTS
+        if not self.atom and name not in xml_names.RSS_ROOTS:
             raise StrictParseError("root " + name[:80])
         # RDF and RSS have their fields in <channel>, which sets the depth when it opens.
         self._enter_feed(2 if self.atom else 0, attributes)
@@ -236,7 +236,7 @@ class _FeedHandler:
             raise _EntryLimitReached
         self.entry_depth = self.depth
         self.child_depth = self.depth + 1
-        self.fields = names.ENTRY_FIELDS
+        self.fields = xml_names.ENTRY_FIELDS
         self.in_media_group = False
         self.current = RawEntry(base_url=self.feed.base_url)
         self.texts = self.current.texts
@@ -245,24 +245,24 @@ class _FeedHandler:
 
     def _apply_xml_attributes(self, attributes: dict[str, str]) -> None:
         """Apply xml:base, xml:lang and rdf:about of the feed or of an entry."""
-        if names.XML_BASE in attributes:
-            self.current.base_url = join_url(self.current.base_url, attributes[names.XML_BASE])
-        if names.XML_LANG in attributes:
-            self.texts["language"] = attributes[names.XML_LANG]
-        if names.RDF_ABOUT in attributes:
-            self.texts["about"] = attributes[names.RDF_ABOUT].strip()
+        if xml_names.XML_BASE in attributes:
+            self.current.base_url = join_url(self.current.base_url, attributes[xml_names.XML_BASE])
+        if xml_names.XML_LANG in attributes:
+            self.texts["language"] = attributes[xml_names.XML_LANG]
+        if xml_names.RDF_ABOUT in attributes:
+            self.texts["about"] = attributes[xml_names.RDF_ABOUT].strip()
 
     def _close_entry(self) -> None:
         self.entries.append(self.current)
         self.entry_depth = 0
         self.child_depth = self.feed_child_depth
-        self.fields = names.FEED_FIELDS
+        self.fields = xml_names.FEED_FIELDS
         self.current = self.feed
         self.texts = self.feed.texts
 
     def _start_markup(self, name: str, attributes: dict[str, str]) -> None:
         """Append an element inside a field to the field's markup."""
-        if self.field not in names.TEXT_FIELDS and self.field not in names.NAME_ELEMENTS:
+        if self.field not in xml_names.TEXT_FIELDS and self.field not in xml_names.NAME_ELEMENTS:
             raise StrictParseError("markup in " + self.field)
         if self.depth > MAX_DEPTH:
             raise StrictParseError("depth")

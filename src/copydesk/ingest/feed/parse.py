@@ -1,9 +1,7 @@
 """Parse feeds of any format.
 
-RSS, RDF and Atom are parsed by the strict parser on expat; what it refuses is repaired by feedparser in a subprocess.
-JSON Feed has a parser of its own. Their results become entries in `entries`. Everything else is refused.
-
-Repair feeds that the strict parser refuses, with feedparser in a subprocess that is killed at its deadline.
+RSS, RDF and Atom are parsed by the strict parser on expat; what it refuses is repaired by feedparser in a subprocess
+that is killed at its deadline. JSON Feed has a parser of its own. Everything else is refused.
 """
 
 import asyncio
@@ -32,6 +30,8 @@ from copydesk.ingest.urls import absolute_url
 from copydesk.model.item import Entry
 from copydesk.model.serialization import Struct
 
+__all__ = ["MAX_BODY_BYTES", "MAX_ENTRIES", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Feed", "parse_feed"]
+
 REPAIR_TIMEOUT = 2.0
 """Seconds for one feed, after feedparser is imported."""
 MAX_TAG_ATTRIBUTES = 1_000
@@ -43,13 +43,13 @@ _LONG_TAG = re.compile(rb"<[^<>]{4000,}")
 async def parse_with_feedparser(body: bytes, max_entries: int) -> RawFeed:
     """Parse a damaged feed in UTF-8.
 
-    Raise TooSlowError at the deadline, NotAFeedError if it is not a feed or the subprocess fails.
+    Raise FetchTimeoutError at the deadline, NotAFeedError if it is not a feed or the subprocess fails.
     """
     if any(tag.count(b"=") > MAX_TAG_ATTRIBUTES for tag in _LONG_TAG.findall(body)):
         raise NotAFeedError(f"The feed is damaged: it has a tag with more than {MAX_TAG_ATTRIBUTES} attributes.")
     try:
         output = await run_in_subprocess(
-            "copydesk.ingest.feed.feedparser_worker", body, str(max_entries), timeout=REPAIR_TIMEOUT
+            "copydesk.ingest.feed.feedparser_worker", body, str(max_entries), timeout_seconds=REPAIR_TIMEOUT
         )
     except TimeoutError:
         raise FetchTimeoutError("The feed is damaged, and repairing it took too long.") from None
@@ -58,8 +58,6 @@ async def parse_with_feedparser(body: bytes, max_entries: int) -> RawFeed:
         raise NotAFeedError("The answer is not a feed, or too damaged to be read as one.")
     return feed
 
-
-__all__ = ["MAX_BODY_BYTES", "MAX_ENTRIES", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Feed", "parse_feed"]
 
 # Bytes.
 MAX_BODY_BYTES = 16 * 1024 * 1024
@@ -95,8 +93,8 @@ async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_ent
     """Parse a feed.
 
     `charset` is that of the HTTP response; relative URLs are resolved against `base_url`, the URL of the response.
-    Raise NotAFeedError for anything else, TooLargeError above 16 MiB, TooSlowError if repairing a damaged feed takes
-    too long.
+    Raise NotAFeedError for anything else, ResponseTooLargeError above 16 MiB, FetchTimeoutError if repairing a
+    damaged feed takes too long.
     """
     if len(body) > MAX_BODY_BYTES:
         raise ResponseTooLargeError(f"The feed has {len(body):,} bytes; at most {MAX_BODY_BYTES:,} are read.")

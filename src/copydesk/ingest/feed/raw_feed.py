@@ -1,7 +1,4 @@
-"""Choose the image of an entry.
-
-Output of the feed parsers, before `entries` turns it into entries.
-"""
+"""Output of the feed parsers, before `entries` turns it into entries, and the choice of an entry's image."""
 
 import re
 from itertools import islice

@@ -1,9 +1,7 @@
 """Source type reddit: one or more subreddits, by feed, or by the API if credentials are set.
 
 Since 2026 Reddit answers programs without credentials about once a minute, with feeds only, and sends 403 instead of
-429. Its feeds have neither points nor comment counts.
-
-Reddit's API, for users with an application there: listings in JSON, with points and comment counts.
+429. Only the API has points and comment counts.
 
 Reference: https://www.reddit.com/dev/api and https://github.com/reddit-archive/reddit/wiki/OAuth2.
 """

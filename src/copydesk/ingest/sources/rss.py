@@ -1,6 +1,4 @@
-"""Find the feeds that a web page links to.
-
-Source type rss: a feed (RSS, Atom, JSON Feed), or a web page that links to one.
+"""Source type rss: a feed (RSS, Atom, JSON Feed), or a web page that links to one.
 
 The format is detected from the body, never from Content-Type: feeds are served as text/html, and pages as XML.
 """
@@ -148,7 +146,7 @@ async def _parse(body: FetchedBody) -> FetchResult:
 async def _discover(ctx: FetchContext, page: FetchedBody) -> FetchResult | None:
     """Fetch the first feed among those linked by the page, then those at common paths; None if there is none.
 
-    Raise ThrottledError as soon as the site throttles: further guesses would make it worse.
+    Raise RateLimitedError as soon as the site throttles: further guesses would make it worse.
     """
     linked = discover_feeds(page.response.body, page.response.url, page.response.charset)[:MAX_LINKED_FEEDS]
     common = [urljoin(page.response.url, path) for path in COMMON_FEED_PATHS]

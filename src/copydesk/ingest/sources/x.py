@@ -45,7 +45,9 @@ _HINTS_BY_CATEGORY = {
     # X sends 429 for rate limits and for a used-up monthly cap, and 402 for an account without credits.
     RateLimitedError.category: "If this goes on, the usage cap of your X app is reached: see its developer console.",
     LoginRequiredError.category: "Check COPYDESK_TWITTER__BEARER_TOKEN: the token of an X developer app that may read.",
-    ResponseStatusError.category: "See your X app's developer console: whether it may read posts, and has credits left.",
+    ResponseStatusError.category: (
+        "See your X app's developer console: whether it may read posts, and has credits left."
+    ),
 }
 _HOSTS = {"x.com", "twitter.com", "mobile.x.com", "mobile.twitter.com"}
 _NAME = re.compile(r"[A-Za-z0-9_]{1,15}\Z")
@@ -79,7 +81,7 @@ def normalize_url(url: str, config: SourceConfig) -> str:  # noqa: ARG001 - ever
 async def fetch(ctx: FetchContext) -> FetchResult:
     """Fetch the account's new posts, newest first.
 
-    Raise FetchError; ThrottledError without any request if today's budget is used up.
+    Raise FetchError; RateLimitedError without any request if today's budget is used up.
     """
     name = normalize_url(ctx.spec.url, ctx.spec.config).rsplit("/", 1)[1]
     previous = _AccountState.from_cursor(ctx.state.cursor, name)
@@ -171,7 +173,7 @@ class _ApiClient:
         return self.ctx.credentials.twitter_daily_reads - self.reads
 
     def check_budget(self, cost: int) -> None:
-        """Raise ThrottledError unless the budget covers `cost` and a page of the minimum size."""
+        """Raise RateLimitedError unless the budget covers `cost` and a page of the minimum size."""
         if self.remaining_reads >= cost + MIN_PAGE_SIZE:
             return
         budget = self.ctx.credentials.twitter_daily_reads
@@ -182,7 +184,7 @@ class _ApiClient:
         )
 
     async def get_user_id(self, name: str) -> str:
-        """Look up the account's id. Raise MissingError if there is no such account."""
+        """Look up the account's id. Raise PageNotFoundError if there is no such account."""
         response = decode(await self._get(f"users/by/username/{quote(name)}"), _AccountResponse, SERVICE)
         if response.data is None:
             raise PageNotFoundError(f"X knows no account @{name}{_detail(response.errors)}.")

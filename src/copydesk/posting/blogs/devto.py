@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from copydesk.model.draft import Format
-from copydesk.posting.blogs import articles as blog
+from copydesk.posting.blogs.articles import Article, is_same_title
 from copydesk.posting.blogs.draft_then_publish import DraftThenPublish
 from copydesk.posting.platform import (
     Account,
@@ -89,7 +89,7 @@ class DevTo(DraftThenPublish):
     )
     max_title_length: ClassVar[int | None] = 128
 
-    def draft_body(self, post: Post, article: blog.Article) -> dict[str, object]:
+    def draft_body(self, post: Post, article: Article) -> dict[str, object]:
         """Return the request body of the draft, with the first four tags in lower-case letters and digits."""
         # Forem rejects tags with other characters and articles with more tags.
         cleaned = (_NOT_IN_TAGS.sub("", tag).lower()[:MAX_TAG_LENGTH] for tag in post.tags)
@@ -201,7 +201,7 @@ async def _own_articles(site: Site, since: datetime | None) -> AsyncIterator[_Ar
 
 def _is_same(article: _Article, draft: DeliveryStep) -> bool:
     """Return True if `article` was created from `draft`."""
-    if not blog.is_same_title(article.title, str(draft.body["title"])):
+    if not is_same_title(article.title, str(draft.body["title"])):
         return False
     return _lines(article.body_markdown or "") == _lines(str(draft.body["body_markdown"]))
 

@@ -1,11 +1,8 @@
-"""Micropub (w3.org/TR/micropub) with an IndieAuth token.
+"""Micropub (w3.org/TR/micropub) with an IndieAuth token, for any site whose page names an endpoint.
 
-The article is visible at once, in one step. `post-status=draft` is an extension that servers may ignore, and nothing
-tells reliably beforehand whether they do: a first step meant as a hidden draft might be the visible post. A lost
-request is therefore looked up in the server's list of posts (`q=source`, an extension, too) by the key in the URL or by
-title and text. If the server has no list, the user is asked.
-
-Find a site's Micropub endpoint in its page, and a post in the endpoint's list. Pure functions.
+The article is visible at once, in one step: `post-status=draft` is an extension that servers may ignore, so a first
+step meant as a hidden draft might be the visible post. A lost request is looked up in the server's list of posts
+(`q=source`, an extension, too) by the key in the URL or by title and text; without a list, the user is asked.
 """
 
 import re

@@ -1,12 +1,9 @@
 """Bluesky: a post or a whole thread is one atomic request.
 
 The record keys are chosen by us, so a repeated request creates nothing (the server answers 500), and each post can be
-found by its key. Its CID must equal the hash of our own content; nothing else is taken for our post.
-
-Images are uploaded in `send` before the post, in every attempt: equal bytes are the same blob, and the server deletes
-blobs that no post refers to.
-
-Responses of a PDS and their conversion to our types.
+found by its key. Its CID must equal the hash of our own content; nothing else is taken for our post. Images are
+uploaded before the post, in every attempt: equal bytes are the same blob, and the server deletes blobs that no post
+refers to.
 """
 
 import re

@@ -1,13 +1,8 @@
-"""The records that posts are on a PDS, and the CIDs computed from their content. Pure functions.
+"""The records that posts are on a PDS, with their facets and the CIDs computed from their content. Pure functions.
 
 A reply names its parent by URI and by the hash of its content (CID), so the hashes of a whole thread are computed
 before any of it is sent: DAG-CBOR, SHA-256, CIDv1 (atproto.com/specs/data-model). Images are uploaded only when the
 post is sent; until then a record contains their alt texts alone and no hashes. Equal bytes always give equal hashes.
-
-Facets mark the links and hashtags of a post; without a facet they cannot be clicked.
-
-Mentions stay plain text. Their facet must name the person by DID, which only the network knows, while a request is
-fixed before anything is looked up. It also keeps generated posts from notifying people.
 """
 
 import hashlib

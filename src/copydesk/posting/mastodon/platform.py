@@ -1,8 +1,7 @@
 """Mastodon: one status per post of a thread, each a reply to the one before.
 
-Upload images before the post that shows them. Until that post is created nothing is visible.
-
-Find a post on its own account by its text and the post it replies to.
+Images are uploaded before the post that shows them; until that post is created nothing is visible. A lost post is found
+on its own account by its text and the post it replies to.
 """
 
 import asyncio

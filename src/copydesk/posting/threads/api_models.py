@@ -1,7 +1,4 @@
-"""Posts as Threads returns them: comparison with what was sent, URLs and metrics.
-
-Responses of the Threads API: errors, ids, containers.
-"""
+"""Responses of the Threads API: containers, errors, and posts with their comparison to what was sent."""
 
 import re
 import unicodedata

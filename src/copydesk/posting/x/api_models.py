@@ -1,7 +1,4 @@
-"""Posts as X returns them, and their comparison with what was sent after X has rewritten the links.
-
-X's error responses.
-"""
+"""X's responses: posts, compared with what was sent after X has rewritten the links, and errors."""
 
 import re
 import unicodedata

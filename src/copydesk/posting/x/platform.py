@@ -3,8 +3,6 @@
 X has no idempotency keys. It rejects a text that the account has posted before, without naming that post, for an
 undocumented time. Self-serve access may be denied replies unless the author was mentioned; whether that includes
 replies to oneself is not documented (developer docs, "Integrate", 2026-02-23).
-
-X's prices, and its limits as far as they can be checked without the network.
 """
 
 import unicodedata
@@ -45,7 +43,6 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.posting.site import parse_server_url
-from copydesk.posting.x import metrics as x_figures
 from copydesk.posting.x.api_models import (
     CLOCK_TOLERANCE,
     HOST,
@@ -58,6 +55,7 @@ from copydesk.posting.x.api_models import (
     find_match,
     is_valid_id,
 )
+from copydesk.posting.x.metrics import fetch_metrics
 from copydesk.text.length import LIMITS, length
 from copydesk.text.links import all_spans
 
@@ -262,7 +260,7 @@ class X:
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return likes, replies, reposts without quotes, impressions, and link clicks for 30 days."""
         request = partial(self._get, account, "/2/tweets")
-        return await x_figures.fetch_metrics(request, ids, self._clock())
+        return await fetch_metrics(request, ids, self._clock())
 
     async def _posts_since(self, account: Account, since: datetime) -> list[XPost]:
         """Return everything that the account posted since `since`.
