@@ -15,9 +15,9 @@ TIMEOUT = 60
 """Seconds."""
 PROMPT_PROGRAM = """
 import asyncio, sys
-from copydesk.cli.context import _ask_passphrase
+from copydesk.cli.context import _prompt_passphrase
 try:
-    print("heard:", asyncio.run(_ask_passphrase(new=False)))
+    print("heard:", asyncio.run(_prompt_passphrase(new=False)))
 except KeyboardInterrupt:
     print("left")
 """

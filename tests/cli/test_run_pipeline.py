@@ -311,7 +311,7 @@ def test_unencodable_characters_are_escaped(home):
 
 def run_broken(home, *args: str) -> subprocess.CompletedProcess[str]:
     """Run `copydesk` with a pipeline that raises a TypeError."""
-    script = "import copydesk.desk.pipeline.run as p, sys; p.choose = None; from copydesk.cli import main; main()"
+    script = "import copydesk.desk.pipeline.run as p, sys; p.select_stories = None; from copydesk.cli import main; main()"
     command = [sys.executable, "-c", script, *args]
     return subprocess.run(command, env=make_environment(home), capture_output=True, text=True, check=False)
 
@@ -335,12 +335,12 @@ def test_debug_shows_traceback_of_expected_error(tmp_path):
 
     assert result.code == 1
     assert "Traceback (most recent call last):" in result.err
-    assert "NoDraftError" in result.err
+    assert "DraftNotFoundError" in result.err
 
 
 def test_log_is_printed_only_with_debug(home):
     """An unexpected error in one source once printed its traceback on the terminal."""
-    script = "import copydesk.ingest.sources.rss as r, sys; r.get_body = None; from copydesk.cli import main; main()"
+    script = "import copydesk.ingest.sources.rss as r, sys; r.fetch_body = None; from copydesk.cli import main; main()"
     for flags, code in ((["--run-pipeline"], 1), (["--debug", "--run-pipeline"], 1)):
         result = subprocess.run(
             [sys.executable, "-c", script, *flags],

@@ -21,17 +21,17 @@ class FakeServer:
     instances: "list[FakeServer]" = []
 
     def __init__(self, command: str, auth: BrowserAuth) -> None:
-        self.command, self.door = command, auth
+        self.command, self.auth = command, auth
         self.instances.append(self)
 
     def serve(self) -> None:
-        self.door.announce()
+        self.auth.announce()
 
 
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> "list[FakeServer]":
     """Replace the console server with a stub; return the instances created."""
-    monkeypatch.setattr(FakeServer, "step_result", [])
+    monkeypatch.setattr(FakeServer, "instances", [])
     monkeypatch.setattr(web_server, "ConsoleServer", FakeServer)
     return FakeServer.instances
 

@@ -3,10 +3,6 @@
 import re
 
 import pytest
-
-from copydesk.errors import CopydeskError
-from copydesk.model.run import RunRequest, RunStatus
-from copydesk.store.ids import new_id
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -21,6 +17,10 @@ from desk_fixtures import (
     query_db,
     story_title,
 )
+
+from copydesk.errors import CopydeskError
+from copydesk.model.run import RunRequest, RunStatus
+from copydesk.store.ids import new_id
 
 OPERATIONS = {
     "get a source": lambda desk, ids: desk.sources.get(ids["source"]),
@@ -39,7 +39,7 @@ OPERATIONS = {
     "redo a change": lambda desk, ids: desk.drafts.redo(ids["draft"]),
     "read a history": lambda desk, ids: desk.drafts.history(ids["draft"]),
     "read the versions": lambda desk, ids: desk.drafts.list_versions(ids["draft"]),
-    "compare versions": lambda desk, ids: desk.drafts.difference(ids["draft"], ids["draft"]),
+    "compare versions": lambda desk, ids: desk.drafts.compare(ids["draft"], ids["draft"]),
     "record engagement": lambda desk, ids: desk.engagement.record({"draftId": ids["draft"], "platform": "x"}),
     "get an experiment": lambda desk, ids: desk.experiments.get(ids["experiment"]),
     "conclude an experiment": lambda desk, ids: desk.experiments.conclude(ids["experiment"]),

@@ -9,17 +9,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-
-from copydesk.desk import Desk
-from copydesk.desk.process import current_owner
-from copydesk.errors import StoreBusyError
-from copydesk.jobs import JobMessage, Jobs, run_jobs
-from copydesk.jobs import runner as module
-from copydesk.jobs.handlers import JobOutcome
-from copydesk.model.job import DueWork, JobName
-from copydesk.model.run import RunStatus
-from copydesk.store import jobs as kept
-from copydesk.store.jobs import JobLease
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -34,6 +23,17 @@ from desk_fixtures import (
     query_db,
 )
 from schedule_fixtures import draft_status, insert_drafts, insert_scheduled
+
+from copydesk.desk import Desk
+from copydesk.desk.process import current_owner
+from copydesk.errors import StoreBusyError
+from copydesk.jobs import JobMessage, Jobs, run_jobs
+from copydesk.jobs import runner as runner_module
+from copydesk.jobs.handlers import JobOutcome
+from copydesk.model.job import DueWork, JobName
+from copydesk.model.run import RunStatus
+from copydesk.store import jobs as job_store
+from copydesk.store.jobs import JobLease
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
@@ -78,7 +78,7 @@ def replace_handler(
     monkeypatch: pytest.MonkeyPatch, name: JobName, work: Callable[[Desk], Awaitable[Sequence[JobOutcome]]]
 ) -> None:
     """Replace a job's handler."""
-    monkeypatch.setitem(module.HANDLERS, name, work)
+    monkeypatch.setitem(runner_module.HANDLERS, name, work)
 
 
 def web_with_news() -> FakeWeb:
@@ -258,7 +258,11 @@ async def test_two_desks_never_run_same_job_concurrently(tmp_path: Path, monkeyp
 def run_killed_process() -> str:
     """Return the owner string of a process that has just been killed."""
     with subprocess.Popen(
-        [sys.executable, "-c", "from copydesk.desk.process import current_owner; print(current_owner(), flush=True); input()"],
+        [
+            sys.executable,
+            "-c",
+            "from copydesk.desk.process import current_owner; print(current_owner(), flush=True); input()",
+        ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -274,7 +278,7 @@ async def test_job_of_killed_process_is_taken_over(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         draft = await insert_scheduled(desk, NOW - HOUR)
         claim = JobLease(id="dead", job=JobName.MISSED, owner=owner, lease_until=NOW + HOUR)
-        assert await desk.ctx.write(kept.claim_job, claim, NOW)
+        assert await desk.ctx.write(job_store.claim_job, claim, NOW)
         await tick_and_finish(Jobs(desk))
         assert await draft_status(desk, draft) == "missed"
 
@@ -284,7 +288,7 @@ async def test_remote_owner_is_waited_for_until_lease_ends(tmp_path: Path) -> No
     async with open_desk_at(tmp_path, clock=watch) as desk:
         draft = await insert_scheduled(desk, NOW - HOUR)
         claim = JobLease(id="far", job=JobName.MISSED, owner="elsewhere/1/1", lease_until=NOW + MINUTE)
-        assert await desk.ctx.write(kept.claim_job, claim, NOW)
+        assert await desk.ctx.write(job_store.claim_job, claim, NOW)
         await tick_and_finish(Jobs(desk))
         assert await draft_status(desk, draft) == "scheduled"
         # The clock is set back, so the lease would end in an hour now.
@@ -300,7 +304,7 @@ async def test_job_of_live_process_is_left_during_lease(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path, clock=watch) as desk:
         draft = await insert_scheduled(desk, NOW - HOUR)
         claim = JobLease(id="other", job=JobName.MISSED, owner=current_owner(), lease_until=NOW + MINUTE)
-        assert await desk.ctx.write(kept.claim_job, claim, NOW)
+        assert await desk.ctx.write(job_store.claim_job, claim, NOW)
         await tick_and_finish(Jobs(desk))
         assert await draft_status(desk, draft) == "scheduled"
         watch.now += MINUTE + timedelta(seconds=1)
@@ -322,7 +326,7 @@ async def test_job_taken_over_is_cancelled(tmp_path: Path, monkeypatch: pytest.M
         return ()
 
     replace_handler(monkeypatch, JobName.ZONES, hang)
-    monkeypatch.setattr(module, "HEARTBEAT_INTERVAL", 0.01)
+    monkeypatch.setattr(runner_module, "HEARTBEAT_INTERVAL", 0.01)
     async with open_desk_at(tmp_path) as desk:
         jobs = Jobs(desk)
         await jobs.tick()

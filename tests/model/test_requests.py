@@ -342,7 +342,11 @@ def test_creation_response_is_serialized():
 
 
 ANY_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from([FUTURE_TIME, PAGE_URL, "SHORT", 0.5]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from([FUTURE_TIME, PAGE_URL, "SHORT", 0.5]),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["url", "source", "x"]), inner),
     max_leaves=5,
 )  # fmt: skip

@@ -162,7 +162,7 @@ ROWS: tuple[Row, ...] = (
     Row(
         "POST /schedule/auto",
         "schedule.auto_schedule",
-        "schedule.auto_schedule",
+        "schedule auto",
         ("tests/desk/schedule/test_auto_scheduler.py::test_best_then_oldest_draft_first",),
     ),
     Row(

@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from copydesk import settings as settings_module
 from copydesk.credentials.backends import BACKEND_FILES, BackendKind, EncryptedFile, PlainFile, SecretBackend, Secrets
 from copydesk.credentials.encryption import DEFAULT_PARAMETERS, Passphrase, ScryptParameters
 from copydesk.credentials.environment import Environment
@@ -26,6 +25,8 @@ from copydesk.credentials.private_folder import PrivateFolder
 from copydesk.credentials.redaction import DEFAULT_REDACTION, Redaction
 from copydesk.errors import CredentialsError, WrongPassphraseError
 from copydesk.model.serialization import Struct
+from copydesk.settings import Secrets as SecretsSection
+from copydesk.settings import Settings
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -72,7 +73,7 @@ class Vault:
         folder: Path,
         environment: Environment,
         *,
-        preferences: settings_module.Secrets,
+        preferences: SecretsSection,
         ask_passphrase: AskPassphrase | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         find_keyring: "Callable[[], KeyringBackend | None]" = find_keyring,
@@ -236,7 +237,7 @@ class Vault:
 
 
 def open_vault(
-    settings: settings_module.Settings,
+    settings: Settings,
     *,
     ask_passphrase: AskPassphrase | None = None,
     environ: Mapping[str, str] = os.environ,

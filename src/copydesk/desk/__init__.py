@@ -1,7 +1,7 @@
 """The desk: every operation, grouped by resource. The only layer where store and crafts meet.
 
-`Desk` and `open_desk` are imported on first access, because they bring in SQLAlchemy. `load_first_page` does without, so
-that the console can show the review queue before the desk is open.
+`Desk` and `open_desk` are imported on first access, because they bring in SQLAlchemy. `load_first_page` does without,
+so that the console can show the review queue before the desk is open.
 """
 
 from pathlib import Path

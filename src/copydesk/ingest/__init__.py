@@ -1,1 +1,1 @@
-"""A source's bytes become entries. Knows neither the store nor the other crafts."""
+"""Fetch sources and parse what they serve into entries. Independent of the store and the other packages."""

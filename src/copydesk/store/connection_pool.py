@@ -69,7 +69,7 @@ class ConnectionThread:
         self._state_lock = asyncio.Lock()
         """Held while the connection is opened or closed."""
         self._was_used = False
-        """Set by `run`, cleared by `close_if_idle`."""
+        """Set by `run`, cleared by `close_idle`."""
         self._pending = 0
         """Units of work that are running or waiting."""
 

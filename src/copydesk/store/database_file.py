@@ -63,7 +63,7 @@ class FileIdentity:
         """Device and inode number."""
 
     def check(self) -> None:
-        """Raise StoreGoneError if the path leads to another file, or to none."""
+        """Raise StoreMissingError if the path leads to another file, or to none."""
         try:
             stat = self._path.stat()
         except OSError:

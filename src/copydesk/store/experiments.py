@@ -137,7 +137,7 @@ def tally_by_variant(conn: Connection, user_id: str, experiment_id: str) -> dict
             count_where(posts.c.measured > 0).label("measured"),
             func.coalesce(func.sum(posts.c.interactions), 0).label("interactions"),
             func.sum(posts.c.impressions).label("impressions"),
-            func.coalesce(func.sum(posts.c.interactions_seen), 0).label("interactions_seen"),
+            func.coalesce(func.sum(posts.c.rated_interactions), 0).label("rated_interactions"),
         )
         .select_from(draft)
         .join(posts, posts.c.draft_id == draft.c.id, isouter=True)
@@ -167,7 +167,7 @@ def list_edited(conn: Connection, user_id: str, experiment_id: str) -> tuple[Edi
 def _published_posts(user_id: str, experiment_id: str) -> Select[Any]:
     """Return a query for the published drafts with the sums of their metrics.
 
-    Only posts with a known rate count in `impressions` and `interactions_seen`, which the rate is computed from.
+    Only posts with a known rate count in `impressions` and `rated_interactions`, which the rate is computed from.
     """
     is_rated = engagement.c.engagement_rate.is_not(None)
     is_measured = engagement.c.interactions.is_not(None) | engagement.c.impressions.is_not(None)
@@ -177,7 +177,7 @@ def _published_posts(user_id: str, experiment_id: str) -> Select[Any]:
             func.count().filter(is_measured).label("measured"),
             func.sum(engagement.c.interactions).label("interactions"),
             func.sum(engagement.c.impressions).filter(is_rated).label("impressions"),
-            func.sum(engagement.c.interactions).filter(is_rated).label("interactions_seen"),
+            func.sum(engagement.c.interactions).filter(is_rated).label("rated_interactions"),
         )
         .join(draft, draft.c.id == engagement.c.draft_id)
         .where(

@@ -1,4 +1,4 @@
-"""The user's weekly posting slots, and drafts by scheduled time: those that have one, and those that may be given one."""
+"""The user's weekly posting slots, and drafts by scheduled time: those that have one or may be given one."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

@@ -126,7 +126,7 @@ KEYS = (
     Key("sources.refresh", KeyContext.SOURCES, ".", "refresh", "read the desk again"),
     Key("sources.back", KeyContext.SOURCES, "escape", "back", "close the run, go back to the list"),
     *(
-        Key(f"sources.example_{key}", KeyContext.SOURCES, key, f"take_example({at})", "take an example, on a new desk")
+        Key(f"sources.example_{key}", KeyContext.SOURCES, key, f"add_example({at})", "take an example, on a new desk")
         for at, key in enumerate("abc")
     ),
     Key("source_form.go_on", KeyContext.SOURCE_FORM, "enter", "go_on", "test it; when it was tested, save it", "go on"),
@@ -141,8 +141,8 @@ KEYS = (
         "leave it; asks again where something was typed",
         "leave",
     ),
-    Key("choice.next", KeyContext.CHOICE, "right,l,space", "turn(1)", "the next"),
-    Key("choice.previous", KeyContext.CHOICE, "left,h", "turn(-1)", "the one before"),
+    Key("choice.next", KeyContext.CHOICE, "right,l,space", "step(1)", "the next"),
+    Key("choice.previous", KeyContext.CHOICE, "left,h", "step(-1)", "the one before"),
     Key("trial.close", KeyContext.SOURCE_TEST, "escape,q,enter", "close", "close it", "close"),
     Key("feeds.close", KeyContext.FEED_IMPORT, "escape,q", "close", "stop adding, close it", "close"),
     Key("feeds.add_failed", KeyContext.FEED_IMPORT, "a", "add_failed", "add those that failed all the same"),
@@ -152,7 +152,7 @@ KEYS = (
     Key("schedule.right", KeyContext.SCHEDULE, "l,right", "move(1,0)", "the next day"),
     Key("schedule.first", KeyContext.SCHEDULE, "g,home", "hour(0)", "the first hour"),
     Key("schedule.last", KeyContext.SCHEDULE, "G,end", "hour(-1)", "the last hour"),
-    Key("schedule.next_thing", KeyContext.SCHEDULE, "tab", "next_thing", "the next of several in one hour"),
+    Key("schedule.next_thing", KeyContext.SCHEDULE, "tab", "next_entry", "the next of several in one hour"),
     Key("schedule.shift_left", KeyContext.SCHEDULE, "H,shift+left", "shift(-1,0)", "move it a day back", "move draft"),
     Key(
         "schedule.shift_down",

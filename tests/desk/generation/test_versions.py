@@ -9,7 +9,7 @@ from copydesk.errors import ConflictError, NotFoundError
 from copydesk.model.draft import Format, Status
 from copydesk.model.serialization import to_json
 
-WRITER = "copydesk.drafting.writer.choose_writer"
+WRITER = "copydesk.drafting.writer.get_writer"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def web_with_feed(**fields):
 async def regenerate(desk, draft_id, feedback=None):
     """Regenerate the draft and return the new version."""
     await desk.drafts.regenerate(draft_id, feedback)
-    assert await desk.generation.work_off() == 1
+    assert await desk.generation.drain() == 1
     return (await list_drafts(desk))[-1]
 
 

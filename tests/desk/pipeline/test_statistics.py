@@ -139,7 +139,7 @@ def scan_totals(rows: list[Any]) -> dict[str, Any]:
 
 def reported_totals(conn: Connection, user: str) -> dict[str, Any]:
     """Return the totals of the statistics."""
-    stats = statistics(conn, user, NOW)
+    stats = load_statistics(conn, user, NOW)
     finished = stats.ended_runs
     recent = stats.last30_days
     return {

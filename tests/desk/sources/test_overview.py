@@ -30,7 +30,8 @@ from copydesk.store.draft_updates import DraftChange
 from copydesk.store.ids import new_id
 
 OPML_LIST = f"""<opml version="2.0"><body>
-<outline text="One" xmlUrl="{URL_ONE}"/><outline text="Two" xmlUrl="{URL_TWO}"/><outline text="Three" xmlUrl="{URL_THREE}"/>
+<outline text="One" xmlUrl="{URL_ONE}"/><outline text="Two" xmlUrl="{URL_TWO}"/>
+<outline text="Three" xmlUrl="{URL_THREE}"/>
 <outline text="None" xmlUrl="ftp://nowhere.example/"/>
 </body></opml>""".encode()
 

@@ -66,7 +66,7 @@ async def test_scroll_bar_can_be_dragged() -> None:
     desk = FakeDesk(drafts=[make_draft(0, text="A line.\n\n" * 90)])
     async with open_console(desk) as ui:
         page = ui.app.screen.draft_pane
-        bar, height = page.gutter.left + page.room.width, page.room.height
+        bar, height = page.gutter.left + page.drawable_size.width, page.drawable_size.height
         await ui.pilot.mouse_down(page, offset=(bar, page.gutter.top))
         for y in (height // 2, height):
             await ui.pilot.hover(page, offset=(bar, y))
@@ -83,8 +83,8 @@ async def test_scroll_bar_can_be_dragged() -> None:
 async def test_click_on_list_scroll_bar_only_scrolls() -> None:
     async with open_console(FakeDesk(90)) as ui:
         queue = ui.app.screen.queue
-        bar = queue.gutter.left + queue.room.width
-        await ui.pilot.click(queue, offset=(bar, queue.gutter.top + queue.room.height - 1))
+        bar = queue.gutter.left + queue.drawable_size.width
+        await ui.pilot.click(queue, offset=(bar, queue.gutter.top + queue.drawable_size.height - 1))
         await ui.wait()
         assert queue.scroll_offset.y == queue.max_scroll_y
         assert queue.cursor == queue.scroll_offset.y

@@ -265,7 +265,7 @@ def _free_slot(
     slot = next_free_slot(
         slots, schedule.get_time_zone(conn, user_id), taken, now, not_before=earliest if earliest > now else None
     )
-    # `next_free` searches HORIZON from its own start, which a bulk may have moved.
+    # `next_free_slot` searches HORIZON from its own start, which a bulk may have moved.
     if slot is None or slot.at > start + HORIZON:
         raise _conflict(snapshot, "Every slot of the next 366 days is taken.", "Add slots, or give a time.")
     return ScheduledTime(at=slot.at, wall_time=slot.wall_time)

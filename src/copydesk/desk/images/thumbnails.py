@@ -38,7 +38,7 @@ class Thumbnails:
         url = image.url if stored_image_digest(image.url) is not None else stored_url
         if url is None:
             return NOT_DOWNLOADED
-        from copydesk.images.storage import load  # noqa: PLC0415 - see `look_at`
+        from copydesk.images.storage import load  # noqa: PLC0415 - seldom needed
 
         folder = self._ctx.settings.images_folder
         return await _render_thumbnail(lambda: load(folder, url), first_frame=image.source is not ImageSource.UPLOAD)

@@ -358,7 +358,7 @@ def _load_draft_and_accounts(
 
 
 def _is_ready_within(row: DeliveryRow, now: datetime, within: float) -> bool:
-    """Return True if the delivery can be processed within `seconds`."""
+    """Return True if the delivery can be processed within that many seconds."""
     progress = row.progress
     if progress.state in FINAL_STATES or progress.state is DeliveryState.NEEDS_USER:
         return False

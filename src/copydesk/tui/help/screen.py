@@ -62,7 +62,7 @@ def _without_overridden(key: Key, keys: Iterable[Key], places: Iterable[KeyConte
 
 def _is_rare(key: Key) -> bool:
     """Return True for a key that acts on a new desk only."""
-    return key.action.startswith("take_example")
+    return key.action.startswith("add_example")
 
 
 def _key_cell(text: str) -> Content:

@@ -105,13 +105,13 @@ class ReviewScreen(ShowDraftMixin, PreviewMixin, DraftActionsScreen, RunScreen, 
     def show_pending(self) -> None:
         """Show pending changes on the rows, which were loaded before the changes were written."""
         # Not `self.review_actions`: the cached property would import the actions' code.
-        if "deciding" in vars(self):
+        if "review_actions" in vars(self):
             for draft_id, status in self.review_actions.pending.final_statuses.items():
                 self.queue.fade([draft_id], status)
 
     def is_stale(self, draft: "ListedDraft") -> bool:
         """Return True if `draft` was loaded before it was changed here."""
-        return "deciding" in vars(self) and self.review_actions.is_outdated(draft)
+        return "review_actions" in vars(self) and self.review_actions.is_outdated(draft)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys of the focused pane; a narrow screen shows that pane only."""
@@ -186,6 +186,6 @@ class ReviewScreen(ShowDraftMixin, PreviewMixin, DraftActionsScreen, RunScreen, 
         if message.view.finished_run is not None:
             self.refresh_data()
 
-    def on_job_done(self, _: JobFinished) -> None:
+    def on_job_finished(self, _: JobFinished) -> None:
         if self.app.desk is not None:
             self.refresh_data()
