@@ -10,7 +10,7 @@ define install
 endef
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help run test test-servers coverage prove prove-network check format bench screenshots readme lock clean
+.PHONY: help run test test-servers coverage prove prove-network check format bench metrics screenshots docs lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/'
@@ -44,12 +44,12 @@ help: ## what can be made
 run: .venv/run ## open the console on a sample desk: no account, key or network needed
 	@$(BIN)/copydesk --sample
 
-check: .venv/test ## format, lint, types, layers
+check: .venv/test ## format, lint, types, layers, generated documents
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python .ci/readme.py --check
+	$(BIN)/python .ci/docs.py --check
 
 format: .venv/test ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
@@ -76,8 +76,11 @@ bench: .venv/bench ## every figure that Copydesk claims, as a ratio measured in 
 screenshots: .venv/screenshots ## the pictures in screenshots/, from the sample desk
 	$(BIN)/python tests/support/screenshots.py
 
-readme: .venv/test ## the parts of the README that are made from the code
-	$(BIN)/python .ci/readme.py
+docs: .venv/test ## the parts of docs/ that are made from the code
+	$(BIN)/python .ci/docs.py
+
+metrics: .venv/test ## metrics of the code base, beside their targets
+	$(BIN)/python .ci/code_metrics.py
 
 lock: .venv/python ## pin the newest versions of everything in constraints.txt
 	$(PIP) install uv

@@ -1,6 +1,6 @@
 """Measure every performance figure that Copydesk claims: `make bench`.
 
-`make bench` prints a table; `python tests/benchmarks/run.py --readme` writes it into the README, with date and machine.
+`make bench` prints a table; with `--write` it goes into docs/benchmarks.md, with date and machine.
 """
 
 import compileall
@@ -18,21 +18,21 @@ from table_row import Row
 import copydesk
 
 MODULES = (
-    "bench_parse",
+    "bench_feed_parsing",
     "bench_pipeline",
     "bench_duplicates",
     "bench_drafting",
-    "bench_lists",
-    "bench_review",
-    "bench_posting",
+    "bench_draft_queries",
+    "bench_bulk_review",
+    "bench_publishing",
     "bench_engagement",
-    "bench_start",
+    "bench_startup",
     "bench_console_start",
-    "bench_console",
-    "bench_console_busy",
+    "bench_console_keys",
+    "bench_console_during_run",
 )
-README = Path(__file__).resolve().parents[2] / "README.md"
-README_MARKERS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+MARKERS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
 
 
 def main() -> int:
@@ -47,8 +47,8 @@ def main() -> int:
         rows += module_rows
         for row in module_rows:
             print(_format_row(row), flush=True)
-    if "--readme" in sys.argv:
-        _write_readme(rows)
+    if "--write" in sys.argv:
+        _write_page(rows)
     return 1 if any(row.ok is False for row in rows) else 0
 
 
@@ -62,16 +62,14 @@ def _format_row(row: Row) -> str:
     return f"| {row.label} | {row.ours} | {row.baseline} | {row.ratio} | {row.target} | {verdict} |"
 
 
-def _write_readme(rows: list[Row]) -> None:
+def _write_page(rows: list[Row]) -> None:
     header = ["| what | Copydesk | compared with | ratio | target | met |", "|---|---|---|---|---|---|"]
     caption = (
         f"Measured on {datetime.now(UTC):%Y-%m-%d} with Python {platform.python_version()} on {_describe_machine()}."
     )
-    table = "\n".join([README_MARKERS[0], caption, "", *header, *map(_format_row, rows), README_MARKERS[1]])
-    text = README.read_text(encoding="utf-8")
-    README.write_text(
-        re.sub(f"{README_MARKERS[0]}.*{README_MARKERS[1]}", lambda _: table, text, flags=re.DOTALL), encoding="utf-8"
-    )
+    table = "\n".join([MARKERS[0], caption, "", *header, *map(_format_row, rows), MARKERS[1]])
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(re.sub(f"{MARKERS[0]}.*{MARKERS[1]}", lambda _: table, text, flags=re.DOTALL), encoding="utf-8")
 
 
 def _describe_machine() -> str:
