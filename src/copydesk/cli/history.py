@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.drafts.versions import Difference
 
+MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
+"""The marks of `wdiff` and `git diff --word-diff`, readable without colours."""
+COLOURS = {"removed": "red", "added": "green"}
+
 
 @click.command()
 @click.argument("id", required=False)
@@ -106,11 +110,6 @@ def bulk_response(result: UndoResult) -> dict[str, object]:
         "failed": failed,
         "results": results,
     }
-
-
-MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
-"""The marks of `wdiff` and `git diff --word-diff`, readable without colours."""
-COLOURS = {"removed": "red", "added": "green"}
 
 
 @click.command()

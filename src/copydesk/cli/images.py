@@ -81,7 +81,7 @@ def parse_image_options(
 
 
 async def create_with_images(desk: "Desk", request: dict[str, Any], options: ImageOptions) -> CreatedDrafts:
-    """Create drafts with their images. Raises as `drafts.create`, and PictureError."""
+    """Create drafts with their images. Raises as `drafts.create`, and ImageError."""
     images = [await _to_request_image(desk, *image) for image in options.images]
     if options.prompt is None:
         return await desk.drafts.create({**request, "images": images})

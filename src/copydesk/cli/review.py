@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_CHECKED_DRAFTS = 20
 """Drafts of a bulk action that are checked for posting problems; each check takes time."""
+FEEDBACK = click.option("--feedback", metavar="TEXT", help="Why, or what to change.")
+AT = "The time: fri 14:30, tomorrow 9, in 2 hours, ISO."
 
 
 @click.command()
@@ -80,10 +82,6 @@ async def print_blockers(desk: "Desk", draft_ids: Sequence[str]) -> None:
             click.echo(f"{draft_id} would not go to {blocker.account}{part_text}: {clean(blocker.message)}", err=True)
         for price in await desk.posting.prices(draft_id):
             click.echo(f"{draft_id} costs {price.amount} {price.currency} on {price.account}.", err=True)
-
-
-FEEDBACK = click.option("--feedback", metavar="TEXT", help="Why, or what to change.")
-AT = "The time: fri 14:30, tomorrow 9, in 2 hours, ISO."
 
 
 @click.command()

@@ -91,7 +91,8 @@ def _bar(progress: Progress) -> str:
     share = progress.done / progress.total if progress.total else float(progress.total == 0)
     full = round(BAR_WIDTH * min(share, 1))
     note = clean(progress.note)[:NOTE_WIDTH]
-    return f"{_stage_label(progress.stage)} {'━' * full}{'╌' * (BAR_WIDTH - full)} {_format_count(progress)} {note}".rstrip()
+    bar = "━" * full + "╌" * (BAR_WIDTH - full)
+    return f"{_stage_label(progress.stage)} {bar} {_format_count(progress)} {note}".rstrip()
 
 
 def run_pipeline(

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext, utc_now
 from copydesk.model.job import ClockWarning
@@ -18,6 +17,7 @@ from copydesk.model.serialization import Struct
 from copydesk.scheduling.clock_jump import ZERO, ClockReading, clock_jump, clock_lag
 from copydesk.store import clock_checks
 from copydesk.store.clock_checks import SavedClockReading
+from copydesk.store.transaction import Transaction
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SAVE_INTERVAL = timedelta(minutes=5)
@@ -127,7 +127,7 @@ def _should_save(previous: SavedClockReading, state: SavedClockReading) -> bool:
 
 
 def _evaluate_and_save(
-    conn: Connection, user_id: str, wall: datetime, monotonic: MonotonicReading
+    conn: Transaction, user_id: str, wall: datetime, monotonic: MonotonicReading
 ) -> SavedClockReading:
     """Evaluate in one transaction: another process may have checked, and the user answered, in the meantime."""
     state = evaluate(clock_checks.load_reading(conn, user_id), wall, monotonic)

@@ -9,8 +9,6 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import Connection
-
 from copydesk import __version__
 from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.account import ConnectedAccount, select_accounts
@@ -18,6 +16,7 @@ from copydesk.model.draft import Format
 from copydesk.settings import Settings
 from copydesk.store import sources
 from copydesk.store.database import Database
+from copydesk.store.transaction import Transaction
 from copydesk.store.users import User
 
 if TYPE_CHECKING:
@@ -148,24 +147,26 @@ class DeskContext:
         """Id of the user whose rows are read and written."""
         return self.user.id
 
-    async def read(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def read(self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work(connection, user_id, ...)` in a read transaction and return its result."""
         return await self.database.read(work, self.user_id, *args, **kwargs)
 
-    async def write(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def write(self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work(connection, user_id, ...)` in one write transaction; see `Database.write`."""
         return await self.database.write(work, self.user_id, *args, **kwargs)
 
     async def write_durable(
-        self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs
+        self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """As `write`, and flushed to disk when this returns."""
         return await self.database.write_durable(work, self.user_id, *args, **kwargs)
 
-    async def write_batch(self, work: Callable[[Connection, str, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
+    async def write_batch(
+        self, work: Callable[[Transaction, str, A], T], items: Sequence[A]
+    ) -> list[T | CopydeskError]:
         """Run `work` for each element as an atomic unit; return results, with errors in place of failed ones."""
 
-        def run_for_user(connection: Connection, item: A) -> T:
+        def run_for_user(connection: Transaction, item: A) -> T:
             return work(connection, self.user_id, item)
 
         return await self.database.write_batch(run_for_user, items)

@@ -1,1 +1,1 @@
-"""Fetch sources and parse what they serve into entries. Independent of the store and the other packages."""
+"""Fetch sources and parse what they serve into entries. Independent of the store."""

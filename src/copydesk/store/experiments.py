@@ -158,8 +158,8 @@ def list_edited(conn: Connection, user_id: str, experiment_id: str) -> tuple[Edi
     # The text before the user's first edit is the generated one.
     is_user_edit = (draft_event.c.draft_id == draft.c.id, draft_event.c.who == USER, text_before.is_not(None))
     generated_text = select(text_before).where(*is_user_edit).order_by(draft_event.c.version).limit(1).scalar_subquery()
-    query = select(draft.c.variant_id, generated_text.label("written"), draft.c.text).where(
-        *_is_newest(user_id, experiment_id), draft.c.status.in_(APPROVED_STATUSES), text("written IS NOT NULL")
+    query = select(draft.c.variant_id, generated_text.label("generated"), draft.c.text).where(
+        *_is_newest(user_id, experiment_id), draft.c.status.in_(APPROVED_STATUSES), text("generated IS NOT NULL")
     )
     return tuple(EditedDraft(**row._mapping) for row in conn.execute(query))
 

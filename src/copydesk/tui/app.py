@@ -12,7 +12,6 @@ from textual.app import App
 from textual.screen import Screen
 
 from copydesk.tui import themes
-from copydesk.tui import themes as kept_theme
 from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, OpenDesk
 from copydesk.tui.keymap import custom_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings
@@ -128,7 +127,7 @@ class Console(DeskApp, inherit_bindings=False):
         # With NO_COLOR the active theme is not the user's choice, so it must not be saved.
         self._theme_file = None if self.no_color else theme_file
         if theme := themes.initial_theme(os.environ):
-            stored_theme = kept_theme.load_theme(self._theme_file) if self._theme_file else ""
+            stored_theme = themes.load_theme(self._theme_file) if self._theme_file else ""
             self._set_initial_theme(stored_theme if stored_theme in self.available_themes else theme)
         self._saved_theme = self.theme
 
@@ -157,7 +156,7 @@ class Console(DeskApp, inherit_bindings=False):
             return
         self._saved_theme = theme
         try:
-            kept_theme.save_theme(self._theme_file, theme)
+            themes.save_theme(self._theme_file, theme)
         except OSError as error:
             self.notify(f"The colours could not be kept for the next time: {error.strerror}.", severity="warning")
 

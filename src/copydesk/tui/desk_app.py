@@ -1,8 +1,6 @@
 """The part of the console that owns the desk: opens it, watches it for changes, runs jobs and the pipeline, closes it.
 
 It knows no screens.
-
-Sources that begin to fail while the console is open.
 """
 
 import asyncio

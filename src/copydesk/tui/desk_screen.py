@@ -1,6 +1,7 @@
-"""Base class of the console's screens: header, footer, and loading from the desk when it opens or changes.
+"""Base classes of the console's screens.
 
-Base of the screens that can start the pipeline and show its progress.
+Each has a header and a footer, and loads from the desk when that opens or changes. Some can also start the pipeline and
+show its progress.
 """
 
 from collections.abc import Iterable

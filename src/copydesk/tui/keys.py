@@ -1,6 +1,6 @@
 """All keys of the console in one table, from which bindings, the key line and the help are made.
 
-Labels of keys in sentences, including the user's own key assignments.
+Sentences name keys by their labels, which follow the user's own key assignments.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
-"""The two built-in themes: quiet, with one accent colour. Textual's own themes work, too.
+"""The two built-in themes, quiet with one accent colour, and the theme that the user chose.
 
-The theme chosen in the console: its name in a file next to the database.
+Textual's own themes work, too. The name of the chosen one is stored in a file next to the database.
 """
 
 import os
@@ -57,6 +57,9 @@ LIGHT = Theme(
         "scrollbar-background": "#fbfaf8",
     },
 )
+THEME_FILE = "console-theme"
+MAX_NAME_LENGTH = 100
+"""Characters of a theme's name that are read; a longer one was not written here."""
 _LIGHT_BACKGROUNDS = frozenset({"7", "15"})
 
 
@@ -69,11 +72,6 @@ def initial_theme(environ: Mapping[str, str]) -> str | None:
         return None
     background = environ.get("COLORFGBG", "").rpartition(";")[2]
     return LIGHT.name if background in _LIGHT_BACKGROUNDS else DARK.name
-
-
-THEME_FILE = "console-theme"
-MAX_NAME_LENGTH = 100
-"""Characters of a theme's name that are read; a longer one was not written here."""
 
 
 def load_theme(path: Path) -> str:

@@ -1,6 +1,6 @@
 """Undo and redo on a screen: by the desk if drafts changed, else by the step itself.
 
-Undo of the last change of drafts. A change that cannot be undone is reported once; the next undo skips it.
+A change that cannot be undone is reported once; the next undo skips it.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

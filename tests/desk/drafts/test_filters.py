@@ -151,6 +151,8 @@ def test_pages_are_stable_under_concurrent_changes(draft_set, data):
     """Drafts that match from the first page to the last are visited exactly once, whatever happens to the others."""
     filters = data.draw(st.sampled_from(COMMON_FILTERS))
     limit = data.draw(st.integers(1, 30))
+    # Not drawn one by one: the number of pages depends on the drafts that earlier examples left.
+    kinds = random.Random(data.draw(st.integers(0, 2**32)))
     matching, changed, visited, last_id = set(draft_set.matching_ids(filters)), set(), [], None
     while True:
         page = draft_queries.list_ids(draft_set.connection, draft_set.user, filters, limit=limit, before=last_id)
@@ -159,7 +161,7 @@ def test_pages_are_stable_under_concurrent_changes(draft_set, data):
             break
         last_id = page[-1]
         if len(changed) < 40:
-            changed |= _change_randomly(draft_set, data.draw(st.sampled_from(("add", "change", "archive", "delete"))))
+            changed |= _change_randomly(draft_set, kinds.choice(("add", "change", "archive", "delete")))
     assert len(visited) == len(set(visited))
     assert set(visited) - changed == matching - changed
     assert visited == sorted(visited, reverse=True)

@@ -221,7 +221,7 @@ def test_selective_filter_uses_its_index(draft_set):
 def _plan(shelf: DraftSet, view: DraftView, position: DraftPosition | None, *, backwards: bool = False) -> str:
     run = queue_window.raw_execute(shelf.connection)
     shape, values = queue_window._plan(shelf.connection, shelf.user, view, position)
-    statement = queue_window.statements.positions_sql(shape._replace(backwards=backwards))
+    statement = queue_window.positions_sql(shape._replace(backwards=backwards))
     rows = run(f"EXPLAIN QUERY PLAN {statement}", values | {"limit": 5, "offset": 0})
     return "\n".join(row[-1] for row in rows)
 

@@ -80,7 +80,7 @@ class TestPreparedForPlatform:
     async def test_too_many_images_are_refused_without_fetching(self, desk, web):
         draft_images = await create_images(desk, ONE, TWO)
         with pytest.raises(ImageError, match="2 pictures, and the platform takes at most 1 "):
-            await load_images(desk.ctx, draft_images, msgspec.structs.replace(LIMITS, pictures=1))
+            await load_images(desk.ctx, draft_images, msgspec.structs.replace(LIMITS, max_images=1))
         with pytest.raises(ImageError, match="takes no pictures"):
             await load_images(desk.ctx, draft_images, Limits(formats=frozenset()))
         assert web.requested_urls == []

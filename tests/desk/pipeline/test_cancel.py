@@ -26,7 +26,7 @@ from copydesk.errors import ConflictError, StoreBusyError
 from copydesk.model.run import Run, RunStatus, Stage
 from copydesk.store.database import Database
 
-WRITER = "copydesk.drafting.writer.choose_writer"
+WRITER = "copydesk.drafting.writer.get_writer"
 
 
 def three_feeds() -> FakeWeb:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-import dst_transitions as dst_transitions
+import dst_transitions
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -121,9 +121,8 @@ DRAW_PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from image_samples import drawing
-from copydesk.tui.terminal.images import draw
-from copydesk.tui.terminal.images import Way
-lines = [len(draw(drawing(), way, 40).lines) for way in Way]
+from copydesk.tui.terminal.images import ImageProtocol, draw_image
+lines = [len(draw_image(drawing(), protocol, 40).lines) for protocol in ImageProtocol]
 assert sys.__stdout__.isatty() and sys.stdin.isatty()
 print(lines)
 """
@@ -149,7 +148,8 @@ def test_drawing_sends_no_queries_to_terminal() -> None:
 def test_image_libraries_are_imported_lazily() -> None:
     program = (
         "import sys, copydesk.tui.app, copydesk.tui.review.screen, copydesk.tui.review.pages\n"
-        "print(sorted(each for each in ('PIL', 'textual_image', 'copydesk.tui.terminal.images') if each in sys.modules))"
+        "loaded = {'PIL', 'textual_image', 'copydesk.tui.terminal.images'} & set(sys.modules)\n"
+        "print(sorted(loaded))"
     )
     completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert completed.stdout == "[]\n"

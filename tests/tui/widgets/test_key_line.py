@@ -13,7 +13,7 @@ from sources_driver import make_source
 from textual.command import CommandPalette
 from textual.screen import ModalScreen, Screen
 
-import copydesk.tui.dialogs
+import copydesk.tui
 from copydesk.desk.accounts.service import ConnectMethod
 from copydesk.model.filters import DraftView
 from copydesk.model.schedule import AutoSchedule
@@ -98,7 +98,7 @@ async def click(ui: ConsoleDriver, x: int, y: int) -> None:
 
 def dialog_classes() -> Iterator[type]:
     """Yield every concrete dialog class."""
-    for module in pkgutil.iter_modules(copydesk.tui.dialogs.__path__, "copydesk.tui.dialogs."):
+    for module in pkgutil.walk_packages(copydesk.tui.__path__, "copydesk.tui."):
         members = inspect.getmembers(import_module(module.name), inspect.isclass)
         own_classes = (cls for _, cls in members if issubclass(cls, ModalScreen) and cls.__module__ == module.name)
         # Base classes have no content of their own.

@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from msgspec.structs import replace
-from sqlalchemy import Connection
 
 from copydesk.desk.accounts.credentials import login_error_hint, secret_name
 from copydesk.desk.context import DeskContext
@@ -27,6 +26,7 @@ from copydesk.posting.platform import (
 )
 from copydesk.store import accounts, deliveries
 from copydesk.store.ids import new_id
+from copydesk.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from copydesk.credentials.vault import VaultStatus
@@ -84,7 +84,7 @@ class Accounts:
         """Log in with the given fields, store the credentials and return the account.
 
         Raise InvalidError for missing fields, the platform's LoginError, NotSentError and RefusedPostError, and
-        SecretsError if the credentials cannot be stored; nothing is connected then.
+        CredentialsError if the credentials cannot be stored; nothing is connected then.
         """
         adapter, server_url = self._resolve_request(platform, credentials, server)
         try:
@@ -216,13 +216,13 @@ def _browser_platform(adapter: Platform) -> BrowserPlatform:
     return adapter  # type: ignore[return-value]  # a Protocol can only be checked by its methods at run time
 
 
-def _raise_if_sending(conn: Connection, user_id: str, account: ConnectedAccount) -> None:
+def _raise_if_sending(conn: Transaction, user_id: str, account: ConnectedAccount) -> None:
     if deliveries.has_unfinished_for_account(conn, user_id, account.id):
         hint = "Wait until it is there, or give it up: copydesk delivery list"
         raise ConflictError("Something is on its way to this account; it was not removed.", hint=hint)
 
 
-def _remove(conn: Connection, user_id: str, account: ConnectedAccount) -> None:
+def _remove(conn: Transaction, user_id: str, account: ConnectedAccount) -> None:
     # Checked again in the same transaction: a delivery may have started since the first check.
     _raise_if_sending(conn, user_id, account)
     accounts.remove(conn, user_id, account.id)

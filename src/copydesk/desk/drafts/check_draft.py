@@ -3,14 +3,13 @@
 import asyncio
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection
-
 from copydesk.desk.context import DeskContext
 from copydesk.model.draft import Checks, Draft
 from copydesk.model.item import Item
 from copydesk.model.serialization import Struct
 from copydesk.model.voice import Voice
 from copydesk.store import drafts, items, voices
+from copydesk.store.transaction import Transaction
 
 RECENT_WINDOW = timedelta(days=60)
 """A draft should not repeat texts written within this window."""
@@ -47,7 +46,7 @@ async def check_edited_draft(ctx: DeskContext, draft: Draft) -> CheckResult:
     return await asyncio.to_thread(_run_checks, draft, inputs)
 
 
-def _load_inputs(conn: Connection, user_id: str, since: datetime, item_id: str | None = None) -> CheckInputs:
+def _load_inputs(conn: Transaction, user_id: str, since: datetime, item_id: str | None = None) -> CheckInputs:
     """Load the voice, recent texts and, if the draft has one, the source item."""
     item = items.get(conn, user_id, item_id) if item_id else None
     recent = drafts.list_texts_since(conn, user_id, since, MAX_RECENT, except_story=item.story_id if item else None)

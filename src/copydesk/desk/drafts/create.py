@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_new_draft
@@ -34,6 +33,7 @@ from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.items import NewItem
 from copydesk.store.tables import DraftOrigin
+from copydesk.store.transaction import Transaction
 
 MAX_TITLE_LENGTH = 120
 UNCHECKED_CONFIDENCE = 0.5
@@ -168,14 +168,14 @@ def build_images(request: tuple[NewImage, ...], now: datetime) -> tuple[DraftIma
     )
 
 
-def _insert(conn: Connection, user_id: str, item: NewItem, draft: Draft) -> None:
+def _insert(conn: Transaction, user_id: str, item: NewItem, draft: Draft) -> None:
     items.add_user_item(conn, user_id, item)
     new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=item.id, origin=DraftOrigin.DIRECT)
     drafts.add(conn, user_id, new)
 
 
 def _insert_request(
-    conn: Connection, user_id: str, item: NewItem, drafts_to_add: Sequence[Draft], prompt: str | None, now: datetime
+    conn: Transaction, user_id: str, item: NewItem, drafts_to_add: Sequence[Draft], prompt: str | None, now: datetime
 ) -> None:
     # Join the story of an item with the same URL, so that no run drafts it a second time.
     story_id = generation.find_story_by_url(conn, user_id, item.canonical, now) if item.canonical else None
@@ -195,7 +195,7 @@ def _insert_request(
         drafts.add(conn, user_id, new)
 
 
-def _set_alt(conn: Connection, user_id: str, draft_id: str, alt: str | None, position: int) -> Draft:
+def _set_alt(conn: Transaction, user_id: str, draft_id: str, alt: str | None, position: int) -> Draft:
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     status_after_edit(snapshot.status, archived=snapshot.archived)
     if not drafts.set_image_alt(conn, user_id, draft_id, position, alt):

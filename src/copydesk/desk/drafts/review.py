@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from typing import Unpack
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.changes import EditedText, changed_columns
@@ -32,6 +31,7 @@ from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
 from copydesk.store import draft_queries, draft_updates, schedule
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
+from copydesk.store.transaction import Transaction
 
 MINUTE = timedelta(minutes=1)
 ID_PAGE_SIZE = 1_000
@@ -175,7 +175,7 @@ class _BulkAction:
         self._bulk_id = bulk_id
         self._last_slot: datetime | None = None
 
-    def apply(self, conn: Connection, user_id: str, draft_id: str) -> None:
+    def apply(self, conn: Transaction, user_id: str, draft_id: str) -> None:
         """Apply the action to one draft."""
         snapshot = self._snapshots.get(draft_id)
         if snapshot is None:
@@ -195,7 +195,7 @@ def to_bulk_outcome(action: Action, ids: Sequence[str], errors: Sequence[Copydes
 
 
 def write_change(
-    conn: Connection,
+    conn: Transaction,
     user_id: str,
     snapshot: DraftSnapshot,
     request: ChangeDraft,
@@ -224,7 +224,7 @@ def needs_slot(request: ChangeDraft) -> bool:
 
 
 def resolve_time(
-    conn: Connection,
+    conn: Transaction,
     user_id: str,
     snapshot: DraftSnapshot,
     request: ChangeDraft,
@@ -248,7 +248,7 @@ def resolve_time(
 
 
 def _free_slot(
-    conn: Connection,
+    conn: Transaction,
     user_id: str,
     snapshot: DraftSnapshot,
     not_before: datetime | None,
@@ -277,7 +277,7 @@ def _conflict(snapshot: DraftSnapshot, message: str, hint: str) -> ConflictError
 
 
 def _apply_request(
-    conn: Connection,
+    conn: Transaction,
     user_id: str,
     snapshot: DraftSnapshot,
     request: ChangeDraft,
@@ -289,7 +289,7 @@ def _apply_request(
     return without_item(_get_draft(conn, user_id, snapshot.id))
 
 
-def _get_draft(conn: Connection, user_id: str, draft_id: str) -> ListedDraft:
+def _get_draft(conn: Transaction, user_id: str, draft_id: str) -> ListedDraft:
     draft = draft_queries.get(conn, user_id, draft_id)
     if draft is None:
         raise draft_updates.draft_not_found(draft_id)

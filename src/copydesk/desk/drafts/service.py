@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
-from sqlalchemy import Connection
-
 from copydesk.desk import cursor as cursors
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.create import DraftCreation
@@ -22,6 +20,7 @@ from copydesk.model.item import Item
 from copydesk.model.page import Page
 from copydesk.model.search_query import parse_query
 from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, schedule, search
+from copydesk.store.transaction import Transaction
 
 
 class EventQueries:
@@ -38,7 +37,7 @@ class EventQueries:
         return await self._ctx.read(draft_events.list_feedback, Action.REJECT.value, limit)
 
 
-def _load_history(conn: Connection, user_id: str, draft_id: str) -> tuple[DraftEvent, ...]:
+def _load_history(conn: Transaction, user_id: str, draft_id: str) -> tuple[DraftEvent, ...]:
     # Raises NotFoundError; a draft without events would look the same as none.
     draft_updates.load_snapshot(conn, user_id, draft_id)
     rows = draft_events.list_by_draft(conn, user_id, draft_id)

@@ -11,8 +11,6 @@ time in the past is refused, since the draft would be posted at once.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection
-
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import describe_action
 from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, UndoNotAllowedError
@@ -25,6 +23,7 @@ from copydesk.store import draft_events, draft_updates
 from copydesk.store.draft_events import EventRow
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
+from copydesk.store.transaction import Transaction
 
 IsCancelled = Callable[[], bool]
 _PAST_TENSE = {EventKind.UNDO: "undone", EventKind.REDO: "redone"}
@@ -99,7 +98,7 @@ class _Restorer:
         self._now = now
         self._bulk_id = bulk_id
 
-    def restore(self, conn: Connection, user_id: str, target: tuple[DraftSnapshot, EventRow]) -> None:
+    def restore(self, conn: Transaction, user_id: str, target: tuple[DraftSnapshot, EventRow]) -> None:
         """Restore the values the draft had before the event."""
         snapshot, event = target
         self._check_not_posted(snapshot, event, self._sent.get(snapshot.id, ()))
@@ -138,7 +137,7 @@ class _Restorer:
             )
 
 
-def _plan_draft(conn: Connection, user_id: str, kind: EventKind, draft_id: str) -> _UndoPlan:
+def _plan_draft(conn: Transaction, user_id: str, kind: EventKind, draft_id: str) -> _UndoPlan:
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     event_number = _top_event(snapshot, kind)
     if event_number is None:
@@ -154,7 +153,7 @@ def _plan_draft(conn: Connection, user_id: str, kind: EventKind, draft_id: str) 
     return _UndoPlan(action=event.action, bulk=False, steps=((snapshot, event),), sent=sent)
 
 
-def _plan_last(conn: Connection, user_id: str, kind: EventKind, passing: frozenset[int]) -> _UndoPlan:
+def _plan_last(conn: Transaction, user_id: str, kind: EventKind, passing: frozenset[int]) -> _UndoPlan:
     event = draft_events.find_next_reversible(conn, user_id, kind)
     newest = draft_events.get_latest_change(conn, user_id)
     # The newest change has no open undo entry: find out if something irreversible happened to its draft.
@@ -174,13 +173,13 @@ def _plan_last(conn: Connection, user_id: str, kind: EventKind, passing: frozens
     return _plan_bulk(conn, user_id, kind, event.bulk_id)
 
 
-def _first_event_number(conn: Connection, user_id: str, event: EventRow) -> int:
+def _first_event_number(conn: Transaction, user_id: str, event: EventRow) -> int:
     """Return the lowest number among the events of the same bulk."""
     bulk_events = draft_events.list_by_bulk(conn, user_id, event.bulk_id) if event.bulk_id is not None else ()
     return min((bulk_event.rid for bulk_event in bulk_events), default=event.rid)
 
 
-def _plan_bulk(conn: Connection, user_id: str, kind: EventKind, bulk_id: str) -> _UndoPlan:
+def _plan_bulk(conn: Transaction, user_id: str, kind: EventKind, bulk_id: str) -> _UndoPlan:
     bulk_events = draft_events.list_by_bulk(conn, user_id, bulk_id)
     snapshots = draft_updates.load_snapshots(conn, user_id, [event.draft_id for event in bulk_events])
     if not snapshots:
@@ -202,7 +201,7 @@ def _top_event(snapshot: DraftSnapshot, kind: EventKind) -> int | None:
     return snapshot.undo_rid if kind is EventKind.UNDO else snapshot.redo_rid
 
 
-def _blocking_reason(conn: Connection, user_id: str, event: EventRow) -> str | None:
+def _blocking_reason(conn: Transaction, user_id: str, event: EventRow) -> str | None:
     """Return what happened to the draft after the event; None if the event has already been undone."""
     history = draft_events.list_by_draft(conn, user_id, event.draft_id)
     if event.rid in draft_events.reverted_rids(history):
@@ -210,7 +209,7 @@ def _blocking_reason(conn: Connection, user_id: str, event: EventRow) -> str | N
     return f"Something happened to this draft since ({describe_action(history[-1].action)}); it was left as it is."
 
 
-def _nothing_error(conn: Connection, user_id: str, kind: EventKind, snapshot: DraftSnapshot) -> ConflictError:
+def _nothing_error(conn: Transaction, user_id: str, kind: EventKind, snapshot: DraftSnapshot) -> ConflictError:
     """Return the error for an empty stack, with the reason."""
     newest = draft_events.get_newest(conn, user_id, snapshot.id)
     if kind is EventKind.UNDO and newest and newest.kind is EventKind.PERMANENT and newest.version > 1:
@@ -220,7 +219,7 @@ def _nothing_error(conn: Connection, user_id: str, kind: EventKind, snapshot: Dr
     return _conflict(snapshot, f"There is nothing to be {_PAST_TENSE[kind]} on this draft.")
 
 
-def _check_newest_change(conn: Connection, user_id: str, newest: EventRow, event: EventRow | None) -> None:
+def _check_newest_change(conn: Transaction, user_id: str, newest: EventRow, event: EventRow | None) -> None:
     """Raise UndoNotAllowedError if the user's last change cannot be undone; an older one must not be
     undone in its place.
     """

@@ -3,12 +3,11 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection
-
 from copydesk.desk.context import DeskContext
 from copydesk.model.draft import Draft, Finding, ListedDraft
 from copydesk.model.serialization import Struct
 from copydesk.store import draft_queries, draft_updates
+from copydesk.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from copydesk.drafting.diff import Piece
@@ -45,11 +44,11 @@ class Versions:
         return await asyncio.to_thread(_compare, old, new)
 
 
-def _load_pair(conn: Connection, user_id: str, old_id: str, new_id: str) -> tuple[Draft, Draft]:
+def _load_pair(conn: Transaction, user_id: str, old_id: str, new_id: str) -> tuple[Draft, Draft]:
     return _get_draft(conn, user_id, old_id), _get_draft(conn, user_id, new_id)
 
 
-def _get_draft(conn: Connection, user_id: str, draft_id: str) -> Draft:
+def _get_draft(conn: Transaction, user_id: str, draft_id: str) -> Draft:
     draft = draft_queries.get(conn, user_id, draft_id)
     if draft is None:
         raise draft_updates.draft_not_found(draft_id)

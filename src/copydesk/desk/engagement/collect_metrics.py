@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, groupby
 
-from sqlalchemy import Connection
-
 from copydesk.desk.accounts.credentials import login_error_hint
 from copydesk.desk.context import DeskContext
 from copydesk.desk.publishing.account_lease import account_lease
@@ -16,6 +14,7 @@ from copydesk.model.delivery import PostMetrics
 from copydesk.posting.platform import LoginError, NotSentError
 from copydesk.store import accounts, deliveries, delivery_updates, engagement
 from copydesk.store.deliveries import DeliveryRow
+from copydesk.store.transaction import Transaction
 
 log = logging.getLogger(__name__)
 METRIC_READ_DELAYS = tuple(timedelta(hours=hours) for hours in (1, 6, 24, 3 * 24, 7 * 24, 29 * 24))
@@ -84,7 +83,7 @@ def _post_id(row: DeliveryRow) -> str | None:
 
 
 def _store_metrics(
-    conn: Connection,
+    conn: Transaction,
     user_id: str,
     by_post_id: Mapping[str, Sequence[DeliveryRow]],
     metrics_by_post: Mapping[str, PostMetrics | None],
@@ -101,6 +100,6 @@ def _store_metrics(
         delivery_updates.schedule_metrics(conn, user_id, row.id, next_metrics_time(row.sent_at or now, now))
 
 
-def _set_next_reading(conn: Connection, user_id: str, due: Sequence[DeliveryRow], at: datetime | None) -> None:
+def _set_next_reading(conn: Transaction, user_id: str, due: Sequence[DeliveryRow], at: datetime | None) -> None:
     for row in due:
         delivery_updates.schedule_metrics(conn, user_id, row.id, at)

@@ -12,8 +12,6 @@ from operator import attrgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection
-
 from copydesk.desk.context import DeskContext
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.model.engagement import (
@@ -36,6 +34,7 @@ from copydesk.store import engagement, published_posts, schedule
 from copydesk.store.engagement import EngagementTotal
 from copydesk.store.ids import new_id
 from copydesk.store.published_posts import QUARTER_HOUR_SECONDS, QuarterHour
+from copydesk.store.transaction import Transaction
 
 MAX_TOP_POSTS = 50
 
@@ -196,17 +195,17 @@ def _mean_rate(totals: list[EngagementTotal]) -> float:
     return _sum(totals, "rated_interactions") / impressions if impressions else 0.0
 
 
-def _load_summary(conn: Connection, user_id: str, top: int) -> tuple[tuple[EngagementTotal, ...], tuple[TopPost, ...]]:
+def _load_summary(conn: Transaction, user_id: str, top: int) -> tuple[tuple[EngagementTotal, ...], tuple[TopPost, ...]]:
     return engagement.list_totals(conn, user_id), engagement.list_top(conn, user_id, top)
 
 
 def _load_quarters(
-    conn: Connection, user_id: str, since: datetime | None
+    conn: Transaction, user_id: str, since: datetime | None
 ) -> tuple[ZoneInfo, tuple[published_posts.QuarterHour, ...]]:
     return schedule.get_time_zone(conn, user_id), published_posts.sum_by_quarter_hour(conn, user_id, since)
 
 
-def _save_record(conn: Connection, user_id: str, request: RecordEngagement, now: datetime) -> EngagementRecord:
+def _save_record(conn: Transaction, user_id: str, request: RecordEngagement, now: datetime) -> EngagementRecord:
     draft_format = engagement.get_draft_format(conn, user_id, request.draft_id)
     if draft_format is None:
         raise NotFoundError(f"There is no draft {request.draft_id!r}.", hint="`copydesk draft list` shows them all.")

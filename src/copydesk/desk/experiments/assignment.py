@@ -8,7 +8,6 @@ claimed it first, the text is written again for the next position.
 from collections.abc import Iterable
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.experiments.variants import apply_variant, assign_variant, get_stratum
 from copydesk.model.draft import Format
@@ -16,6 +15,7 @@ from copydesk.model.experiment import Experiment
 from copydesk.model.serialization import Json, Struct
 from copydesk.model.voice import Voice
 from copydesk.store import experiments
+from copydesk.store.transaction import Transaction
 
 
 class Treatment(Struct, frozen=True):
@@ -43,7 +43,9 @@ class Assignment(Treatment, frozen=True, kw_only=True):
     position: int
 
 
-def next_assignment(conn: Connection, user_id: str, format: Format, platforms: Iterable[str] = ()) -> Assignment | None:
+def next_assignment(
+    conn: Transaction, user_id: str, format: Format, platforms: Iterable[str] = ()
+) -> Assignment | None:
     """Return the assignment for the next draft of this kind, None without an active experiment. It is
     not claimed yet.
     """
@@ -58,7 +60,7 @@ def next_assignment(conn: Connection, user_id: str, format: Format, platforms: I
     return Assignment(stratum=stratum, position=position, **msgspec.structs.asdict(treatment))
 
 
-def claim_assignment(conn: Connection, user_id: str, assignment: Assignment) -> bool:
+def claim_assignment(conn: Transaction, user_id: str, assignment: Assignment) -> bool:
     """Claim the assignment, in the transaction that stores the draft.
 
     Return False if another draft claimed it first or the experiment has ended; the draft must not be stored then.
@@ -66,13 +68,13 @@ def claim_assignment(conn: Connection, user_id: str, assignment: Assignment) -> 
     return experiments.claim_position(conn, user_id, assignment.experiment_id, assignment.stratum, assignment.position)
 
 
-def claim_next(conn: Connection, user_id: str, format: Format, platforms: Iterable[str] = ()) -> Assignment | None:
+def claim_next(conn: Transaction, user_id: str, format: Format, platforms: Iterable[str] = ()) -> Assignment | None:
     """Claim and return the next assignment, for a draft that is created in this transaction and written later."""
     turn = next_assignment(conn, user_id, format, platforms)
     return turn if turn is not None and claim_assignment(conn, user_id, turn) else None
 
 
-def get_treatment(conn: Connection, user_id: str, draft_id: str) -> Treatment | None:
+def get_treatment(conn: Transaction, user_id: str, draft_id: str) -> Treatment | None:
     """Return the treatment assigned to a draft, or None. It remains after the experiment has ended."""
     ids = experiments.get_variant(conn, user_id, draft_id)
     experiment = experiments.get(conn, user_id, ids[0]) if ids else None

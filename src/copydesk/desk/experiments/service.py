@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import cast
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext
 from copydesk.drafting.diff import edit_ratio
@@ -29,6 +28,7 @@ from copydesk.model.voice import Voice
 from copydesk.store import experiments
 from copydesk.store.experiments import EditedDraft, VariantTally
 from copydesk.store.ids import new_id
+from copydesk.store.transaction import Transaction
 
 
 class Experiments:
@@ -78,7 +78,7 @@ class Experiments:
         """
         request, now = validate_experiment_change(values), self._ctx.clock()
 
-        def update(conn: Connection, user_id: str) -> None:
+        def update(conn: Transaction, user_id: str) -> None:
             experiment = _get_experiment(conn, user_id, experiment_id)
             columns: dict[str, object] = {
                 "status": status_after_change(request, experiment.status, experiment.variants)
@@ -123,7 +123,7 @@ class _ResultInputs(Struct, frozen=True):
     edited: tuple[EditedDraft, ...]
 
 
-def _get_experiment(conn: Connection, user_id: str, experiment_id: str) -> Experiment:
+def _get_experiment(conn: Transaction, user_id: str, experiment_id: str) -> Experiment:
     experiment = experiments.get(conn, user_id, experiment_id)
     if experiment is None:
         hint = "`copydesk experiment list` shows them all."
@@ -131,7 +131,7 @@ def _get_experiment(conn: Connection, user_id: str, experiment_id: str) -> Exper
     return experiment
 
 
-def _load_result_inputs(conn: Connection, user_id: str, experiment: Experiment) -> _ResultInputs:
+def _load_result_inputs(conn: Transaction, user_id: str, experiment: Experiment) -> _ResultInputs:
     return _ResultInputs(
         experiment=experiment,
         positions=experiments.count_assigned(conn, user_id, experiment.id),

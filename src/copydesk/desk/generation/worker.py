@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW
@@ -36,6 +35,7 @@ from copydesk.store.drafts import NewDraft
 from copydesk.store.generation import GenerationInput, PendingGeneration
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
+from copydesk.store.transaction import Transaction
 from copydesk.text import clean
 
 MAX_ERROR_LENGTH = 1_000
@@ -60,7 +60,7 @@ class GeneratedText(Struct, frozen=True):
     """Images for a draft that has none."""
 
 
-def save_text(conn: Connection, user_id: str, lease_id: str, result: GeneratedText, now: datetime) -> bool:
+def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedText, now: datetime) -> bool:
     """Store a generated text and return True.
 
     It becomes the text of a draft that has none yet; otherwise a new draft supersedes the old one, which is archived.
@@ -85,7 +85,7 @@ def save_text(conn: Connection, user_id: str, lease_id: str, result: GeneratedTe
 
 
 def save_failure(
-    conn: Connection, user_id: str, lease_id: str, job: PendingGeneration, error: CopydeskError, now: datetime
+    conn: Transaction, user_id: str, lease_id: str, job: PendingGeneration, error: CopydeskError, now: datetime
 ) -> bool:
     """Store why generation failed; an existing text stays. Return False as `save_text` does."""
     if not generation.finish(conn, user_id, job.draft_id, lease_id):
@@ -107,7 +107,7 @@ def _is_newer_request(snapshot: DraftSnapshot, version: int) -> bool:
 
 
 def _apply_event(
-    conn: Connection, user_id: str, snapshot: DraftSnapshot, event: SystemEvent, now: datetime, values: dict[str, Any]
+    conn: Transaction, user_id: str, snapshot: DraftSnapshot, event: SystemEvent, now: datetime, values: dict[str, Any]
 ) -> None:
     new_values = draft_updates.to_column_values({**values, "status": status_after_event(event, snapshot.status)})
     draft_updates.apply_change(
@@ -118,7 +118,7 @@ def _apply_event(
     )
 
 
-def _new_version(conn: Connection, user_id: str, result: GeneratedText, now: datetime) -> NewDraft:
+def _new_version(conn: Transaction, user_id: str, result: GeneratedText, now: datetime) -> NewDraft:
     """Return the draft that supersedes the old one, in the same variant of the same experiment."""
     old, lineage = result.draft, generation.load_provenance(conn, user_id, result.draft.id)
     draft = Draft(
@@ -267,7 +267,7 @@ class _JobWriter:
             raise WriterError(f"Writing took longer than {self._deadline:g} seconds.") from None
 
 
-def _load_inputs(conn: Connection, user_id: str, draft_id: str, item: Item, now: datetime) -> _TextInputs | None:
+def _load_inputs(conn: Transaction, user_id: str, draft_id: str, item: Item, now: datetime) -> _TextInputs | None:
     """Load what a text is written from; None if its draft was deleted."""
     draft = draft_queries.get(conn, user_id, draft_id)
     if draft is None:

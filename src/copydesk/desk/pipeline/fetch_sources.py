@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.pipeline.progress import RunProgress
@@ -30,6 +29,7 @@ from copydesk.store import items, sources
 from copydesk.store.ids import new_id
 from copydesk.store.items import ExistingItem, NewItem
 from copydesk.store.sources import FetchOutcome, StoredSource
+from copydesk.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from copydesk.ingest.fetch_context import FetchResult
@@ -71,7 +71,7 @@ def match_entries(
 
 
 def store_fetch(
-    conn: Connection, user_id: str, ctx: DeskContext, stored: StoredSource, result: "FetchResult", now: datetime
+    conn: Transaction, user_id: str, ctx: DeskContext, stored: StoredSource, result: "FetchResult", now: datetime
 ) -> list[NewItem]:
     """Store a source's entries in one transaction; return the new items."""
     # Do not infer this from the state: it is empty after a change of URL, while the items are still there.
@@ -114,7 +114,7 @@ def _limit_new(new_items: list[NewItem], limit: int | None) -> list[NewItem]:
 
 
 def fetch_outcome(
-    conn: Connection,
+    conn: Transaction,
     user_id: str,
     stored: StoredSource,
     result: "FetchResult",
@@ -146,7 +146,7 @@ def fetch_outcome(
 
 
 def build_outcome(
-    conn: Connection, user_id: str, stored: StoredSource, state: FetchState, now: datetime
+    conn: Transaction, user_id: str, stored: StoredSource, state: FetchState, now: datetime
 ) -> FetchOutcome:
     """Return the outcome of a fetch that led to `state`; the source's health is judged by its usual interval."""
     gap = None
@@ -246,7 +246,7 @@ class _FetchStage:
         state = self._state_after_failure(stored, error, now)
         cooldowns = dict(self._http.cooldowns)  # other fetches change it while this one is saved
 
-        def save(conn: Connection, user_id: str) -> None:
+        def save(conn: Transaction, user_id: str) -> None:
             sources.save_fetch_outcomes(conn, user_id, [build_outcome(conn, user_id, stored, state, now)])
             sources.save_cooldowns(conn, user_id, cooldowns, now)
 
@@ -267,7 +267,7 @@ class _FetchStage:
             return
         now = self._ctx.clock()
 
-        def save(conn: Connection, user_id: str) -> None:
+        def save(conn: Transaction, user_id: str) -> None:
             outcomes = [fetch_outcome(conn, user_id, *fetch, [], now, self._ctx.jitter()) for fetch in unchanged]
             sources.save_fetch_outcomes(conn, user_id, outcomes)
 
@@ -289,7 +289,7 @@ class _FetchStage:
             for stored, error in unreachable
         ]
 
-        def save(conn: Connection, user_id: str) -> None:
+        def save(conn: Transaction, user_id: str) -> None:
             outcomes = [build_outcome(conn, user_id, stored, state, now) for stored, state in states]
             sources.save_fetch_outcomes(conn, user_id, outcomes)
 

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.pipeline.progress import RunProgress
@@ -28,6 +27,7 @@ from copydesk.settings import Settings
 from copydesk.store import drafts, items, sources
 from copydesk.store.drafts import DraftDecision
 from copydesk.store.items import StoryMember
+from copydesk.store.transaction import Transaction
 from copydesk.text.digest import digest
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ async def _filter(
 
 
 def _save_outcomes(
-    conn: Connection,
+    conn: Transaction,
     user_id: str,
     passed: Sequence[Item],
     story_ids: Mapping[str, str],
@@ -121,7 +121,7 @@ class _RankingInputs(NamedTuple):
     decisions: tuple[DraftDecision, ...]
 
 
-def _load_ranking_inputs(conn: Connection, user_id: str, since: datetime) -> _RankingInputs:
+def _load_ranking_inputs(conn: Transaction, user_id: str, since: datetime) -> _RankingInputs:
     return _RankingInputs(
         sources=sources.list_all(conn, user_id),
         drafted_titles=drafts.list_titles_since(conn, user_id, since),
@@ -179,11 +179,11 @@ async def _load_rules(ctx: DeskContext) -> tuple[FilterRules, Mapping[str, Filte
     return compiled
 
 
-def _load_sources(conn: Connection, user_id: str) -> tuple[tuple[Source, ...], Mapping[str, str | None]]:
+def _load_sources(conn: Transaction, user_id: str) -> tuple[tuple[Source, ...], Mapping[str, str | None]]:
     return sources.list_all(conn, user_id), sources.list_rule_fingerprints(conn, user_id)
 
 
-def _reopen_items(conn: Connection, user_id: str, changed: Mapping[str, str], since: datetime) -> None:
+def _reopen_items(conn: Transaction, user_id: str, changed: Mapping[str, str], since: datetime) -> None:
     items.reopen_filtered(conn, user_id, list(changed), since)
     sources.save_rule_fingerprints(conn, user_id, changed)
 

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection
-
 from copydesk.desk import cursor as cursors
 from copydesk.desk.context import Clock, DeskContext
 from copydesk.desk.pipeline.progress import Listener, RunProgress
@@ -27,6 +25,7 @@ from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
 from copydesk.store import runs, sources
 from copydesk.store.ids import new_id
 from copydesk.store.runs import RunLease
+from copydesk.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from copydesk.desk.sources.overview import FailingSource
@@ -44,7 +43,7 @@ QUEUE_POLL_INTERVAL = 0.1
 """Seconds between checks whether a queued run may start."""
 
 
-def load_statistics(conn: Connection, user_id: str, now: datetime) -> RunStatistics:
+def load_statistics(conn: Transaction, user_id: str, now: datetime) -> RunStatistics:
     """Return the statistics of the user's runs. Rates and averages cover ended runs; see
     `RunStatistics` for the fields.
     """
@@ -260,7 +259,7 @@ class Pipeline:
         lease = self._ctx.clock() + LEASE_DURATION
         values = {"stage": progress.stage, "stats": progress.stats, "lease_until": lease}
 
-        def save(conn: Connection, user_id: str) -> bool:
+        def save(conn: Transaction, user_id: str) -> bool:
             is_owner = runs.update_running(conn, user_id, progress.run_id, values)
             return is_owner and not runs.is_cancel_requested(conn, user_id, progress.run_id)
 
@@ -280,7 +279,7 @@ class Pipeline:
         await self.save_pending_results()
 
 
-def _load_unfinished(conn: Connection, user_id: str) -> tuple[RunLease | None, tuple[RunLease, ...]]:
+def _load_unfinished(conn: Transaction, user_id: str) -> tuple[RunLease | None, tuple[RunLease, ...]]:
     """Return the active run, if any, and the queued ones."""
     return runs.get_running(conn, user_id), runs.list_queued(conn, user_id)
 
@@ -297,7 +296,7 @@ def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitab
     return run_stages
 
 
-def _try_start(conn: Connection, user_id: str, run_id: str, clock: Clock) -> tuple[bool, RunRequest | None, bool]:
+def _try_start(conn: Transaction, user_id: str, run_id: str, clock: Clock) -> tuple[bool, RunRequest | None, bool]:
     """Try to start the run; return (started, request, cancel requested). The request is None if the
     run does not exist.
     """

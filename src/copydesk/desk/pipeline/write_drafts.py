@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.experiments.assignment import Assignment, claim_assignment, next_assignment
@@ -27,6 +26,7 @@ from copydesk.store import drafts, items, sources, voices
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
+from copydesk.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from copydesk.drafting.checks import RecentTexts
@@ -212,7 +212,7 @@ class _DraftWriting:
         duplicate_reason = f"told by {lead.source_name}"
         duplicates = [(item.id, ItemState.DUPLICATE, duplicate_reason) for item in story.items if item.id != lead.id]
 
-        def save(conn: Connection, user_id: str) -> tuple[bool, dict[Format, Assignment] | None]:
+        def save(conn: Transaction, user_id: str) -> tuple[bool, dict[Format, Assignment] | None]:
             if not written:
                 reason = f"could not be drafted: {errors[0]}"
                 items.set_outcomes(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
@@ -246,14 +246,14 @@ class _AssignmentTakenError(Exception):
     """Another draft claimed the experiment position, or the experiment has ended: write the text again."""
 
 
-def _next_assignments(conn: Connection, user_id: str, formats: Sequence[Format]) -> dict[Format, Assignment]:
+def _next_assignments(conn: Transaction, user_id: str, formats: Sequence[Format]) -> dict[Format, Assignment]:
     """Return the next experiment assignment per format; empty without an active experiment."""
     assignments = {kind: next_assignment(conn, user_id, kind) for kind in formats}
     return {kind: assignment for kind, assignment in assignments.items() if assignment is not None}
 
 
 def _load_context(
-    conn: Connection, user_id: str, since: datetime
+    conn: Transaction, user_id: str, since: datetime
 ) -> tuple[VoiceProfile | None, tuple[str, ...], tuple[Source, ...]]:
     texts = drafts.list_texts_since(conn, user_id, since, MAX_RECENT_TEXTS)
     return voices.load(conn, user_id), texts, sources.list_all(conn, user_id)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
-from sqlalchemy import Connection
 
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import DeliveryState
@@ -16,10 +15,11 @@ from copydesk.store import deliveries, delivery_updates, draft_updates
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.delivery_updates import DeliveryRestart, DeliveryUpdate, NewDelivery
 from copydesk.store.ids import new_id
+from copydesk.store.transaction import Transaction
 
 
 def create_deliveries(
-    conn: Connection,
+    conn: Transaction,
     user_id: str,
     draft_id: str,
     accounts: Sequence[ConnectedAccount],

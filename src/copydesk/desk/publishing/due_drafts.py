@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from sqlalchemy import Connection
-
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.publishing.create_deliveries import create_deliveries
@@ -23,6 +21,7 @@ from copydesk.store import accounts, deliveries, draft_updates, schedule
 from copydesk.store.delivery_updates import DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.schedule import ScheduledDraft
+from copydesk.store.transaction import Transaction
 
 T = TypeVar("T")
 NO_ACCOUNT_MESSAGE = "No account that takes it was connected when it was due; nothing was sent."
@@ -121,13 +120,13 @@ class DueDrafts:
                 update = DeliveryUpdate(progress=abandoned(row.progress, reason), event="too late", message=reason)
                 await self._ctx.write(record_delivery, row, update, now)
 
-    def _mark_missed(self, conn: Connection, user_id: str, draft: DueDraft, now: datetime) -> None:
+    def _mark_missed(self, conn: Transaction, user_id: str, draft: DueDraft, now: datetime) -> None:
         message = f"It was late by more than {format_span(self._grace_periods[draft.format])}; nothing was sent."
         _apply_event(
             conn, user_id, draft, SystemEvent.MISSED, now, last_error=message if draft.accounts else NO_ACCOUNT_MESSAGE
         )
 
-    async def _apply_in_batches(self, values: Sequence[T], work: Callable[[Connection, str, T], None]) -> list[T]:
+    async def _apply_in_batches(self, values: Sequence[T], work: Callable[[Transaction, str, T], None]) -> list[T]:
         """Run `work` for each value in its own transaction; return the values that succeeded.
 
         Values that fail were changed by someone else since they were read. Raise StoreError if the database fails.
@@ -144,12 +143,12 @@ class DueDrafts:
 
 
 def _load_due(
-    conn: Connection, user_id: str, now: datetime
+    conn: Transaction, user_id: str, now: datetime
 ) -> tuple[tuple[ConnectedAccount, ...], tuple[ScheduledDraft, ...]]:
     return accounts.list_all(conn, user_id), schedule.list_due(conn, user_id, now)
 
 
-def _dispatch(conn: Connection, user_id: str, due: DueDraft, now: datetime) -> None:
+def _dispatch(conn: Transaction, user_id: str, due: DueDraft, now: datetime) -> None:
     targets = [account for account in accounts.list_all(conn, user_id) if account.id in due.accounts]
     if not targets:  # the accounts were just removed; the next tick marks the draft as missed
         raise draft_updates.version_conflict(draft_updates.load_snapshot(conn, user_id, due.draft_id))
@@ -159,7 +158,7 @@ def _dispatch(conn: Connection, user_id: str, due: DueDraft, now: datetime) -> N
 
 
 def _apply_event(
-    conn: Connection, user_id: str, due: DueDraft, event: SystemEvent, now: datetime, *, last_error: str | None
+    conn: Transaction, user_id: str, due: DueDraft, event: SystemEvent, now: datetime, *, last_error: str | None
 ) -> None:
     """Apply a system event to a due draft. Raise ConflictError if it is no longer scheduled for that time."""
     snapshot = _check_still_scheduled(conn, user_id, due.draft_id, due.at)
@@ -173,12 +172,12 @@ def _new_time(draft: ScheduledDraft) -> datetime | None:
     return moved_instant(WallTime(wall=draft.wall, zone=draft.zone), draft.at)
 
 
-def _move(conn: Connection, user_id: str, draft: ScheduledDraft, at: datetime, now: datetime) -> None:
+def _move(conn: Transaction, user_id: str, draft: ScheduledDraft, at: datetime, now: datetime) -> None:
     snapshot = _check_still_scheduled(conn, user_id, draft.id, draft.at)
     draft_updates.apply_change(conn, user_id, snapshot, _system_change(ZONE_CHANGE_ACTION, {"scheduled_at": at}, now))
 
 
-def _check_still_scheduled(conn: Connection, user_id: str, draft_id: str, at: datetime) -> DraftSnapshot:
+def _check_still_scheduled(conn: Transaction, user_id: str, draft_id: str, at: datetime) -> DraftSnapshot:
     """Return the draft, still scheduled for `at`. Raise ConflictError if the user changed it first."""
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     if snapshot.status is not Status.SCHEDULED or snapshot.value("scheduled_at") != at:

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from sqlalchemy import Connection
 
 from copydesk.desk.publishing.create_deliveries import create_deliveries, latest_delivery, may_be_live, text_digest
 from copydesk.desk.publishing.delivery_report import describe, resolution_hint
@@ -24,6 +23,7 @@ from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.delivery_updates import DeliveryRestart, DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
+from copydesk.store.transaction import Transaction
 
 AccountResolver = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
 """Resolves account names for a format: `DeskContext.resolve_accounts`."""
@@ -34,7 +34,7 @@ UNSUCCESSFUL = frozenset({DeliveryState.FAILED, DeliveryState.ABANDONED})
 
 
 def start_posting(
-    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime, resolve: AccountResolver
+    conn: Transaction, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime, resolve: AccountResolver
 ) -> tuple[str, ...]:
     """Start posting a draft; return the ids of the new deliveries.
 
@@ -56,7 +56,7 @@ def start_posting(
 
 
 def _select_accounts(
-    conn: Connection, user_id: str, snapshot: DraftSnapshot, platforms: tuple[str, ...], resolve: AccountResolver
+    conn: Transaction, user_id: str, snapshot: DraftSnapshot, platforms: tuple[str, ...], resolve: AccountResolver
 ) -> tuple[ConnectedAccount, ...]:
     """Return the accounts to post to: those named, else the draft's targets, else all that accept its format."""
     connected = accounts.list_all(conn, user_id)
@@ -89,7 +89,7 @@ def _already_posted(existing: Sequence[DeliveryRow]) -> tuple[str, str]:
     return message, f"Look at your profile, then: {resolution_hint(doubtful[0])}"
 
 
-def mark_posting(conn: Connection, user_id: str, snapshot: DraftSnapshot, now: datetime) -> None:
+def mark_posting(conn: Transaction, user_id: str, snapshot: DraftSnapshot, now: datetime) -> None:
     """Set the draft to POSTING. The step is fixed: it and everything before it can no longer be undone."""
     values = draft_updates.to_column_values({"status": Status.POSTING, "last_error": None})
     draft_updates.apply_change(
@@ -118,7 +118,7 @@ def reset_lookup(progress: Delivery) -> Delivery:
     return replace(progress, state=DeliveryState.UNKNOWN, not_before=None, looks=0)
 
 
-def apply_decision(conn: Connection, user_id: str, delivery_id: str, decision: Decision, now: datetime) -> DeliveryRow:
+def apply_decision(conn: Transaction, user_id: str, delivery_id: str, decision: Decision, now: datetime) -> DeliveryRow:
     """Store the decision and what follows for the draft; return the delivery.
 
     Raise NotFoundError, and ConflictError if the state does not allow it, the account was removed, or the last request
@@ -147,7 +147,7 @@ def apply_decision(conn: Connection, user_id: str, delivery_id: str, decision: D
     return get_delivery(conn, user_id, delivery_id)
 
 
-def get_delivery(conn: Connection, user_id: str, delivery_id: str) -> DeliveryRow:
+def get_delivery(conn: Transaction, user_id: str, delivery_id: str) -> DeliveryRow:
     """Return one of the user's deliveries. Raise NotFoundError if there is none with this id."""
     row = deliveries.get(conn, user_id, delivery_id)
     if row is None:

@@ -11,7 +11,6 @@ import logging
 from datetime import timedelta
 
 from msgspec.structs import replace
-from sqlalchemy import Connection
 
 from copydesk.credentials.redaction import DEFAULT_REDACTION
 from copydesk.desk.accounts.credentials import login_error_hint
@@ -36,6 +35,7 @@ from copydesk.posting.platform import (
 from copydesk.store import accounts, deliveries
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.delivery_updates import DeliveryUpdate
+from copydesk.store.transaction import Transaction
 
 log = logging.getLogger(__name__)
 SEND_TIMEOUT = (LEASE_DURATION - timedelta(minutes=1)).total_seconds()
@@ -190,7 +190,7 @@ class _DeliveryAttempt:
             raise RefusedPostError("As many posts as it has now are there already; nothing was sent.")
         return intent
 
-    def _record_start(self, conn: Connection, user_id: str, row: DeliveryRow, intent: Intent) -> DeliveryRow | None:
+    def _record_start(self, conn: Transaction, user_id: str, row: DeliveryRow, intent: Intent) -> DeliveryRow | None:
         """Record that the request is about to leave, with its payload; return None if the lease or the
         delivery was lost.
         """
@@ -228,7 +228,7 @@ class _DeliveryAttempt:
         state = delivery_states.not_found(progress, guarantees, self._ctx.clock(), jitter=self._jitter())
         return await self._save(row, state, "not there")
 
-    def _renew(self, conn: Connection, user_id: str) -> bool:
+    def _renew(self, conn: Transaction, user_id: str) -> bool:
         return accounts.renew_lease(conn, user_id, self._account.id, self._lease, self._ctx.clock() + LEASE_DURATION)
 
     async def _check_not_another_draft(self, row: DeliveryRow, result: StepResult | None) -> None:

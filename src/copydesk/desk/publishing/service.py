@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection
-
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.engagement.collect_metrics import collect_metrics
@@ -43,6 +41,7 @@ from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_c
 from copydesk.posting.registry import PLATFORMS
 from copydesk.store import accounts, deliveries, delivery_updates, draft_queries, draft_updates
 from copydesk.store.deliveries import DeliveryEvent, DeliveryRow
+from copydesk.store.transaction import Transaction
 from copydesk.text.length import LIMITS, length
 
 DEFAULT_PLATFORMS = ("x", "bluesky")
@@ -323,7 +322,7 @@ class Posting:
         return await self._ctx.write(apply_decision, delivery_id, decision, self._ctx.clock())
 
 
-def _load_result(conn: Connection, user_id: str, draft_id: str, delivery_ids: Sequence[str]) -> PostResult:
+def _load_result(conn: Transaction, user_id: str, draft_id: str, delivery_ids: Sequence[str]) -> PostResult:
     rows = [row for row in deliveries.list_by_draft(conn, user_id, draft_id) if row.id in delivery_ids]
     draft = draft_queries.get(conn, user_id, draft_id)
     if draft is None:
@@ -337,19 +336,19 @@ def _load_result(conn: Connection, user_id: str, draft_id: str, delivery_ids: Se
 
 
 def _load_with_events(
-    conn: Connection, user_id: str, delivery_id: str
+    conn: Transaction, user_id: str, delivery_id: str
 ) -> tuple[DeliveryRow, tuple[DeliveryEvent, ...]]:
     return get_delivery(conn, user_id, delivery_id), deliveries.list_events(conn, user_id, delivery_id)
 
 
-def _load_deliveries(conn: Connection, user_id: str, draft_id: str) -> tuple[DeliveryRow, ...]:
+def _load_deliveries(conn: Transaction, user_id: str, draft_id: str) -> tuple[DeliveryRow, ...]:
     # Raises NotFoundError: a draft without deliveries returns an empty tuple.
     draft_updates.load_snapshot(conn, user_id, draft_id)
     return deliveries.list_by_draft(conn, user_id, draft_id)
 
 
 def _load_draft_and_accounts(
-    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], select_accounts: AccountResolver
+    conn: Transaction, user_id: str, draft_id: str, platforms: tuple[str, ...], select_accounts: AccountResolver
 ) -> tuple[ListedDraft, tuple[ConnectedAccount, ...]]:
     draft = draft_queries.get(conn, user_id, draft_id)
     if draft is None:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
-from sqlalchemy import Connection
 
 from copydesk.desk.engagement.collect_metrics import METRIC_READ_DELAYS
 from copydesk.model.delivery import FINAL_STATES, DeliveryState
@@ -15,9 +14,10 @@ from copydesk.store import deliveries, delivery_updates, draft_updates
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.delivery_updates import DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange
+from copydesk.store.transaction import Transaction
 
 
-def settle_draft(conn: Connection, user_id: str, draft_id: str, now: datetime) -> None:
+def settle_draft(conn: Transaction, user_id: str, draft_id: str, now: datetime) -> None:
     """Set the draft to posted, or back to approved, if every delivery has ended; otherwise leave it."""
     if deliveries.has_unfinished_for_draft(conn, user_id, draft_id):
         return
@@ -44,7 +44,7 @@ def settle_draft(conn: Connection, user_id: str, draft_id: str, now: datetime) -
 
 
 def record_delivery(
-    conn: Connection, user_id: str, row: DeliveryRow, update: DeliveryUpdate, now: datetime
+    conn: Transaction, user_id: str, row: DeliveryRow, update: DeliveryUpdate, now: datetime
 ) -> DeliveryRow | None:
     """Store a delivery update, and settle the draft if the delivery ended by it.
 

@@ -4,8 +4,6 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection
-
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.review import write_change
 from copydesk.errors import ConflictError, CopydeskError, StoreError
@@ -18,6 +16,7 @@ from copydesk.scheduling.wall_time import ScheduledTime
 from copydesk.store import draft_updates, schedule
 from copydesk.store.ids import new_id
 from copydesk.store.schedule import SlotCandidate, first_line
+from copydesk.store.transaction import Transaction
 
 BATCH_SIZE = 100
 """Drafts per batch; other writers get their turn between batches."""
@@ -117,7 +116,7 @@ class AutoScheduler:
             errors += batch_results
         return errors
 
-    def _schedule_draft(self, conn: Connection, user_id: str, entry: PlannedDraft) -> None:
+    def _schedule_draft(self, conn: Transaction, user_id: str, entry: PlannedDraft) -> None:
         """Schedule one draft. Raise ConflictError if its slot was taken or it is no longer approved."""
         now = self._ctx.clock()
         minute = entry.at.replace(second=0, microsecond=0)
@@ -137,7 +136,7 @@ class AutoScheduler:
         )
 
 
-def _load_inputs(conn: Connection, user_id: str, ids: Collection[str] | None, now: datetime) -> _PlanInputs:
+def _load_inputs(conn: Transaction, user_id: str, ids: Collection[str] | None, now: datetime) -> _PlanInputs:
     found = (
         schedule.list_approved(conn, user_id) if ids is None else schedule.list_candidates(conn, user_id, tuple(ids))
     )

@@ -6,7 +6,6 @@ from itertools import takewhile
 from zoneinfo import ZoneInfo
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
@@ -34,6 +33,7 @@ from copydesk.scheduling.time_text import format_slot, format_time, parse_slot, 
 from copydesk.scheduling.wall_time import describe_clock_change, get_zone, instant_of_wall
 from copydesk.store import schedule, users
 from copydesk.store.schedule import ScheduledDraft, WeekEntry, first_line
+from copydesk.store.transaction import Transaction
 
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
@@ -144,7 +144,7 @@ class Schedule:
         return await self.clock_guard.accept()
 
 
-def _load_week(conn: Connection, user_id: str, day: date | None, now: datetime) -> Week:
+def _load_week(conn: Transaction, user_id: str, day: date | None, now: datetime) -> Week:
     zone = schedule.get_time_zone(conn, user_id)
     day = day or now.astimezone(zone).date()
     try:
@@ -153,7 +153,7 @@ def _load_week(conn: Connection, user_id: str, day: date | None, now: datetime) 
         raise InvalidError(FieldError("day", "is at an end of the calendar")) from None
 
 
-def _week_from(conn: Connection, user_id: str, monday: date, zone: ZoneInfo) -> Week:
+def _week_from(conn: Transaction, user_id: str, monday: date, zone: ZoneInfo) -> Week:
     start, end = (instant_of_wall(datetime.combine(midnight, time()), zone) for midnight in (monday, monday + _WEEK))
     slots = schedule.list_slots(conn, user_id)
     # `occurrences` starts after the given instant; a slot at midnight on Monday belongs to the week.

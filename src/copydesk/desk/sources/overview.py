@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta, tzinfo
 
-from sqlalchemy import Connection
-
 from copydesk.model.draft import Status
 from copydesk.model.serialization import Struct
 from copydesk.model.source import Source
 from copydesk.store import schedule, sources
+from copydesk.store.transaction import Transaction
 from copydesk.text import clean
 
 DAYS = 14
@@ -44,7 +43,7 @@ class FailingSource(Struct, frozen=True):
     error: str
 
 
-def list_overviews(conn: Connection, user_id: str, now: datetime) -> tuple[SourceOverview, ...]:
+def list_overviews(conn: Transaction, user_id: str, now: datetime) -> tuple[SourceOverview, ...]:
     """Return all sources of the user, oldest first."""
     # Three queries for all sources together, so that the list stays fast with many of them.
     day_starts = start_of_days(now, schedule.get_time_zone(conn, user_id))
@@ -79,13 +78,13 @@ def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + "s" * (number != 1)
 
 
-def list_recent_items(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[RecentItem, ...]:
+def list_recent_items(conn: Transaction, user_id: str, source_id: str, limit: int) -> tuple[RecentItem, ...]:
     """Return the source's most recent items, newest first."""
     rows = sources.list_newest_titles(conn, user_id, source_id, limit)
     return tuple(RecentItem(title=title, published=published) for title, published in rows)
 
 
-def list_failing(conn: Connection, user_id: str) -> tuple[FailingSource, ...]:
+def list_failing(conn: Transaction, user_id: str) -> tuple[FailingSource, ...]:
     """Return the enabled sources whose last fetch failed, oldest first."""
     return tuple(
         FailingSource(id=source_id, name=name, error=error)

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.sources import feed_import, overview, preview_fetch
@@ -24,6 +23,7 @@ from copydesk.model.source import FetchState, Health, Source, SourceConfig, Sour
 from copydesk.model.validation import convert, parse_line
 from copydesk.store import sources
 from copydesk.store.ids import new_id
+from copydesk.store.transaction import Transaction
 
 PREVIEW_ENTRIES = 20
 """Entries returned by a test fetch."""
@@ -246,12 +246,12 @@ def _identity(source: Source) -> Identity:
     return feed_identity(source.type, source.url, source.config)
 
 
-def _add(conn: Connection, user_id: str, new: Source) -> None:
+def _add(conn: Transaction, user_id: str, new: Source) -> None:
     _check_unique(conn, user_id, new)
     sources.add(conn, user_id, [new])
 
 
-def _add_missing(conn: Connection, user_id: str, candidate_sources: Sequence[Source]) -> tuple[Source, ...]:
+def _add_missing(conn: Transaction, user_id: str, candidate_sources: Sequence[Source]) -> tuple[Source, ...]:
     """Insert the sources that do not exist yet, each once; return those inserted."""
     existing = {_identity(source) for source in sources.list_all(conn, user_id)}
     added: dict[tuple[object, ...], Source] = {}
@@ -262,7 +262,7 @@ def _add_missing(conn: Connection, user_id: str, candidate_sources: Sequence[Sou
     return tuple(added.values())
 
 
-def _update(conn: Connection, user_id: str, source_id: str, values: Mapping[str, Any]) -> None:
+def _update(conn: Transaction, user_id: str, source_id: str, values: Mapping[str, Any]) -> None:
     before = sources.get(conn, user_id, source_id)
     if before is None:
         raise _source_not_found(source_id)
@@ -273,14 +273,14 @@ def _update(conn: Connection, user_id: str, source_id: str, values: Mapping[str,
     sources.update_source(conn, user_id, source_id, values)
 
 
-def _check_unique(conn: Connection, user_id: str, new: Source) -> None:
+def _check_unique(conn: Transaction, user_id: str, new: Source) -> None:
     """Raise DuplicateSourceError if another source has the same identity. Call it in the inserting transaction."""
     for existing in sources.list_all(conn, user_id):
         if existing.id != new.id and _identity(existing) == _identity(new):
             raise DuplicateSourceError(FieldError("url", f"is the source {existing.id} ({existing.name}) already"))
 
 
-def _delete(conn: Connection, user_id: str, source_id: str) -> None:
+def _delete(conn: Transaction, user_id: str, source_id: str) -> None:
     if sources.has_posting_draft(conn, user_id, source_id):
         hint = "Try again when its deliveries have ended."
         raise ConflictError("A draft of this source is being posted; it cannot be deleted now.", hint=hint)

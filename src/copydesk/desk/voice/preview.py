@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext
 from copydesk.drafting.checks import build_check_context, check
@@ -14,6 +13,7 @@ from copydesk.model.draft import Format
 from copydesk.model.item import Item
 from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, validate_voice_change
 from copydesk.store import items, voices
+from copydesk.store.transaction import Transaction
 
 MAX_CANDIDATES = 20
 """Newest items among which one with text and tags is preferred, then one with text, then any."""
@@ -46,7 +46,7 @@ async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePrevi
     )
 
 
-def _load_item_and_voice(conn: Connection, user_id: str, item_id: str) -> tuple[Item, Voice]:
+def _load_item_and_voice(conn: Transaction, user_id: str, item_id: str) -> tuple[Item, Voice]:
     candidates = (
         [items.get(conn, user_id, item_id)] if item_id else list(items.list_newest(conn, user_id, MAX_CANDIDATES))
     )

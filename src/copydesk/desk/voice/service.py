@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import Connection
 
 from copydesk.desk.context import DeskContext
 from copydesk.model.draft import Format
 from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, VoiceProfile, merge, validate_voice_change
 from copydesk.store import voices
 from copydesk.store.ids import new_id
+from copydesk.store.transaction import Transaction
 
 
 class Voices:
@@ -55,7 +55,7 @@ def unsupported_fields(voice: Voice) -> tuple[str, ...]:
 
 
 def _update(
-    conn: Connection, user_id: str, request: ChangeVoice | Mapping[str, object], now: datetime, *, merge_formats: bool
+    conn: Transaction, user_id: str, request: ChangeVoice | Mapping[str, object], now: datetime, *, merge_formats: bool
 ) -> VoiceProfile:
     before = voices.load(conn, user_id) or _empty_profile(now)
     if merge_formats and isinstance(request, Mapping) and isinstance(formats := request.get("formats"), Mapping):

@@ -50,7 +50,9 @@ class Facet(Struct, frozen=True):
 def find_facets(text: str) -> list[Facet] | None:
     """Return the links and hashtags of `text` in order (app.bsky.richtext.facet); None if there are none.
 
-    Links without a scheme lead to https.
+    Links without a scheme lead to https. Mentions stay plain text: their facet must name the person by DID, which only
+    the network knows, while a request is fixed before anything is looked up. It also keeps generated posts from
+    notifying people.
     """
     linked = [(span, Feature(type=LINK_TYPE, uri=_link_url(text[span[0] : span[1]]))) for span in links.all_spans(text)]
     tagged = [

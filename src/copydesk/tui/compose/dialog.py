@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.desk_app import DeskApp
 
+PREVIEW_DELAY = 0.15
+"""Seconds without a keystroke after which the preview is updated."""
+_PREVIEW_PENDING = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
+_KEY_LABELS = {"save": "makes the draft", "next": "next", "clear": "empties it", "leave": "leaves"}
+_EMPTY_PREVIEW = "Type, and here is what it comes to on each platform."
+
 
 class ImageInputCache:
     """A cache of the images in the compose form, so that typing in the text does not read them again."""
@@ -72,13 +78,6 @@ async def _load_thumbnail(desk: "Desk", image: ImageInput) -> Thumbnail:
     draft_image = DraftImage(id="", url=image.location, alt=None, position=0, source=ImageSource.UPLOAD)
     (thumbnail,) = await desk.drafts.thumbnails([draft_image])
     return thumbnail
-
-
-PREVIEW_DELAY = 0.15
-"""Seconds without a keystroke after which the preview is updated."""
-_PREVIEW_PENDING = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
-_KEY_LABELS = {"save": "makes the draft", "next": "next", "clear": "empties it", "leave": "leaves"}
-_EMPTY_PREVIEW = "Type, and here is what it comes to on each platform."
 
 
 class ComposeDialog(AutosavedForm, inherit_bindings=False):

@@ -33,6 +33,13 @@ from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.terminal.cells import fit, safe_line
 
 MAX_BEST_HOURS = 3
+_FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
+_STEP_NAMES = {Interval.DAY: "day", Interval.WEEK: "week", Interval.MONTH: "month"}
+PLATFORM_WIDTH = 9
+MIN_WIDTH_FOR_METRICS = 60
+"""Rows of at least this many cells show impressions and likes."""
+_METRICS = ("impressions", "likes", "replies", "reposts", "clicks")
+_INTERACTIONS = ("likes", "replies", "reposts", "clicks")
 
 
 class Period(NamedTuple):
@@ -51,8 +58,6 @@ PERIODS = (
     Period(365, Interval.MONTH, "the last 365 days"),
     Period(None, Interval.MONTH, "all time"),
 )
-_FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
-_STEP_NAMES = {Interval.DAY: "day", Interval.WEEK: "week", Interval.MONTH: "month"}
 
 
 class EngagementReport(NamedTuple):
@@ -192,7 +197,8 @@ def _by_hour(found: EngagementReport) -> Iterator[Block]:
     yield HeatMap({hour: rate.rate for hour, rate in rates.items()})
     best = sorted((hour for hour in rates if rates[hour].rated), key=lambda hour: -(rates[hour].rate or 0.0))
     labels = [
-        f"{DAYS[day]} {hour:02}:00 {format_percent(rates[day, hour].rate or 0.0)} ({plural(rates[day, hour].rated, 'post')})"
+        f"{DAYS[day]} {hour:02}:00 {format_percent(rates[day, hour].rate or 0.0)}"
+        f" ({plural(rates[day, hour].rated, 'post')})"
         for day, hour in best[:MAX_BEST_HOURS]
     ]
     if labels:
@@ -201,13 +207,6 @@ def _by_hour(found: EngagementReport) -> Iterator[Block]:
 
 def _section_title(title: str, subtitle: str) -> Block:
     return Paragraph(Content.assemble((title, "strong"), "  ", (subtitle, "dim")))
-
-
-PLATFORM_WIDTH = 9
-MIN_WIDTH_FOR_METRICS = 60
-"""Rows of at least this many cells show impressions and likes."""
-_METRICS = ("impressions", "likes", "replies", "reposts", "clicks")
-_INTERACTIONS = ("likes", "replies", "reposts", "clicks")
 
 
 def post_row(post: LivePost, now: datetime, width: int) -> Content:

@@ -34,19 +34,18 @@ from copydesk.tui.widgets.page import Page
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
+MAX_POSTS = 50
+"""Posts in the list. More would take too many requests when their metrics are fetched from the platforms."""
+PANES = ("figures", "posts", "post")
+MAX_METRIC_DIGITS = 12
+DEFAULT_PERIOD_INDEX = 1
+
 
 class PostList(TimestampedList[LivePost]):
     """One line per post, the best first."""
 
     def draw(self, row: LivePost, width: int) -> Content:
         return post_row(row, self.clock(), width)
-
-
-MAX_POSTS = 50
-"""Posts in the list. More would take too many requests when their metrics are fetched from the platforms."""
-PANES = ("figures", "posts", "post")
-MAX_METRIC_DIGITS = 12
-DEFAULT_PERIOD_INDEX = 1
 
 
 class EngagementScreen(DeskScreen):

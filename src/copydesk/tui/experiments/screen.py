@@ -38,14 +38,6 @@ from copydesk.tui.widgets.page import Page
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-
-class ExperimentList(TimestampedList[ExperimentView]):
-    """One line per experiment."""
-
-    def draw(self, row: ExperimentView, width: int) -> Content:
-        return experiment_row(row, self.clock(), width)
-
-
 MAX_VARIANTS = 5
 PANES = ("experiments", "variants")
 _STATUS_ORDER = tuple(ExperimentStatus)
@@ -57,9 +49,16 @@ _FIELDS = (
     *(Field(f"{number}", f"way {number}", "may stay empty") for number in range(3, MAX_VARIANTS + 1)),
 )
 _HINT = (
-    f"What differs: {', '.join(WRITER_PARAMETERS)}; the right arrow completes it. A way is label = value: a number, words, "
-    "true, false, or null for as always."
+    f"What differs: {', '.join(WRITER_PARAMETERS)}; the right arrow completes it. A way is label = value: a number, "
+    "words, true, false, or null for as always."
 )
+
+
+class ExperimentList(TimestampedList[ExperimentView]):
+    """One line per experiment."""
+
+    def draw(self, row: ExperimentView, width: int) -> Content:
+        return experiment_row(row, self.clock(), width)
 
 
 class ExperimentsScreen(DeskScreen):

@@ -32,6 +32,7 @@ FIRST_COLUMN_WIDTH = 14
 """Cells of the first column, the same in every table."""
 _SAMPLE_CONFIDENCE = 0.7
 """Confidence of the sample bar."""
+_SIGNS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", "dim")}
 
 
 def help_page(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[Block]:
@@ -94,9 +95,6 @@ def _letter_rows(places: Iterable[KeyContext]) -> Iterator[tuple[Content, ...]]:
             gauge.pad_right(FIRST_COLUMN_WIDTH - gauge.cell_length),
             Content("how likely you approve it, by its checks, of 100"),
         )
-
-
-_SIGNS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", "dim")}
 
 
 def log_page(entries: Iterable["LogEntry"], now: datetime) -> list[Block]:

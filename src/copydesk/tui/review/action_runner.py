@@ -1,10 +1,7 @@
-"""Run actions on drafts.
+"""Run actions on drafts: the row changes at once, the desk follows in the background, and a failure restores the row.
 
-The row changes at once, the desk is updated in the background, and a failure restores the row.
-
-Changes of drafts that are displayed already and not yet written.
-
-The state of drafts as loaded, and as changed here since.
+Until the list is loaded again, rows are older than the changes made here, so the runner keeps pending changes and the
+latest known state of each changed draft.
 """
 
 from collections import Counter

@@ -1,8 +1,6 @@
-"""Review actions: approve, reject, regenerate, archive, undo, redo.
+"""The actions of the review: decisions on drafts, undo, and views of a draft's history and changes.
 
-Read-only actions on a draft: its history, its changes, copying its text or link.
-
-Autosave for prompts: text typed into a prompt when the console exited is offered there the next time.
+Text typed into a prompt when the console exits is autosaved and offered there the next time.
 """
 
 import asyncio

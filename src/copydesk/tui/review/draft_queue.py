@@ -121,13 +121,13 @@ class DraftQueue(TimestampedList["ListedDraft | None"]):
     def request_rows(self) -> None:
         """Request the rows on screen, and some around them, if they are not loaded."""
         top = self.scroll_offset.y
-        wish = (
+        request = (
             self.window.next_request(top, top + max(self.drawable_size.height, 1) - 1)
             if self.window.is_loaded
             else None
         )
-        if wish is not None:
-            self.post_message(self.RowsRequested(wish))
+        if request is not None:
+            self.post_message(self.RowsRequested(request))
 
     def current_and_next(self) -> "list[ListedDraft]":
         """Return the draft under the cursor and the next one in the direction of movement, if loaded."""

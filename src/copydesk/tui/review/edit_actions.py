@@ -220,7 +220,8 @@ class EditActions(ActionRunner):
 
 
 def _autosave_hint(path: Path) -> str:
-    return f"Your text is kept: {key_label('review.edit')} and {key_label('review.edit_outside')} go on with it. It is in {path}."
+    edit, edit_outside = key_label("review.edit"), key_label("review.edit_outside")
+    return f"Your text is kept: {edit} and {edit_outside} go on with it. It is in {path}."
 
 
 @contextmanager

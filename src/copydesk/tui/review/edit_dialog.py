@@ -113,7 +113,8 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
         text = request.text if request.unsaved_text is None else request.unsaved_text
         self._loaded = clean_lines(text)
         self.query_one("#edit-title", Static).update(Content(clean(request.title)))
-        notice = f"Characters that cannot be seen are left out here; {key_label('review.edit_outside')} shows the text as it is."
+        edit_outside = key_label("review.edit_outside")
+        notice = f"Characters that cannot be seen are left out here; {edit_outside} shows the text as it is."
         # The text area cannot show control characters; `clean_lines` dropped them from what is edited here.
         hidden_notice = notice if self._loaded != text else ""
         self.show_notice(" ".join(part for part in (request.notice, hidden_notice) if part))

@@ -1,11 +1,4 @@
-"""The page of a draft under review: the text, its previews, the checks' findings, and why its story was selected.
-
-Pages with the diff between two versions of a draft, and with a draft's history.
-
-The page of the source item that a draft was made from.
-
-When a draft goes out, or when and where it was posted.
-"""
+"""The pages of the review: a draft with its previews, findings and score, its source item, its history, and a diff."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -107,7 +100,7 @@ def draft_page(
     return blocks
 
 
-def _headline(draft: ListedDraft, now: datetime, outgoing: DeliveryInfo) -> Block:
+def _headline(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> Block:
     """Return the line that spells out the letters of the draft's row in the queue."""
     status_sign = STATUS[draft.status]
     writer = "your own" if draft.writer == USER else safe_line(draft.writer)
@@ -115,7 +108,7 @@ def _headline(draft: ListedDraft, now: datetime, outgoing: DeliveryInfo) -> Bloc
     parts = [
         Content.styled(draft.format.value, "strong"),
         Content.styled(status_sign.text, status_sign.role),
-        *([Content.styled(time, status_sign.role)] if (time := format_delivery_time(draft, now, outgoing)) else []),
+        *([Content.styled(time, status_sign.role)] if (time := format_delivery_time(draft, now, delivery)) else []),
         Content.styled(f"{draft.confidence:.0%} by its checks"),
         *([Content.styled(check_sign.text, check_sign.role)] if (check_sign := worst_finding_sign(draft)) else []),
         Content.styled(origin, "dim"),
@@ -279,10 +272,10 @@ def history_page(history: "DraftHistory", draft_id: str) -> list[Block]:
     return list(_history_blocks(history, draft_id))
 
 
-def _history_blocks(story: "DraftHistory", draft_id: str) -> Iterator[Block]:
+def _history_blocks(history: "DraftHistory", draft_id: str) -> Iterator[Block]:
     current_id = ""
-    version_ids = [version.id for version in story.versions]
-    for event, line in zip(story.events, story.lines, strict=True):
+    version_ids = [version.id for version in history.versions]
+    for event, line in zip(history.events, history.lines, strict=True):
         # A draft with a single version needs no headings.
         if len(version_ids) > 1 and event.draft_id != current_id:
             if current_id:
@@ -290,7 +283,7 @@ def _history_blocks(story: "DraftHistory", draft_id: str) -> Iterator[Block]:
             current_id = event.draft_id
             yield paragraph(f"Version {version_ids.index(current_id) + 1} of {len(version_ids)}", "strong")
         yield paragraph(safe_line(line), "dim" if event.undone else "")
-    newer = story.children_of(draft_id)
+    newer = history.children_of(draft_id)
     if newer:
         yield paragraph()
         yield paragraph(f"There is a newer version: {key_label('review.difference')} shows what changed.", "accent")

@@ -53,15 +53,12 @@ class PreviewMixin(QueueScreen, inherit_bindings=False):
 
     def show_text(self, draft: "ListedDraft") -> None:
         """Show a draft's text at once, and request its previews and images."""
-        from copydesk.tui.review.pages import (
-            DeliveryInfo,
-            draft_page,
-        )
+        from copydesk.tui.review.pages import DeliveryInfo, draft_page  # noqa: PLC0415 - not needed for the first paint
 
         self._current_preview, self._images = self._cached_preview(draft), ()
         cached = self._current_preview
-        previews, outgoing = (cached.previews, cached.delivery) if cached else ((), DeliveryInfo(self._zone))
-        self.draft_pane.show(lambda: draft_page(draft, self.app.clock(), previews, delivery=outgoing))
+        previews, delivery = (cached.previews, cached.delivery) if cached else ((), DeliveryInfo(self._zone))
+        self.draft_pane.show(lambda: draft_page(draft, self.app.clock(), previews, delivery=delivery))
         self._request_images()
         self._request_previews()
 

@@ -1,6 +1,6 @@
-"""The preview of a text on the accounts it is meant for: its length there, and what would be refused.
+"""The preview of a draft on its accounts: its length there, what would be refused, and its images.
 
-The images of a draft: a line of facts about each, and the image itself where the terminal can draw it.
+An image has a line of facts, and is drawn where the terminal can do it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,10 +51,10 @@ def image_blocks(images: Sequence[ImageView]) -> Iterator[Block]:
             yield ImageLines(image.lines)
 
 
-def _size_facts(look: Thumbnail | None) -> str:
-    if look is None or not look.content:
+def _size_facts(thumbnail: Thumbnail | None) -> str:
+    if thumbnail is None or not thumbnail.content:
         return ""
-    return f"{look.width}x{look.height}, {format_bytes(look.size)}  "
+    return f"{thumbnail.width}x{thumbnail.height}, {format_bytes(thumbnail.size)}  "
 
 
 def format_bytes(size: int) -> str:

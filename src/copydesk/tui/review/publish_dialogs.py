@@ -1,7 +1,4 @@
-"""The confirmation of "post now", which first loads where the draft would go.
-
-A prompt for a time, with its interpretation shown while typing.
-"""
+"""The dialogs of publishing: a prompt for a time, interpreted as it is typed, and the confirmation of "post now"."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple

@@ -1,8 +1,6 @@
-"""The review queue's data: loaded as far as it is displayed, and refreshed in place when the desk changes.
+"""The data of the review queue, loaded as far as it is displayed and refreshed in place when the desk changes.
 
-Messages with data for the review queue.
-
-Each carries the number of the list that it was loaded for: an answer for an earlier list is dropped.
+The messages about it carry the number of the list they belong to; those for an earlier list are dropped.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""The tabs of the review, with the number of drafts in each.
-
-The search field of the review.
-"""
+"""The lines above the review queue: the tabs with their number of drafts, and the search field."""
 
 from collections.abc import Mapping
 

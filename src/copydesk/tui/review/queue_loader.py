@@ -149,14 +149,14 @@ class QueueLoader:
         )
         return [index for index, position in enumerate(page.positions) if position.id not in arrived]
 
-    async def _load_window(self, desk: "Desk", wish: RowRequest) -> DraftSlice:
+    async def _load_window(self, desk: "Desk", request: RowRequest) -> DraftSlice:
         return await desk.drafts.window(
             self._view,
             limit=PAGE_SIZE,
-            after=wish.position if wish.origin is RowOrigin.AFTER else None,
-            before=wish.position if wish.origin is RowOrigin.BEFORE else None,
-            end=wish.origin is RowOrigin.END,
-            offset=wish.start_index,
+            after=request.position if request.origin is RowOrigin.AFTER else None,
+            before=request.position if request.origin is RowOrigin.BEFORE else None,
+            end=request.origin is RowOrigin.END,
+            offset=request.start_index,
         )
 
     async def refresh_rows(self, desk: "Desk", ids: tuple[str, ...], newest_id: str) -> RefreshedRows:

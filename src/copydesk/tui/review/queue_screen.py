@@ -1,7 +1,4 @@
-"""The review queue's tabs, search, filters and marks.
-
-Showing a draft, requested on another screen, in the review queue.
-"""
+"""The review queue on its screen: tabs, search, filters, marks, and the display of a draft requested elsewhere."""
 
 from collections.abc import Sequence
 from functools import partial

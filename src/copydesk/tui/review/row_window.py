@@ -131,9 +131,9 @@ class Window(Sequence["ListedDraft | None"]):
         return 0
 
     def _append(
-        self, wish: RowRequest, rows: "list[ListedDraft]", positions: "list[DraftPosition]", *, more: bool
+        self, request: RowRequest, rows: "list[ListedDraft]", positions: "list[DraftPosition]", *, more: bool
     ) -> int:
-        if not self.positions or self.positions[-1] != wish.position:
+        if not self.positions or self.positions[-1] != request.position:
             return 0  # the list was reloaded in the meantime
         self.rows += rows
         self.positions += positions
@@ -149,9 +149,9 @@ class Window(Sequence["ListedDraft | None"]):
         self.is_total_exact = self.is_total_exact or not (more or self.start)
 
     def _prepend(
-        self, wish: RowRequest, rows: "list[ListedDraft]", positions: "list[DraftPosition]", *, more: bool
+        self, request: RowRequest, rows: "list[ListedDraft]", positions: "list[DraftPosition]", *, more: bool
     ) -> int:
-        if not self.positions or self.positions[0] != wish.position:
+        if not self.positions or self.positions[0] != request.position:
             return 0
         self.rows[:0] = rows
         self.positions[:0] = positions

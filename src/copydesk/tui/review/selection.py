@@ -1,6 +1,6 @@
-"""The marks of the queue as a query for draft ids: most marked rows are not loaded.
+"""The drafts that an action applies to: the one under the cursor, or all marked ones.
 
-The drafts that an action applies to: the one under the cursor, or all marked ones.
+Most marked rows are not loaded, so the marks are resolved to draft ids by the desk.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,7 +1,4 @@
-"""Progress and result of a pipeline run, as shown in the console.
-
-A pipeline run started in the console.
-"""
+"""A pipeline run started in the console, with its progress and result as text."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -96,7 +93,7 @@ class PipelineRun:
     """One pipeline run. `on_change` is called with every new view of it."""
 
     def __init__(self, on_change: Callable[[RunView], None]) -> None:
-        self._tell = on_change
+        self._on_change = on_change
         self.view: RunView | None = None
         """None until it is known that there is a source to read."""
         self.is_finished = False
@@ -147,4 +144,4 @@ class PipelineRun:
 
     def _set_view(self, view: RunView) -> None:
         self.view = view
-        self._tell(view)
+        self._on_change(view)

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 _SLOT_EXAMPLES = "weekdays 9:30 · daily 9 · mon,wed 9:30"
 Work = Callable[["Desk"], Awaitable[None]]
+MAX_APPROVED = 100
+"""Approved drafts offered for a slot."""
+# Drafts that are being posted or were posted keep their time.
+_MOVABLE = frozenset({Status.SCHEDULED, Status.MISSED})
 
 
 class WeekEditing(WeekScreen):
@@ -194,12 +198,6 @@ async def _replace_slots(desk: "Desk", expected: tuple[Slot, ...], new: tuple[Sl
     if await desk.schedule.slots() != expected:
         raise ConflictError("The slots were changed since; they were left as they are.")
     await desk.schedule.set_slots(new)
-
-
-MAX_APPROVED = 100
-"""Approved drafts offered for a slot."""
-# Drafts that are being posted or were posted keep their time.
-_MOVABLE = frozenset({Status.SCHEDULED, Status.MISSED})
 
 
 class PlanReady(Message, bubble=False):

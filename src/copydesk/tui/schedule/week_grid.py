@@ -14,8 +14,14 @@ from textual.style import Style
 from copydesk.model.schedule import Week
 from copydesk.tui.layout import Block, lay_out_blocks
 from copydesk.tui.schedule.week_clock import GridPosition, Hour
-from copydesk.tui.schedule.week_layout import LABEL_WIDTH, CalendarEntry, HourCell, WeekLayout, visible_days
-from copydesk.tui.schedule.week_layout import lay_out_week as lay_out_week
+from copydesk.tui.schedule.week_layout import (
+    LABEL_WIDTH,
+    CalendarEntry,
+    HourCell,
+    WeekLayout,
+    lay_out_week,
+    visible_days,
+)
 from copydesk.tui.schedule.week_lines import SELECTION_MARK, cell_line, hour_label, week_header, week_title
 from copydesk.tui.widgets.line_views import LineScrollView
 

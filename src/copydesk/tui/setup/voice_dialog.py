@@ -63,6 +63,8 @@ _CHOICES = {
     name: {"": UNSET_LABEL} | {value.value: value.value for value in kind}
     for name, kind in (("emoji", Emoji), ("link", Link))
 }
+VOICE = "voice"
+"""Name of the installed voice screen, of the autosave folder, and of the file in it."""
 
 
 class SampleRequest(NamedTuple):
@@ -279,10 +281,6 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         request, self._request = self._request, None
         if request is not None:
             await request.discard()
-
-
-VOICE = "voice"
-"""Name of the installed voice screen, of the autosave folder, and of the file in it."""
 
 
 async def edit_voice(

@@ -40,6 +40,9 @@ MIN_WIDTH_FOR_TYPE = 52
 """Rows of at least this many cells show the type, the number of items and today's."""
 TYPE_WIDTH = 11
 _SPARK_LEVELS = "▁▂▃▄▅▆▇█"
+MAX_ERROR_LENGTH = 2000
+"""Characters of an error that are displayed. The text may come from the remote server."""
+_CAPITAL = re.compile("[A-Z]")
 
 
 def health_sign(source: "Source") -> Badge:
@@ -58,7 +61,8 @@ def source_row(overview: "SourceOverview", now: datetime, width: int) -> Content
     sign = health_sign(source)
     last_fetch = format_age(source.last_fetch, now) if source.last_fetch else "never"
     failures = Content.styled(f"{source.fail_count:>5} ", "warn") if source.fail_count else Content(" " * 6)
-    counts = f"{fit(SOURCE[source.type], TYPE_WIDTH)} {format_count(source.item_count):>6} {format_count(overview.days[-1]):>5} "
+    total, today = format_count(source.item_count), format_count(overview.days[-1])
+    counts = f"{fit(SOURCE[source.type], TYPE_WIDTH)} {total:>6} {today:>5} "
     head = Content.assemble(
         (sign.letter, sign.role),
         " ",
@@ -101,11 +105,6 @@ def format_count(number: int) -> str:
     if number < 1_000_000:
         return str(number)
     return f"{number / 1_000_000:.1f}M" if number < 1_000_000_000 else "many"
-
-
-MAX_ERROR_LENGTH = 2000
-"""Characters of an error that are displayed. The text may come from the remote server."""
-_CAPITAL = re.compile("[A-Z]")
 
 
 def source_page(overview: "SourceOverview", recent_items: "Sequence[RecentItem] | None", now: datetime) -> list[Block]:

@@ -1,9 +1,8 @@
-"""Character widths for which terminals disagree: count the width of the terminal that draws them widest.
+"""Character widths, and text fitted into the cells of a line.
 
-Rich uses the widths of the newest Unicode version. A terminal that draws a character wider than counted pushes the rest
-of the line out of its column; one that draws it narrower leaves a gap, which `correct_widths` fills.
-
-Fit untrusted text into the cells of a line.
+Terminals disagree about some widths: the one that draws a character widest counts. Rich uses the widths of the newest
+Unicode version. A terminal that draws a character wider than counted pushes the rest of the line out of its column; one
+that draws it narrower leaves a gap, which `driver.correct_widths` fills.
 """
 
 import re

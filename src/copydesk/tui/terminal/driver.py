@@ -1,6 +1,6 @@
 """Textual's terminal driver, extended for terminals of any width table and encoding, and for termination signals.
 
-Correct terminal output so that columns stay aligned even if the terminal draws a character with another width.
+Its output keeps columns aligned even if the terminal draws a character with another width than counted.
 """
 
 import asyncio

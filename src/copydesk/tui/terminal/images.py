@@ -1,10 +1,7 @@
-"""Render an image as lines of text with textual-image, an optional extra. Slow: call it in a thread.
+"""Images in the terminal, drawn with textual-image, an optional extra.
 
-The image cache of the console: each image is rendered once, in a thread, and finally removed from the terminal.
-
-Decide how images are shown in this terminal, if at all.
-
-Pure: the environment variables tell, the terminal is not queried.
+The environment variables tell which protocol the terminal supports; it is not queried. Each image is rendered once, in
+a thread because that is slow, and finally removed from the terminal.
 """
 
 import asyncio
@@ -38,10 +35,20 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.desk_app import DeskApp
 
-
+MAX_ROWS, MAX_COLUMNS = 12, 60
+"""Cells of the largest drawing: the text next to it is what the user judges."""
+CELL_PIXELS = (10, 20)
+"""Approximate pixels of a cell. The terminal scales down a larger image; none is cut off."""
+MAX_DRAWINGS = 16
+"""Maximum number of cached drawings; a page shows a few at most."""
+_CHUNK_SIZE = 4096
+"""Maximum bytes of one chunk of an image in kitty's protocol."""
 _KITTY_TERMS = ("xterm-kitty", "xterm-ghostty")
 _MULTIPLEXED = ("screen", "tmux")
 """Prefixes of TERM inside a multiplexer, which does not pass images on."""
+_import_lock = Lock()
+_image_ids = count(int.from_bytes(os.urandom(3)) or 1)
+"""Ids of the images in the terminal. They start at random, because other programs may use ids from 1."""
 
 
 class ImageProtocol(StrEnum):
@@ -76,17 +83,6 @@ def _is_kitty(environ: Mapping[str, str]) -> bool:
         return False  # the variables below may be inherited from the outer terminal
     is_supported = term in _KITTY_TERMS or "KITTY_WINDOW_ID" in environ or environ.get("TERM_PROGRAM") == "ghostty"
     return is_supported and environ.get("COLORTERM") in ("truecolor", "24bit")
-
-
-MAX_ROWS, MAX_COLUMNS = 12, 60
-"""Cells of the largest drawing: the text next to it is what the user judges."""
-CELL_PIXELS = (10, 20)
-"""Approximate pixels of a cell. The terminal scales down a larger image; none is cut off."""
-_CHUNK_SIZE = 4096
-"""Maximum bytes of one chunk of an image in kitty's protocol."""
-_import_lock = Lock()
-_image_ids = count(int.from_bytes(os.urandom(3)) or 1)
-"""Ids of the images in the terminal. They start at random, because other programs may use ids from 1."""
 
 
 class Drawing(NamedTuple):
@@ -205,10 +201,6 @@ def _no_terminal() -> Iterator[None]:
         vars(sys)["__stdout__"] = stdout
 
 
-MAX_DRAWINGS = 16
-"""Maximum number of cached drawings; a page shows a few at most."""
-
-
 class ImageCache:
     """Drawings by content and width. `send` writes to the terminal, in order with Textual's output."""
 
@@ -218,7 +210,7 @@ class ImageCache:
         self._lock = asyncio.Lock()
         self._drawings: dict[tuple[bytes, int], Drawing] = {}
 
-    async def draw(self, content: bytes, room: int) -> "tuple[Content, ...]":
+    async def draw(self, content: bytes, room: int) -> tuple[Content, ...]:
         """Return the lines of an image, at most `room` cells wide; an empty tuple if there is no room."""
         if room < 1:
             return ()
@@ -231,8 +223,7 @@ class ImageCache:
             self._send(self._drawings.pop(next(iter(self._drawings))).cleanup)
         return drawing.lines
 
-    async def _render(self, content: bytes, room: int) -> "Drawing":
-
+    async def _render(self, content: bytes, room: int) -> Drawing:
         drawing = await asyncio.to_thread(partial(draw_image, content, self._protocol, room))
         self._send(drawing.setup)
         return drawing
@@ -243,7 +234,7 @@ class ImageCache:
             self._send(self._drawings.popitem()[1].cleanup)
 
 
-async def render_thumbnail(app: "DeskApp", desk: "Desk", thumbnail: Thumbnail, room: int) -> "tuple[Content, ...]":
+async def render_thumbnail(app: "DeskApp", desk: "Desk", thumbnail: Thumbnail, room: int) -> tuple[Content, ...]:
     """Return the image in lines of at most `room` cells.
 
     Return an empty tuple if images are not shown in this terminal, or the thumbnail has no content.

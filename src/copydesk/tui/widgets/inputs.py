@@ -1,6 +1,6 @@
-"""A field for one of a few values, selected with the arrow keys.
+"""Input fields: one for a choice of a few values, and text inputs for untrusted pastes.
 
-Text inputs. Pasted text is untrusted: control characters that a terminal would interpret are removed.
+Control characters that a terminal would interpret are removed from what is pasted.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,4 @@
-"""A list that draws one line per row and moves a cursor over them.
-
-A list with column headings and a titled border.
-
-A list whose rows contain relative times, and are redrawn as time passes.
-"""
+"""Lists that draw one line per row and move a cursor over them, some with headings or with relative times."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence

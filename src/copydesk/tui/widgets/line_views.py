@@ -1,9 +1,4 @@
-"""Base classes of widgets that draw lines: a scrolling one, and a static one.
-
-A few lines of text that can be replaced.
-
-Shown on a terminal that is too small for the console.
-"""
+"""Widgets that draw lines: the base classes of scrolling and static ones, and two static ones."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
