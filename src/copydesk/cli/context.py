@@ -1,7 +1,4 @@
-"""Shared by every command: settings, the desk, error output, JSON output.
-
-Ask for confirmation before a command does more than the user may have intended.
-"""
+"""The context that every command gets: settings, the desk, errors, JSON output, confirmation of risky commands."""
 
 import asyncio
 import gc

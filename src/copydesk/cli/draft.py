@@ -30,7 +30,7 @@ def draft() -> None:
 
 
 # The subcommands live in several modules; register them on the one group.
-for command in (*compose.COMMANDS, *review.COMMANDS, *images.COMMANDS, *history.COMMANDS, history.diff):
+for command in (*compose.COMMANDS, *review.COMMANDS, *images.COMMANDS, *history.COMMANDS):
     draft.add_command(command)
 
 

@@ -1,8 +1,7 @@
-"""Selecting drafts by id or filter, applying an action to them, printing the outcome: shared by the draft commands.
+"""The selection of drafts on the command line, shared by the draft commands.
 
-The filter options of draft lists, shared by every command that selects drafts.
-
-Wait for texts that are generated on request.
+Drafts are selected by id or with the filter options of the draft lists. An action is applied to each of them, its
+outcome printed; texts that are generated on request are waited for.
 """
 
 import sys
@@ -290,10 +289,10 @@ def _run_bulk(
             desk, outcome.results.succeeded
         ) if follow_up is not None and outcome.succeeded else ()
 
-    outcome, written = context.run(work)
+    outcome, followed_up = context.run(work)
     if as_json:
         print_json(outcome)
     else:
         print_outcome(RESULT_PHRASES[action], outcome.results.succeeded, outcome.results.failed)
-    print_writer_notes(written)
-    sys.exit(1 if print_unwritten(written) or outcome.failed else 0)
+    print_writer_notes(followed_up)
+    sys.exit(1 if print_unwritten(followed_up) or outcome.failed else 0)

@@ -182,10 +182,10 @@ def _print_experiment(found: Experiment) -> None:
     _warn_unsupported(found)
 
 
-def _arm_row(arm: VariantResults) -> tuple[object, ...]:
-    edited, rate = _format_share(arm.mean_edit_ratio), _format_share(arm.rate_pooled)
-    counts = (arm.assigned, arm.drafted, arm.accepted, arm.rejected)
-    return ("", arm.id, arm.name, *counts, edited, arm.published, rate)
+def _arm_row(results: VariantResults) -> tuple[object, ...]:
+    edited, rate = _format_share(results.mean_edit_ratio), _format_share(results.rate_pooled)
+    counts = (results.assigned, results.drafted, results.accepted, results.rejected)
+    return ("", results.id, results.name, *counts, edited, results.published, rate)
 
 
 def _format_share(value: float | None) -> str:

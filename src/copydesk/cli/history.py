@@ -1,7 +1,4 @@
-"""`copydesk draft`: undo, redo, history.
-
-`copydesk draft diff`: compare two versions of a draft.
-"""
+"""`copydesk draft`: undo, redo, history, diff."""
 
 import os
 import sys
@@ -64,9 +61,6 @@ def history(context: Context, *, id: str, as_json: bool) -> None:
         click.echo(line)
     for newer in story.children_of(id):
         click.echo(f"Its newer version is {newer}.", err=True)
-
-
-COMMANDS = (undo, redo, history)
 
 
 def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, as_json: bool) -> None:
@@ -155,3 +149,6 @@ def _format_piece(kind: str, text: str, *, coloured: bool) -> str:
     opening, closing = MARKS[kind]
     formatted = f"{opening}{reveal(text)}{closing}"
     return click.style(formatted, fg=COLOURS[kind]) if coloured and kind in COLOURS else formatted
+
+
+COMMANDS = (undo, redo, history, diff)

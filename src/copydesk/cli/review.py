@@ -1,7 +1,4 @@
-"""`copydesk draft`: approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel.
-
-`copydesk draft post`, and the posting problems printed after an approval.
-"""
+"""`copydesk draft`: approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel, post."""
 
 import asyncio
 import sys
@@ -163,9 +160,6 @@ def cancel(context: Context, **selection: Unpack[DraftSelection]) -> None:
     run_action(context, ChangeDraft(action=Action.CANCEL_SCHEDULE), **selection)
 
 
-COMMANDS = (approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel, post)
-
-
 def _parse_time(context: Context, time: str, selection: DraftSelection) -> tuple[datetime, str]:
     """Parse a time and print it back; on a terminal the user is asked to confirm it.
 
@@ -177,3 +171,6 @@ def _parse_time(context: Context, time: str, selection: DraftSelection) -> tuple
     if is_interactive() and not selection["yes"] and not selection["all_matching"]:
         confirm("Is this the time?", declined="Nothing was changed.", default=True)
     return parsed.at, f" for {parsed.shown}"
+
+
+COMMANDS = (approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel, post)

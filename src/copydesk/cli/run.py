@@ -1,8 +1,6 @@
-"""`copydesk run`: list, stats.
+"""`copydesk run`: list, stats; and `copydesk` without a command: a pipeline run, or the sample desk's drafts.
 
-Progress of a run: a bar per stage on a terminal, a line per stage in a pipe.
-
-`copydesk` without a command: a pipeline run, or the sample desk's drafts.
+The progress of a run is a bar per stage on a terminal, a line per stage in a pipe.
 """
 
 import os

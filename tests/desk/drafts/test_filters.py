@@ -115,9 +115,9 @@ TIME_WINDOWS = [(None, None), (NOW, None), (None, NOW), (NOW - timedelta(hours=9
 TAG_FILTERS = [(), ("a",), ("ä, c",), ("a", "b"), ("a", "none"), ("b", "ä, c", "a")]
 
 
-def filter_combinations(shelf: DraftSet):
+def filter_combinations(draft_set: DraftSet):
     """Yield every combination of representative filter values."""
-    sources = (None, *shelf.sources[shelf.user], shelf.sources[shelf.other][0])
+    sources = (None, *draft_set.sources[draft_set.user], draft_set.sources[draft_set.other][0])
     choices = product(STATUS_FILTERS, (None, Format.BLOG), sources, (None, *TYPES), TAG_FILTERS, TIME_WINDOWS, Archived)
     for status, draft_format, source, source_type, tags, (after, before), archived in choices:
         yield Filters(
@@ -178,18 +178,18 @@ COMMON_FILTERS = [
 ]
 
 
-def _change_randomly(shelf: DraftSet, kind: str) -> set[str]:
+def _change_randomly(draft_set: DraftSet, kind: str) -> set[str]:
     if kind == "add":
-        return {shelf.add(shelf.user)}
-    draft_id = shelf.rng.choice(sorted(shelf.expected))
+        return {draft_set.add(draft_set.user)}
+    draft_id = draft_set.rng.choice(sorted(draft_set.expected))
     condition = tables.draft.c.id == draft_id
     if kind == "delete":
-        shelf.connection.execute(delete(tables.draft).where(condition))
-        del shelf.expected[draft_id]
+        draft_set.connection.execute(delete(tables.draft).where(condition))
+        del draft_set.expected[draft_id]
     else:
-        values = {"status": shelf.rng.choice(STATES)} if kind == "change" else {"archived_at": NOW}
-        shelf.connection.execute(update(tables.draft).where(condition).values(values))
-        shelf.expected[draft_id] |= values
+        values = {"status": draft_set.rng.choice(STATES)} if kind == "change" else {"archived_at": NOW}
+        draft_set.connection.execute(update(tables.draft).where(condition).values(values))
+        draft_set.expected[draft_id] |= values
     return {draft_id}
 
 
@@ -205,10 +205,10 @@ def test_queries_use_indexes_without_sorting(draft_set):
     assert several.count("status_id_archived_at (user_id=? AND status=? AND id<?)") == len(STATES)
 
 
-def _plan(shelf: DraftSet, filters: Filters) -> str:
+def _plan(draft_set: DraftSet, filters: Filters) -> str:
     for shape in (draft_queries.page_shape(filters, None), draft_queries.page_shape(filters, "x")):
-        values = draft_queries.page_parameters(shelf.user, filters, 25, "x")
-        rows = shelf.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {draft_queries._page_sql(shape)}", values)
+        values = draft_queries.page_parameters(draft_set.user, filters, 25, "x")
+        rows = draft_set.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {draft_queries._page_sql(shape)}", values)
         plan = "\n".join(row.detail for row in rows)
     return plan
 

@@ -113,13 +113,13 @@ def filter_plan(request, monkeypatch):
     monkeypatch.setattr(queue_window, "MAX_SORTED", request.param)
 
 
-def views(shelf: DraftSet) -> list[DraftView]:
+def views(draft_set: DraftSet) -> list[DraftView]:
     """Return every tab with and without filters."""
     return [
         DraftView(tab=tab, format=draft_format, source_id=source, tags=tags, query=query)
         for tab in Tab
         for draft_format in (None, Format.BLOG)
-        for source in (None, shelf.sources[0])
+        for source in (None, draft_set.sources[0])
         for tags in ((), ("a",), ("b", "a"), ("none",))
         for query in ("", "otter")
         if not query or draft_format is None
@@ -218,9 +218,9 @@ def test_selective_filter_uses_its_index(draft_set):
     assert "SEARCH draft_tag" in _plan(draft_set, DraftView(tags=("a",)), None)
 
 
-def _plan(shelf: DraftSet, view: DraftView, position: DraftPosition | None, *, backwards: bool = False) -> str:
-    run = queue_window.raw_execute(shelf.connection)
-    shape, values = queue_window._plan(shelf.connection, shelf.user, view, position)
+def _plan(draft_set: DraftSet, view: DraftView, position: DraftPosition | None, *, backwards: bool = False) -> str:
+    run = queue_window.raw_execute(draft_set.connection)
+    shape, values = queue_window._plan(draft_set.connection, draft_set.user, view, position)
     statement = queue_window.positions_sql(shape._replace(backwards=backwards))
     rows = run(f"EXPLAIN QUERY PLAN {statement}", values | {"limit": 5, "offset": 0})
     return "\n".join(row[-1] for row in rows)

@@ -1,6 +1,6 @@
 """The form of a new draft, with a preview per platform beside it. The form is autosaved while it is filled in.
 
-Thumbnails of the images in the compose form. Files are read; nothing is fetched from the web.
+The preview has thumbnails of the images in the form: files are read, nothing is fetched from the web.
 """
 
 from collections.abc import Sequence
@@ -189,7 +189,7 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
             Format(composed.format),
             split_list(composed.platforms),
             tags=split_list(composed.tags),
-            alts=[picture.alt for picture in images],
+            alts=[image.alt for image in images],
         )
         # Post the counts at once: loading images may take seconds, and the counts must keep up with the typing.
         self.post_message(self.PreviewReady(composed, previews, self._images.get_cached(images)))

@@ -1,6 +1,7 @@
-"""The page with a period's metrics: totals, rate over time, by platform and format, and by hour of the week.
+"""Pages of the engagement screen.
 
-A published post: its row in the list, and its page.
+The page of a period has its totals, and its rate over time, by platform and format, and by hour of the week. A
+published post has a row in the list and a page of its own.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -138,13 +139,13 @@ def _sum_metric(kinds: Iterable[FormatSummary], name: str) -> MetricSum:
     return sum((kind.metrics[name] for kind in kinds), MetricSum())
 
 
-def _over_time(found: EngagementReport) -> Iterator[Block]:
-    step = found.period.step
+def _over_time(report: EngagementReport) -> Iterator[Block]:
+    step = report.period.step
     # Posts recorded by hand may have no time: they count in the totals but in no span.
-    undated = sum(kind.rate.posts for kind in found.kinds) - sum(span.rate.posts for span in found.spans)
+    undated = sum(kind.rate.posts for kind in report.kinds) - sum(span.rate.posts for span in report.spans)
     yield _section_title("Rate over time", f"by {_STEP_NAMES[step]} in which a post went out")
-    if found.spans:
-        yield ColumnChart([Point(_span_label(span, step), span.rate.rate, span.rate.posts) for span in found.spans])
+    if report.spans:
+        yield ColumnChart([Point(_span_label(span, step), span.rate.rate, span.rate.posts) for span in report.spans])
     if undated:
         yield paragraph(f"Of {plural(undated, 'post')} it is not known when they went out.", "dim")
 
@@ -190,10 +191,10 @@ def _unreported_metrics(platform: str, kinds: Sequence[FormatSummary]) -> str:
     return f"Not reported by {platform}: {missing}." if missing else ""
 
 
-def _by_hour(found: EngagementReport) -> Iterator[Block]:
+def _by_hour(report: EngagementReport) -> Iterator[Block]:
     # The model counts weekdays from Sunday (0), the chart from Monday.
-    rates = {((bucket.day_of_week - 1) % 7, bucket.hour): bucket.rate for bucket in found.hours}
-    yield _section_title("Rate by hour", f"in which a post went out, on the clock of {found.zone}")
+    rates = {((bucket.day_of_week - 1) % 7, bucket.hour): bucket.rate for bucket in report.hours}
+    yield _section_title("Rate by hour", f"in which a post went out, on the clock of {report.zone}")
     yield HeatMap({hour: rate.rate for hour, rate in rates.items()})
     best = sorted((hour for hour in rates if rates[hour].rated), key=lambda hour: -(rates[hour].rate or 0.0))
     labels = [

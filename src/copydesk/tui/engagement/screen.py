@@ -1,7 +1,4 @@
-"""The engagement screen: totals and charts of a period, and its posts, best first.
-
-The list of published posts.
-"""
+"""The engagement screen: totals and charts of a period, and its posts, best first."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial

@@ -98,8 +98,8 @@ def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
     return blocks
 
 
-def _status_line(tried: ExperimentView, now: datetime) -> Content:
-    experiment, sign = tried.experiment, tried.sign
+def _status_line(view: ExperimentView, now: datetime) -> Content:
+    experiment, sign = view.experiment, view.sign
     line = Content.styled(" · ", "dim").join(
         [
             Content.styled(sign.text, sign.role),
@@ -112,14 +112,14 @@ def _status_line(tried: ExperimentView, now: datetime) -> Content:
     )
 
 
-def _remarks(tried: ExperimentView) -> Iterator[Content]:
+def _remarks(view: ExperimentView) -> Iterator[Content]:
     """Yield warnings about what keeps the experiment from yielding results."""
-    if tried.blocked_by:
+    if view.blocked_by:
         yield Content.styled(
-            f"It waits until {safe_line(tried.blocked_by)} is concluded: a draft takes part in one experiment.", "warn"
+            f"It waits until {safe_line(view.blocked_by)} is concluded: a draft takes part in one experiment.", "warn"
         )
-    if tried.has_identical_variants:
-        parameter = safe_line(tried.experiment.parameter)
+    if view.has_identical_variants:
+        parameter = safe_line(view.experiment.parameter)
         yield Content.styled(f"The offline writer cannot follow {parameter} as set here: it writes alike.", "warn")
 
 
@@ -167,23 +167,23 @@ def _right_aligned(text: str, width: int) -> str:
     return " " * (len(fitted) - len(bare)) + bare
 
 
-def _column(tried: ExperimentView, variant: Variant, arm: VariantResults) -> VariantColumn:
+def _column(view: ExperimentView, variant: Variant, results: VariantResults) -> VariantColumn:
     value = next(iter(variant.config.values()), None)
-    figures = (
+    metrics = (
         ("value", safe_line(format_variant_value(value))),
-        ("drafts", f"{arm.drafted} of {arm.assigned}"),
-        ("approved", f"{arm.accepted}{_format_share(arm.acceptance_rate)}"),
-        ("rejected", f"{arm.rejected}"),
-        ("edited", _or_dash(arm.mean_edit_ratio, format_percent)),
-        ("posts", f"{arm.published}"),
-        ("with figures", f"{arm.measured}"),
-        ("impressions", _or_dash(arm.impressions, lambda value: f"{value:,.0f}")),
-        ("interactions", f"{arm.interactions:,}" if arm.measured else "–"),
-        ("per post", _or_dash(arm.interactions_per_post, lambda value: f"{value:,.1f}")),
-        ("rate", _or_dash(arm.rate_pooled, format_percent)),
+        ("drafts", f"{results.drafted} of {results.assigned}"),
+        ("approved", f"{results.accepted}{_format_share(results.acceptance_rate)}"),
+        ("rejected", f"{results.rejected}"),
+        ("edited", _or_dash(results.mean_edit_ratio, format_percent)),
+        ("posts", f"{results.published}"),
+        ("with figures", f"{results.measured}"),
+        ("impressions", _or_dash(results.impressions, lambda value: f"{value:,.0f}")),
+        ("interactions", f"{results.interactions:,}" if results.measured else "–"),
+        ("per post", _or_dash(results.interactions_per_post, lambda value: f"{value:,.1f}")),
+        ("rate", _or_dash(results.rate_pooled, format_percent)),
     )
-    won = f" {WINNER_MARK}" if arm.id == tried.results.winner else ""
-    return VariantColumn(name=safe_line(arm.name) + won, metrics=figures)
+    won = f" {WINNER_MARK}" if results.id == view.results.winner else ""
+    return VariantColumn(name=safe_line(results.name) + won, metrics=metrics)
 
 
 def _format_share(value: float | None) -> str:
@@ -195,19 +195,19 @@ def _or_dash(value: float | None, format_value: Callable[[float], str]) -> str:
     return "–" if value is None else format_value(value)
 
 
-def _basis(arm: VariantResults) -> str:
-    if arm.impressions is None:
-        return "impressions not reported" if arm.measured else "no figures yet"
-    return plural(arm.measured, "post")
+def _basis(results: VariantResults) -> str:
+    if results.impressions is None:
+        return "impressions not reported" if results.measured else "no figures yet"
+    return plural(results.measured, "post")
 
 
-def _conclusion(tried: ExperimentView) -> Iterator[Block]:
+def _conclusion(view: ExperimentView) -> Iterator[Block]:
     """Yield the user's own conclusion, and what the counts mean. The page draws no conclusion from them."""
-    results, posts = tried.results, sum(arm.published for arm in tried.results.arms)
+    results, posts = view.results, sum(arm.published for arm in view.results.arms)
     winner = next((arm.name for arm in results.arms if arm.id == results.winner), None)
     if winner is not None:
         yield paragraph(f"You concluded it with {safe_line(winner)} as the winner.", "good")
-    elif tried.experiment.status is not ExperimentStatus.ACTIVE:
+    elif view.experiment.status is not ExperimentStatus.ACTIVE:
         yield paragraph("You concluded it without a winner.")
     if not posts:
         yield paragraph("None of its drafts is posted yet: there is nothing to compare.")

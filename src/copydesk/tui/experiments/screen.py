@@ -1,7 +1,4 @@
-"""The experiments screen: the list, and the variants of the experiment under the cursor side by side.
-
-The list of experiments, running ones first.
-"""
+"""The experiments screen: the list, and the variants of the experiment under the cursor side by side."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING

@@ -1,9 +1,4 @@
-"""The help page: keys, and the meaning of the letters in lists.
-
-The help dialog: the keys of a screen, and the meaning of its letters.
-
-The page with the full texts of recent notifications, newest first.
-"""
+"""The help dialog: the keys of a screen and the meaning of its letters; and the page of recent notifications."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -39,20 +34,20 @@ def help_page(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> lis
     """Return the keys of `contexts`, in that order, then the letters used there."""
     contexts, keys = list(contexts), list(keys)
     blocks: list[Block] = []
-    for where in contexts:
-        active_keys = (_without_overridden(key, keys, contexts) for key in keys if key.context is where)
+    for context in contexts:
+        active_keys = (_without_overridden(key, keys, contexts) for key in keys if key.context is context)
         rows = [(_key_cell(" ".join(format_keys(key))), Content(key.description)) for key in active_keys if key.keys]
-        blocks += [paragraph(where.value, "strong"), Table(rows), paragraph()]
+        blocks += [paragraph(context.value, "strong"), Table(rows), paragraph()]
     if letters := list(_letter_rows(contexts)):
         blocks += [paragraph("Letters", "strong"), Table(letters)]
     return blocks
 
 
-def _without_overridden(key: Key, keys: Iterable[Key], places: Iterable[KeyContext]) -> Key:
+def _without_overridden(key: Key, keys: Iterable[Key], contexts: Iterable[KeyContext]) -> Key:
     """Return a console-wide key without the bindings that the screen uses for something else; other keys unchanged."""
     if key.context is not KeyContext.CONSOLE:
         return key
-    screens = {where for where in places if where.name.lower() in SCREEN_NAMES}
+    screens = {context for context in contexts if context.name.lower() in SCREEN_NAMES}
     # A screen's own binding wins over the console's. Keys for examples do so on a new desk only, which is not the usual
     # case that the help describes.
     overridden = {
@@ -70,26 +65,26 @@ def _key_cell(text: str) -> Content:
     return Content.styled(f"{text:<{FIRST_COLUMN_WIDTH}}", "key")
 
 
-def _signs(places: Iterable[KeyContext]) -> Iterator[Badge]:
-    """Yield the signs used in the rows of these places."""
-    if KeyContext.SOURCES in places:
+def _signs(contexts: Iterable[KeyContext]) -> Iterator[Badge]:
+    """Yield the signs used in the rows of these contexts."""
+    if KeyContext.SOURCES in contexts:
         yield from (*HEALTH_SIGNS.values(), OFF_SIGN)
-    if KeyContext.REVIEW in places or KeyContext.SCHEDULE in places:
+    if KeyContext.REVIEW in contexts or KeyContext.SCHEDULE in contexts:
         yield from STATUS.values()
-    if KeyContext.REVIEW in places:
+    if KeyContext.REVIEW in contexts:
         yield from FLAG.values()
-    if KeyContext.REVIEW in places or KeyContext.ENGAGEMENT in places:
+    if KeyContext.REVIEW in contexts or KeyContext.ENGAGEMENT in contexts:
         yield from FORMAT.values()
 
 
-def _letter_rows(places: Iterable[KeyContext]) -> Iterator[tuple[Content, ...]]:
+def _letter_rows(contexts: Iterable[KeyContext]) -> Iterator[tuple[Content, ...]]:
     meanings: dict[tuple[str, str], list[str]] = {}
-    for sign in _signs(places):
+    for sign in _signs(contexts):
         # The same letter in the same colour may mean several things: list them on one line.
         meanings.setdefault((sign.letter, sign.role), []).append(sign.text)
     for (letter, role), descriptions in meanings.items():
         yield Content.styled(f"{letter:<{FIRST_COLUMN_WIDTH}}", role), Content(", ".join(descriptions))
-    if KeyContext.REVIEW in places:
+    if KeyContext.REVIEW in contexts:
         gauge = confidence_gauge(_SAMPLE_CONFIDENCE, with_bar=True)
         yield (
             gauge.pad_right(FIRST_COLUMN_WIDTH - gauge.cell_length),
@@ -110,8 +105,8 @@ def log_page(entries: Iterable["LogEntry"], now: datetime) -> list[Block]:
 def key_contexts(screen: Screen[object]) -> list[KeyContext]:
     """Return the contexts whose keys work on a screen: its own, those of its lists and pages, then the console's."""
     present_widgets = {KeyContext.LIST: bool(screen.query("LineList")), KeyContext.PAGE: bool(screen.query(Page))}
-    own_contexts = [where for where in getattr(screen, "WHERE", ()) if where not in present_widgets]
-    return [*own_contexts, *(where for where, present in present_widgets.items() if present), KeyContext.CONSOLE]
+    own_contexts = [context for context in getattr(screen, "WHERE", ()) if context not in present_widgets]
+    return [*own_contexts, *(context for context, present in present_widgets.items() if present), KeyContext.CONSOLE]
 
 
 class HelpDialog(Dialog[None], inherit_bindings=False):

@@ -1,7 +1,4 @@
-"""Dialogs of the schedule: confirming an automatic schedule, and choosing an approved draft.
-
-The page that previews an automatic schedule.
-"""
+"""Dialogs of the schedule: confirming a preview of the automatic schedule, and choosing an approved draft."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -40,13 +37,13 @@ def plan_page(plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> list[Block]:
     return blocks
 
 
-def _row(placed: SlotAssignment, zone: ZoneInfo, now: datetime) -> tuple[Content, ...]:
-    local = placed.scheduled_at.astimezone(zone)
+def _row(assignment: SlotAssignment, zone: ZoneInfo, now: datetime) -> tuple[Content, ...]:
+    local = assignment.scheduled_at.astimezone(zone)
     year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
     return (
         Content.styled(f"{format_day(local.date())}{year} {local:%H:%M}", "accent"),
-        Content.styled(f"{placed.format.lower()} {placed.confidence:.0%}", "dim"),
-        Content(safe_line(placed.text)),
+        Content.styled(f"{assignment.format.lower()} {assignment.confidence:.0%}", "dim"),
+        Content(safe_line(assignment.text)),
     )
 
 

@@ -1,6 +1,6 @@
 """The schedule screen: the week with its slots and drafts, and the actions on them.
 
-The editing part of the schedule screen: slots, time zone, clock, and undo.
+`WeekEditing` edits slots, time zone and clock, with undo; `ScheduleScreen` adds the actions on drafts.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

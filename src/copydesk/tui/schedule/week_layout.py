@@ -98,7 +98,7 @@ def lay_out_week(week: Week, now: datetime, *, only: date | None = None, rows: i
     days = tuple(week.monday + timedelta(days=offset) for offset in range(7))
     zone_changes = _cached_changes(week.monday, zone)
     entries = _entries_by_position(week, zone)
-    hours = [Hour(hour, again) for hour in range(24) for again in (False, True)]
+    hours = [Hour(hour, is_repeat) for hour in range(24) for is_repeat in (False, True)]
     # Repeated hours get a row only in a week in which clocks go back.
     hours = [
         hour for hour in hours if not hour.is_repeat or any(_occurs_twice(hour, change) for change in zone_changes)

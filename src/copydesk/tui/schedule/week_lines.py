@@ -23,8 +23,7 @@ from copydesk.tui.schedule.week_clock import (
     utc_offsets,
 )
 from copydesk.tui.schedule.week_layout import LABEL_WIDTH, CalendarEntry, HourCell, WeekLayout
-from copydesk.tui.terminal.cells import fit
-from copydesk.tui.terminal.cells import safe_line as safe
+from copydesk.tui.terminal.cells import fit, safe_line
 
 MIN_WIDTH_FOR_MONTH = 14
 """Columns of at least this many cells show the month, too."""
@@ -74,10 +73,9 @@ def cell_line(cell: HourCell, width: int, *, now: datetime, selected: CalendarEn
     if not cell.entries:
         text, role = _empty_cell(cell, room, now)
         return Content.styled(f" {fit(text, room)}", role)
-    thing = selected or cell.entries[0]
     more = f"+{len(cell.entries) - 1}" if len(cell.entries) > 1 else ""
-    entry = _entry(thing, room - len(more), past=cell.is_past)
-    return Content(" ") + entry + Content.styled(more, "strong")
+    line = _entry_line(selected or cell.entries[0], room - len(more), past=cell.is_past)
+    return Content(" ") + line + Content.styled(more, "strong")
 
 
 def _empty_cell(cell: HourCell, room: int, now: datetime) -> tuple[str, str]:
@@ -97,15 +95,15 @@ def _empty_cell(cell: HourCell, room: int, now: datetime) -> tuple[str, str]:
     )
 
 
-def _entry(thing: CalendarEntry, room: int, *, past: bool) -> Content:
+def _entry_line(entry: CalendarEntry, room: int, *, past: bool) -> Content:
     """Return a slot as an outline, a draft as minute, conflict mark, status letter and beginning of its text."""
-    if thing.draft is None:
-        return Content.styled(f"[:{thing.minute:02}".ljust(room - 1) + "]", "faint" if past else "dim")
-    sign = STATUS[thing.draft.status]
+    if entry.draft is None:
+        return Content.styled(f"[:{entry.minute:02}".ljust(room - 1) + "]", "faint" if past else "dim")
+    sign = STATUS[entry.draft.status]
     # Minute, conflict mark, letter and a space take six cells.
-    text = fit(safe(thing.draft.text), max(room - 6, 0))
-    mark = ("!", "bad") if thing.conflict_minutes is not None else (" ", "")
-    return Content.assemble((f":{thing.minute:02}", sign.role), mark, (sign.letter, sign.role), f" {text}").truncate(
+    text = fit(safe_line(entry.draft.text), max(room - 6, 0))
+    mark = ("!", "bad") if entry.conflict_minutes is not None else (" ", "")
+    return Content.assemble((f":{entry.minute:02}", sign.role), mark, (sign.letter, sign.role), f" {text}").truncate(
         room
     )
 
@@ -146,48 +144,48 @@ def cell_details(
     # Scroll just far enough that the selected entry is the first or the list's end is visible.
     start = min(index, max(len(cell.entries) - room, 0))
     lines = []
-    for thing in cell.entries[start : start + room]:
-        mark = Content.styled(SELECTION_MARK, "accent") if thing is selected else Content(" ")
-        lines.append(mark + _detail_line(thing, cell.position, zone))
+    for entry in cell.entries[start : start + room]:
+        mark = Content.styled(SELECTION_MARK, "accent") if entry is selected else Content(" ")
+        lines.append(mark + _detail_line(entry, cell.position, zone))
     draft = selected.draft if selected else None
     if draft is not None and lines[index - start].cell_length > width:
-        lines += [Content(""), *Paragraph(Content(safe(draft.text)), indent=1).lines(max(width, 2))]
+        lines += [Content(""), *Paragraph(Content(safe_line(draft.text)), indent=1).lines(max(width, 2))]
     return lines
 
 
-def _detail_line(thing: CalendarEntry, where: GridPosition, zone: ZoneInfo) -> Content:
-    local_time = f"{thing.at.astimezone(zone):%H:%M} "
-    if thing.draft is None:
-        return Content.assemble(local_time, (f"free slot, every {_slot_time(thing, where)}", "dim"))
-    draft, sign = thing.draft, STATUS[thing.draft.status]
+def _detail_line(entry: CalendarEntry, position: GridPosition, zone: ZoneInfo) -> Content:
+    local_time = f"{entry.at.astimezone(zone):%H:%M} "
+    if entry.draft is None:
+        return Content.assemble(local_time, (f"free slot, every {_slot_time(entry, position)}", "dim"))
+    draft, sign = entry.draft, STATUS[entry.draft.status]
     conflict = (
-        f" !{abs(thing.conflict_minutes)} min {'before' if thing.conflict_minutes >= 0 else 'after'} another"
-        if thing.conflict_minutes is not None
+        f" !{abs(entry.conflict_minutes)} min {'before' if entry.conflict_minutes >= 0 else 'after'} another"
+        if entry.conflict_minutes is not None
         else ""
     )
     return Content.assemble(
         local_time,
         (f"{sign.letter} {sign.text}", sign.role),
         (conflict, "bad"),
-        (f" {_original_time(thing, zone)}{draft.format.lower()}", "dim"),
-        f"  {safe(draft.text)}",
+        (f" {_original_time(entry, zone)}{draft.format.lower()}", "dim"),
+        f"  {safe_line(draft.text)}",
     )
 
 
-def _slot_time(thing: CalendarEntry, where: GridPosition) -> str:
-    slot = thing.slot.slot if thing.slot else None
+def _slot_time(entry: CalendarEntry, position: GridPosition) -> str:
+    slot = entry.slot.slot if entry.slot else None
     if slot is None:
         return ""
-    skipped = "" if slot.hour == where.hour.hour and slot.minute == thing.minute else ", which the clocks skip here"
+    skipped = "" if slot.hour == position.hour.hour and slot.minute == entry.minute else ", which the clocks skip here"
     return format_slot(slot) + skipped
 
 
-def _original_time(thing: CalendarEntry, zone: ZoneInfo) -> str:
+def _original_time(entry: CalendarEntry, zone: ZoneInfo) -> str:
     """Return the time that the user entered, if it was entered in another time zone than the current one."""
-    draft = thing.draft
+    draft = entry.draft
     if draft is None or draft.zone is None or draft.wall is None or draft.zone == zone.key:
         return ""
-    return f"meant as {safe(draft.wall[11:16])} {safe(draft.zone)}, "
+    return f"meant as {safe_line(draft.wall[11:16])} {safe_line(draft.zone)}, "
 
 
 def format_slot(slot: Slot) -> str:
@@ -220,7 +218,7 @@ def _format_seconds(seconds: float) -> str:
 
 
 def empty_week_hint(week: Week, approved: int) -> Sequence[tuple[str, str]]:
-    """Return a hint in styled pieces for a week without slots and drafts; empty where there are slots."""
+    """Return a hint in styled pieces for a week without slots and drafts; empty if there are slots."""
     if week.every_slot:
         return ()
     purpose = f" for {plural(approved, 'approved draft')}" if approved else ""

@@ -1,7 +1,4 @@
-"""The displaying part of the schedule screen: loads a week, moves the cursor, describes the cell.
-
-It changes nothing.
-"""
+"""The read-only part of the schedule screen: loads a week, moves the cursor, describes the cell."""
 
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta

@@ -1,6 +1,6 @@
 """The voice form, with a sample beside it: a real item as the writer renders it with the values in the form.
 
-Edit the voice: restore the autosaved form, and autosave while typing.
+The form is autosaved while typing, and restored when it is opened again.
 """
 
 from collections.abc import Iterable

@@ -45,5 +45,5 @@ class FeedList(LineList["FeedImportResult"]):
         name_width = min(30, width // 2)
         reason = safe_line(row.error) if row.error else label.text
         head = Content.assemble((label.letter, label.role), " ")
-        words = f"{fit(safe_line(row.feed.name), name_width)} {reason}"
-        return head + Content(fit(words, width - head.cell_length))
+        text = f"{fit(safe_line(row.feed.name), name_width)} {reason}"
+        return head + Content(fit(text, width - head.cell_length))

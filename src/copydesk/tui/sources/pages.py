@@ -1,8 +1,7 @@
-"""The page of a source: its health, how it is fetched, and its latest items.
+"""Pages of the sources screen.
 
-A source as one row of the list.
-
-Notes shown in place of the sources while there are none: ways to begin, and example sources.
+A source has a row in the list and a page with its health, settings and latest items. A test fetch is shown as its
+entries, and a desk without sources as first steps with example sources.
 """
 
 import re
@@ -269,7 +268,7 @@ def first_steps(added: frozenset[str] = frozenset()) -> list[Block]:
         paragraph("There is no source yet.", "strong"),
         paragraph("Copydesk makes drafts of what it reads. Give it something to read:"),
         paragraph(),
-        Table([(Content.styled(key_label(action), "key"), Content(words)) for action, words in steps]),
+        Table([(Content.styled(key_label(action), "key"), Content(text)) for action, text in steps]),
         paragraph(),
     ]
     return blocks + example_blocks(remaining)

@@ -106,15 +106,15 @@ def _source_summary(run: Run) -> Block:
     return Paragraph(Content.styled(" · ", "dim").join(parts))
 
 
-def _statistics_blocks(found: RunStatistics) -> list[Block]:
-    recent = found.last30_days
-    success = f"{found.success_rate:.0%} of those that ended succeeded" if found.ended_runs else "none has ended"
-    average = f"{found.average_duration:.1f} s" if found.average_duration is not None else "none has ended"
+def _statistics_blocks(stats: RunStatistics) -> list[Block]:
+    recent = stats.last30_days
+    success = f"{stats.success_rate:.0%} of those that ended succeeded" if stats.ended_runs else "none has ended"
+    average = f"{stats.average_duration:.1f} s" if stats.average_duration is not None else "none has ended"
     rows = [
-        ("runs", f"{found.total_runs} · {success}"),
+        ("runs", f"{stats.total_runs} · {success}"),
         (
             "on average",
-            f"{average} · {found.average_items_per_run:.1f} items · {found.average_drafts_per_run:.1f} drafts",
+            f"{average} · {stats.average_items_per_run:.1f} items · {stats.average_drafts_per_run:.1f} drafts",
         ),
         (
             "in 30 days",
@@ -122,7 +122,7 @@ def _statistics_blocks(found: RunStatistics) -> list[Block]:
         ),
         *(
             (("why" if index == 0 else ""), f"{safe_line(error.category)} {error.count}×")
-            for index, error in enumerate(found.top_errors)
+            for index, error in enumerate(stats.top_errors)
         ),
     ]
     return [

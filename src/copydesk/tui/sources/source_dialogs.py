@@ -1,6 +1,6 @@
-"""The form of a source. A new one is fetched once, to show what it holds, before it is saved.
+"""Dialogs of a source: its form, and a test fetch that shows its current entries and stores nothing.
 
-The current entries of a source, fetched once and not stored.
+A new source is fetched once, to show its entries, before it is saved.
 """
 
 from collections.abc import Iterable, Sequence
