@@ -3,11 +3,11 @@
 import sys
 
 import pytest
-from desk_fixtures import settings_at
 
 from copydesk.desk import open_desk
 from copydesk.desk.pipeline import run
 from copydesk.switch_interval import SWITCH_INTERVAL, short_switch_interval
+from desk_fixtures import settings_at
 
 
 def current_interval() -> object:

@@ -8,15 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench_console_keys import InstrumentedConsole, percentile_row, time_key
-from console_driver import wait_until_idle
-from desk_fixtures import FakeWeb, entry, feed
 from large_desk import NOW, build_database
 from table_row import Row
 from textual.pilot import Pilot
 
+from console_driver import wait_until_idle
 from copydesk.desk import Desk, open_desk
 from copydesk.settings import load
 from copydesk.tui.review.screen import ReviewScreen
+from desk_fixtures import FakeWeb, entry, feed
 
 DRAFTS, SOURCES, ENTRIES, RUNS = 20_000, 200, 20, 3
 TARGET = 50.0

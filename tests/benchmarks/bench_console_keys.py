@@ -16,7 +16,6 @@ from multiprocessing import Process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from console_driver import wait_until_idle
 from large_desk import build_database
 from table_row import Row
 from textual.geometry import Region
@@ -24,6 +23,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widget import Widget
 
+from console_driver import wait_until_idle
 from copydesk.desk import open_desk
 from copydesk.settings import load
 from copydesk.tui.app import Console

@@ -19,17 +19,17 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import msgspec
-from console_driver import NOW, make_draft
 from sqlalchemy import Connection
-from store_fixtures import add_item, add_source
 from table_row import Row
 
+from console_driver import NOW, make_draft
 from copydesk.desk import open_desk
 from copydesk.settings import load
 from copydesk.store import drafts
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
+from store_fixtures import add_item, add_source
 
 ROUNDS = 15
 DRAFTS = 200

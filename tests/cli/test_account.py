@@ -1,6 +1,7 @@
 """Tests for the account commands, as far as they go without a server."""
 
 import pytest
+
 from cli_runner import assert_one_line_error, run_in_process
 
 UNREACHABLE_URL = "http://127.0.0.1:1"

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from cli_runner import assert_one_line_error, run_in_process
 from desk_fixtures import entry, feed, story_title
 from feed_server import FeedServer

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from cli_runner import COMMAND, assert_one_line_error, make_environment, run_in_process
 from desk_fixtures import entry, feed, query_db
 from feed_server import FeedServer

@@ -4,10 +4,10 @@ import asyncio
 import json
 
 import pytest
-from cli_runner import assert_one_line_error, run_in_process
-from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, execute_sql, feed, open_desk_at, query_db
 
+from cli_runner import assert_one_line_error, run_in_process
 from copydesk.model.serialization import format_iso
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, execute_sql, feed, open_desk_at, query_db
 
 SCHEDULED_AT = "2026-12-04T09:00:00Z"
 

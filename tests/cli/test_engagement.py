@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from cli_runner import assert_one_line_error, run_in_process
 from desk_fixtures import execute_sql, query_db
 

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+
 from cli_runner import assert_one_line_error, run_in_process
 from desk_fixtures import query_db
 from feed_server import FeedServer

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cli_runner import run_in_process
-from desk_fixtures import execute_sql
 
+from cli_runner import run_in_process
 from copydesk.cli.draft_selection import print_unwritten, print_writer_notes
 from copydesk.model.draft import Status
 from copydesk.text import HIDDEN_CHARACTERS
+from desk_fixtures import execute_sql
 
 # Click itself strips \x1b[...m when stdout is not a terminal, but not these characters.
 HOSTILE = "Words \x9b31m\u202eof\x85 \x7f\U000e0041mine."

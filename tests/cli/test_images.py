@@ -5,13 +5,13 @@ import json
 
 import httpx
 import pytest
-from cli_runner import assert_one_line_error, run_in_process
-from desk_fixtures import query_db
-from image_samples import animation, drawing
 
+from cli_runner import assert_one_line_error, run_in_process
 from copydesk.desk.drafts.service import Drafts
 from copydesk.errors import StoreBusyError
 from copydesk.network.transport import GuardedTransport
+from desk_fixtures import query_db
+from image_samples import animation, drawing
 
 IMAGE_URL = "https://pictures.example/a.png"
 PROVIDER_SETTINGS = {

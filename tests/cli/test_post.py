@@ -4,9 +4,9 @@ import asyncio
 import json
 
 import pytest
-from cli_runner import run_in_process
 from msgspec.structs import replace
 
+from cli_runner import run_in_process
 from copydesk.desk.publishing.service import Posting
 
 

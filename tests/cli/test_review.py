@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
-from cli_runner import CommandResult, assert_one_line_error, run_in_process
-from desk_fixtures import execute_sql, query_db
 
+from cli_runner import CommandResult, assert_one_line_error, run_in_process
 from copydesk.model.draft import Draft
+from desk_fixtures import execute_sql, query_db
 
 UNKNOWN_ID = "019c4a5e-0000-7000-8000-000000000000"
 DRAFT_FIELDS = {field.encode_name for field in msgspec.structs.fields(Draft)}

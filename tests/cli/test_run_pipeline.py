@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
+
 from cli_runner import COMMAND, make_environment, run_command, run_in_process
 from desk_fixtures import entry, execute_sql, feed, integrity_errors, open_desk_at, query_db, story_title
 from feed_server import FeedServer, Page, Request

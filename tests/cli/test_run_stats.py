@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+
 from cli_runner import run_in_process
+from copydesk.cli.formatting import format_time
 from desk_fixtures import entry, feed
 from feed_server import FeedServer
-
-from copydesk.cli.formatting import format_time
 
 
 @pytest.fixture

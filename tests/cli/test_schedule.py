@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from cli_runner import assert_one_line_error, run_in_process
+from copydesk.desk import Desk, open_desk
 from desk_fixtures import settings_at
 from schedule_fixtures import draft_status, insert_draft, insert_drafts, insert_scheduled
-
-from copydesk.desk import Desk, open_desk
 
 
 def run_on_desk(home: Path, work: Callable[[Desk], Awaitable[Any]]) -> Any:

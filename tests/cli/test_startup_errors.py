@@ -6,7 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from cli_runner import assert_one_line_error, run_in_process
+from copydesk.errors import StoreBusyError, StoreCorruptError, StoreTooNewError
+from copydesk.model.run import RunStatus
+from copydesk.store.migrate import HEAD_REVISION
 from desk_fixtures import (
     URL_ONE,
     URL_TWO,
@@ -22,10 +26,6 @@ from desk_fixtures import (
     query_db,
     story_title,
 )
-
-from copydesk.errors import StoreBusyError, StoreCorruptError, StoreTooNewError
-from copydesk.model.run import RunStatus
-from copydesk.store.migrate import HEAD_REVISION
 
 WRITING = [("--run-pipeline",), ("source", "import", "{list}")]
 READING = [("source", "list"), ("draft", "list"), ("run", "list")]

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from cli_runner import assert_one_line_error, run_in_process
-from feed_server import FeedServer
 
+from cli_runner import assert_one_line_error, run_in_process
 from copydesk.cli.context import Context
+from feed_server import FeedServer
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from cli_runner import assert_one_line_error, run_in_process
 
 

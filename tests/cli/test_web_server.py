@@ -10,10 +10,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 from aiohttp import web
-from web_server import find_free_port, wait_for_exit
 
 from copydesk.cli import web_server
 from copydesk.cli.web_auth import HOST, BrowserAuth
+from web_server import find_free_port, wait_for_exit
 
 REPORT_READY = "import sys, os, time; sys.stdout.write('__GANGLION__\\n'); sys.stdout.flush(); "
 PRINT_PID = "out = str(os.getpid()).encode(); os.write(1, b'D' + len(out).to_bytes(4, 'big') + out); "

@@ -1,6 +1,8 @@
 """Tests for credentials from environment variables and systemd, which take precedence and are never written."""
 
 import pytest
+
+from copydesk.errors import CredentialsError
 from vault_fixtures import (
     OTHER_NAME,
     PASSPHRASE,
@@ -10,8 +12,6 @@ from vault_fixtures import (
     make_vault,
     read_files,
 )
-
-from copydesk.errors import CredentialsError
 
 SECOND = "bluesky:did:plc:abc@https://pds.example"
 

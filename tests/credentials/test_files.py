@@ -12,6 +12,11 @@ from random import Random
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+from copydesk.credentials import private_folder as folder_module
+from copydesk.credentials.encryption import Passphrase, ScryptParameters
+from copydesk.credentials.private_folder import MAX_FILE_SIZE, PrivateFolder
+from copydesk.errors import CopydeskError, CredentialsError, WrongPassphraseError
 from vault_fixtures import (
     CHEAP_SCRYPT,
     OTHER_NAME,
@@ -22,11 +27,6 @@ from vault_fixtures import (
     make_vault,
     read_files,
 )
-
-from copydesk.credentials import private_folder as folder_module
-from copydesk.credentials.encryption import Passphrase, ScryptParameters
-from copydesk.credentials.private_folder import MAX_FILE_SIZE, PrivateFolder
-from copydesk.errors import CopydeskError, CredentialsError, WrongPassphraseError
 
 SEALER = Passphrase(PASSPHRASE, parameters=CHEAP_SCRYPT)
 

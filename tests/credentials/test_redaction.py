@@ -15,11 +15,11 @@ import httpx
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from vault_fixtures import PASSPHRASE, PLANTED_SECRETS, SECRET_NAME, make_encrypted_vault
 
 from copydesk.credentials import redaction as redaction_module
 from copydesk.credentials.redaction import MASK, MIN_LENGTH, RedactingFilter, Redaction, redact_crashes, redact_logs
 from copydesk.errors import CopydeskError
+from vault_fixtures import PASSPHRASE, PLANTED_SECRETS, SECRET_NAME, make_encrypted_vault
 
 SECRET = PLANTED_SECRETS["refresh"]
 

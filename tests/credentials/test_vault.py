@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from copydesk.credentials.backends import BackendKind
+from copydesk.credentials.vault import open_vault
+from copydesk.errors import CredentialsError, WrongPassphraseError
+from copydesk.settings import load
 from vault_fixtures import (
     OTHER_NAME,
     PASSPHRASE,
@@ -20,11 +25,6 @@ from vault_fixtures import (
     make_vault,
     read_files,
 )
-
-from copydesk.credentials.backends import BackendKind
-from copydesk.credentials.vault import open_vault
-from copydesk.errors import CredentialsError, WrongPassphraseError
-from copydesk.settings import load
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=40)
 

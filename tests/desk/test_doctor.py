@@ -5,16 +5,16 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
-from desk_fixtures import URL_ONE, URL_TWO, create_source, open_desk_at
-from image_samples import drawing, photo
-from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
-from sources_driver import sample_web
 
 from copydesk.desk import Desk, doctor
 from copydesk.desk.accounts.credentials import secret_name
 from copydesk.desk.doctor import Verdict, _check_database, examine
 from copydesk.images.storage import save
 from copydesk.store import accounts
+from desk_fixtures import URL_ONE, URL_TWO, create_source, open_desk_at
+from image_samples import drawing, photo
+from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
+from sources_driver import sample_web
 
 SEALED = {"COPYDESK_SECRETS__KEYRING": "false"}
 PLAIN = SEALED | {"COPYDESK_SECRETS__PLAIN": "true"}

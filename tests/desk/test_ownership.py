@@ -3,6 +3,10 @@
 import re
 
 import pytest
+
+from copydesk.errors import CopydeskError
+from copydesk.model.run import RunRequest, RunStatus
+from copydesk.store.ids import new_id
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -17,10 +21,6 @@ from desk_fixtures import (
     query_db,
     story_title,
 )
-
-from copydesk.errors import CopydeskError
-from copydesk.model.run import RunRequest, RunStatus
-from copydesk.store.ids import new_id
 
 OPERATIONS = {
     "get a source": lambda desk, ids: desk.sources.get(ids["source"]),

@@ -11,7 +11,6 @@ from time import struct_time
 from typing import Any
 
 import pytest
-from drafting_fixtures import FEEDS, assert_traced
 
 from copydesk.drafting.checks import build_check_context, check, confidence
 from copydesk.drafting.extract.passages import extract_passages
@@ -22,6 +21,7 @@ from copydesk.model.draft import Format, Severity
 from copydesk.text.length import length
 from copydesk.text.links import mask_links
 from copydesk.text.thread import split_parts
+from drafting_fixtures import FEEDS, assert_traced
 
 ENTRY_COUNT = 5
 BLOCK_TAGS = frozenset("p div li ul ol h1 h2 h3 h4 h5 h6 blockquote pre table tr section article figure br hr".split())  # noqa: SIM905

@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from cost_growth import assert_bounded, assert_linear
-from drafting_fixtures import TEXT, make_brief, make_voice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +18,8 @@ from copydesk.drafting.checks import (
 from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSource, Severity
 from copydesk.model.voice import Emoji, Link, Voice
 from copydesk.text.thread import join_parts
+from cost_growth import assert_bounded, assert_linear
+from drafting_fixtures import TEXT, make_brief, make_voice
 
 URL = "https://rivernews.example/library"
 SOURCE = (

@@ -3,12 +3,12 @@
 from itertools import pairwise
 
 import pytest
-from cost_growth import assert_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.drafting.diff import diff_checks, diff_texts, edit_ratio
 from copydesk.model.draft import Checks, Finding, Severity
+from cost_growth import assert_linear
 
 WORD_LISTS = st.lists(
     st.sampled_from(["a", "b", "the", "bridge", "opens.", "https://x.org/a", " ", "\n", "\n\n", "橋", "👩‍👧"])

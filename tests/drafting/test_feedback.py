@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from drafting_fixtures import assert_traced, make_brief, make_voice
 
 from copydesk.drafting.checks import add_notes, build_check_context, check
 from copydesk.drafting.offline_writer import FeedbackRequest, OfflineWriter, parse_feedback
@@ -11,6 +10,7 @@ from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
 from copydesk.text.thread import split_parts
+from drafting_fixtures import assert_traced, make_brief, make_voice
 
 
 def write(request: Brief) -> WriterResult:

@@ -5,8 +5,6 @@ import contextlib
 import re
 
 import pytest
-from cost_growth import assert_linear
-from drafting_fixtures import SUMMARY, TEXT, assert_traced, make_brief, make_voice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +18,8 @@ from copydesk.model.voice import Emoji, Link
 from copydesk.text.length import LIMITS, count_emoji, length
 from copydesk.text.links import unbreakable_spans
 from copydesk.text.thread import split_parts
+from cost_growth import assert_linear
+from drafting_fixtures import SUMMARY, TEXT, assert_traced, make_brief, make_voice
 
 
 def write(request: Brief) -> WriterResult:

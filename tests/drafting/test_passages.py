@@ -1,7 +1,6 @@
 """Tests for extracting quotable sentences, source names and the most informative passages."""
 
 import pytest
-from drafting_fixtures import make_brief
 
 from copydesk.drafting.extract import select_sentences
 from copydesk.drafting.extract.attribution import get_source_name, is_english, quote
@@ -9,6 +8,7 @@ from copydesk.drafting.extract.passages import extract_passages, has_first_perso
 from copydesk.drafting.extract.templates import rotate_templates
 from copydesk.drafting.writer import Field
 from copydesk.model.source import SourceType
+from drafting_fixtures import make_brief
 
 
 def quotable_texts(text: str, field: Field = Field.TEXT) -> list[str]:

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-from drafting_fixtures import NOW, assert_traced, make_brief
 
 from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.writer import WRITERS, Field, Writer, build_brief, get_writer
@@ -14,6 +13,7 @@ from copydesk.model.draft import Format
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.source import SourceType
 from copydesk.model.voice import Voice
+from drafting_fixtures import NOW, assert_traced, make_brief
 
 
 async def test_offline_writer_is_default() -> None:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from fetcher_fixtures import NOW
-from image_samples import drawing
 
 from copydesk.errors import ImageError
 from copydesk.images.generator import Generator, generate
 from copydesk.images.media_type import MAX_BYTES
+from fetcher_fixtures import NOW
+from image_samples import drawing
 
 KEY = "sk-planted-0123456789"
 PICTURE = drawing()

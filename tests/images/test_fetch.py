@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Callable
 
 import httpx
 import pytest
-from feed_server import FeedServer
-from fetcher_fixtures import NOW
-from image_samples import drawing
 
 from copydesk.errors import ImageError
 from copydesk.images.download import fetch
 from copydesk.network import guard
 from copydesk.network.transport import GuardedTransport
+from feed_server import FeedServer
+from fetcher_fixtures import NOW
+from image_samples import drawing
 
 URL = "https://pictures.example/a"
 PICTURE = drawing()

@@ -1,10 +1,10 @@
 """Tests for detecting the media type from the content."""
 
 import pytest
-from image_samples import animation, drawing, parameter_id, photo
 
 from copydesk.errors import ImageError
 from copydesk.images.media_type import MAX_BYTES, ImageFormat, sniff, validate_format
+from image_samples import animation, drawing, parameter_id, photo
 
 SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 

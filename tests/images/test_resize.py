@@ -7,6 +7,11 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
+
+from copydesk.errors import ImageError
+from copydesk.images import decode as decoded
+from copydesk.images.resize import ImageBounds, ResizedImage, fit_to_bounds
 from image_samples import (
     LOCATION_MARKER,
     animation,
@@ -25,11 +30,6 @@ from image_samples import (
     srgb_profile,
     webp_header,
 )
-from PIL import Image
-
-from copydesk.errors import ImageError
-from copydesk.images import decode as decoded
-from copydesk.images.resize import ImageBounds, ResizedImage, fit_to_bounds
 
 BLUESKY = ImageBounds(bytes=2_000_000, types=("image/jpeg", "image/png", "image/webp"))
 X = ImageBounds(bytes=5 * 1024 * 1024)

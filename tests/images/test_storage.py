@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from image_samples import drawing, photo
 
 from copydesk.errors import ImageError
 from copydesk.images import storage as module
 from copydesk.images.storage import is_stored, load, read_file, save
+from image_samples import drawing, photo
 
 PICTURE = drawing()
 DIGEST = hashlib.sha256(PICTURE).hexdigest()

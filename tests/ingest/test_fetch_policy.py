@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from fetcher_fixtures import NOW
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -22,6 +21,7 @@ from copydesk.ingest.fetch_policy import (
     source_health,
 )
 from copydesk.model.source import FetchState, Health
+from fetcher_fixtures import NOW
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 WEEK, MONTH = 7 * DAY, 31 * DAY

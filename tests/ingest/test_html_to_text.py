@@ -3,12 +3,12 @@
 import unicodedata
 
 import pytest
-from cost_growth import assert_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.ingest.html_to_text import _NEEDS_CLEANING, clean_text, html_to_text, is_probably_html, single_line
 from copydesk.text import HIDDEN_CHARACTERS, clean_lines
+from cost_growth import assert_linear
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from itertools import pairwise
 
-from feed_server import FeedServer
-from fetcher_fixtures import ANY_TYPE, NOW, FakeClock, make_fetcher
-
 from copydesk.errors import FetchError
 from copydesk.ingest.fetch_policy import FetchOutcome, after_failure, after_fetch, is_due
 from copydesk.model.source import FetchState
 from copydesk.network.fetcher import Fetcher
+from feed_server import FeedServer
+from fetcher_fixtures import ANY_TYPE, NOW, FakeClock, make_fetcher
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 POST_INTERVAL = 3 * DAY

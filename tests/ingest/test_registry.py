@@ -1,13 +1,13 @@
 """Tests for the rules shared by all source types: URL normalization and credentials."""
 
 import pytest
-from fake_fetcher import FakeFetcher, make_spec, next_state
 
 from copydesk.errors import InvalidError
 from copydesk.ingest import registry
 from copydesk.ingest.registry import Credentials, normalize_url
 from copydesk.ingest.urls import web_url_or_none
 from copydesk.model.source import SourceConfig, SourceType
+from fake_fetcher import FakeFetcher, make_spec, next_state
 
 RSS, TWITTER, REDDIT = SourceType.RSS, SourceType.TWITTER, SourceType.REDDIT
 HACKERNEWS, GOOGLE_NEWS, SUBSTACK = SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS, SourceType.SUBSTACK

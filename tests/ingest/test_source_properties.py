@@ -9,7 +9,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from fake_fetcher import NOW, make_spec, next_state
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from copydesk.ingest.registry import Credentials, FetchResult, fetch_source, nor
 from copydesk.model.source import FetchState, SourceConfig, SourceType
 from copydesk.network.fetcher import Fetcher
 from copydesk.network.response import Response
+from fake_fetcher import NOW, make_spec, next_state
 
 ADDRESSES = {
     SourceType.RSS: "https://blog.example/feed",

@@ -3,11 +3,11 @@
 from datetime import timedelta
 
 import pytest
-from desk_fixtures import NOW
 from msgspec.structs import replace
 
 from copydesk.jobs.runner import DAY, ERROR_BACKOFF, DueInputs, due_jobs
 from copydesk.model.job import JobName, JobState
+from desk_fixtures import NOW
 
 PIPELINE_PAUSE = timedelta(minutes=15)
 SECOND = timedelta(seconds=1)

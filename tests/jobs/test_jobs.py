@@ -9,6 +9,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+
+from copydesk.desk import Desk
+from copydesk.desk.process import current_owner
+from copydesk.errors import StoreBusyError
+from copydesk.jobs import JobMessage, Jobs, run_jobs
+from copydesk.jobs import runner as runner_module
+from copydesk.jobs.handlers import JobOutcome
+from copydesk.model.job import DueWork, JobName
+from copydesk.model.run import RunStatus
+from copydesk.store import jobs as job_store
+from copydesk.store.jobs import JobLease
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -23,17 +34,6 @@ from desk_fixtures import (
     query_db,
 )
 from schedule_fixtures import draft_status, insert_drafts, insert_scheduled
-
-from copydesk.desk import Desk
-from copydesk.desk.process import current_owner
-from copydesk.errors import StoreBusyError
-from copydesk.jobs import JobMessage, Jobs, run_jobs
-from copydesk.jobs import runner as runner_module
-from copydesk.jobs.handlers import JobOutcome
-from copydesk.model.job import DueWork, JobName
-from copydesk.model.run import RunStatus
-from copydesk.store import jobs as job_store
-from copydesk.store.jobs import JobLease
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 

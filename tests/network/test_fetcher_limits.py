@@ -9,13 +9,13 @@ from itertools import pairwise
 
 import httpx
 import pytest
-from feed_server import FeedServer, gzip_bomb, response_head
-from fetcher_fixtures import ANY_TYPE, make_fetcher
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import FetchError, FetchTimeoutError, ResponseStatusError, ResponseTooLargeError
 from copydesk.network.body import read_body
+from feed_server import FeedServer, gzip_bomb, response_head
+from fetcher_fixtures import ANY_TYPE, make_fetcher
 
 RSS = b"<rss><channel><title>News</title></channel></rss>" * 100
 KIB, MIB = 2**10, 2**20

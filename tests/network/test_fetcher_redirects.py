@@ -4,13 +4,13 @@ import asyncio
 
 import httpx
 import pytest
-from feed_server import FeedServer
-from fetcher_fixtures import ANY_TYPE, make_fetcher
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import FetchError, FetchTimeoutError, PrivateAddressError, ResponseStatusError
 from copydesk.network.fetcher import Fetcher, FetchLimits
+from feed_server import FeedServer
+from fetcher_fixtures import ANY_TYPE, make_fetcher
 
 RSS = b"<rss/>"
 

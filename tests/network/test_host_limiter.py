@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import httpx
 import pytest
-from feed_server import FeedServer
-from fetcher_fixtures import ANY_TYPE, NOW, FakeClock, make_fetcher
 
 from copydesk.errors import LoginRequiredError, RateLimitedError, ResponseStatusError
+from feed_server import FeedServer
+from fetcher_fixtures import ANY_TYPE, NOW, FakeClock, make_fetcher
 
 RSS = b"<rss/>"
 

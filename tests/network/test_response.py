@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 import pytest
-from fetcher_fixtures import NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.network.headers import MAX_WAIT, format_duration, fresh_for, header_map, retry_after
 from copydesk.network.response import build_response, error_for_status, host_cooldown
+from fetcher_fixtures import NOW
 
 DATE = {"date": "Tue, 10 Feb 2026 12:00:00 GMT"}
 

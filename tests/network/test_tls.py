@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from certificates import create_certificate
-from feed_server import FeedServer
-from fetcher_fixtures import ANY_TYPE, make_fetcher
 
+from certificates import create_certificate
 from copydesk.errors import UnreachableError
 from copydesk.network import transport
+from feed_server import FeedServer
+from fetcher_fixtures import ANY_TYPE, make_fetcher
 
 
 @pytest.fixture(scope="module")

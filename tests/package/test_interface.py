@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 import pytest
-from interface_table import ROWS, Row
 
 from copydesk.cli import copydesk
 from copydesk.desk.context import DeskContext, utc_now
 from copydesk.desk.desk import Desk
+from interface_table import ROWS, Row
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,8 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
-from fake_webhook_receiver import FakeReceiver
 from hypothesis import given
 
 from copydesk.model.draft import Format
@@ -23,6 +21,8 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.posting.webhook import Webhook, sign
+from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
+from fake_webhook_receiver import FakeReceiver
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 ME = Account(platform="webhook", server="https://me.example/in", id="https://me.example/in", name="me.example/in")

@@ -6,10 +6,11 @@ from contextlib import AsyncExitStack, ExitStack
 from itertools import count
 from pathlib import Path
 
-import mastodon_mock_server
-import pds_server
 import pytest
 import pytest_asyncio
+
+import mastodon_mock_server
+import pds_server
 from draft_consistency import EXHAUSTIVE
 from fault_proxy import FaultProxy
 from killed_sender import KillRunner, kill_runner

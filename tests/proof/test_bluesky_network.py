@@ -12,15 +12,10 @@ from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
-import bluesky_network
 import pytest
-from bluesky_network import Network
-from desk_fixtures import NOW, Watch, query_db
-from fault_proxy import FaultProxy
-from faulty_server import RecordingSecrets
-from pds_server import PdsAccount
-from posting_fixtures import create_approved_draft, open_posting_desk
 
+import bluesky_network
+from bluesky_network import Network
 from copydesk.model.draft import Format
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.bluesky import Bluesky
@@ -28,6 +23,11 @@ from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import Account, NotSentError, Post, PostMetrics
 from copydesk.store import accounts
 from copydesk.store.ids import new_id
+from desk_fixtures import NOW, Watch, query_db
+from fault_proxy import FaultProxy
+from faulty_server import RecordingSecrets
+from pds_server import PdsAccount
+from posting_fixtures import create_approved_draft, open_posting_desk
 
 pytestmark = [
     pytest.mark.xdist_group("bsky_network"),

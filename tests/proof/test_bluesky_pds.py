@@ -7,9 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
-from faulty_server import RecordingSecrets
-from pds_server import Pds, PdsAccount
 from PIL import Image
 
 from copydesk.model.draft import Format
@@ -28,6 +25,9 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.store.ids import new_id
+from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
+from faulty_server import RecordingSecrets
+from pds_server import Pds, PdsAccount
 
 pytestmark = pytest.mark.xdist_group("pds")
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)

@@ -1,10 +1,9 @@
 """Tests that no change is lost when two processes change the same fifty drafts as fast as they can."""
 
+from copydesk.model.draft import Status
 from desk_fixtures import open_desk_at
 from draft_consistency import EXHAUSTIVE, HOURLY_SLOTS, assert_consistent, insert_drafts, load_drafts, load_events
 from racing_changes import run_racers
-
-from copydesk.model.draft import Status
 
 DRAFTS = 50
 SECONDS = 20.0 if EXHAUSTIVE else 1.0

@@ -1,12 +1,12 @@
 """Tests that the slower of two concurrent changes is refused as a conflict."""
 
 import pytest
-from desk_fixtures import open_desk_at
-from draft_consistency import assert_consistent, insert_drafts, load_drafts
 
 from copydesk.errors import ConflictError
 from copydesk.model.draft import Action, Status
 from copydesk.model.requests import BulkChange
+from desk_fixtures import open_desk_at
+from draft_consistency import assert_consistent, insert_drafts, load_drafts
 
 
 async def run_before_write(desk, monkeypatch, method, other_change):

@@ -7,6 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from copydesk.desk import open_desk
+from copydesk.errors import ConflictError
 from desk_fixtures import Watch, settings_at
 from draft_consistency import (
     EXHAUSTIVE,
@@ -19,9 +22,6 @@ from draft_consistency import (
     shared_slots,
 )
 from killed_changes import AUTO, NEVER, OPERATIONS, KillRunner, affected_drafts, kill_runner
-
-from copydesk.desk import open_desk
-from copydesk.errors import ConflictError
 
 HUNDRED = 100
 KILLS_PER_WORK = 40 if EXHAUSTIVE else 2

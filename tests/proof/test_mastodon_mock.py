@@ -11,10 +11,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import pytest_asyncio
-from delivery_runner import ShiftedClock, run_delivery
-from fake_mastodon import InMemorySecrets
-from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
-from mastodon_mock_server import MockMastodon, run_mastodon_mock
 from msgspec.structs import replace
 
 from copydesk.model.draft import Format
@@ -23,6 +19,10 @@ from copydesk.posting.client import PlatformClient
 from copydesk.posting.delivery_states import DeliveryState
 from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import Account, Evidence, LoginError, Post, PostImage, PostMetrics
+from delivery_runner import ShiftedClock, run_delivery
+from fake_mastodon import InMemorySecrets
+from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
+from mastodon_mock_server import MockMastodon, run_mastodon_mock
 
 ACCOUNT_NAMES = [f"writer{number}" for number in range(60)]
 PARTS = ("First of three: a link, https://example.com/a?b=c&d=e\n\nand <b>no</b> markup.", "Second of three.", "Third.")

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from faulty_server import RecordingSecrets
-from pds_server import Pds, run_pds
 
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.bluesky import Bluesky
 from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import NotSentError
+from faulty_server import RecordingSecrets
+from pds_server import Pds, run_pds
 
 pytestmark = pytest.mark.xdist_group("pds")
 TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1] / "support")}

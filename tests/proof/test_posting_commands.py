@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from cli_runner import COMMAND, CommandResult, make_environment, run_command
 from pds_server import Pds, PdsAccount
 

@@ -5,11 +5,15 @@ The model is `reference_model`; after each step everything visible of the drafts
 
 from datetime import timedelta
 
-from desk_state_machine import TwoDeskMachine
-from draft_consistency import EXHAUSTIVE, load_drafts
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
+
+from copydesk.errors import InvalidError
+from copydesk.model.draft import BULK_ACTIONS, Action, Status
+from copydesk.model.requests import ChangeDraft
+from desk_state_machine import TwoDeskMachine
+from draft_consistency import EXHAUSTIVE, load_drafts
 from reference_model import Refusal
 from reference_tables import ALLOWED_FROM, GENERATING, POSTING, REGENERATING, STATES, STATUS_AFTER_EVENT, UNKNOWN
 from state_machine_fixtures import (
@@ -21,10 +25,6 @@ from state_machine_fixtures import (
     result_or_error,
     without_post,
 )
-
-from copydesk.errors import InvalidError
-from copydesk.model.draft import BULK_ACTIONS, Action, Status
-from copydesk.model.requests import ChangeDraft
 
 MINUTE = timedelta(minutes=1)
 desks = st.integers(0, 1)

@@ -14,7 +14,10 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import pytest
+
 from cli_runner import COMMAND, make_environment
+from copydesk.desk import Desk, open_desk
+from copydesk.posting.fake import Fault
 from crash_points import DUE, CrashPoints, CrashPointTransport
 from desk_fixtures import settings_at
 from draft_consistency import EXHAUSTIVE
@@ -22,9 +25,6 @@ from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
 from killed_sender import STORE_FAILED, make_platform
 from send_cases import find_problems, is_finished
 from send_targets import SendCase
-
-from copydesk.desk import Desk, open_desk
-from copydesk.posting.fake import Fault
 
 FAKE_SERVERS = ("fake with keys", "fake without keys")
 MASTODON_SERVERS = ("mastodon with keys", "mastodon without keys")

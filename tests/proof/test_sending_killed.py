@@ -9,6 +9,7 @@ import random
 from statistics import median
 
 import pytest
+
 from draft_consistency import EXHAUSTIVE
 from send_cases import CaseRunner, SendResult
 from send_targets import SendTarget

@@ -1,6 +1,7 @@
 """Tests that the proofs detect faulty senders: each mutant posts twice or loses a post."""
 
 import pytest
+
 from draft_consistency import EXHAUSTIVE
 from fault_proxy import Cut
 from sender_mutants import MUTANTS

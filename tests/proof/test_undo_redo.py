@@ -5,6 +5,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
+
+from copydesk.desk import Desk
+from copydesk.errors import ConflictError
+from copydesk.model.draft import BULK_ACTIONS, Action
+from copydesk.model.requests import BulkChange, ChangeDraft
+from copydesk.model.transitions import allowed_actions
 from desk_fixtures import NOW, open_desk_at
 from draft_consistency import (
     EXHAUSTIVE,
@@ -15,12 +21,6 @@ from draft_consistency import (
     insert_drafts,
     load_drafts,
 )
-
-from copydesk.desk import Desk
-from copydesk.errors import ConflictError
-from copydesk.model.draft import BULK_ACTIONS, Action
-from copydesk.model.requests import BulkChange, ChangeDraft
-from copydesk.model.transitions import allowed_actions
 
 STEPS = 200
 SEEDS = range(25) if EXHAUSTIVE else range(1)

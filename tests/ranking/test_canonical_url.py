@@ -1,12 +1,12 @@
 """Tests for canonical URLs: one key per page, however its address is spelled, tagged or shared."""
 
 import pytest
-from cost_growth import assert_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.ranking import canonical_url as canonical
 from copydesk.ranking.canonical_url import canonical_url, identifies_page
+from cost_growth import assert_linear
 
 SAME_PAGE = [
     ("https://Example.com/a?utm_source=x&id=2", "https://example.com/a?id=2"),

@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 import pytest
-from cost_growth import assert_bounded
-from ranking_fixtures import NOW, make_entry, make_item
 
 from copydesk.errors import InvalidError
 from copydesk.ranking.filters import MAX_SEARCHED_TEXT, compile_rules, detect_language, rejection_reason
 from copydesk.ranking.matchers import Phrases
+from cost_growth import assert_bounded
+from ranking_fixtures import NOW, make_entry, make_item
 
 GERMAN = "Die Regierung hat am Dienstag angekündigt, dass das Gesetz nicht vor Ende des Jahres geändert wird."
 ENGLISH = "The government said on Tuesday that it will not change the law before the end of the year."

@@ -5,12 +5,12 @@ from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ranking_fixtures import NOW, make_item
 
 from copydesk.model.item import Item
 from copydesk.ranking.rank import MAX_PER_SOURCE, SOURCE_WINDOW, RankedStory, Ranking, rank
 from copydesk.ranking.score import ScoringContext, SourceRecord
 from copydesk.ranking.stories import group_into_stories
+from ranking_fixtures import NOW, make_item
 
 
 def ranking(*items: Item, context: ScoringContext | None = None) -> Ranking:

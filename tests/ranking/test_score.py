@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ranking_fixtures import NOW, make_item
 
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Score, ScorePart
@@ -15,6 +14,7 @@ from copydesk.model.source import SourceType
 from copydesk.ranking.preference import Decision, train
 from copydesk.ranking.score import ScoringContext, SourceRecord, Weights, prepare, score
 from copydesk.ranking.stories import group_into_stories
+from ranking_fixtures import NOW, make_item
 
 PARTS = ["recency", "interest", "source", "popularity", "corroboration", "novelty", "preference"]
 

@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from ranking_fixtures import make_item
 
 from copydesk.model.source import SourceType
 from copydesk.ranking.stories import build_candidate, choose_lead, group_into_stories, sources_of
+from ranking_fixtures import make_item
 
 LONG, SHORT = "word " * 300, "word " * 30
 

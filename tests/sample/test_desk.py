@@ -5,6 +5,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from copydesk import sample
+from copydesk.model.draft import Format, ListedDraft
+from copydesk.model.run import Run, RunRequest, RunStatus, Stage
+from copydesk.model.source import Health, SourceType
+from copydesk.sample.desk import open_sample, sample_settings
 from desk_fixtures import (
     NOW,
     ProgressRecorder,
@@ -15,12 +21,6 @@ from desk_fixtures import (
     query_db,
     settings_at,
 )
-
-from copydesk import sample
-from copydesk.model.draft import Format, ListedDraft
-from copydesk.model.run import Run, RunRequest, RunStatus, Stage
-from copydesk.model.source import Health, SourceType
-from copydesk.sample.desk import open_sample, sample_settings
 
 UNLIMITED = RunRequest(max_drafts=1000)
 

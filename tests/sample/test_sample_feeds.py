@@ -11,13 +11,13 @@ from pathlib import Path
 import feedparser
 import msgspec
 import pytest
-from sample_feed_entries import FILES_BY_SOURCE, NOW, FeedEntry, load_all_entries, load_entries
 
 import copydesk.sample
 from copydesk.model.source import SourceConfig, SourceType
 from copydesk.model.voice import Voice
 from copydesk.sample import INTERESTS, SOURCES, VOICE
 from copydesk.sample.server import fill, render
+from sample_feed_entries import FILES_BY_SOURCE, NOW, FeedEntry, load_all_entries, load_entries
 
 FOLDER = Path(copydesk.sample.__file__).parent
 FEEDS = sorted(path.name for path in (FOLDER / "feeds").iterdir())

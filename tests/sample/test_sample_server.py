@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
-from sample_feed_entries import NOW
 
 from copydesk import sample
 from copydesk.errors import UnreachableError
+from sample_feed_entries import NOW
 
 SEARCH = "https://hn.algolia.com/api/v1/search_by_date"
 FIREBASE = "https://hacker-news.firebaseio.com/v0"

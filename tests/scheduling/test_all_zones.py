@@ -6,13 +6,13 @@ from functools import cache
 from itertools import takewhile
 from zoneinfo import ZoneInfo, available_timezones
 
-from dst_transitions import FIRST, LAST, MINUTE, find_transitions, first_instants, wall_time_exists
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.model.schedule import Slot
 from copydesk.scheduling.slots import HORIZON, ApprovedDraft, occurrences, plan_drafts
 from copydesk.scheduling.wall_time import instant_of, instant_of_wall, moved_instant, wall_time_at
+from dst_transitions import FIRST, LAST, MINUTE, find_transitions, first_instants, wall_time_exists
 
 ZONES = sorted(available_timezones() - {"localtime"})
 AROUND = timedelta(hours=4)

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from cost_growth import assert_linear
 
 from copydesk.model.schedule import Slot
 from copydesk.scheduling.slots import ApprovedDraft, SchedulePlan, plan_drafts
 from copydesk.scheduling.time_text import parse_slot
+from cost_growth import assert_linear
 
 PRAGUE = ZoneInfo("Europe/Prague")
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

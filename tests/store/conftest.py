@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from store_fixtures import open_store
 
 from copydesk.store.database import Database
+from store_fixtures import open_store
 
 
 @pytest.fixture

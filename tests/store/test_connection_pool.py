@@ -14,6 +14,12 @@ import aiosqlite
 import pytest
 from sqlalchemy import Connection, Engine, event, select, update
 from sqlalchemy.exc import IntegrityError
+
+from copydesk.errors import StoreBusyError, StoreError
+from copydesk.store import tables
+from copydesk.store.connection_pool import shield_to_completion
+from copydesk.store.database import Database, open_database
+from copydesk.store.database_file import file_system_type
 from store_fixtures import (
     add_source,
     add_user,
@@ -23,12 +29,6 @@ from store_fixtures import (
     run_ambiguous_query,
     user_names,
 )
-
-from copydesk.errors import StoreBusyError, StoreError
-from copydesk.store import tables
-from copydesk.store.connection_pool import shield_to_completion
-from copydesk.store.database import Database, open_database
-from copydesk.store.database_file import file_system_type
 
 FAIL_COUNT = select(tables.source.c.fail_count)
 

@@ -8,10 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from posting_fixtures import NOW, connect_account, create_approved_draft, fake_platforms, open_posting_desk
 from sqlalchemy import Connection, event
 
 from copydesk.store import deliveries
+from posting_fixtures import NOW, connect_account, create_approved_draft, fake_platforms, open_posting_desk
 
 Query = Callable[[Connection], object]
 

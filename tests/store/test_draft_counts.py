@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, create_engine, delete, event, func, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
-from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 from copydesk.model.draft import TO_REVIEW, Status
 from copydesk.model.filters import DraftCounts
@@ -16,6 +15,7 @@ from copydesk.store import tables
 from copydesk.store.database import Database
 from copydesk.store.drafts import APPROVED_STATUSES
 from copydesk.store.migrate import _create_tables
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 DRAFT_COLUMNS = tables.draft.c
 COLUMNS_WITHOUT_RID = [column for column in tables.draft.c if column.name != "rid"]

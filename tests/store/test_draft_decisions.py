@@ -4,11 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection
-from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 from copydesk.model.draft import Status
 from copydesk.store import drafts
 from copydesk.store.database import Database
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 
 def add_decided(conn: Connection, *titled_statuses: tuple[str, Status], user: str | None = None, **values: Any) -> str:

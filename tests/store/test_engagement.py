@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, insert, select, update
-from store_fixtures import NOW, add_draft, add_item, add_source, add_user, open_store
 
 from copydesk.desk.engagement.service import summarize
 from copydesk.model.engagement import INTERACTION_METRICS, METRICS, engagement_rate
 from copydesk.store import engagement, tables
 from copydesk.store.database import Database
 from copydesk.store.ids import new_id
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user, open_store
 
 PLATFORMS = ("x", "bluesky", "mastodon")
 STATUSES = ("pending", "posted", "posted", "failed")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, insert
-from store_fixtures import NOW, add_item, add_source, add_user
 
 from copydesk.desk import Desk, open_desk
 from copydesk.desk.drafts.service import TO_REVIEW
@@ -21,6 +20,7 @@ from copydesk.store.draft_rows import load_first_page
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
+from store_fixtures import NOW, add_item, add_source, add_user
 
 CREATED_AT = NOW.replace(microsecond=123_000)
 

@@ -3,11 +3,11 @@
 from datetime import timedelta
 
 from sqlalchemy import Connection, event, update
-from store_fixtures import NOW, add_draft, add_item, add_user
 
 from copydesk.store import generation, tables
 from copydesk.store.database import Database
 from copydesk.store.generation import GenerationClaim
+from store_fixtures import NOW, add_draft, add_item, add_user
 
 CLAIM = GenerationClaim(id="a-claim", owner="elsewhere/1/1", lease_until=NOW + timedelta(hours=1))
 

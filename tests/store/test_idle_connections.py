@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
-from store_fixtures import add_user, has_statistics, open_store, run_ambiguous_query, user_names
 
 from copydesk.store.database import READER_COUNT, Database
+from store_fixtures import add_user, has_statistics, open_store, run_ambiguous_query, user_names
 
 
 def open_connections(store: Database) -> tuple[int, int]:

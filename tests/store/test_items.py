@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event, update
-from store_fixtures import NOW, add_item, add_source, add_user
 
 from copydesk.model.item import Entry
 from copydesk.store import items, tables
 from copydesk.store.database import Database
 from copydesk.store.raw_sql import dbapi_connection
+from store_fixtures import NOW, add_item, add_source, add_user
 
 
 def make_entry(number: int) -> Entry:

@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 from sqlalchemy import Connection, event
-from store_fixtures import NOW, add_draft, add_item, add_user
 
 from copydesk.model.job import JobLease
 from copydesk.store import jobs
 from copydesk.store.database import Database
 from copydesk.store.jobs import MissedCutoffs
+from store_fixtures import NOW, add_draft, add_item, add_user
 
 MINUTE = timedelta(minutes=1)
 

@@ -14,13 +14,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
-from store_fixtures import NOW, add_user, list_files, open_store, user_names
 
 from copydesk.errors import StoreCorruptError, StoreTooNewError
 from copydesk.store import migrate, tables
 from copydesk.store.database import Database, open_database
 from copydesk.store.migrate import HEAD_REVISION, REVISIONS, PreparedDatabase, prepare_database
 from copydesk.store.triggers import TRIGGERS
+from store_fixtures import NOW, add_user, list_files, open_store, user_names
 
 
 def execute(path: Path, statement: str) -> list[tuple[object, ...]]:

@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import Connection, Executable, Table, UniqueConstraint, delete, event, func, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import IntegrityError
-from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 from copydesk.store import tables
 from copydesk.store.database import Database
 from copydesk.store.ids import new_id
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 TABLES = list(tables.metadata.tables.values())
 

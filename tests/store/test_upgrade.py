@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, select
-from store_fixtures import NOW, add_draft, add_item, add_source, add_user, list_files, open_store
 
 from copydesk.errors import StoreBusyError, StoreError, StoreFullError
 from copydesk.store import backup, migrate, tables
 from copydesk.store.database import Database, open_database
 from copydesk.store.migrate import PreparedDatabase, prepare_database
 from copydesk.store.triggers import TRIGGERS
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user, list_files, open_store
 
 SetNextVersion = Callable[[str], None]
 

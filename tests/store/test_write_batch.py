@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
-from store_fixtures import add_user, open_store, user_names
 
 from copydesk.errors import ConflictError, StoreBusyError, StoreFullError
 from copydesk.store.database import COMMIT_BATCH_SIZE, Database
+from store_fixtures import add_user, open_store, user_names
 
 NAMES = [f"user {number:03}" for number in range(2 * COMMIT_BATCH_SIZE + 5)]
 

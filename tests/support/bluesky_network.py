@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+
 import node_server
 from node_server import NodeServer, UnavailableError
 from pds_server import Pds, PdsAccount

@@ -4,6 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from copydesk.desk import open_desk
+from copydesk.model.draft import ListedDraft
+from copydesk.model.run import RunStatus
+from copydesk.model.source import Source
 from desk_fixtures import (
     Watch,
     create_source,
@@ -16,11 +20,6 @@ from desk_fixtures import (
     story_title,
 )
 from feed_server import FeedServer
-
-from copydesk.desk import open_desk
-from copydesk.model.draft import ListedDraft
-from copydesk.model.run import RunStatus
-from copydesk.model.source import Source
 
 GOOD_STORY = 7
 """Number of the good source's story."""

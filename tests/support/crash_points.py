@@ -16,13 +16,13 @@ from typing import Any
 
 import httpx
 import msgspec
-from desk_fixtures import NOW
 
 from copydesk.model.delivery import Account, Intent, StepResult
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.fake import FakePlatform, FakePost, FakeServer
 from copydesk.posting.platform import PostImage
 from copydesk.store.delivery_updates import DeliveryUpdate
+from desk_fixtures import NOW
 
 DUE = NOW + timedelta(minutes=1)
 """Due time of the drafts, and start of the senders' clock."""

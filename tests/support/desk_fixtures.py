@@ -20,8 +20,6 @@ from html import escape
 from pathlib import Path
 
 import httpx
-from fetcher_fixtures import NOW
-from fetcher_fixtures import FakeClock as Watch
 
 from copydesk.desk import Desk, open_desk
 from copydesk.desk.context import Clock
@@ -32,6 +30,8 @@ from copydesk.model.item import ItemState
 from copydesk.model.run import Progress, Stage
 from copydesk.model.source import Source
 from copydesk.settings import Settings, load
+from fetcher_fixtures import NOW
+from fetcher_fixtures import FakeClock as Watch
 
 __all__ = ["NOW", "Watch"]
 

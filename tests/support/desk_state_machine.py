@@ -7,9 +7,15 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
+
+from copydesk.desk import open_desk
+from copydesk.errors import ConflictError
+from copydesk.model.draft import Action
+from copydesk.model.requests import BulkChange
+from copydesk.posting.fake import FakePlatform, FakeServer
 from desk_fixtures import Watch, settings_at
 from draft_consistency import assert_consistent, load_drafts
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 from posting_fixtures import connect_account
 from reference_model import ModelDesk, ModelDraft, Refusal, UndoResult
 from reference_tables import UNKNOWN, Values
@@ -23,12 +29,6 @@ from state_machine_fixtures import (
     template_home,
     undo_redo_versions,
 )
-
-from copydesk.desk import open_desk
-from copydesk.errors import ConflictError
-from copydesk.model.draft import Action
-from copydesk.model.requests import BulkChange
-from copydesk.posting.fake import FakePlatform, FakeServer
 
 
 class TwoDeskMachine(RuleBasedStateMachine):

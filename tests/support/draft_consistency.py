@@ -8,9 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from desk_fixtures import integrity_errors, made_up_word, query_db
 from sqlalchemy import Connection
-from store_fixtures import add_item
 
 from copydesk.desk import Desk
 from copydesk.model.draft import Draft, Format, Status
@@ -20,6 +18,8 @@ from copydesk.store import drafts
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
+from desk_fixtures import integrity_errors, made_up_word, query_db
+from store_fixtures import add_item
 
 EXHAUSTIVE = os.environ.get("COPYDESK_PROVE", "") not in {"", "0"}
 """Run all cases instead of a sample."""

@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from console_driver import NOW
 from sqlalchemy import Connection, insert, update
-from store_fixtures import add_draft, add_item
 
+from console_driver import NOW
 from copydesk.desk import Desk, open_desk
 from copydesk.settings import load
 from copydesk.store import tables
 from copydesk.store.ids import new_id
 from copydesk.tui.app import Console
+from store_fixtures import add_draft, add_item
 
 HASHTAGS = {
     "name": "How many hashtags",

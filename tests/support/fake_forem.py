@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import httpx
+
 from fake_blog import FakeBlog, Json, error_response, query_params
 
 

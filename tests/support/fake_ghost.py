@@ -5,6 +5,7 @@ import json
 from base64 import urlsafe_b64decode
 
 import httpx
+
 from fake_blog import FakeBlog, FakeClock, Json, form_fields, query_params
 
 

@@ -9,6 +9,7 @@ import re
 from urllib.parse import parse_qs, unquote
 
 import httpx
+
 from faulty_server import FakeClock, FaultyServer
 
 _RESERVED = re.compile(r"[|{}@\[\]()<>#*_~]")

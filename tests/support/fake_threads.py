@@ -7,6 +7,7 @@ from datetime import timedelta
 from urllib.parse import parse_qs
 
 import httpx
+
 from faulty_server import FakeClock, FaultyServer
 
 PER_PAGE = 100

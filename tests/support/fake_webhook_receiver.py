@@ -5,6 +5,7 @@ import json
 from base64 import b64decode
 
 import httpx
+
 from fake_blog import FakeBlog, error_response
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 
 import httpx
+
 from fake_blog import FakeBlog, FakeClock, Json, error_response, form_fields, query_params
 
 

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from urllib.parse import parse_qs
 
 import httpx
-from faulty_server import FakeClock, FaultyServer
 
 from copydesk.text.links import all_spans
+from faulty_server import FakeClock, FaultyServer
 
 ID = re.compile(r"[0-9]{1,19}")
 _EPOCH = 1_288_834_974_657

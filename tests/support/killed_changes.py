@@ -16,13 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from desk_fixtures import Watch, settings_at
-from draft_consistency import load_drafts
-
 import copydesk.desk.schedule.service
 from copydesk.desk import Desk, open_desk
 from copydesk.model.draft import Action
 from copydesk.model.requests import BulkChange
+from desk_fixtures import Watch, settings_at
+from draft_consistency import load_drafts
 
 __all__ = ["copydesk"]
 AUTO = "auto"

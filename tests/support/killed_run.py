@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from desk_fixtures import Watch, settings_at
 from sqlalchemy import Engine, event
 
 import copydesk.drafting.checks
@@ -23,6 +22,7 @@ import copydesk.ingest.registry
 import copydesk.network.fetcher
 from copydesk.desk import open_desk
 from copydesk.model.run import RunRequest
+from desk_fixtures import Watch, settings_at
 
 __all__ = ["copydesk"]
 FULL_RUN = RunRequest(max_drafts=1000)

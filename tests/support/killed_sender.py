@@ -19,9 +19,6 @@ from pathlib import Path
 
 import httpx
 import msgspec
-from crash_points import DUE, CrashPointPlatform, CrashPoints, CrashPointTransport, FileSecrets, LateServer, Order
-from desk_fixtures import settings_at
-from sender_mutants import MUTANTS
 
 import copydesk.desk.publishing.service
 import copydesk.desk.schedule.service
@@ -32,6 +29,9 @@ from copydesk.posting.client import PlatformClient
 from copydesk.posting.fake import Fault
 from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import DeliveryGuarantees, Platform
+from crash_points import DUE, CrashPointPlatform, CrashPoints, CrashPointTransport, FileSecrets, LateServer, Order
+from desk_fixtures import settings_at
+from sender_mutants import MUTANTS
 
 __all__ = ["copydesk"]
 KILLED, STORE_FAILED, UNEXPECTED = -signal.SIGKILL, 3, 70

@@ -2,13 +2,12 @@
 
 from datetime import UTC, datetime
 
-from delivery_runner import ShiftedClock
-from fake_mastodon import MASTODON, ME, FakeMastodon, InMemorySecrets, Software
-
 from copydesk.model.draft import Format
 from copydesk.posting.client import PlatformClient
 from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import Account, Intent, Post, PostImage
+from delivery_runner import ShiftedClock
+from fake_mastodon import MASTODON, ME, FakeMastodon, InMemorySecrets, Software
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 SEED = "019c465e-6f00-7000-8000-000000000000"

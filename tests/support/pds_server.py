@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import httpx
+
 import node_server
 from node_server import UnavailableError
 

@@ -5,14 +5,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from console_driver import TEXTS
+from copydesk.desk import Desk, open_desk
+from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.tui.app import Console
 from desk_fixtures import NOW, URL_ONE, URL_THREE, Watch, create_source, settings_at
 from posting_fixtures import connect_account
 from schedule_fixtures import insert_draft, insert_drafts
 from sources_driver import sample_web
-
-from copydesk.desk import Desk, open_desk
-from copydesk.posting.fake import FakePlatform, FakeServer
-from copydesk.tui.app import Console
 
 OPML = f"""<opml version="2.0"><body><outline text="The Ferry Gazette" xmlUrl="{URL_ONE}"/>
 <outline text="Gone Quiet" xmlUrl="{URL_THREE}"/><outline text="Nowhere" xmlUrl="ftp://nowhere.example/"/></body></opml>"""

@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from console_driver import NOW, TEXTS
 from sqlalchemy import Connection, insert
-from store_fixtures import add_draft, add_item
 
+from console_driver import NOW, TEXTS
 from copydesk.desk import Desk, open_desk
 from copydesk.model.delivery import Delivery, DeliveryState, StepResult
 from copydesk.posting.fake import FakePlatform, FakeServer
@@ -17,6 +16,7 @@ from copydesk.settings import load
 from copydesk.store import tables
 from copydesk.store.ids import new_id
 from copydesk.tui.app import Console
+from store_fixtures import add_draft, add_item
 
 ZONE = "Europe/Prague"
 # Platform, days and hours ago, format, impressions, likes, replies, reposts, clicks.

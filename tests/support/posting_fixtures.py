@@ -5,8 +5,6 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
 
-from desk_fixtures import NOW
-
 from copydesk.desk import Desk, open_desk
 from copydesk.desk.context import Clock
 from copydesk.model.delivery import Account
@@ -16,6 +14,7 @@ from copydesk.posting.platform import Platform
 from copydesk.settings import load
 from copydesk.store import accounts
 from copydesk.store.ids import new_id
+from desk_fixtures import NOW
 
 ME, YOU = "fake:me", "fake:you"
 

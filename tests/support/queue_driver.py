@@ -4,11 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from console_driver import NOW, ConsoleDriver, make_draft, wait_until_idle
-from desk_fixtures import Watch
 from sqlalchemy import Connection
-from store_fixtures import add_item, add_source
 
+from console_driver import NOW, ConsoleDriver, make_draft, wait_until_idle
 from copydesk.desk import Desk, open_desk
 from copydesk.settings import load
 from copydesk.store import drafts
@@ -18,6 +16,8 @@ from copydesk.store.tables import DraftOrigin
 from copydesk.tui.app import Console
 from copydesk.tui.messages import DeskChanged
 from copydesk.tui.review.screen import ReviewScreen
+from desk_fixtures import Watch
+from store_fixtures import add_item, add_source
 
 DRAFT_COUNT = 450
 

@@ -13,14 +13,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from desk_fixtures import Watch, settings_at
-from draft_consistency import load_drafts
-
 import copydesk.desk.schedule.service
 from copydesk.desk import Desk, open_desk
 from copydesk.errors import ConflictError
 from copydesk.model.draft import BULK_ACTIONS, Action
 from copydesk.model.requests import BulkChange, ChangeDraft
+from desk_fixtures import Watch, settings_at
+from draft_consistency import load_drafts
 
 __all__ = ["copydesk"]
 LATER = Watch().now.replace(year=2027)

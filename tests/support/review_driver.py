@@ -5,17 +5,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from console_driver import ConsoleDriver, wait_until_idle
-from delayed_responses import wait_until
-from desk_fixtures import NOW, open_desk_at
 from textual.pilot import Pilot
 
+from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.desk import Desk
 from copydesk.model.draft import ListedDraft, Status
 from copydesk.tui.app import Console
 from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
 from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.review.selection import Selection, select_ids
+from delayed_responses import wait_until
+from desk_fixtures import NOW, open_desk_at
 
 TEXTS = (
     "Feeds outlive the apps that are built on them.",

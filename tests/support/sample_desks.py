@@ -2,16 +2,16 @@
 
 from datetime import datetime, timedelta
 
-from console_driver import NOW
-from experiments_desk import HASHTAGS, HOOK, insert_participants
-from posted_desk import ZONE, insert_posts
 from sqlalchemy import Connection
 
+from console_driver import NOW
 from copydesk.desk import Desk
 from copydesk.model.draft import Status
 from copydesk.model.run import RunRequest
 from copydesk.sample.desk import open_sample
 from copydesk.settings import Settings
+from experiments_desk import HASHTAGS, HOOK, insert_participants
+from posted_desk import ZONE, insert_posts
 
 __all__ = ["NOW"]
 

@@ -6,14 +6,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from console_driver import ConsoleDriver, wait_until_idle
-from desk_fixtures import Watch, open_desk_at
-from schedule_fixtures import insert_drafts, insert_scheduled
-
 from copydesk.desk import Desk
 from copydesk.model.schedule import Slot
 from copydesk.tui.app import Console
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.schedule.week_clock import GridPosition
+from desk_fixtures import Watch, open_desk_at
+from schedule_fixtures import insert_drafts, insert_scheduled
 
 NOW = datetime(2026, 3, 25, 9, 30, tzinfo=UTC)
 """A Wednesday; 10:30 in Prague."""

@@ -4,11 +4,11 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, select
-from store_fixtures import add_draft, add_item
 
 from copydesk.desk import Desk
 from copydesk.model.schedule import Slot
 from copydesk.store import tables
+from store_fixtures import add_draft, add_item
 
 MON, TUE, WED, THU, FRI, SAT, SUN = 1, 2, 3, 4, 5, 6, 0
 

@@ -14,12 +14,11 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from console_driver import wait_until_idle
-from sample_desks import NOW, build_history, leave_empty, run_pipeline
-
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import Settings, load
 from copydesk.tui.app import Console
 from copydesk.tui.themes import DARK, LIGHT
+from sample_desks import NOW, build_history, leave_empty, run_pipeline
 
 WIDE = (132, 38)
 FOLDER = Path(__file__).resolve().parents[2] / "screenshots"

@@ -16,11 +16,7 @@ from sqlite3 import connect as open_sqlite
 from typing import NamedTuple
 
 import msgspec
-from crash_points import DUE
-from desk_fixtures import NOW, settings_at
-from killed_sender import KILLED, STORE_FAILED, KillRunner, SenderResult
 from msgspec.structs import replace
-from send_targets import SendCase, SendTarget
 
 from copydesk.desk import open_desk
 from copydesk.model.delivery import Delivery
@@ -28,6 +24,10 @@ from copydesk.store import accounts
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.ids import new_id
 from copydesk.text.thread import join_parts
+from crash_points import DUE
+from desk_fixtures import NOW, settings_at
+from killed_sender import KILLED, STORE_FAILED, KillRunner, SenderResult
+from send_targets import SendCase, SendTarget
 
 MAX_RUNS = 60
 ARRIVAL_DELAY = 0.2

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import httpx
-from crash_points import Order, deliver_late
-from mastodon_mock_server import MockMastodon
-from pds_server import Pds, PdsAccount
 
 from copydesk.model.delivery import Account
 from copydesk.posting.fake import FakeServer
+from crash_points import Order, deliver_late
+from mastodon_mock_server import MockMastodon
+from pds_server import Pds, PdsAccount
 
 DRAFTS_PER_ACCOUNT = 25
 """Drafts per account: a PDS lists 100 records at once. A lookup on Mastodon reads all statuses since DUE, so there each

@@ -5,7 +5,6 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from desk_fixtures import NOW
 from msgspec.structs import replace
 
 from copydesk.desk.publishing import sender as desk_sender
@@ -13,6 +12,7 @@ from copydesk.model.delivery import StepResult
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import Platform
 from copydesk.store.ids import new_id
+from desk_fixtures import NOW
 
 
 def _use_new_keys(platform: Platform) -> None:

@@ -7,13 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from console_driver import ConsoleDriver, wait_until_idle
-from delayed_responses import WAIT_TIMEOUT
-from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed
-from sign_in_platforms import sign_in_platforms
-
 from copydesk.desk import Desk, open_desk
 from copydesk.settings import load
 from copydesk.tui.app import Console
+from delayed_responses import WAIT_TIMEOUT
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed
+from sign_in_platforms import sign_in_platforms
 
 Furnish = Callable[[Desk], Awaitable[None]]
 LATER = NOW + timedelta(hours=2)

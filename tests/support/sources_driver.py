@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from console_driver import ConsoleDriver, wait_until_idle
-from delayed_responses import wait_until
-from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at
-
 from copydesk.desk import Desk
 from copydesk.model.source import Health, Source, SourceConfig, SourceType
 from copydesk.tui.app import Console
 from copydesk.tui.sources.screen import SourcesScreen
+from delayed_responses import wait_until
+from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at
 
 DeskSetup = Callable[[Desk], Awaitable[None]]
 

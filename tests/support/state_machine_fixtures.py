@@ -7,11 +7,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from desk_fixtures import Watch, query_db, settings_at
-from draft_consistency import insert_drafts
 from hypothesis import strategies as st
-from reference_model import Refusal
-from reference_tables import SLOT_HOURS, STATUS_AFTER_EVENT, TIMED_STATES, UNKNOWN, Values
 from sqlalchemy import Connection
 
 from copydesk.desk import open_desk
@@ -22,6 +18,10 @@ from copydesk.model.history import EventKind
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.schedule import Slot
 from copydesk.store import draft_updates
+from desk_fixtures import Watch, query_db, settings_at
+from draft_consistency import insert_drafts
+from reference_model import Refusal
+from reference_tables import SLOT_HOURS, STATUS_AFTER_EVENT, TIMED_STATES, UNKNOWN, Values
 
 FORMATS = ("SHORT", "BLOG", "THREAD")
 # Posting and posted drafts accept few actions; the other states are reached from these.

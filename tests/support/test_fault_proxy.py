@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
 
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.client import PlatformClient, Response
 from copydesk.posting.platform import NotSentError, UnknownOutcomeError
+from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
 
 
 @asynccontextmanager

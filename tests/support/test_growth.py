@@ -3,9 +3,9 @@
 from functools import cache
 
 import pytest
-from cost_growth import assert_bounded, assert_linear
 
 from copydesk.text import digest
+from cost_growth import assert_bounded, assert_linear
 
 
 def test_linear_work_passes_whatever_its_duration() -> None:

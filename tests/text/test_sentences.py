@@ -1,11 +1,11 @@
 """Tests for splitting text into sentences."""
 
 import pytest
-from cost_growth import assert_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.text.sentences import spans, split_sentences
+from cost_growth import assert_linear
 
 # The golden rules of pysbd's test suite, and some cases of our own.
 GOLDEN = [

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from cost_growth import assert_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from copydesk.errors import WriterError
 from copydesk.text import links
 from copydesk.text.length import LIMITS, length
 from copydesk.text.thread import join_parts, split_parts, split_thread
+from cost_growth import assert_linear
 
 
 def length_on_x(text: str) -> int:

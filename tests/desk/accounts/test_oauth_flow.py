@@ -4,13 +4,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from posting_fixtures import open_posting_desk
-from sign_in_platforms import CODE, STATE, authorize, sign_in_platforms
 
 from copydesk.desk import Desk
 from copydesk.desk.accounts import oauth_flow
 from copydesk.errors import SignInError
 from copydesk.posting.platform import LoginError
+from posting_fixtures import open_posting_desk
+from sign_in_platforms import CODE, STATE, authorize, sign_in_platforms
 
 PLAIN_CREDENTIALS = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": "true"}
 

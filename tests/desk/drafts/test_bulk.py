@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from desk_fixtures import NOW, FakeWeb, execute_sql, open_desk_at, query_db
 
 from copydesk.errors import InvalidError, StoreFullError
 from copydesk.model.draft import Action
@@ -12,6 +11,7 @@ from copydesk.model.requests import ChangeDraft
 from copydesk.model.schedule import Slot
 from copydesk.model.serialization import to_json_value
 from copydesk.store import draft_updates, schedule
+from desk_fixtures import NOW, FakeWeb, execute_sql, open_desk_at, query_db
 
 UNKNOWN_ID = "019c4a5e-0000-7000-8000-000000000000"
 MONDAY_9 = Slot(day_of_week=1, hour=9, minute=0)

@@ -1,11 +1,11 @@
 """Tests for creating drafts from a given text."""
 
 import pytest
-from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, open_desk_at, query_db
 
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
 from copydesk.model.serialization import to_json_value
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, open_desk_at, query_db
 
 TEXT = "The harbour opens on Monday.\n\nBring a coat."
 IMAGE = {"url": "https://pictures.example/a.png", "source": "UPLOAD"}

@@ -6,11 +6,9 @@ from itertools import product
 
 import msgspec
 import pytest
-from desk_fixtures import NOW, open_desk_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, create_engine, delete, event, insert, update
-from store_fixtures import add_draft, add_item, add_source, add_user
 
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
@@ -20,6 +18,8 @@ from copydesk.model.source import SourceType
 from copydesk.store import draft_queries, tables
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import _create_tables
+from desk_fixtures import NOW, open_desk_at
+from store_fixtures import add_draft, add_item, add_source, add_user
 
 STATES = (Status.PENDING_REVIEW, Status.APPROVED, Status.SCHEDULED, Status.REJECTED)
 TAGS = ("a", "b", "ä, c")

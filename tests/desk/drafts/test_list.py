@@ -3,6 +3,13 @@
 from itertools import product
 
 import pytest
+
+from copydesk.errors import InvalidError, NotFoundError
+from copydesk.model.draft import Format, Status
+from copydesk.model.filters import Archived
+from copydesk.model.run import RunRequest
+from copydesk.model.serialization import to_json_value
+from copydesk.model.source import SourceType
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -18,13 +25,6 @@ from desk_fixtures import (
     open_desk_at,
     story_title,
 )
-
-from copydesk.errors import InvalidError, NotFoundError
-from copydesk.model.draft import Format, Status
-from copydesk.model.filters import Archived
-from copydesk.model.run import RunRequest
-from copydesk.model.serialization import to_json_value
-from copydesk.model.source import SourceType
 
 SUBSTACK = "https://two.substack.com"
 

@@ -5,11 +5,9 @@ from datetime import timedelta
 from functools import cmp_to_key
 
 import pytest
-from desk_fixtures import NOW, open_desk_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, create_engine, event, insert
-from store_fixtures import add_draft, add_item, add_source, add_user
 
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError
@@ -19,6 +17,8 @@ from copydesk.store import queue_window, tables
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import _create_tables
+from desk_fixtures import NOW, open_desk_at
+from store_fixtures import add_draft, add_item, add_source, add_user
 
 TIMED_STATUSES = {Status.SCHEDULED, Status.MISSED, Status.POSTED}
 DRAFTS = 260

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from desk_fixtures import open_desk_at
-
 from copydesk.desk import Desk
 from copydesk.model.draft import Action
+from desk_fixtures import open_desk_at
 
 
 async def create_drafts(desk: Desk, count: int) -> list[str]:

@@ -5,6 +5,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
+
+from copydesk.errors import ConflictError, InvalidError, NotFoundError
+from copydesk.model.draft import Action, Status
+from copydesk.model.schedule import Slot
+from copydesk.model.serialization import to_json_value
+from copydesk.model.transitions import allowed_actions, can_edit, next_status
+from copydesk.store import schedule
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -18,13 +25,6 @@ from desk_fixtures import (
     open_desk_at,
     query_db,
 )
-
-from copydesk.errors import ConflictError, InvalidError, NotFoundError
-from copydesk.model.draft import Action, Status
-from copydesk.model.schedule import Slot
-from copydesk.model.serialization import to_json_value
-from copydesk.model.transitions import allowed_actions, can_edit, next_status
-from copydesk.store import schedule
 
 LATER = NOW + timedelta(days=2)
 MONDAY, WEDNESDAY = Slot(day_of_week=1, hour=9, minute=0), Slot(day_of_week=3, hour=14, minute=30)

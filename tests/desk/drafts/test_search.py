@@ -4,6 +4,19 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection, delete, insert, select, update
+
+from copydesk.desk import open_desk
+from copydesk.errors import InvalidError
+from copydesk.model.draft import Format, Status
+from copydesk.model.filters import Archived
+from copydesk.model.run import RunRequest
+from copydesk.model.search_query import MAX_QUERY_LENGTH, contains_term, parse_query, tokenize
+from copydesk.store import tables
+from copydesk.store.ids import new_id
+from copydesk.store.search import _format_match_expression
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -17,20 +30,7 @@ from desk_fixtures import (
     query_db,
     settings_at,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sqlalchemy import Connection, delete, insert, select, update
 from store_fixtures import add_draft, add_item, add_source, add_user
-
-from copydesk.desk import open_desk
-from copydesk.errors import InvalidError
-from copydesk.model.draft import Format, Status
-from copydesk.model.filters import Archived
-from copydesk.model.run import RunRequest
-from copydesk.model.search_query import MAX_QUERY_LENGTH, contains_term, parse_query, tokenize
-from copydesk.store import tables
-from copydesk.store.ids import new_id
-from copydesk.store.search import _format_match_expression
 
 TEXTS = ("Many passengers were seen on Monday.", "On Tuesday no passengers were seen at all.")
 

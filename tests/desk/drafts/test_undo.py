@@ -4,6 +4,14 @@ import random
 from datetime import timedelta
 
 import pytest
+
+from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNotAllowedError
+from copydesk.model.draft import Action, Status
+from copydesk.model.history import SYSTEM, EventKind
+from copydesk.model.schedule import Slot
+from copydesk.store import draft_events as events
+from copydesk.store import draft_updates, schedule
+from copydesk.store.draft_updates import DraftChange
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -17,14 +25,6 @@ from desk_fixtures import (
     open_desk_at,
     query_db,
 )
-
-from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNotAllowedError
-from copydesk.model.draft import Action, Status
-from copydesk.model.history import SYSTEM, EventKind
-from copydesk.model.schedule import Slot
-from copydesk.store import draft_events as events
-from copydesk.store import draft_updates, schedule
-from copydesk.store.draft_updates import DraftChange
 
 SLOTS = [Slot(day_of_week=day, hour=9, minute=0) for day in range(7)]
 LATER = NOW + timedelta(days=2)

@@ -3,11 +3,10 @@
 from datetime import timedelta
 from pathlib import Path
 
-from desk_fixtures import Watch
-from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
-
 from copydesk.model.delivery import PostMetrics
 from copydesk.posting.fake import FakeServer
+from desk_fixtures import Watch
+from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 
 
 async def test_metrics_are_read_now_and_when_due(tmp_path: Path) -> None:

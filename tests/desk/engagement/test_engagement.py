@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from desk_fixtures import NOW, Watch, open_desk_at
-from store_fixtures import add_draft, add_item, add_source, add_user
 
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError, NotFoundError
 from copydesk.model.engagement import EngagementSummary, RecordStatus
 from copydesk.model.serialization import to_json_value
+from desk_fixtures import NOW, Watch, open_desk_at
+from store_fixtures import add_draft, add_item, add_source, add_user
 
 UNKNOWN_ID = "01890000-0000-7000-8000-000000000000"
 

@@ -7,9 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from desk_fixtures import NOW, open_desk_at
 from sqlalchemy import Connection, insert
-from store_fixtures import add_draft, add_item, add_source, add_user
 
 from copydesk.desk import Desk
 from copydesk.desk.engagement.service import metrics_by_span
@@ -18,6 +16,8 @@ from copydesk.model.engagement import METRICS, Interval, RateSummary
 from copydesk.store import published_posts, tables
 from copydesk.store.ids import new_id
 from copydesk.store.published_posts import QUARTER_HOUR_SECONDS, QuarterHour
+from desk_fixtures import NOW, open_desk_at
+from store_fixtures import add_draft, add_item, add_source, add_user
 
 ZONES = ("UTC", "Europe/Prague", "Asia/Kathmandu", "America/St_Johns")
 PLATFORMS = ("x", "bluesky", "mastodon")

@@ -4,22 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
-from desk_fixtures import (
-    NOW,
-    URL_ONE,
-    FailingWriter,
-    FakeWeb,
-    Watch,
-    create_source,
-    entry,
-    feed,
-    open_desk_at,
-    query_db,
-    story_title,
-    writer_errors,
-)
 from sqlalchemy import update
-from store_fixtures import add_draft, add_item, add_source, add_user
 
 import copydesk.drafting.writer as writer_module
 from copydesk.desk import Desk
@@ -34,6 +19,21 @@ from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import Voice
 from copydesk.store import experiments as kept
 from copydesk.store import tables
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    FailingWriter,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    feed,
+    open_desk_at,
+    query_db,
+    story_title,
+    writer_errors,
+)
+from store_fixtures import add_draft, add_item, add_source, add_user
 
 HASHTAGS = {
     "name": "How many hashtags",

@@ -6,6 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
+
+from copydesk.desk import Desk
+from copydesk.drafting.check_context import CheckContext, RecentTexts
+from copydesk.drafting.checks import check
+from copydesk.drafting.fake_writer import FakeWriter
+from copydesk.drafting.writer import Brief, WriterResult
+from copydesk.errors import InvalidError, StoreBusyError, WriterError
+from copydesk.model.draft import Action, Checks, Format, ImageSource, ListedDraft, Severity, Status
+from copydesk.model.item import Entry
+from copydesk.model.run import RunRequest
+from copydesk.store import generation
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -19,18 +31,6 @@ from desk_fixtures import (
     open_desk_at,
     query_db,
 )
-from sqlalchemy import Connection
-
-from copydesk.desk import Desk
-from copydesk.drafting.check_context import CheckContext, RecentTexts
-from copydesk.drafting.checks import check
-from copydesk.drafting.fake_writer import FakeWriter
-from copydesk.drafting.writer import Brief, WriterResult
-from copydesk.errors import InvalidError, StoreBusyError, WriterError
-from copydesk.model.draft import Action, Checks, Format, ImageSource, ListedDraft, Severity, Status
-from copydesk.model.item import Entry
-from copydesk.model.run import RunRequest
-from copydesk.store import generation
 
 WRITER = "copydesk.drafting.writer.get_writer"
 PAGE = "https://rivernews.example/library"

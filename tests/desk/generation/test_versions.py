@@ -2,12 +2,12 @@
 
 import msgspec
 import pytest
-from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
 
 from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.model.draft import Format, Status
 from copydesk.model.serialization import to_json
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
 
 WRITER = "copydesk.drafting.writer.get_writer"
 

@@ -7,9 +7,6 @@ import json
 import httpx
 import msgspec
 import pytest
-from desk_fixtures import URL_ONE as FEED
-from desk_fixtures import FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
-from image_samples import LOCATION_MARKER, animation, decode, drawing, encode, gps_exif, noise_image, photo
 
 from copydesk.desk.images.draft_images import load_images
 from copydesk.errors import ConflictError, ImageError, InvalidError
@@ -20,6 +17,9 @@ from copydesk.posting.linkedin import LinkedIn
 from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import Limits
 from copydesk.posting.x.platform import X
+from desk_fixtures import URL_ONE as FEED
+from desk_fixtures import FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
+from image_samples import LOCATION_MARKER, animation, decode, drawing, encode, gps_exif, noise_image, photo
 
 ONE, TWO = "https://pictures.example/1.jpg", "https://pictures.example/2.png"
 LIMITS = Limits(formats=frozenset(), max_images=4, max_image_bytes=100_000)

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-from desk_fixtures import FakeWeb, open_desk_at
-from image_samples import LOCATION_MARKER, animation, decode, drawing, gps_exif, image_with_metadata, photo, png_bomb
 
 from copydesk.desk import Desk
 from copydesk.desk.images import thumbnails as viewing
 from copydesk.images.resize import MAX_SIDE, thumbnail
 from copydesk.images.storage import save
 from copydesk.model.draft import DraftImage, Thumbnail
+from desk_fixtures import FakeWeb, open_desk_at
+from image_samples import LOCATION_MARKER, animation, decode, drawing, gps_exif, image_with_metadata, photo, png_bomb
 
 URL = "https://pictures.example/a.jpg"
 

@@ -5,6 +5,10 @@ import threading
 from collections.abc import Callable
 
 import pytest
+
+from copydesk.errors import ConflictError, StoreBusyError
+from copydesk.model.run import Run, RunStatus, Stage
+from copydesk.store.database import Database
 from desk_fixtures import (
     URL_ONE,
     URL_THREE,
@@ -21,10 +25,6 @@ from desk_fixtures import (
     open_desk_at,
     story_title,
 )
-
-from copydesk.errors import ConflictError, StoreBusyError
-from copydesk.model.run import Run, RunStatus, Stage
-from copydesk.store.database import Database
 
 WRITER = "copydesk.drafting.writer.get_writer"
 

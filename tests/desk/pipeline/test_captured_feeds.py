@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from desk_fixtures import Watch, create_source, integrity_errors, list_drafts, query_db, settings_at
-from feed_fixtures import load_real_feeds
-from feed_server import FeedServer
 
 from copydesk.desk import Desk, open_desk
 from copydesk.model.draft import ListedDraft, Severity
 from copydesk.model.run import Run, RunRequest, RunStatus
 from copydesk.model.source import Source
+from desk_fixtures import Watch, create_source, integrity_errors, list_drafts, query_db, settings_at
+from feed_fixtures import load_real_feeds
+from feed_server import FeedServer
 
 CAPTURED = datetime(2026, 2, 17, 18, 0, tzinfo=UTC)
 JACKSON = {"abc-au-top", "japantoday-world", "elpais-english", "aljazeera", "bbc-world"}

@@ -3,6 +3,11 @@
 import asyncio
 
 import pytest
+
+from copydesk.errors import InvalidError
+from copydesk.model.item import ItemState
+from copydesk.model.run import RunRequest, RunStatus
+from copydesk.model.source import Health
 from desk_fixtures import (
     URL_ONE,
     URL_TWO,
@@ -17,11 +22,6 @@ from desk_fixtures import (
     query_db,
     story_title,
 )
-
-from copydesk.errors import InvalidError
-from copydesk.model.item import ItemState
-from copydesk.model.run import RunRequest, RunStatus
-from copydesk.model.source import Health
 
 
 async def test_failure_is_stored_before_other_responses(tmp_path):

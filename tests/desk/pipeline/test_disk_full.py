@@ -5,7 +5,12 @@ import resource
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import Connection
+
 from cli_runner import run_command, run_in_process
+from copydesk.drafting.writer import WriterResult
+from copydesk.errors import StoreFullError
+from copydesk.model.run import RunRequest, RunStatus
 from desk_fixtures import (
     URL_ONE,
     URL_TWO,
@@ -23,11 +28,6 @@ from desk_fixtures import (
     story_title,
 )
 from feed_server import FeedServer
-from sqlalchemy import Connection
-
-from copydesk.drafting.writer import WriterResult
-from copydesk.errors import StoreFullError
-from copydesk.model.run import RunRequest, RunStatus
 
 LONG = "Ferries of the new line carry many passengers each day. " * 4000
 

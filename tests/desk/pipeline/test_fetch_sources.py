@@ -4,6 +4,12 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+
+from copydesk.desk.pipeline import fetch_sources
+from copydesk.desk.pipeline.fetch_sources import match_entries, store_fetch
+from copydesk.model.item import Entry
+from copydesk.model.run import RunRequest, RunStatus
+from copydesk.store.items import ExistingItem, content_hash
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -21,12 +27,6 @@ from desk_fixtures import (
     query_db,
     story_title,
 )
-
-from copydesk.desk.pipeline import fetch_sources
-from copydesk.desk.pipeline.fetch_sources import match_entries, store_fetch
-from copydesk.model.item import Entry
-from copydesk.model.run import RunRequest, RunStatus
-from copydesk.store.items import ExistingItem, content_hash
 
 
 async def test_entries_are_stored_once(tmp_path):

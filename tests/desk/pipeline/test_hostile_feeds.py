@@ -1,10 +1,10 @@
 """Tests for broken and hostile feeds in the whole pipeline: contents are stored as data, or refused."""
 
 import pytest
-from broken_source import database_bytes, run_with_good_source, serve_good_source
-from desk_fixtures import NOW, Watch, create_source, entry, feed, item_states, query_db, settings_at, story_title
 
+from broken_source import database_bytes, run_with_good_source, serve_good_source
 from copydesk.desk import open_desk
+from desk_fixtures import NOW, Watch, create_source, entry, feed, item_states, query_db, settings_at, story_title
 
 
 @pytest.fixture

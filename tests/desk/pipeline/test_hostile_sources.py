@@ -8,7 +8,10 @@ import gzip
 
 import httpx
 import pytest
+
 from broken_source import GOOD_STORY, rejected_source_error, serve_good_source
+from copydesk.desk import open_desk
+from copydesk.network.transport import GuardedTransport
 from desk_fixtures import (
     URL_ONE,
     FakeWeb,
@@ -21,9 +24,6 @@ from desk_fixtures import (
     settings_at,
     story_title,
 )
-
-from copydesk.desk import open_desk
-from copydesk.network.transport import GuardedTransport
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from desk_fixtures import Watch, create_source, entry, feed, integrity_errors, query_db, settings_at
-from feed_server import FeedServer
-from killed_run import FULL_RUN, kill_runner
 
 from copydesk.desk import open_desk
 from copydesk.model.run import Run, RunStatus
+from desk_fixtures import Watch, create_source, entry, feed, integrity_errors, query_db, settings_at
+from feed_server import FeedServer
+from killed_run import FULL_RUN, kill_runner
 
 KILL_COUNT = 26
 SOURCES = 5

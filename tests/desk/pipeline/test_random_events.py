@@ -5,6 +5,8 @@ import random
 from itertools import pairwise
 
 import pytest
+
+from copydesk.model.run import Run, RunRequest, RunStatus
 from desk_fixtures import (
     URL_ONE,
     URL_THREE,
@@ -19,8 +21,6 @@ from desk_fixtures import (
     query_db,
     story_title,
 )
-
-from copydesk.model.run import Run, RunRequest, RunStatus
 
 FEED_URLS = (URL_ONE, URL_TWO, URL_THREE)
 EVENTS = ("publish", "publish", "publish", "withdraw", "edit", "rename", "fail", "recover", "throttle", "move")

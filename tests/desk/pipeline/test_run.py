@@ -6,6 +6,12 @@ from contextlib import closing
 from itertools import pairwise
 
 import pytest
+
+from copydesk.drafting.fake_writer import FakeWriter
+from copydesk.drafting.writer import Brief, WriterResult
+from copydesk.errors import InvalidError, NotFoundError, WriterError
+from copydesk.model.draft import Format
+from copydesk.model.run import RunRequest, RunStatus, Stage
 from delayed_responses import DelayedResponse
 from desk_fixtures import (
     NOW,
@@ -27,12 +33,6 @@ from desk_fixtures import (
     story_title,
     writer_errors,
 )
-
-from copydesk.drafting.fake_writer import FakeWriter
-from copydesk.drafting.writer import Brief, WriterResult
-from copydesk.errors import InvalidError, NotFoundError, WriterError
-from copydesk.model.draft import Format
-from copydesk.model.run import RunRequest, RunStatus, Stage
 
 WRITER = "copydesk.drafting.writer.get_writer"
 

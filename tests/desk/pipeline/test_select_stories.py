@@ -4,6 +4,11 @@ import asyncio
 import threading
 
 import pytest
+
+from copydesk.desk.pipeline import select_stories
+from copydesk.errors import InvalidError
+from copydesk.model.run import RunRequest, RunStatus
+from copydesk.ranking.filters import compile_rules
 from desk_fixtures import (
     URL_ONE,
     URL_THREE,
@@ -22,11 +27,6 @@ from desk_fixtures import (
     settings_at,
     story_title,
 )
-
-from copydesk.desk.pipeline import select_stories
-from copydesk.errors import InvalidError
-from copydesk.model.run import RunRequest, RunStatus
-from copydesk.ranking.filters import compile_rules
 
 ENGLISH_TITLE = "The council wants to open the old harbour to swimmers before the summer is over, it said on Monday."
 GERMAN_TITLE = (

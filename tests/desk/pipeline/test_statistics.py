@@ -9,12 +9,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, insert, select, update
-from store_fixtures import add_user, open_store
 
 from copydesk.desk import Desk
 from copydesk.desk.pipeline.service import load_statistics
@@ -22,6 +20,8 @@ from copydesk.model.run import RunStats, RunStatus
 from copydesk.model.serialization import to_json_value
 from copydesk.store import tables
 from copydesk.store.ids import IdGenerator, creation_time, min_id, new_id
+from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at
+from store_fixtures import add_user, open_store
 
 run_table = tables.run
 END_STATUSES = ("succeeded", "succeeded", "failed", "cancelled", "interrupted")

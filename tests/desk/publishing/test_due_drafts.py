@@ -4,16 +4,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from desk_fixtures import NOW, Watch, execute_sql, open_desk_at, query_db
 from msgspec.structs import replace
-from posting_fixtures import connect_account
-from schedule_fixtures import FRI, draft_status, insert_draft, insert_scheduled, make_slot, scheduled_times
-from store_fixtures import add_user
 
 from copydesk.desk import Desk
 from copydesk.desk.clock_guard import MonotonicReading, read_monotonic
 from copydesk.desk.publishing import due_drafts
 from copydesk.desk.publishing.due_drafts import NO_ACCOUNT_MESSAGE
+from desk_fixtures import NOW, Watch, execute_sql, open_desk_at, query_db
+from posting_fixtures import connect_account
+from schedule_fixtures import FRI, draft_status, insert_draft, insert_scheduled, make_slot, scheduled_times
+from store_fixtures import add_user
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 

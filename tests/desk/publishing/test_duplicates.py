@@ -3,12 +3,11 @@
 from datetime import timedelta
 from pathlib import Path
 
-from desk_fixtures import NOW, Watch, query_db
-from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
-
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.idempotency_keys import first_seed, tid_key
 from copydesk.posting.platform import DeliveryGuarantees, StepResult
+from desk_fixtures import NOW, Watch, query_db
+from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 MINUTE = timedelta(minutes=1)
 

@@ -3,10 +3,9 @@
 from datetime import timedelta
 from pathlib import Path
 
+from copydesk.posting.fake import FakeServer, Fault
 from desk_fixtures import NOW, Watch
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
-
-from copydesk.posting.fake import FakeServer, Fault
 
 MINUTE = timedelta(minutes=1)
 

@@ -1,15 +1,15 @@
 """Tests for the user's own posting rules: checked before posting and on every post."""
 
 import pytest
-from desk_fixtures import NOW, FakeWeb
-from image_samples import drawing
-from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 from copydesk.desk.publishing.payload import rule_violations
 from copydesk.model.draft import Format
 from copydesk.posting.fake import FakeServer
 from copydesk.posting.platform import Post
 from copydesk.settings import Posting
+from desk_fixtures import NOW, FakeWeb
+from image_samples import drawing
+from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 REQUIRE_ALT = Posting(require_alt=True)
 MESSAGE = "Picture 2 has no description, which posting.require_alt in the settings asks for."

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from desk_fixtures import query_db
-from posting_fixtures import ME, YOU, connect_account, fake_platforms, open_posting_desk
 
 from copydesk.model.delivery import Preview
 from copydesk.model.draft import Format
+from desk_fixtures import query_db
+from posting_fixtures import ME, YOU, connect_account, fake_platforms, open_posting_desk
 
 LINK = "https://lighthouse.example/a/very/long/address/that/goes/on/and/on"
 

@@ -4,6 +4,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+
+from copydesk.errors import ConflictError, InvalidError
+from copydesk.model.delivery import PostMetrics
+from copydesk.model.draft import Format
+from copydesk.posting.fake import FakePlatform, FakeServer, Fault
+from copydesk.posting.platform import DeliveryGuarantees, Limits
 from desk_fixtures import NOW, Watch, query_db
 from posting_fixtures import (
     ME,
@@ -14,12 +20,6 @@ from posting_fixtures import (
     fake_platforms,
     open_posting_desk,
 )
-
-from copydesk.errors import ConflictError, InvalidError
-from copydesk.model.delivery import PostMetrics
-from copydesk.model.draft import Format
-from copydesk.posting.fake import FakePlatform, FakeServer, Fault
-from copydesk.posting.platform import DeliveryGuarantees, Limits
 
 MINUTE = timedelta(minutes=1)
 

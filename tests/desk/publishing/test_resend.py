@@ -5,6 +5,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
+from copydesk.errors import ConflictError
+from copydesk.model.delivery import Account, DeliveryStep, Intent
+from copydesk.posting.fake import FakePlatform, FakeServer, Fault
+from copydesk.posting.platform import Post
 from desk_fixtures import NOW, Watch
 from posting_fixtures import (
     ME,
@@ -15,11 +20,6 @@ from posting_fixtures import (
     fake_platforms,
     open_posting_desk,
 )
-
-from copydesk.errors import ConflictError
-from copydesk.model.delivery import Account, DeliveryStep, Intent
-from copydesk.posting.fake import FakePlatform, FakeServer, Fault
-from copydesk.posting.platform import Post
 
 MINUTE = timedelta(minutes=1)
 

@@ -6,8 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from desk_fixtures import NOW, Watch, query_db
-from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 from copydesk.credentials.redaction import DEFAULT_REDACTION
 from copydesk.desk.publishing import sender
@@ -15,6 +13,8 @@ from copydesk.errors import StoreBusyError
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import LoginError, RefusedPostError
 from copydesk.store import accounts
+from desk_fixtures import NOW, Watch, query_db
+from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 MINUTE = timedelta(minutes=1)
 SECRET = "s3cret-that-nobody-may-see"

@@ -6,6 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
+
+from copydesk.desk.schedule import auto_scheduler
+from copydesk.errors import InvalidError, StoreFullError
 from desk_fixtures import NOW, open_desk_at, query_db
 from schedule_fixtures import (
     FRI,
@@ -18,10 +22,6 @@ from schedule_fixtures import (
     make_slot,
     scheduled_times,
 )
-from sqlalchemy import Connection
-
-from copydesk.desk.schedule import auto_scheduler
-from copydesk.errors import InvalidError, StoreFullError
 
 DAILY = [make_slot(day, 9) for day in range(7)]
 
@@ -143,9 +143,8 @@ async def test_foreign_draft_is_unknown(tmp_path: Path) -> None:
 
 
 def _create_foreign_user(conn: Connection, user_id: str) -> object:
-    from store_fixtures import add_user
-
     from copydesk.store.users import User
+    from store_fixtures import add_user
 
     return User(id=add_user(conn, "Bea"), name="Bea", time_zone="UTC", created_at=NOW)
 

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+
+from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from desk_fixtures import NOW, Watch, open_desk_at, query_db
 from schedule_fixtures import (
     FRI,
@@ -17,8 +19,6 @@ from schedule_fixtures import (
     insert_scheduled,
     make_slot,
 )
-
-from copydesk.errors import ConflictError, InvalidError, NotFoundError
 
 MINUTE = timedelta(minutes=1)
 # NOW is Tuesday, 10 February 2026, 12:00 UTC.

@@ -4,11 +4,11 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from desk_fixtures import NOW, Watch, open_desk_at
-from schedule_fixtures import MON, SUN, TUE, insert_drafts, insert_scheduled, make_slot
 
 from copydesk.errors import InvalidError
 from copydesk.model.schedule import MAX_WEEK_DRAFTS
+from desk_fixtures import NOW, Watch, open_desk_at
+from schedule_fixtures import MON, SUN, TUE, insert_drafts, insert_scheduled, make_slot
 
 MINUTE = timedelta(minutes=1)
 # NOW is Tuesday, 10 February 2026, 12:00 UTC.

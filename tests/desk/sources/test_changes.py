@@ -3,6 +3,14 @@
 import asyncio
 
 import pytest
+from sqlalchemy import update
+
+from copydesk.desk import Desk
+from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError, PageNotFoundError
+from copydesk.model.draft import Status
+from copydesk.model.run import Progress, Run, RunStatus, Stage
+from copydesk.model.source import Health, Source
+from copydesk.store import tables
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -17,14 +25,6 @@ from desk_fixtures import (
     list_drafts,
     open_desk_at,
 )
-from sqlalchemy import update
-
-from copydesk.desk import Desk
-from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError, PageNotFoundError
-from copydesk.model.draft import Status
-from copydesk.model.run import Progress, Run, RunStatus, Stage
-from copydesk.model.source import Health, Source
-from copydesk.store import tables
 
 PAGE_HTML = (
     '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head><body>Hi</body></html>'

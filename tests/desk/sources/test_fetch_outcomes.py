@@ -5,6 +5,11 @@ import threading
 from datetime import timedelta
 
 import pytest
+
+from copydesk.ingest import fetch_policy
+from copydesk.model.run import RunStatus
+from copydesk.model.source import Health, Source
+from copydesk.store import sources
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -21,11 +26,6 @@ from desk_fixtures import (
     query_db,
     story_title,
 )
-
-from copydesk.ingest import fetch_policy
-from copydesk.model.run import RunStatus
-from copydesk.model.source import Health, Source
-from copydesk.store import sources
 
 
 async def source_after_run(home, prepare, **settings: str) -> Source:

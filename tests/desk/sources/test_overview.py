@@ -5,6 +5,15 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+
+from copydesk.desk.sources.feed_import import FeedImportResult, Outcome
+from copydesk.desk.sources.overview import DAYS, deletion_prompt, start_of_days
+from copydesk.errors import InvalidError
+from copydesk.model.draft import Status
+from copydesk.model.history import EventKind
+from copydesk.store import draft_updates
+from copydesk.store.draft_updates import DraftChange
+from copydesk.store.ids import new_id
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -19,15 +28,6 @@ from desk_fixtures import (
     open_desk_at,
     story_title,
 )
-
-from copydesk.desk.sources.feed_import import FeedImportResult, Outcome
-from copydesk.desk.sources.overview import DAYS, deletion_prompt, start_of_days
-from copydesk.errors import InvalidError
-from copydesk.model.draft import Status
-from copydesk.model.history import EventKind
-from copydesk.store import draft_updates
-from copydesk.store.draft_updates import DraftChange
-from copydesk.store.ids import new_id
 
 OPML_LIST = f"""<opml version="2.0"><body>
 <outline text="One" xmlUrl="{URL_ONE}"/><outline text="Two" xmlUrl="{URL_TWO}"/>

@@ -3,6 +3,11 @@
 import asyncio
 
 import pytest
+
+from copydesk.errors import InvalidError, NotAFeedError, NotFoundError, PageNotFoundError
+from copydesk.model.serialization import to_json_value
+from copydesk.model.source import Health, SourceConfig, SourceType
+from copydesk.store import sources as kept
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -19,11 +24,6 @@ from desk_fixtures import (
     query_db,
     story_title,
 )
-
-from copydesk.errors import InvalidError, NotAFeedError, NotFoundError, PageNotFoundError
-from copydesk.model.serialization import to_json_value
-from copydesk.model.source import Health, SourceConfig, SourceType
-from copydesk.store import sources as kept
 
 PAGE_HTML = (
     '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head><body>Hi</body></html>'

@@ -8,6 +8,13 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from hypothesis import example, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from copydesk.desk import Desk
+from copydesk.model.run import RunRequest
+from copydesk.model.source import Health, Source
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -21,13 +28,6 @@ from desk_fixtures import (
     open_desk_at,
     query_db,
 )
-from hypothesis import example, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
-
-from copydesk.desk import Desk
-from copydesk.model.run import RunRequest
-from copydesk.model.source import Health, Source
 
 HOURS = (1, 30, 24 * 16, 24 * 70)
 event_strategy = st.tuples(

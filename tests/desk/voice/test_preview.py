@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from desk_fixtures import URL_ONE, FakeWeb, create_source, entry, feed, made_up_word, open_desk_at, query_db
 
 from copydesk.errors import InvalidError, NotFoundError
 from copydesk.model.draft import Format
+from desk_fixtures import URL_ONE, FakeWeb, create_source, entry, feed, made_up_word, open_desk_at, query_db
 
 
 async def test_preview_stores_nothing(tmp_path: Path) -> None:

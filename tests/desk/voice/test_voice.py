@@ -4,6 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+
+from copydesk.desk import Desk
+from copydesk.desk.voice.service import unsupported_fields
+from copydesk.drafting.offline_writer import OfflineWriter
+from copydesk.errors import InvalidError
+from copydesk.model.draft import Format
+from copydesk.model.serialization import to_json_value
+from copydesk.model.voice import Emoji, FormatVoice, Link
+from copydesk.text.thread import split_parts
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -17,15 +26,6 @@ from desk_fixtures import (
     open_desk_at,
 )
 from drafting_fixtures import make_brief
-
-from copydesk.desk import Desk
-from copydesk.desk.voice.service import unsupported_fields
-from copydesk.drafting.offline_writer import OfflineWriter
-from copydesk.errors import InvalidError
-from copydesk.model.draft import Format
-from copydesk.model.serialization import to_json_value
-from copydesk.model.voice import Emoji, FormatVoice, Link
-from copydesk.text.thread import split_parts
 
 FULL_PROFILE = {
     "style": "Short and dry.",

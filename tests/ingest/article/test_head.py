@@ -4,7 +4,6 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from cost_growth import assert_bounded, assert_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from copydesk.ingest.article.head import (
 )
 from copydesk.ingest.entries import MAX_ALT, MAX_NAME, MAX_SUMMARY, MAX_TITLE
 from copydesk.text import clean
+from cost_growth import assert_bounded, assert_linear
 
 PAGE = "https://www.site.example/2026/ferry?id=7"
 

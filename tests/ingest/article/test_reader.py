@@ -8,9 +8,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from cost_growth import assert_linear
-from feed_server import FeedServer
-from fetcher_fixtures import make_fetcher
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,6 +34,9 @@ from copydesk.ingest.entries import MAX_NAME
 from copydesk.ingest.subprocess_parser import run_in_subprocess
 from copydesk.ingest.urls import MAX_URL_LENGTH
 from copydesk.network.fetcher import Fetcher
+from cost_growth import assert_linear
+from feed_server import FeedServer
+from fetcher_fixtures import make_fetcher
 
 URL = "https://site.example/2026/ferry"
 HTML = "text/html"

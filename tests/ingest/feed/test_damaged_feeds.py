@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from feed_fixtures import ATOM, RDF, parse_sample, rss
 from msgspec.structs import replace
 
 from copydesk.ingest.encoding import to_utf8
 from copydesk.ingest.feed import feedparser_worker
 from copydesk.ingest.feed.expat_parser import parse_xml_feed
 from copydesk.ingest.feed.raw_feed import RawFeed, StrictParseError
+from feed_fixtures import ATOM, RDF, parse_sample, rss
 
 DAMAGED = """<!-- c --><rss version="2.0"><channel><title>Broken & co</title><link>http://a.example/</link>
 <item><title>A &nbsp; B & C</title><link>http://a.example/1?x=1&y=2</link><guid>same</guid>

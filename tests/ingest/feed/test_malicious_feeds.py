@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cost_growth import assert_linear
-from feed_fixtures import BASE_URL, parse_sample, rss
 
 from copydesk.errors import FetchTimeoutError, NotAFeedError, ResponseTooLargeError
 from copydesk.ingest import subprocess_parser
 from copydesk.ingest.feed import feedparser_worker, parse
 from copydesk.ingest.feed.parse import MAX_BODY_BYTES, parse_feed
+from cost_growth import assert_linear
+from feed_fixtures import BASE_URL, parse_sample, rss
 
 NESTED_ENTITIES = "".join(f'<!ENTITY lol{n} "{f"&lol{n - 1};" * 10}">' for n in range(1, 10))
 BILLION_LAUGHS = rss("<title>&lol9;</title>", declaration=f'<!DOCTYPE rss [<!ENTITY lol0 "lol">{NESTED_ENTITIES}]>')

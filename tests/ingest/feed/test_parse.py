@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 import pytest
-from feed_fixtures import ATOM, JSON_FEED, RDF, parse_sample, rss
 
 from copydesk.errors import NotAFeedError
+from feed_fixtures import ATOM, JSON_FEED, RDF, parse_sample, rss
 
 ITEM = (
     "<title>Why SQLite is enough</title><link>https://site.example/sqlite?utm_source=rss</link>"

@@ -9,13 +9,13 @@ from typing import Any
 
 import feedparser
 import pytest
-from feed_fixtures import ATOM, BASE_URL, RDF, load_real_feeds, parse_sample, rss
 
 from copydesk.errors import CopydeskError
 from copydesk.ingest.feed.parse import parse_strict
 from copydesk.ingest.feed.raw_feed import StrictParseError
 from copydesk.model.item import Entry
 from copydesk.text import clean
+from feed_fixtures import ATOM, BASE_URL, RDF, load_real_feeds, parse_sample, rss
 
 # Intended differences from feedparser in these feeds:
 # - a title of elpais-english contains zero-width spaces, which we remove;

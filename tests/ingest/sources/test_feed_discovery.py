@@ -1,11 +1,11 @@
 """Tests for finding the feeds of a web page."""
 
 import pytest
-from cost_growth import assert_bounded, assert_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.ingest.sources.rss import COMMON_FEED_PATHS, MAX_FEEDS, MAX_PAGE_BYTES, discover_feeds
+from cost_growth import assert_bounded, assert_linear
 
 PAGE = "https://site.example/blog/post"
 

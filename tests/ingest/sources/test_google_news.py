@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from fake_fetcher import HOSTILE_TITLE, FakeFetcher, make_spec, next_state
 
 from copydesk.errors import NotAFeedError, RateLimitedError
 from copydesk.ingest.fetch_context import ACCEPT_FEEDS
 from copydesk.model.source import SourceSpec, SourceType
+from fake_fetcher import HOSTILE_TITLE, FakeFetcher, make_spec, next_state
 
 SITE = "https://news.google.com"
 FEED = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?><rss version="2.0"><channel>

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from fake_fetcher import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 from copydesk.errors import NotAFeedError, RateLimitedError, ResponseStatusError
 from copydesk.model.source import FetchState, SourceSpec, SourceType
+from fake_fetcher import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 SITE = "https://news.ycombinator.com"
 ALGOLIA = "https://hn.algolia.com/api/v1/search_by_date"

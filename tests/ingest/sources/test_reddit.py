@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from fake_fetcher import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 from copydesk.errors import LoginRequiredError, NotAFeedError, PageNotFoundError, RateLimitedError
 from copydesk.ingest.fetch_context import ACCEPT_FEEDS
 from copydesk.ingest.registry import FetchResult
 from copydesk.model.source import FetchState, SourceSpec, SourceType
+from fake_fetcher import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 SITE = "https://www.reddit.com"
 FEED_URL = f"{SITE}/r/Python/new/.rss?limit=100"

@@ -1,11 +1,11 @@
 """Tests for feed sources, and for finding the feed of a web page."""
 
 import pytest
-from fake_fetcher import HOSTILE_TITLE, FakeFetcher, make_spec, next_state
 
 from copydesk.errors import NotAFeedError, PageNotFoundError, RateLimitedError
 from copydesk.ingest.fetch_context import ACCEPT_FEEDS
 from copydesk.model.source import SourceSpec, SourceType
+from fake_fetcher import HOSTILE_TITLE, FakeFetcher, make_spec, next_state
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0"><channel><title>Example Blog</title><link>https://blog.example/</link><ttl>60</ttl>

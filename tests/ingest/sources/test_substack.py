@@ -1,11 +1,11 @@
 """Tests for Substack sources."""
 
 import pytest
-from fake_fetcher import FakeFetcher, make_spec, next_state
 
 from copydesk.errors import LoginRequiredError, NotAFeedError, PageNotFoundError
 from copydesk.ingest.fetch_context import ACCEPT_FEEDS
 from copydesk.model.source import SourceSpec, SourceType
+from fake_fetcher import FakeFetcher, make_spec, next_state
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?><rss xmlns:dc="http://purl.org/dc/elements/1.1/"
  xmlns:content="http://purl.org/rss/1.0/modules/content/" version="2.0"><channel>

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from fake_fetcher import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 from copydesk.errors import (
     FetchError,
@@ -17,6 +16,7 @@ from copydesk.errors import (
 )
 from copydesk.ingest.registry import FetchResult
 from copydesk.model.source import FetchState, SourceSpec, SourceType
+from fake_fetcher import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 API = "https://api.x.com/2"
 LOOKUP = f"{API}/users/by/username/XDevelopers"

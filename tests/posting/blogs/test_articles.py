@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import pytest
-from fake_blog import SEED, make_post
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from copydesk.model.draft import Format
 from copydesk.posting.blogs.articles import article_from_post, make_slug, render_markdown, validate_article
 from copydesk.posting.idempotency_keys import short_key
 from copydesk.posting.platform import Post
+from fake_blog import SEED, make_post
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 

@@ -3,8 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from fake_blog import SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
-from fake_forem import FakeForem
 from hypothesis import given
 
 from copydesk.posting.blogs.devto import PAGE_SIZE, DevTo, escape_front_matter
@@ -19,6 +17,8 @@ from copydesk.posting.platform import (
     RefusedPostError,
     UnknownOutcomeError,
 )
+from fake_blog import SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
+from fake_forem import FakeForem
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 ME = Account(platform="devto", server="https://dev.to", id="7", name="me")

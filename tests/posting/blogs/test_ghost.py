@@ -4,8 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
-from fake_ghost import FakeGhost
 from hypothesis import given
 
 from copydesk.posting.blogs.ghost import Ghost, create_token
@@ -21,6 +19,8 @@ from copydesk.posting.platform import (
     RefusedPostError,
     UnknownOutcomeError,
 )
+from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
+from fake_ghost import FakeGhost
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 KEY = f"{FakeGhost.name}:{FakeGhost.secret}"

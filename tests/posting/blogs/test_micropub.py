@@ -4,9 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from cost_growth import assert_linear
-from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
-from fake_micropub import FakeMicropub
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +20,9 @@ from copydesk.posting.platform import (
     RefusedPostError,
     UnknownOutcomeError,
 )
+from cost_growth import assert_linear
+from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
+from fake_micropub import FakeMicropub
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 ENDPOINT = "https://me.example/micropub?site=1"

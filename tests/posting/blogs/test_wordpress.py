@@ -4,8 +4,6 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
-from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
-from fake_wordpress import FakeWordPress
 from hypothesis import given
 
 from copydesk.posting.blogs.wordpress import WordPress
@@ -21,6 +19,8 @@ from copydesk.posting.platform import (
     RefusedPostError,
     UnknownOutcomeError,
 )
+from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
+from fake_wordpress import FakeWordPress
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 ME = Account(platform="wordpress", server="https://blog.example", id="3", name="me@blog.example")

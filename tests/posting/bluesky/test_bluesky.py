@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import msgspec
 import pytest
-from fake_pds import DID, PASSWORD, FakePds, RequestLoss, error_response
-from faulty_server import RecordingSecrets
 
 from copydesk.model.draft import Format
 from copydesk.posting.bluesky import Bluesky
@@ -24,6 +22,8 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from fake_pds import DID, PASSWORD, FakePds, RequestLoss, error_response
+from faulty_server import RecordingSecrets
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 SEED = "019c465e-6f00-7000-8000-000000000000"

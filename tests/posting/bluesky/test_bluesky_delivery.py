@@ -1,8 +1,6 @@
 """Tests for complete Bluesky deliveries under faults and crashes."""
 
 import httpx
-from fake_pds import DID, PASSWORD, FakePds, RequestLoss, error_response
-from faulty_server import NOW, SEED, RecordingSecrets
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +20,8 @@ from copydesk.posting.delivery_states import (
     step_succeeded,
 )
 from copydesk.posting.platform import Account, NotSentError, Post, PostImage, UnknownOutcomeError
+from fake_pds import DID, PASSWORD, FakePds, RequestLoss, error_response
+from faulty_server import NOW, SEED, RecordingSecrets
 
 ME = Account(platform="bluesky", server="https://pds.example", id=DID, name="me.example")
 PICTURE = PostImage(content=b"\x89PNG...", media_type="image/png", width=30, height=20, alt="Red")

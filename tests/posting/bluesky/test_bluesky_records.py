@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime
 
-import fake_pds
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fake_pds
 from copydesk.model.draft import Format
 from copydesk.model.serialization import to_json_value
 from copydesk.posting.bluesky import records

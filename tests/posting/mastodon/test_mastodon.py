@@ -4,8 +4,6 @@ from datetime import timedelta
 
 import msgspec
 import pytest
-from fake_mastodon import GOTOSOCIAL, HOUR, TOKEN, Fault
-from mastodon_fixtures import NOW, SEED, MastodonSetup, make_image, make_thread
 from msgspec.structs import replace
 
 from copydesk.model.draft import Format
@@ -20,6 +18,8 @@ from copydesk.posting.platform import (
     RefusedPostError,
     UnknownOutcomeError,
 )
+from fake_mastodon import GOTOSOCIAL, HOUR, TOKEN, Fault
+from mastodon_fixtures import NOW, SEED, MastodonSetup, make_image, make_thread
 
 POST_STATUS, POST_MEDIA = "POST /api/v1/statuses", "POST /api/v2/media"
 

@@ -3,8 +3,6 @@
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from fake_mastodon import GOTOSOCIAL, MASTODON, MASTODON_4, ME, TOKEN, Fault, Software
-from mastodon_fixtures import URL, MastodonSetup
 from msgspec.structs import replace
 
 from copydesk.posting.platform import (
@@ -13,6 +11,8 @@ from copydesk.posting.platform import (
     PostingError,
     PostMetrics,
 )
+from fake_mastodon import GOTOSOCIAL, MASTODON, MASTODON_4, ME, TOKEN, Fault, Software
+from mastodon_fixtures import URL, MastodonSetup
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import httpx
 import pytest
-from delivery_runner import run_delivery
-from fake_mastodon import GOTOSOCIAL, MASTODON, MASTODON_4, MASTODON_46, PLEROMA, FakeMastodon, Fault, render_html
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mastodon_fixtures import NOW, MastodonSetup
 
 from copydesk.posting.delivery_states import DeliveryState
 from copydesk.posting.mastodon.platform import MAX_PAGES, PAGE_SIZE, html_to_text, normalize_text
 from copydesk.posting.platform import Evidence, LoginError, NotSentError, StepResult, UnknownOutcomeError
+from delivery_runner import run_delivery
+from fake_mastodon import GOTOSOCIAL, MASTODON, MASTODON_4, MASTODON_46, PLEROMA, FakeMastodon, Fault, render_html
+from mastodon_fixtures import NOW, MastodonSetup
 
 SERVERS = [MASTODON, MASTODON_46, MASTODON_4, GOTOSOCIAL, PLEROMA]
 TEXTS = [

@@ -3,11 +3,8 @@
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver
-from delayed_responses import wait_until
-from image_samples import photo
-from setup_driver import add_sample_setup, open_setup, open_setup_desk, type_text, wait_for_text, wait_until_absent
 
+from console_driver import ConsoleDriver
 from copydesk.desk import Desk
 from copydesk.editor import Autosave
 from copydesk.model.draft import Format, Status
@@ -15,6 +12,9 @@ from copydesk.tui.compose import form_state
 from copydesk.tui.compose.actions import COMPOSE_FOLDER
 from copydesk.tui.compose.form_state import PLACEHOLDERS, ComposeState, ImageInput
 from copydesk.tui.review.screen import ReviewScreen
+from delayed_responses import wait_until
+from image_samples import photo
+from setup_driver import add_sample_setup, open_setup, open_setup_desk, type_text, wait_for_text, wait_until_absent
 
 TEXT = "A ferry is a road that moves."
 

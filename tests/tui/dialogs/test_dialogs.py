@@ -6,7 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Paste
+from textual.widgets import Input, Static
+
 from console_driver import ConsoleDriver, FakeDesk, open_console
+from copydesk.desk.accounts.service import Accounts
+from copydesk.desk.drafts.service import Drafts
+from copydesk.desk.sources.service import Sources
+from copydesk.desk.voice.service import Voices
+from copydesk.tui.dialogs import autosaved_form
+from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
+from copydesk.tui.review.publish_dialogs import ParsedTime, TimePrompt
+from copydesk.tui.setup.screen import SetupScreen
+from copydesk.tui.setup.voice_dialog import VoiceDialog
 from delayed_responses import wait_until
 from review_driver import open_review
 from setup_driver import (
@@ -19,18 +31,6 @@ from setup_driver import (
     wait_for_text,
     wait_until_absent,
 )
-from textual.events import Paste
-from textual.widgets import Input, Static
-
-from copydesk.desk.accounts.service import Accounts
-from copydesk.desk.drafts.service import Drafts
-from copydesk.desk.sources.service import Sources
-from copydesk.desk.voice.service import Voices
-from copydesk.tui.dialogs import autosaved_form
-from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
-from copydesk.tui.review.publish_dialogs import ParsedTime, TimePrompt
-from copydesk.tui.setup.screen import SetupScreen
-from copydesk.tui.setup.voice_dialog import VoiceDialog
 
 
 class Gate:

@@ -6,15 +6,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
-from delayed_responses import DelayedResponse, assert_stays, wait_until
-from review_driver import TEXTS, ReviewDriver, open_review
-from schedule_driver import open_schedule
-from schedule_fixtures import insert_drafts
-from setup_driver import add_sample_setup, open_setup
-from sources_driver import add_three_sources, open_sources
 from textual.screen import Screen
 
+from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.editor import Autosave
 from copydesk.model.schedule import Slot
 from copydesk.tui.app import Console
@@ -26,6 +20,12 @@ from copydesk.tui.runtime.autosave import AutosavedText
 from copydesk.tui.schedule.screen import WeekEditing
 from copydesk.tui.sources.messages import FeedsLoaded
 from copydesk.tui.widgets.inputs import SafeTextArea
+from delayed_responses import DelayedResponse, assert_stays, wait_until
+from review_driver import TEXTS, ReviewDriver, open_review
+from schedule_driver import open_schedule
+from schedule_fixtures import insert_drafts
+from setup_driver import add_sample_setup, open_setup
+from sources_driver import add_three_sources, open_sources
 
 
 @asynccontextmanager

@@ -8,14 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
-from desk_fixtures import NOW
-from experiments_desk import make_experiments_console
-from populated_desk import OPML, make_populated_console, open_populated_desk, populate
-from posted_desk import make_posted_console
-from setup_driver import wait_for_text
 from textual.pilot import Pilot
 
+from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
 from copydesk.desk import Desk
 from copydesk.errors import StoreBusyError
 from copydesk.tui.app import Console
@@ -23,6 +18,11 @@ from copydesk.tui.keys import SCREEN_NAMES
 from copydesk.tui.review import draft_actions_screen
 from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
 from copydesk.tui.themes import LIGHT
+from desk_fixtures import NOW
+from experiments_desk import make_experiments_console
+from populated_desk import OPML, make_populated_console, open_populated_desk, populate
+from posted_desk import make_posted_console
+from setup_driver import wait_for_text
 
 Compare = Callable[..., bool]
 Before = Callable[[Pilot[int]], Awaitable[None]]

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from review_driver import open_review
 from textual.widgets._toast import Toast
 
 from copydesk.tui.widgets.clickable_keys import KeyHints
+from review_driver import open_review
 
 MESSAGE = "Nine drafts were written by the pipeline that runs every morning, and one of the sources could not be read."
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
-from posted_desk import POSTS, insert_post, make_posted_console, open_posted_desk
-from posting_fixtures import connect_account, create_approved_draft
 
+from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
 from copydesk.errors import StoreBusyError
 from copydesk.model.delivery import PostMetrics
 from copydesk.posting.fake import FakeServer
 from copydesk.tui.themes import LIGHT
+from posted_desk import POSTS, insert_post, make_posted_console, open_posted_desk
+from posting_fixtures import connect_account, create_approved_draft
 
 Compare = Callable[..., bool]
 HOSTILE = "[/nope] \x1b]0;owned\x07 [@click=app.quit]x[/] \u202eevil \U0001f469\u200d\U0001f4bb 漢字 "

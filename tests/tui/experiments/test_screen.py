@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
-from experiments_desk import LENGTHS, make_experiments_console, open_experiments_desk
 from textual.widgets import Input
 
+from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
 from copydesk.errors import StoreBusyError
 from copydesk.tui.experiments.page import SideBySide, VariantColumn
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.themes import LIGHT
+from experiments_desk import LENGTHS, make_experiments_console, open_experiments_desk
 
 Compare = Callable[..., bool]
 ESCAPE = "\x1b]0;owned\x07"

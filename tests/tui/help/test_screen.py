@@ -1,8 +1,8 @@
 """Tests for the help: it lists the keys and letters of the current screen."""
 
 import pytest
-from console_driver import NOW, FakeDesk, make_draft, open_console
 
+from console_driver import NOW, FakeDesk, make_draft, open_console
 from copydesk.tui.help.screen import HelpDialog, help_page, key_contexts
 from copydesk.tui.keys import KEYS, KeyContext
 from copydesk.tui.labels import FORMAT

@@ -4,8 +4,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from desk_fixtures import open_desk_at
-from review_driver import open_review
 
 from copydesk.desk.drafts.review import Review as DeskReview
 from copydesk.drafting.fake_writer import FakeWriter
@@ -13,6 +11,8 @@ from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
 from copydesk.tui.review import action_runner
 from copydesk.tui.review.selection import select_ids
+from desk_fixtures import open_desk_at
+from review_driver import open_review
 
 
 async def test_approve_shows_next_draft_and_saves(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from review_driver import ReviewDriver, open_review
 
 from copydesk.model.draft import ListedDraft
 from copydesk.tui.review.draft_queue import DraftQueue
+from review_driver import ReviewDriver, open_review
 
 KEYS = ("a", "x", "u", "ctrl+r", "k", "g", "r")
 PROMPTING_KEY = "r"

@@ -4,14 +4,13 @@ import asyncio
 from pathlib import Path
 
 from console_driver import ConsoleDriver, wait_until_idle
-from delayed_responses import wait_until
-from desk_fixtures import URL_ONE, URL_TWO, Watch, create_source, open_desk_at
-from sources_driver import make_sources_console, sample_web
-
 from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
 from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.review.publish_actions import APPROVE
 from copydesk.tui.review.selection import select_draft
+from delayed_responses import wait_until
+from desk_fixtures import URL_ONE, URL_TWO, Watch, create_source, open_desk_at
+from sources_driver import make_sources_console, sample_web
 
 
 async def test_rows_of_deleted_source_disappear(tmp_path: Path) -> None:

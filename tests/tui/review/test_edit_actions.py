@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from desk_fixtures import open_desk_at
-from posting_fixtures import connect_account
-from review_driver import open_review
 
 from copydesk.editor import Autosave
 from copydesk.tui.app import Console
 from copydesk.tui.dialogs import autosaved_form
 from copydesk.tui.widgets.inputs import SafeTextArea
+from desk_fixtures import open_desk_at
+from posting_fixtures import connect_account
+from review_driver import open_review
 
 
 async def test_inline_edit_updates_draft_and_row(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from review_driver import ReviewDriver, open_review
 
 from copydesk.editor import Autosave
 from copydesk.tui.dialogs.wait import WaitDialog
+from review_driver import ReviewDriver, open_review
 
 
 @pytest.fixture

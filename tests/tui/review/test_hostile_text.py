@@ -4,10 +4,10 @@ import re
 
 import msgspec
 import pytest
-from console_driver import FakeDesk, make_draft, make_item, make_run, open_console
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from console_driver import FakeDesk, make_draft, make_item, make_run, open_console
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Checks, Finding, ListedDraft, ScorePart, Severity
 from copydesk.model.item import Item

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from delayed_responses import DelayedResponse, assert_stays, press_without_waiting
-from review_driver import open_review
 
 from copydesk.model.draft import Status
 from copydesk.tui.review.edit_dialog import EditDialog
 from copydesk.tui.widgets.inputs import SafeTextArea
+from delayed_responses import DelayedResponse, assert_stays, press_without_waiting
+from review_driver import open_review
 
 pytestmark = pytest.mark.usefixtures("no_key_waiting")
 

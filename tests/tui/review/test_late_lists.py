@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from delayed_responses import DelayedResponse, press_without_waiting, wait_stable_rounds
-from queue_driver import current_number, open_queue, review_screen, selected_numbers, type_search
 
 from copydesk.errors import StoreError
 from copydesk.model.draft import Action, ListedDraft
 from copydesk.tui.review.queue_header import SearchLine
+from delayed_responses import DelayedResponse, press_without_waiting, wait_stable_rounds
+from queue_driver import current_number, open_queue, review_screen, selected_numbers, type_search
 
 pytestmark = pytest.mark.usefixtures("no_key_waiting")
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from queue_driver import detect_changes, insert_drafts, open_queue, review_screen, selected_numbers
-
 from copydesk.model.draft import Action, Status
+from queue_driver import detect_changes, insert_drafts, open_queue, review_screen, selected_numbers
 
 
 async def test_marks_survive_refresh(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
-from console_driver import NOW, FakeDesk, make_draft, make_item, open_console
 from textual.content import Content
 
+from console_driver import NOW, FakeDesk, make_draft, make_item, open_console
 from copydesk.desk.drafts.versions import Difference
 from copydesk.drafting.diff import Piece, PieceKind
 from copydesk.errors import CopydeskError

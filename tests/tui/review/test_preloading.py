@@ -4,13 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from console_driver import ConsoleDriver, FakeDesk, FakePosting, open_console
-from delayed_responses import wait_until
 
+from console_driver import ConsoleDriver, FakeDesk, FakePosting, open_console
 from copydesk.errors import CopydeskError
 from copydesk.model.delivery import Preview, PreviewPart
 from copydesk.tui.messages import DeskChanged
 from copydesk.tui.review import screen as review
+from delayed_responses import wait_until
 
 
 class FakePreviews(FakePosting):

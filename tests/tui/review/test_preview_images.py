@@ -7,16 +7,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from console_driver import wait_until_idle
-from desk_fixtures import NOW, open_desk_at
-from image_samples import drawing, encode, photo, photo_like_image, png_bomb
-from review_driver import ReviewDriver
 from textual.pilot import Pilot
 
+from console_driver import wait_until_idle
 from copydesk.desk import Desk
 from copydesk.images.storage import save
 from copydesk.tui.app import Console
 from copydesk.tui.terminal import images as drawing_of
+from desk_fixtures import NOW, open_desk_at
+from image_samples import drawing, encode, photo, photo_like_image, png_bomb
+from review_driver import ReviewDriver
 
 WIDE = (160, 44)
 ALWAYS = {"console__images": "always"}

@@ -1,9 +1,9 @@
 """Tests for the preview page: the text as each target platform would publish it."""
 
 import pytest
-from console_driver import NOW, make_draft
 from textual.content import Content
 
+from console_driver import NOW, make_draft
 from copydesk.model.delivery import Preview, PreviewPart
 from copydesk.model.draft import Thumbnail
 from copydesk.tui.layout import lay_out_blocks

@@ -3,14 +3,13 @@
 from pathlib import Path
 
 from console_driver import wait_until_idle
-from desk_fixtures import NOW, Watch, settings_at
-from review_driver import ReviewDriver, open_review
-
 from copydesk.desk import open_desk
 from copydesk.model.draft import Status
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.tui.app import Console
 from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
+from desk_fixtures import NOW, Watch, settings_at
+from review_driver import ReviewDriver, open_review
 
 
 async def test_schedule_to_next_slot_undoes_in_two_steps(tmp_path: Path) -> None:

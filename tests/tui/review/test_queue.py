@@ -3,7 +3,11 @@
 from pathlib import Path
 
 import pytest
+
 from console_driver import screen_text
+from copydesk.model.draft import Action, Status
+from copydesk.model.requests import ChangeDraft
+from copydesk.tui.review.queue_header import format_count
 from queue_driver import (
     current_number,
     detect_changes,
@@ -13,10 +17,6 @@ from queue_driver import (
     selected_numbers,
     type_search,
 )
-
-from copydesk.model.draft import Action, Status
-from copydesk.model.requests import ChangeDraft
-from copydesk.tui.review.queue_header import format_count
 
 
 async def test_first_and_last_keys_jump(tmp_path: Path) -> None:

@@ -5,15 +5,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from console_driver import ConsoleDriver
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
-from queue_driver import detect_changes, insert_drafts, open_queue, review_screen
 
+from console_driver import ConsoleDriver
 from copydesk.desk import Desk
 from copydesk.model.draft import Status
 from copydesk.tui.review import queue_data, queue_loader, row_window
 from copydesk.tui.review.draft_queue import DraftQueue
+from queue_driver import detect_changes, insert_drafts, open_queue, review_screen
 
 DRAFTS = 44
 MOVES = ("j", "k", "g", "G", "ctrl+d", "ctrl+u")

@@ -1,11 +1,11 @@
 """Tests for jumps to rows not loaded yet: the screen changes once, unless loading takes too long."""
 
 import pytest
-from console_driver import ConsoleDriver, FakeDesk, open_console
-from delayed_responses import DelayedResponse, assert_stays, wait_until
 from textual.screen import Screen
 
+from console_driver import ConsoleDriver, FakeDesk, open_console
 from copydesk.tui.review import draft_queue
+from delayed_responses import DelayedResponse, assert_stays, wait_until
 
 MANY = 1_000
 

@@ -1,10 +1,10 @@
 """Tests for the row window over a long list: loaded rows are correct, and visible rows get loaded."""
 
 import pytest
-from console_driver import make_draft
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from console_driver import make_draft
 from copydesk.model.filters import DraftPosition, DraftSlice
 from copydesk.tui.review.row_window import (
     MAX_HIDDEN_ROWS,

@@ -1,8 +1,8 @@
 """Tests for the review screen and its keys."""
 
 import pytest
-from console_driver import FakeDesk, make_draft, make_item, open_console
 
+from console_driver import FakeDesk, make_draft, make_item, open_console
 from copydesk.errors import StoreBusyError
 from copydesk.tui import browser
 

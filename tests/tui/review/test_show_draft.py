@@ -6,13 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver, wait_until_idle
-from desk_fixtures import NOW, hours_ago, open_desk_at
-from schedule_fixtures import insert_drafts
 
+from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.tui.app import Console
 from copydesk.tui.review.row_window import PAGE_SIZE
 from copydesk.tui.review.screen import ReviewScreen
+from desk_fixtures import NOW, hours_ago, open_desk_at
+from schedule_fixtures import insert_drafts
 
 
 @asynccontextmanager

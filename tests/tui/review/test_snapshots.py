@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
-from console_driver import FakeDesk, make_console, partial_progress, wait_until_idle
 from textual.pilot import Pilot
 
+from console_driver import FakeDesk, make_console, partial_progress, wait_until_idle
 from copydesk.errors import StoreBusyError
 from copydesk.tui.themes import LIGHT
 

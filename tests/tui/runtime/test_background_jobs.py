@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver, wait_until_idle
-from desk_fixtures import query_db
-from schedule_fixtures import insert_scheduled
 
+from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import load
 from copydesk.tui import desk_app
 from copydesk.tui.app import Console
+from desk_fixtures import query_db
+from schedule_fixtures import insert_scheduled
 
 NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from textual.widgets import Static
 
+from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.cli.context import Context
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.tui.app import Console

@@ -4,8 +4,8 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
-from console_driver import NOW, FakeDesk, make_console, open_console, screen_text, wait_until_idle
 
+from console_driver import NOW, FakeDesk, make_console, open_console, screen_text, wait_until_idle
 from copydesk.errors import CopydeskError, StoreBusyError, StoreCorruptError, StoreFullError, StoreTooNewError
 from copydesk.tui.app import Console
 

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
-from console_driver import FakeDesk, open_console, successful_run
-from delayed_responses import DelayedResponse, wait_until
-from desk_fixtures import URL_TWO
-from sources_driver import open_sources
 
+from console_driver import FakeDesk, open_console, successful_run
 from copydesk.desk.sources.feed_import import Outline
 from copydesk.model.source import SourceType
 from copydesk.tui.runtime.desk_tasks import DeskWork
 from copydesk.tui.sources.feed_import_dialog import FeedImportDialog
+from delayed_responses import DelayedResponse, wait_until
+from desk_fixtures import URL_TWO
+from sources_driver import open_sources
 
 
 @pytest.mark.parametrize(("service", "name"), [("sources", "list"), ("pipeline", "queue")])

@@ -4,12 +4,11 @@ import re
 from pathlib import Path
 
 from console_driver import ConsoleDriver, wait_until_idle
-from delayed_responses import wait_until
-from desk_fixtures import NOW, FakeWeb, entry, feed, open_desk_at
-
 from copydesk.tui.app import Console
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.sources.pages import EXAMPLES
+from delayed_responses import wait_until
+from desk_fixtures import NOW, FakeWeb, entry, feed, open_desk_at
 
 
 async def test_screen_names_each_key_to_first_draft(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from console_driver import FakeDesk, make_console, wait_until_idle
 
+from console_driver import FakeDesk, make_console, wait_until_idle
 from copydesk.switch_interval import SWITCH_INTERVAL
 from copydesk.tui import desk_app
 from copydesk.tui.runtime import gc_tuning

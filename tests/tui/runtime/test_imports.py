@@ -4,10 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from schedule_fixtures import insert_draft
-
 from copydesk.desk import open_desk
 from copydesk.settings import load
+from schedule_fixtures import insert_draft
 
 NEVER_IMPORTED = ("feedparser", "alembic", "litestar", "uvicorn", "http.server", "openai", "anthropic", "numpy")
 DESK_MODULES = ("sqlalchemy", "aiosqlite", "httpx", "copydesk.desk", "copydesk.store", "copydesk.ingest")

@@ -4,16 +4,16 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
-from review_driver import TEXTS, open_review
-from schedule_driver import open_schedule
 from textual.events import Paste
 
+from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
 from copydesk.model.draft import Status
 from copydesk.tui.keymap import textual_key_name
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.schedule.dialogs import PickDraftDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
+from review_driver import TEXTS, open_review
+from schedule_driver import open_schedule
 
 
 async def burst(ui: ConsoleDriver, *keys: str) -> None:

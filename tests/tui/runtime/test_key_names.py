@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 
 import copydesk.tui
+from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.tui.app import Console
 from copydesk.tui.keymap import apply_custom_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, key_label

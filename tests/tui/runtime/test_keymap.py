@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 
+from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.errors import SettingsError
 from copydesk.settings import load
 from copydesk.tui.app import Console

@@ -3,12 +3,8 @@
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver, FakeDesk, make_console, open_console, successful_run, wait_until_idle
-from delayed_responses import DelayedResponse, wait_until
-from desk_fixtures import URL_ONE, URL_TWO, create_source
-from setup_driver import add_sample_setup, open_setup
-from sources_driver import add_three_sources, open_sources
 
+from console_driver import ConsoleDriver, FakeDesk, make_console, open_console, successful_run, wait_until_idle
 from copydesk.editor import Autosave
 from copydesk.errors import StoreError
 from copydesk.tui.compose.actions import COMPOSE_FOLDER
@@ -19,6 +15,10 @@ from copydesk.tui.sources.form_state import SourceLocation
 from copydesk.tui.sources.messages import LocationTested
 from copydesk.tui.sources.source_dialogs import SourceDialog
 from copydesk.tui.widgets.inputs import SafeTextArea
+from delayed_responses import DelayedResponse, wait_until
+from desk_fixtures import URL_ONE, URL_TWO, create_source
+from setup_driver import add_sample_setup, open_setup
+from sources_driver import add_three_sources, open_sources
 
 
 async def test_source_toggled_twice_is_unchanged(tmp_path: Path) -> None:

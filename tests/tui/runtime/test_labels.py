@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 import pytest
-from console_driver import NOW
 
+from console_driver import NOW
 from copydesk.model.draft import MANUAL, Status
 from copydesk.model.source import SourceType
 from copydesk.tui.labels import SOURCE, STATUS, format_age, format_ago, plural, progress_bar

@@ -3,13 +3,10 @@
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver, FakeDesk, make_draft, open_console, wait_until_idle
-from desk_fixtures import URL_ONE
-from populated_desk import make_populated_console, populate
-from sources_driver import open_sources, type_text, wait_for_text
 from textual.events import MouseScrollDown
 from textual.widget import Widget
 
+from console_driver import ConsoleDriver, FakeDesk, make_draft, open_console, wait_until_idle
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import load
 from copydesk.tui.app import Console
@@ -17,6 +14,9 @@ from copydesk.tui.keys import SCREEN_NAMES
 from copydesk.tui.sources.screen import SourcesScreen
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_views import THUMB
+from desk_fixtures import URL_ONE
+from populated_desk import make_populated_console, populate
+from sources_driver import open_sources, type_text, wait_for_text
 
 
 def wheel_down(widget: Widget) -> MouseScrollDown:

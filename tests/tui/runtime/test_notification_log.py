@@ -1,7 +1,6 @@
 """Tests for the log of notifications."""
 
 from console_driver import FakeDesk, open_console
-
 from copydesk.errors import WriterError
 from copydesk.tui.runtime.notifications import MAX_LOG_ENTRIES
 

@@ -6,13 +6,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver, wait_until_idle
-from delayed_responses import WAIT_TIMEOUT
-from desk_fixtures import NOW, URL_ONE, URL_TWO, create_source, open_desk_at
-from schedule_fixtures import insert_drafts
 from textual.command import CommandPalette
 from textual.pilot import Pilot
 
+from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.tui.app import Console
 from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, KeyContext
@@ -20,6 +17,9 @@ from copydesk.tui.palette import list_commands
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.setup.connect_dialogs import PlatformDialog
 from copydesk.tui.sources.screen import SourcesScreen
+from delayed_responses import WAIT_TIMEOUT
+from desk_fixtures import NOW, URL_ONE, URL_TWO, create_source, open_desk_at
+from schedule_fixtures import insert_drafts
 
 HOSTILE = "[/foo] [@click=app.quit]press me[/]"
 

@@ -1,7 +1,6 @@
 """Tests for running the pipeline from the console."""
 
 from console_driver import FakeDesk, make_draft, make_item, make_run, open_console, partial_progress, successful_run
-
 from copydesk.model.run import Progress, RunStatus, Stage
 from copydesk.tui.runtime.pipeline_run import RunView, format_failures, format_progress, format_summary, progress_ratio
 

@@ -5,11 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from console_driver import NOW, ConsoleDriver, FakeDesk, open_console, partial_progress, wait_until_idle
-from desk_fixtures import URL_THREE, URL_TWO, FakeWeb, Watch, create_source, open_desk_at
-from setup_driver import wait_for_text
-from sources_driver import make_sources_console, sample_web
 
+from console_driver import NOW, ConsoleDriver, FakeDesk, open_console, partial_progress, wait_until_idle
 from copydesk.errors import (
     ConflictError,
     CopydeskError,
@@ -23,6 +20,9 @@ from copydesk.jobs import JobMessage
 from copydesk.tui import desk_app
 from copydesk.tui.app import Console
 from copydesk.tui.runtime import notifications
+from desk_fixtures import URL_THREE, URL_TWO, FakeWeb, Watch, create_source, open_desk_at
+from setup_driver import wait_for_text
+from sources_driver import make_sources_console, sample_web
 
 LINES = {
     120: "Copydesk  1 Review  2 Schedule  3 Sources  4 Experiments  5 Engagement  6 Setup{}2 problems Ctrl+l",

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from console_driver import NOW, screen_text, wait_until_idle
-from populated_desk import open_populated_desk
 from textual.pilot import Pilot
 
+from console_driver import NOW, screen_text, wait_until_idle
 from copydesk.errors import StoreBusyError
 from copydesk.tui import desk_screen
 from copydesk.tui.app import Console
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.keys import SCREEN_NAMES
 from copydesk.tui.runtime.desk_tasks import DeskWork
+from populated_desk import open_populated_desk
 
 DEADLINE = 60
 

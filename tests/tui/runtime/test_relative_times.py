@@ -6,13 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from console_driver import NOW, FakeDesk, screen_text, wait_until_idle
-from desk_fixtures import Watch, open_desk_at
-from experiments_desk import make_experiments_console
-from posted_desk import make_posted_console
-from sources_driver import add_three_sources, make_sources_console, sample_web
 from textual.pilot import Pilot
 
+from console_driver import NOW, FakeDesk, screen_text, wait_until_idle
 from copydesk.tui import desk_screen
 from copydesk.tui.app import Console
 from copydesk.tui.review.draft_queue import DraftQueue
@@ -20,6 +16,10 @@ from copydesk.tui.widgets.line_list import TimestampedList
 from copydesk.tui.widgets.line_views import LineScrollView
 from copydesk.tui.widgets.line_widget import LineWidget
 from copydesk.tui.widgets.page import Page
+from desk_fixtures import Watch, open_desk_at
+from experiments_desk import make_experiments_console
+from posted_desk import make_posted_console
+from sources_driver import add_three_sources, make_sources_console, sample_web
 
 DEADLINE = 60
 WIDGETS_WITHOUT_AGES = {"figures", "runs"}

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from console_driver import ConsoleDriver, wait_until_idle
-
 from copydesk.errors import StoreTooNewError
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import Settings, load

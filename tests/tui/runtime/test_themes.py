@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from console_driver import NOW, ConsoleDriver, FakeDesk, open_console, wait_until_idle
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
+from console_driver import NOW, ConsoleDriver, FakeDesk, open_console, wait_until_idle
 from copydesk.tui.app import Console
 from copydesk.tui.themes import DARK, LIGHT, initial_theme
 

@@ -3,14 +3,13 @@
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from desk_fixtures import Watch, open_desk_at
-from schedule_driver import DAY, HOUR, NOW, fill_schedule, open_schedule
-from schedule_fixtures import FRI, THU, WED, draft_status, insert_draft, make_slot, scheduled_times
-
 from copydesk.model.draft import Status
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.schedule.week_clock import GridPosition, Hour
 from copydesk.tui.schedule.week_screen import WeekLoaded
+from desk_fixtures import Watch, open_desk_at
+from schedule_driver import DAY, HOUR, NOW, fill_schedule, open_schedule
+from schedule_fixtures import FRI, THU, WED, draft_status, insert_draft, make_slot, scheduled_times
 
 # NOW is Wednesday, 25 March 2026, 10:30 in Prague.
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+
 from delayed_responses import DelayedResponse, press_without_waiting, wait_stable_rounds
 from schedule_driver import fill_schedule, open_schedule
 

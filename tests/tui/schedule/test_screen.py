@@ -4,13 +4,13 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from desk_fixtures import Watch, open_desk_at
 from rich.cells import cell_len
-from schedule_driver import DAY, HOUR, MINUTE, NOW, fill_schedule, open_schedule
-from schedule_fixtures import FRI, THU, insert_drafts, insert_scheduled, make_slot
 
 from copydesk.errors import StoreBusyError
 from copydesk.tui.schedule.week_clock import GridPosition, Hour
+from desk_fixtures import Watch, open_desk_at
+from schedule_driver import DAY, HOUR, MINUTE, NOW, fill_schedule, open_schedule
+from schedule_fixtures import FRI, THU, insert_drafts, insert_scheduled, make_slot
 
 # NOW is Wednesday, 25 March 2026, 10:30 in Prague.
 TODAY = date(2026, 3, 25)

@@ -1,10 +1,10 @@
 """Tests for parsing weekly slots as users type them."""
 
 import pytest
-from schedule_fixtures import FRI, MON, SAT, SUN, THU, TUE, WED, make_slot
 
 from copydesk.model.schedule import Slot
 from copydesk.tui.schedule.slot_input import parse_slots
+from schedule_fixtures import FRI, MON, SAT, SUN, THU, TUE, WED, make_slot
 
 CURSOR_SLOT = Slot(day_of_week=WED, hour=12, minute=0)
 WEEKDAYS = (MON, TUE, WED, THU, FRI)

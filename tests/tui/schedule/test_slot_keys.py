@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from schedule_driver import HOUR, NOW, fill_schedule, open_schedule
-from schedule_fixtures import MON, SUN, TUE, WED, make_slot, scheduled_times
 from textual.widgets import Input
 
 from copydesk.model.job import ClockWarning
 from copydesk.model.schedule import Slot
+from schedule_driver import HOUR, NOW, fill_schedule, open_schedule
+from schedule_fixtures import MON, SUN, TUE, WED, make_slot, scheduled_times
 
 # NOW is Wednesday, 25 March 2026, 10:30 in Prague.
 

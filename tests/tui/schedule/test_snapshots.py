@@ -6,15 +6,15 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from console_driver import TEXTS, wait_until_idle
-from desk_fixtures import Watch, open_desk_at
-from schedule_driver import HOUR, MINUTE, NOW, make_schedule_console
-from schedule_fixtures import FRI, MON, SUN, THU, TUE, WED, insert_draft, insert_scheduled, make_slot
 from textual.pilot import Pilot
 
+from console_driver import TEXTS, wait_until_idle
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.schedule.week_clock import GridPosition, Hour
 from copydesk.tui.themes import LIGHT
+from desk_fixtures import Watch, open_desk_at
+from schedule_driver import HOUR, MINUTE, NOW, make_schedule_console
+from schedule_fixtures import FRI, MON, SUN, THU, TUE, WED, insert_draft, insert_scheduled, make_slot
 
 Compare = Callable[..., bool]
 AUTUMN = datetime(2026, 10, 24, 9, tzinfo=UTC)

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-import dst_transitions
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from week_fixtures import AUTUMN, NOW, SPRING, at_wall_time, make_free_slot, make_week, make_week_draft
 
+import dst_transitions
 from copydesk.model.draft import Status
 from copydesk.scheduling.wall_time import instant_of_wall
 from copydesk.tui.schedule.week_clock import (
@@ -26,6 +25,7 @@ from copydesk.tui.schedule.week_clock import (
     utc_offsets,
 )
 from copydesk.tui.schedule.week_layout import HourCell, WeekLayout, find_conflicts, lay_out_week, visible_days
+from week_fixtures import AUTUMN, NOW, SPRING, at_wall_time, make_free_slot, make_week, make_week_draft
 
 MINUTE = timedelta(minutes=1)
 PRAGUE, NEW_YORK, LORD_HOWE, KATHMANDU = "Europe/Prague", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"

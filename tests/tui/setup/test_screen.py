@@ -5,7 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+
 from console_driver import ConsoleDriver
+from copydesk.desk import Desk
+from copydesk.tui import browser
 from setup_driver import (
     add_sample_setup,
     open_setup,
@@ -17,9 +20,6 @@ from setup_driver import (
     wait_until_absent,
 )
 from sign_in_platforms import CODE, authorize
-
-from copydesk.desk import Desk
-from copydesk.tui import browser
 
 KEYED, BROWSER = 11, 10
 """Positions of the two platforms in the list."""

@@ -5,17 +5,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver, wait_until_idle
-from setup_driver import add_sample_setup, make_setup_console, open_setup_desk, wait_for_text
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
+from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.credentials.backends import BackendKind
 from copydesk.credentials.vault import VaultStatus
 from copydesk.desk.accounts.service import Accounts
 from copydesk.errors import CopydeskError
 from copydesk.tui.app import Console
 from copydesk.tui.themes import LIGHT
+from setup_driver import add_sample_setup, make_setup_console, open_setup_desk, wait_for_text
 
 Compare = Callable[..., bool]
 Before = Callable[[Pilot[int]], Awaitable[None]]

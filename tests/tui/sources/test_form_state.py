@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sources_driver import make_source
 
 from copydesk.errors import InvalidError
 from copydesk.model.source import SourceConfig, SourceType
@@ -16,6 +15,7 @@ from copydesk.tui.sources.form_state import (
     location_of,
     split_list,
 )
+from sources_driver import make_source
 
 
 @pytest.mark.parametrize(

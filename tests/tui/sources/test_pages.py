@@ -4,12 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from console_driver import NOW, make_run, successful_run
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from sources_driver import make_source
 
+from console_driver import NOW, make_run, successful_run
 from copydesk.desk.sources.overview import SourceOverview
 from copydesk.model.run import ErrorCount, PeriodTotals, RunStatistics, RunStatus
 from copydesk.model.source import Health, SourceConfig
@@ -28,6 +27,7 @@ from copydesk.tui.sources.pages import (
     sparkline,
 )
 from copydesk.tui.sources.run_page import run_header, run_page, run_row
+from sources_driver import make_source
 
 
 def overview(**values: Any) -> SourceOverview:

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver, wait_until_idle
-from desk_fixtures import open_desk_at
-from sources_driver import add_three_sources, make_sources_console, sample_web
 from textual.pilot import Pilot
 
+from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.errors import CopydeskError
 from copydesk.tui.app import Console
 from copydesk.tui.themes import LIGHT
+from desk_fixtures import open_desk_at
+from sources_driver import add_three_sources, make_sources_console, sample_web
 
 Compare = Callable[..., bool]
 Before = Callable[[Pilot[int]], Awaitable[None]]

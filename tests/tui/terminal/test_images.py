@@ -10,7 +10,6 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from image_samples import drawing, encode, photo
 from PIL import Image
 from textual.color import Color
 
@@ -23,6 +22,7 @@ from copydesk.tui.terminal.images import (
     draw_image,
     fit_size,
 )
+from image_samples import drawing, encode, photo
 
 KITTY = {"TERM": "xterm-kitty", "KITTY_WINDOW_ID": "1", "COLORTERM": "truecolor"}
 GHOSTTY = {"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty", "COLORTERM": "truecolor"}

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
+
 from tmux_terminal import Terminal, open_terminal
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from processes import is_running
 from tmux_terminal import TIMEOUT, Terminal, open_terminal
 

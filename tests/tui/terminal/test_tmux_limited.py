@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tmux_terminal import Terminal, open_terminal
 
 SCREENS = ("Mon ", "Sources", "Experiments", "Figures", "Accounts")

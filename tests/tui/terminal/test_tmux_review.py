@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+
 from tmux_terminal import Terminal, open_terminal
 
 DRAFTS = 24

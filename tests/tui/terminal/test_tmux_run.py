@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tmux_terminal import open_terminal
 
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tmux_terminal import Terminal, open_terminal
 
 SCREENS = (

@@ -5,13 +5,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import cursor_columns
 from rich.cells import cell_len
-from script_samples import sample_words
-from tmux_terminal import open_terminal
 
+import cursor_columns
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.terminal.driver import correct_widths
+from script_samples import sample_words
+from tmux_terminal import open_terminal
 
 TEXTS = (
     "plain words",

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from console_driver import FakeDesk, open_console
-from review_driver import open_review
 from textual.driver import Driver
 from textual.drivers.headless_driver import HeadlessDriver
 
+from console_driver import FakeDesk, open_console
 from copydesk.tui import browser
 from copydesk.tui.terminal.web_driver import ConsoleDriver
+from review_driver import open_review
 
 
 @pytest.fixture

@@ -8,12 +8,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from console_driver import NOW, ConsoleDriver, FakeDesk, make_draft, open_console
-from sources_driver import make_source
 from textual.command import CommandPalette
 from textual.screen import ModalScreen, Screen
 
 import copydesk.tui
+from console_driver import NOW, ConsoleDriver, FakeDesk, make_draft, open_console
 from copydesk.desk.accounts.service import ConnectMethod
 from copydesk.model.filters import DraftView
 from copydesk.model.schedule import AutoSchedule
@@ -33,6 +32,7 @@ from copydesk.tui.setup.voice_dialog import VoiceDialog
 from copydesk.tui.sources.feed_import_dialog import FeedImportDialog
 from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
 from copydesk.tui.widgets.key_line import KeyLine
+from sources_driver import make_source
 
 REVIEW = "j k move  a approve  r reject  e edit  s schedule  u undo  ? help  q quit"
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from console_driver import ConsoleDriver, FakeDesk, open_console
-from schedule_driver import open_schedule
 
+from console_driver import ConsoleDriver, FakeDesk, open_console
 from copydesk.tui.schedule.week_grid import WeekGrid
 from copydesk.tui.widgets.line_views import LineScrollView
+from schedule_driver import open_schedule
 
 
 def find_stale_lines(ui: ConsoleDriver) -> list[str]:

@@ -1,8 +1,8 @@
 """Test for the top line: it names the desk."""
 
 import pytest
-from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 
+from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.tui.app import Console
 
 
