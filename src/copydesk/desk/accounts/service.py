@@ -95,7 +95,7 @@ class Accounts:
         env_secrets = await self._ctx.vault.read_environment(secret_name(connected.account))
         # Secrets given by the environment stay there; do not copy them to the vault.
         if env_secrets and env_secrets.items() <= connected.credentials.items():
-            connected = replace(connected, secrets={})
+            connected = replace(connected, credentials={})
         return await self._save(connected)
 
     async def start_sign_in(
