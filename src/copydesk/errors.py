@@ -164,6 +164,8 @@ class FetchError(CopydeskError):
     """The source could not be read."""
 
     category = "fetch"
+    not_sent = False
+    """True if certainly no byte of the request was sent."""
 
     def __init__(self, message: str = "", *, hint: str = "", retry_after: float | None = None) -> None:
         self.retry_after = retry_after  # seconds, as requested by the server, or None

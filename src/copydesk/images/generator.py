@@ -3,7 +3,6 @@
 A request creates one image and costs money, so it is never retried automatically. Errors never contain the API key.
 """
 
-import asyncio
 import base64
 import binascii
 from datetime import datetime
@@ -13,12 +12,12 @@ import httpx
 import msgspec
 
 from copydesk.errors import FetchError, ImageError
-from copydesk.images.download import USER_AGENT, ImageResponse, fetch, host_of, send, to_image_error
+from copydesk.images.download import USER_AGENT, fetch, to_image_error
 from copydesk.images.media_type import MAX_BYTES, validate_format
 from copydesk.model.serialization import Struct
+from copydesk.network.client import BASE_HEADERS, HttpResponse, host_of, send
 from copydesk.network.headers import retry_after, status_phrase
 from copydesk.network.public_address import is_public
-from copydesk.network.transport import TRANSPORT_ERRORS, to_fetch_error
 from copydesk.text import clean
 
 MAX_RESPONSE_BYTES = MAX_BYTES * 4 // 3 + 2**20
@@ -90,31 +89,25 @@ async def generate(
 
 async def _request_image(
     transport: httpx.AsyncBaseTransport, generator: Generator, prompt: str, agent: str
-) -> ImageResponse:
+) -> HttpResponse:
     url = validate_base_url(generator).join("images/generations")
     body = {"model": generator.model, "prompt": prompt, "size": generator.size, "n": 1}
     headers = {
+        **BASE_HEADERS,
         "user-agent": agent,
         "accept": "application/json",
-        "accept-encoding": "gzip, deflate",
         "content-type": "application/json",
     }
     if generator.key:
         headers["authorization"] = f"Bearer {generator.key}"
     request = httpx.Request("POST", url, headers=headers, content=msgspec.json.encode(body))
-    # Raise outside of the handlers: an error must not keep the request, and the key in its headers, as its context.
     try:
-        async with asyncio.timeout(generator.timeout):
-            return await send(transport, request, max_bytes=MAX_RESPONSE_BYTES)
-    except TRANSPORT_ERRORS as error:
-        image_error = ImageError(
-            to_fetch_error(error, host_of(url)).message, hint="Try again later.", is_temporary=True
-        )
+        return await send(transport, request, max_body=MAX_RESPONSE_BYTES, timeout_seconds=generator.timeout)
     except FetchError as error:
-        # Keep the message; the hint must be about the generator's settings.
-        converted = to_image_error(error)
-        image_error = ImageError(converted.message, hint=_base_url_hint(generator), is_temporary=converted.is_temporary)
-    raise image_error
+        failure = to_image_error(error)
+        try_again = failure.is_temporary and not error.not_sent
+        hint = "Try again later." if try_again else _base_url_hint(generator)
+        raise ImageError(failure.message, hint=hint, is_temporary=failure.is_temporary) from None
 
 
 def _base_url_hint(generator: Generator) -> str:
@@ -157,7 +150,7 @@ def _is_local(host: str) -> bool:
     return not is_public(host)
 
 
-def _parse_response(response: ImageResponse, generator: Generator) -> _GeneratedImage:
+def _parse_response(response: HttpResponse, generator: Generator) -> _GeneratedImage:
     """Return the first image of the response."""
     try:
         images = msgspec.json.decode(response.body, type=_ImagesResponse).data
@@ -177,7 +170,7 @@ def _decode_base64(encoded: str, generator: Generator) -> bytes:
         raise ImageError(f"{_host(generator)} answered with a picture that is damaged.", is_temporary=True) from None
 
 
-def _error_for_status(response: ImageResponse, generator: Generator, now: datetime) -> ImageError:
+def _error_for_status(response: HttpResponse, generator: Generator, now: datetime) -> ImageError:
     """Return the error for a status other than 200.
 
     On 401 and 403 the server's own message is left out, because it may quote the API key.
@@ -206,7 +199,7 @@ def _error_for_status(response: ImageResponse, generator: Generator, now: dateti
     return ImageError(message, hint=f"Ask for something else, or check {section}.model and {section}.size.")
 
 
-def _server_message(response: ImageResponse, generator: Generator) -> str:
+def _server_message(response: HttpResponse, generator: Generator) -> str:
     """Return the generator's error message as one line without the API key; empty if there is none."""
     try:
         error = msgspec.json.decode(response.body, type=_ErrorResponse).error

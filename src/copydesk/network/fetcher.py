@@ -6,10 +6,10 @@ for.
 """
 
 import asyncio
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode
@@ -19,21 +19,25 @@ import httpx
 from copydesk import __version__
 from copydesk.errors import PrivateAddressError, ResponseStatusError
 from copydesk.model.serialization import Struct
-from copydesk.network.body import read_body
-from copydesk.network.headers import header_map
+from copydesk.network.client import (
+    BASE_HEADERS,
+    OpenResponse,
+    UnusableUrlError,
+    UserInfoError,
+    exchange,
+    host_of,
+    parse_url,
+    redirect_target,
+)
+from copydesk.network.headers import Headers
 from copydesk.network.host_limiter import HostLimiter
 from copydesk.network.response import Response, build_response, error_for_status, host_cooldown
-from copydesk.network.transport import TRANSPORT_ERRORS, GuardedTransport, to_fetch_error
+from copydesk.network.transport import GuardedTransport
 
 MIB = 2**20
-MAX_URL_LENGTH = 4096
-"""Characters, for redirect targets as well."""
 
 _SUCCESS = (200, 201, 203, 226)
 _PERMANENT_REDIRECTS = (301, 308)
-_REDIRECTS = (301, 302, 303, 307, 308)
-_VALID_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
-"""A name or an IP address; httpx accepts hosts that are neither."""
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -51,6 +55,8 @@ class FetchLimits(Struct, frozen=True):
     """Concurrent requests."""
     allow_private: bool = False
     """Allow sources on this machine and the local network."""
+    proxy: str = ""
+    """URL of an HTTP proxy for all requests; see `GuardedTransport`."""
     user_agent: str = f"Copydesk/{__version__}"
 
 
@@ -72,7 +78,7 @@ class Hop(Struct, frozen=True):
     @property
     def host(self) -> str:
         """Host name with any unusual port: the key of `cooldowns`, and the name used in messages."""
-        return self.url.netloc.decode("ascii")
+        return host_of(self.url)
 
     @property
     def is_conditional(self) -> bool:
@@ -110,7 +116,7 @@ class Fetcher:
         self._slots = asyncio.Semaphore(limits.concurrency)
         self._external_transport = transport is not None
         self._transport = transport or GuardedTransport(
-            allow_private=limits.allow_private, concurrency=limits.concurrency
+            allow_private=limits.allow_private, concurrency=limits.concurrency, proxy=limits.proxy
         )
 
     async def __aenter__(self) -> Self:
@@ -171,7 +177,7 @@ class Fetcher:
         return await self._fetch(hop, 0.0)
 
     def _base_headers(self, accept: str) -> dict[str, str]:
-        return {"user-agent": self.limits.user_agent, "accept": accept, "accept-encoding": "gzip, deflate"}
+        return {**BASE_HEADERS, "user-agent": self.limits.user_agent, "accept": accept}
 
     async def _fetch(self, hop: Hop, host_gap: float) -> Response:
         """Send the request and follow redirects until there is a response."""
@@ -180,69 +186,41 @@ class Fetcher:
             # The host first: a request that waits for its host must not occupy a slot.
             async with self._hosts.acquire(hop.host, host_gap), self._slots:
                 started = asyncio.get_running_loop().time()
-                result = await self._send_with_timeout(hop, remaining)
+                result = await self._send(hop, remaining)
             if isinstance(result, Response):
                 return result
             remaining -= asyncio.get_running_loop().time() - started
             hop = result
 
-    async def _send_with_timeout(self, hop: Hop, seconds: float) -> Response | Hop:
-        """Return the response or the next hop within `seconds`.
+    async def _send(self, hop: Hop, seconds: float) -> Response | Hop:
+        """Return the response or the next hop within `seconds`."""
+        return await exchange(
+            self._transport, _build_request(hop), partial(self._handle_response, hop), timeout_seconds=seconds
+        )
 
-        httpx's timeouts are per read: a server that sends a byte at a time would never hit them.
-        """
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._send(hop)
-        except TRANSPORT_ERRORS as error:
-            raise to_fetch_error(error, hop.host) from error
-
-    async def _send(self, hop: Hop) -> Response | Hop:
-        response = await self._transport.handle_async_request(_build_request(hop))
-        assert isinstance(response.stream, httpx.AsyncByteStream)
-        try:
-            return await self._handle_response(hop, response)
-        finally:
-            await response.stream.aclose()
-
-    async def _handle_response(self, hop: Hop, response: httpx.Response) -> Response | Hop:
+    async def _handle_response(self, hop: Hop, response: OpenResponse) -> Response | Hop:
         """Interpret the response. Its body is read only if it is needed."""
-        status, headers, now = response.status_code, header_map(response.headers.raw), self._clock()
+        status, headers, now = response.status, response.headers, self._clock()
         cooldown = host_cooldown(status, headers, now, forbidden_means_throttled=_forbidden_means_throttled(hop))
         # Before anything can raise: redirects and error responses carry rate limits, too.
         if cooldown is not None:
             self._hosts.set_cooldown(hop.host, cooldown)
-        if status in _REDIRECTS and "location" in headers and hop.method == "GET":
-            return self._redirect(hop, headers["location"], permanent=status in _PERMANENT_REDIRECTS)
+        if hop.method == "GET" and (target := _redirect_target(hop, status, headers)) is not None:
+            return self._redirect(hop, target, permanent=status in _PERMANENT_REDIRECTS)
         if status not in _SUCCESS and not (status == 304 and hop.is_conditional):
             raise error_for_status(status, headers, hop.host, cooldown, now)
-        body = b"" if status == 304 else await self._read_body(hop, response, headers)
+        body = b""
+        if status != 304:
+            body = await response.read(max_wire=self.limits.max_wire, max_body=self.limits.max_body)
         moved_to = str(hop.url) if hop.redirect_count and hop.all_permanent else None
         return build_response(str(hop.url), status, headers, body, now, moved_to)
 
-    async def _read_body(self, hop: Hop, response: httpx.Response, headers: Mapping[str, str]) -> bytes:
-        assert isinstance(response.stream, httpx.AsyncByteStream)
-        return await read_body(
-            response.stream,
-            host=hop.host,
-            encoding=headers.get("content-encoding", ""),
-            length=headers.get("content-length", ""),
-            max_wire=self.limits.max_wire,
-            max_body=self.limits.max_body,
-        )
-
-    def _redirect(self, hop: Hop, location: str, *, permanent: bool) -> Hop:
-        """Return the request for a redirect; raise a FetchError if it may not be followed."""
+    def _redirect(self, hop: Hop, url: httpx.URL, *, permanent: bool) -> Hop:
+        """Return the request for a redirect to `url`; raise a FetchError if it may not be followed."""
         if hop.redirect_count >= self.limits.max_redirects:
             raise ResponseStatusError(
                 f"{hop.host} redirects more than {hop.redirect_count} times.", hint="Check the address."
             )
-        # Servers send UTF-8 in Location although only ASCII is allowed; header values were decoded as Latin-1.
-        target = location.encode("latin-1").decode("utf-8", "replace")
-        try:
-            url = _validate_url(hop.url.join(target))
-        except httpx.InvalidURL:
-            raise _invalid_url_error() from None
         if hop.url.scheme == "https" and url.scheme == "http" and "authorization" in hop.caller_headers:
             raise PrivateAddressError(
                 f"{hop.host} redirects to an address without encryption; the credentials were not sent there.",
@@ -272,28 +250,28 @@ def _encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 @lru_cache(1_000)
 def _parse_url(url: str) -> httpx.URL:
     """Parse and check a URL. Cached, because the same source URLs are fetched again and again."""
+    with _refused_urls():
+        return parse_url(url)
+
+
+def _redirect_target(hop: Hop, status: int, headers: Headers) -> httpx.URL | None:
+    with _refused_urls():
+        return redirect_target(hop.url, status, headers)
+
+
+@contextmanager
+def _refused_urls() -> Iterator[None]:
+    """Raise PrivateAddressError for a URL that must not be requested."""
     try:
-        return _validate_url(httpx.URL(url))
-    except httpx.InvalidURL:
-        raise _invalid_url_error() from None
-
-
-def _validate_url(url: httpx.URL) -> httpx.URL:
-    """Return `url` without its fragment; raise PrivateAddressError if it must not be fetched."""
-    is_supported = url.scheme in ("http", "https") and _VALID_HOST.fullmatch(url.raw_host)
-    port = 80 if url.port is None else url.port
-    if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_URL_LENGTH:
-        raise _invalid_url_error()
-    if url.userinfo:
+        yield
+    except UserInfoError as error:
         raise PrivateAddressError(
-            f"The address at {url.raw_host.decode('ascii')} holds a user name or a password.",
-            hint="Leave out what stands before the @.",
-        )
-    return url.copy_with(fragment=None) if url.fragment else url
-
-
-def _invalid_url_error() -> PrivateAddressError:
-    return PrivateAddressError("This is no address that can be read.", hint="It must begin with https:// or http://.")
+            f"The address at {error} holds a user name or a password.", hint="Leave out what stands before the @."
+        ) from None
+    except UnusableUrlError:
+        raise PrivateAddressError(
+            "This is no address that can be read.", hint="It must begin with https:// or http://."
+        ) from None
 
 
 def _lower_names(headers: Mapping[str, str]) -> dict[str, str]:

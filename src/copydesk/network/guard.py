@@ -6,18 +6,22 @@ second lookup after the check that could return another address (DNS rebinding).
 
 import asyncio
 import socket
-from collections.abc import Collection, Iterable, Sequence
+import ssl
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from ipaddress import ip_address
 from threading import Thread
 
+import anyio.abc
 import httpcore
+from aiohappyeyeballs import AddrInfoType, start_connection
+
+# httpcore's own stream over anyio. It is not exported, and its backend only connects to names and single addresses.
+from httpcore._backends.anyio import AnyIOStream
 
 from copydesk.errors import PrivateAddressError, UnreachableError
-from copydesk.network import stream
 from copydesk.network.public_address import is_public
-from copydesk.network.stream import Stream
 
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
@@ -45,41 +49,50 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[SocketOption] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to `host`. Raise `UnreachableError`, `PrivateAddressError` or an httpcore error."""
-        allowed = self._check_addresses(host, await self._resolve_host(host, port))
-        if len(allowed) == 1:
-            return await stream.connect(allowed[0], port)
-        return await _connect_first(allowed, port)
+        """Connect to `host` within `timeout` seconds, the lookup included.
+
+        Raise `UnreachableError`, `PrivateAddressError` or an httpcore error.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                addresses = self._check_addresses(host, await self._resolve_host(host, port))
+                connected = await start_connection(addresses, happy_eyeballs_delay=HEAD_START)
+                return await _open_stream(connected)
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(str(error)) from error
+        except OSError as error:
+            raise httpcore.ConnectError(str(error)) from error
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    async def _resolve_host(self, host: str, port: int) -> list[str]:
+    async def _resolve_host(self, host: str, port: int) -> list[AddrInfoType]:
         """Return the distinct addresses of `host` in the resolver's order of preference."""
         if _is_address(host):
-            return [host]
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            return [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host, port))]
         try:
-            addresses = await self._resolve_in_thread(host, port)
+            entries = await self._resolve_in_thread(host, port)
         except (socket.gaierror, UnicodeError):
             raise UnreachableError(
                 f"There is no address for the name {host}.",
                 hint="Check the address, and the connection to the internet.",
             ) from None
-        return list(dict.fromkeys(addresses))
+        return list({entry[4][0]: entry for entry in reversed(entries)}.values())[::-1]
 
-    async def _resolve_in_thread(self, host: str, port: int) -> list[str]:
+    async def _resolve_in_thread(self, host: str, port: int) -> list[AddrInfoType]:
         """Resolve in a daemon thread, which is abandoned if the result is no longer needed.
 
         The program would wait for an executor's threads at exit, and a resolver may take long.
         """
         await self._lookups.acquire()
         loop = asyncio.get_running_loop()
-        result: Future[list[str]] = Future()
+        result: Future[list[AddrInfoType]] = Future()
         result.set_running_or_notify_cancel()
 
         def resolve() -> None:
             try:
-                result.set_result(_resolve(host, port))
+                result.set_result(list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
             except Exception as error:  # raised where the result is awaited
                 result.set_exception(error)
             with suppress(RuntimeError):  # the loop is closed already
@@ -89,11 +102,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         Thread(target=resolve, name="copydesk-dns", daemon=True).start()
         return await waiter
 
-    def _check_addresses(self, host: str, addresses: Sequence[str]) -> list[str]:
-        allowed = [address for address in addresses if self._allow_private or is_public(address)]
+    def _check_addresses(self, host: str, addresses: Sequence[AddrInfoType]) -> list[AddrInfoType]:
+        allowed = [entry for entry in addresses if self._allow_private or is_public(str(entry[4][0]))]
         if not allowed:
-            address_text = addresses[0] if addresses else "no address"
-            name = host if host == address_text else f"{host} ({address_text})"
+            address = addresses[0][4][0] if addresses else "no address"
+            name = host if host == address else f"{host} ({address})"
             raise PrivateAddressError(
                 f"{name} is not a public address.",
                 hint="To reach what is on this machine or the local network, set network.allow_private"
@@ -102,8 +115,28 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         return allowed[:MAX_ADDRESSES]
 
 
-def _resolve(host: str, port: int) -> list[str]:
-    return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+class _Stream(AnyIOStream):
+    """httpcore's stream, closed if its TLS handshake is cancelled: nobody else could close it then."""
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+    ) -> httpcore.AsyncNetworkStream:
+        try:
+            return await super().start_tls(ssl_context, server_hostname, timeout)
+        except BaseException:
+            await self.aclose()
+            raise
+
+
+async def _open_stream(connected: socket.socket) -> httpcore.AsyncNetworkStream:
+    try:
+        return _Stream(await anyio.abc.SocketStream.from_socket(connected))
+    except BaseException:
+        connected.close()
+        raise
 
 
 def _is_address(host: str) -> bool:
@@ -114,46 +147,16 @@ def _is_address(host: str) -> bool:
     return True
 
 
-async def _connect_first(addresses: Sequence[str], port: int) -> Stream:
-    """Return the first successful connection. Each address gets a head start before the next is tried concurrently."""
-    attempts = set[asyncio.Task[Stream]]()
+def is_local_host(host: str) -> bool:
+    """Return True if `host` names this machine or is written as an address that is not public.
+
+    Also in the notations that only the C library reads, such as `0x7f.1`. Other names are not looked up.
+    """
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
     try:
-        winner = await _race_attempts(addresses, port, attempts)
-        await _cancel_attempts(attempts - {winner})
-    except BaseException:
-        await _cancel_attempts(attempts)
-        raise
-    return winner.result()
-
-
-async def _race_attempts(
-    addresses: Sequence[str], port: int, attempts: set[asyncio.Task[Stream]]
-) -> asyncio.Task[Stream]:
-    """Return the first successful attempt; every attempt started is added to `attempts`."""
-    failures: list[BaseException] = []
-    untried, running = list(reversed(addresses)), set[asyncio.Task[Stream]]()
-    while untried or running:
-        if untried:
-            running.add(asyncio.create_task(stream.connect(untried.pop(), port)))
-            attempts |= running
-        head_start = HEAD_START if untried else None
-        finished, running = await asyncio.wait(running, timeout=head_start, return_when=asyncio.FIRST_COMPLETED)
-        for attempt in finished:
-            error = attempt.exception()
-            if error is None:
-                return attempt
-            failures.append(error)
-    raise failures[0]
-
-
-async def _cancel_attempts(attempts: Collection[asyncio.Task[Stream]]) -> None:
-    """Cancel the attempts and close those that connected, even if this is cancelled itself."""
-    for attempt in attempts:
-        attempt.cancel()
-    try:
-        if attempts:
-            await asyncio.wait(attempts)
-    finally:
-        for attempt in attempts:
-            if attempt.done() and not attempt.cancelled() and attempt.exception() is None:
-                await attempt.result().aclose()
+        address = name if _is_address(name) else socket.inet_ntoa(socket.inet_aton(name))
+    except OSError:
+        return False
+    return not is_public(address)

@@ -1,93 +1,89 @@
-"""Send one HTTP request over a guarded connection: no redirects, cookies, proxies or retries.
+"""Send one HTTP request over a guarded connection: no redirects, no cookies, and no retry but that of a GET.
 
 httpx's own transport takes no network backend, and its client does more than is needed here: it stores cookies, reads
 the environment and logs URLs with the tokens in them.
 """
 
-import asyncio
-import errno
 import logging
-import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Iterator
-from contextlib import suppress
-from functools import cache
+from contextlib import contextmanager, suppress
+from functools import cached_property
 
-import certifi
 import httpcore
 import httpx
 
-from copydesk.errors import FetchError, FetchTimeoutError, ResponseStatusError, UnreachableError
-from copydesk.network import RETRY_HINT
-from copydesk.network.guard import GuardedBackend
+from copydesk.network.guard import GuardedBackend, is_local_host
+from copydesk.network.tls import tls_context
 
 MAX_IDLE_CONNECTIONS = 20
 """More idle connections cost more than they save."""
 KEEPALIVE_SECONDS = 5.0
 PORTS = {"http": 80, "https": 443}
 
-_TIMEOUTS = (TimeoutError, httpcore.TimeoutException, httpx.TimeoutException)
-_NO_CONNECTION = (httpcore.ConnectError, httpx.ConnectError, OSError)
-_NETWORK = (httpcore.NetworkError, httpx.NetworkError)
-_NOT_SENT = (httpcore.LocalProtocolError, httpx.LocalProtocolError)
-_PROTOCOL = (httpcore.ProtocolError, httpx.ProtocolError)
-TRANSPORT_ERRORS = (*_TIMEOUTS, *_NO_CONNECTION, *_NETWORK, *_PROTOCOL)
-"""Exceptions that a transport raises when an exchange fails."""
-
-
-class NotConnectedError(httpx.ConnectError):
-    """No connection could be established, so nothing was sent. The reason is its cause."""
-
-
-Origin = tuple[str, str, int]
-"""Scheme, host and port: requests to the same origin can share a connection."""
-
-
-class Connection(httpcore.AsyncHTTP11Connection):
-    """httpcore's connection with an asyncio lock; its own lock would import all of anyio."""
-
-    def __init__(self, origin: httpcore.Origin, stream: httpcore.AsyncNetworkStream, keepalive_expiry: float) -> None:
-        super().__init__(origin, stream, keepalive_expiry)
-        self._state_lock = asyncio.Lock()  # type: ignore[assignment]
+# The more specific class first.
+_HTTPX_ERRORS: dict[type[Exception], type[httpx.TransportError]] = {
+    httpcore.ConnectTimeout: httpx.ConnectTimeout,
+    httpcore.ReadTimeout: httpx.ReadTimeout,
+    httpcore.WriteTimeout: httpx.WriteTimeout,
+    httpcore.TimeoutException: httpx.TimeoutException,
+    httpcore.ConnectError: httpx.ConnectError,
+    httpcore.ReadError: httpx.ReadError,
+    httpcore.WriteError: httpx.WriteError,
+    httpcore.NetworkError: httpx.NetworkError,
+    httpcore.ProxyError: httpx.ProxyError,
+    httpcore.LocalProtocolError: httpx.LocalProtocolError,
+    httpcore.RemoteProtocolError: httpx.RemoteProtocolError,
+    httpcore.ProtocolError: httpx.ProtocolError,
+}
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
     """HTTP/1.1 over public addresses with verified TLS; at most `MAX_IDLE_CONNECTIONS` idle connections stay open.
 
-    The number of connections in use is not limited: callers send one request per host at a time. httpcore's pool is not
-    used. It checks every connection for every request, which takes half of the request's time, and it loses connections
-    if a request is cancelled at the wrong time.
+    Requests go through `proxy`, the URL of an HTTP proxy, if there is one. It resolves the names, so that addresses are
+    then checked only where they stand in the URL; requests to such a private address do not go through the proxy.
+
+    The number of connections in use is not limited: callers send one request per host at a time. httpcore's connections
+    are used without its pool, in which a request took three times as long, and which loses connections if a request is
+    cancelled while it waits for a lock.
     """
 
-    def __init__(self, *, allow_private: bool, concurrency: int) -> None:
+    def __init__(self, *, allow_private: bool, concurrency: int, proxy: str = "") -> None:
         for name in ("httpx", "httpcore"):  # at DEBUG they print headers, and so the tokens in them
             logging.getLogger(name).setLevel(logging.WARNING)
         self._backend = GuardedBackend(allow_private=allow_private, lookups=concurrency)
-        self._idle: dict[Origin, Connection] = {}
+        self._concurrency = concurrency
+        self._proxy = proxy
+        self._idle: dict[str, httpcore.AsyncConnectionInterface] = {}
+        """By origin."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send `request`. Raise a `FetchError` of the guard or one of `TRANSPORT_ERRORS`."""
+        """Send `request`. Raise a `FetchError` of the guard or an `httpx.TransportError`.
+
+        Nothing was sent to the server after a `ConnectError`, a `ConnectTimeout` or a `ProxyError`.
+        """
         url = request.url
         assert isinstance(request.stream, httpx.AsyncByteStream)
-        port = url.port or PORTS[url.scheme]
-        origin = (url.scheme, url.raw_host.decode("ascii"), port)
         core_request = httpcore.Request(
             request.method,
-            httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=port, target=url.raw_path),
+            httpcore.URL(
+                scheme=url.raw_scheme, host=url.raw_host, port=url.port or PORTS[url.scheme], target=url.raw_path
+            ),
             headers=request.headers.raw,
             content=request.stream,
+            extensions=request.extensions,
         )
-        connect_timeout = request.extensions.get("timeout", {}).get("connect")
-        response, connection = await self._exchange(origin, core_request, connect_timeout)
-        return httpx.Response(
-            response.status, headers=response.headers, stream=_Body(response, self, origin, connection)
-        )
+        with _translated_errors():
+            response, connection = await self._exchange(core_request)
+        body = _Body(response, self, str(core_request.url.origin), connection)
+        return httpx.Response(response.status, headers=response.headers, stream=body)
 
     async def aclose(self) -> None:
         """Close the idle connections."""
         while self._idle:
             await self._idle.popitem()[1].aclose()
 
-    async def release(self, origin: Origin, connection: Connection) -> None:
+    async def release(self, origin: str, connection: httpcore.AsyncConnectionInterface) -> None:
         """Store a connection for the next request to its origin; close the oldest one beyond the limit."""
         spare = self._idle.pop(origin, None)
         self._idle[origin] = connection
@@ -96,62 +92,63 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         if spare is not None:
             await spare.aclose()
 
-    async def _exchange(
-        self, origin: Origin, request: httpcore.Request, connect_timeout: float | None
-    ) -> tuple[httpcore.Response, Connection]:
-        """Send a request over an idle connection or a new one, which may take `connect_timeout` seconds to connect."""
+    async def _exchange(self, request: httpcore.Request) -> tuple[httpcore.Response, httpcore.AsyncConnectionInterface]:
+        """Send a request over an idle connection or a new one."""
+        origin = request.url.origin
         # A server may close an idle connection just as it is reused, and the client cannot tell whether the request was
         # processed. Only a GET can be repeated safely (RFC 9110, 9.2.2); other methods get a new connection.
-        idle = self._idle.pop(origin, None) if request.method == b"GET" else None
+        idle = self._idle.pop(str(origin), None) if request.method == b"GET" else None
         if idle is not None and not idle.has_expired():
             with suppress(httpcore.NetworkError, httpcore.RemoteProtocolError):
                 return await _send(request, idle), idle
         elif idle is not None:
             await idle.aclose()
-        fresh = await self._open_connection(origin, connect_timeout)
+        fresh = self._create_connection(origin)
         return await _send(request, fresh), fresh
 
-    async def _open_connection(self, origin: Origin, connect_timeout: float | None) -> Connection:
-        """Return a new connection. Raise `NotConnectedError` for any failure."""
-        try:
-            async with asyncio.timeout(connect_timeout):
-                return await self._connect(origin)
-        except TRANSPORT_ERRORS as error:
-            raise NotConnectedError(str(error)) from error
+    def _create_connection(self, origin: httpcore.Origin) -> httpcore.AsyncConnectionInterface:
+        """Return a connection that is opened by its first request."""
+        if self._proxy and not is_local_host(origin.host.decode("ascii")):
+            return self._proxied_connections.create_connection(origin)
+        return httpcore.AsyncHTTPConnection(
+            origin,
+            ssl_context=tls_context() if origin.scheme == b"https" else None,
+            keepalive_expiry=KEEPALIVE_SECONDS,
+            network_backend=self._backend,
+        )
 
-    async def _connect(self, origin: Origin) -> Connection:
-        scheme, host, port = origin
-        stream = await self._backend.connect_tcp(host, port)
-        if scheme == "https":
-            stream = await _start_tls(stream, host)
-        return Connection(
-            httpcore.Origin(scheme.encode(), host.encode(), port), stream, keepalive_expiry=KEEPALIVE_SECONDS
+    @cached_property
+    def _proxied_connections(self) -> httpcore.AsyncConnectionPool:
+        """A pool that only makes connections: httpcore's forwarding and tunnelling ones."""
+        url = httpx.URL(self._proxy)
+        return httpcore.AsyncConnectionPool(
+            ssl_context=tls_context(),
+            proxy=httpcore.Proxy(
+                httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port or PORTS[url.scheme], target=b"/"),
+                auth=(url.username, url.password) if url.userinfo else None,
+                ssl_context=tls_context() if url.scheme == "https" else None,
+            ),
+            keepalive_expiry=KEEPALIVE_SECONDS,
+            network_backend=_ProxyBackend(allow_private=True, lookups=self._concurrency),
         )
 
 
-async def _send(request: httpcore.Request, connection: Connection) -> httpcore.Response:
+class _ProxyBackend(GuardedBackend):
+    """Connects to the configured proxy, which may have a private address."""
+
+    async def connect_tcp(self, host: str, port: int, *args: object, **options: object) -> httpcore.AsyncNetworkStream:
+        try:
+            return await super().connect_tcp(host, port, *args, **options)  # type: ignore[arg-type]
+        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            raise httpcore.ProxyError(f"there is no connection to {host}:{port}") from error
+
+
+async def _send(request: httpcore.Request, connection: httpcore.AsyncConnectionInterface) -> httpcore.Response:
     try:
         return await connection.handle_async_request(request)
     except BaseException:  # httpcore does not close it if cancelled in its first step
         await connection.aclose()
         raise
-
-
-async def _start_tls(stream: httpcore.AsyncNetworkStream, host: str) -> httpcore.AsyncNetworkStream:
-    try:
-        return await stream.start_tls(_tls(), server_hostname=host)
-    except BaseException:  # httpcore does not close it if cancelled
-        await stream.aclose()
-        raise
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Return a TLS context that verifies certificates and host names. Cached: loading the CA file takes 25 ms."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(certifi.where())
-    context.set_alpn_protocols(["http/1.1"])
-    return context
 
 
 class _Body(httpx.AsyncByteStream):
@@ -161,17 +158,19 @@ class _Body(httpx.AsyncByteStream):
         self,
         response: httpcore.Response,
         transport: GuardedTransport,
-        origin: Origin,
-        connection: Connection,
+        origin: str,
+        connection: httpcore.AsyncConnectionInterface,
     ) -> None:
         self._response = response
         self._transport = transport
         self._origin = origin
         self._connection = connection
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self) -> AsyncIterator[bytes]:
         assert isinstance(self._response.stream, AsyncIterable)
-        return aiter(self._response.stream)
+        with _translated_errors():
+            async for chunk in self._response.stream:
+                yield chunk
 
     async def aclose(self) -> None:
         try:
@@ -183,40 +182,11 @@ class _Body(httpx.AsyncByteStream):
             await self._transport.release(self._origin, self._connection)
 
 
-def to_fetch_error(error: Exception, host: str) -> FetchError:
-    """Return the user-facing error for `error`, one of `TRANSPORT_ERRORS`."""
-    if isinstance(error, _TIMEOUTS) or isinstance(error.__cause__, _TIMEOUTS):
-        hint = f"{RETRY_HINT} To wait longer, set network.timeout."
-        return FetchTimeoutError(f"{host} did not answer in time.", hint=hint)
-    if isinstance(error, _NO_CONNECTION):
-        return _connect_error(error, host)
-    if isinstance(error, _NETWORK):
-        return ResponseStatusError(f"The connection to {host} broke off.", hint=RETRY_HINT)
-    if isinstance(error, _NOT_SENT):
-        return ResponseStatusError(
-            f"The request to {host} cannot be sent: a header holds what may not stand there.",
-            hint="Check the source's credentials.",
-        )
-    return ResponseStatusError(f"The answer of {host} is not proper HTTP.", hint=RETRY_HINT)
-
-
-def _connect_error(error: Exception, host: str) -> UnreachableError:
-    causes = list(_cause_chain(error))
-    for cause in causes:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            reason = cause.verify_message.rstrip(".")
-            return UnreachableError(
-                f"The certificate of {host} cannot be trusted: {reason}.",
-                hint="Check the address; the site may have let its certificate run out.",
-            )
-        if isinstance(cause, ssl.SSLError):
-            return UnreachableError(f"{host} does not speak TLS there.", hint="Check the address: https or http?")
-    refused = any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes)
-    message = f"{host} refuses the connection." if refused else f"There is no connection to {host}."
-    return UnreachableError(message, hint=f"Check the connection to the internet. {RETRY_HINT}")
-
-
-def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    """Raise httpcore's errors as httpx's, as httpx's own transport does."""
+    try:
+        yield
+    except tuple(_HTTPX_ERRORS) as error:
+        httpx_error = next(target for source, target in _HTTPX_ERRORS.items() if isinstance(error, source))
+        raise httpx_error(str(error)) from error

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from copydesk import __version__
-from copydesk.errors import CopydeskError
+from copydesk.errors import CopydeskError, FetchError
 from copydesk.model.serialization import Struct
 from copydesk.network.headers import Headers, rate_limit_wait, retry_after, status_phrase
 from copydesk.posting.platform import (
@@ -33,13 +33,17 @@ from copydesk.text import clean
 if TYPE_CHECKING:
     import httpx
 
-    from copydesk.posting.http_exchange import RawResponse
+    from copydesk.network.client import HttpResponse
 
 
 T = TypeVar("T")
 
 REQUEST_TIMEOUT = 30.0
 """Seconds until the complete response has arrived."""
+CONNECT_TIMEOUT = 10.0
+"""Seconds to establish a connection."""
+MAX_BODY = 4 * 2**20
+"""Bytes of a response."""
 MAX_ERROR_TEXT = 300
 """Characters of a platform's error message that are shown to the user."""
 DEFAULT_RETRY_DELAY = timedelta(minutes=15)
@@ -88,7 +92,7 @@ class PlatformClient:
     def __init__(self, transport: Transport, *, timeout: float = REQUEST_TIMEOUT) -> None:
         self._transport = transport
         self._timeout = timeout
-        self._exchange: Callable[..., Awaitable[RawResponse]] | None = None
+        self._send: Callable[..., Awaitable[HttpResponse]] | None = None
 
     async def request(
         self,
@@ -112,14 +116,32 @@ class PlatformClient:
             all_headers["content-type"], content = "application/json", msgspec.json.encode(json)
         elif form is not None:
             all_headers["content-type"], content = "application/x-www-form-urlencoded", urlencode(form).encode()
-        if self._exchange is None:
+        valid_headers = _validate_headers(all_headers)
+        if self._send is None:
             # httpx is slow to import: import it on first use, in a thread so that the interface stays responsive.
-            self._exchange = (await asyncio.to_thread(import_module, "copydesk.posting.http_exchange")).send_request
-        host = urlsplit(url).netloc
-        status, response_headers, body = await self._exchange(
-            self._transport, method, address, host, _validate_headers(all_headers), content or b"", self._timeout
-        )
-        return Response(status=status, headers=response_headers, body=body)
+            self._send = (await asyncio.to_thread(import_module, "copydesk.network.client")).send_new
+        # Raise outside of the handlers: otherwise `__context__` would keep the request, and the token in it.
+        try:
+            response = await self._send(
+                self._transport,
+                method,
+                address,
+                headers=valid_headers,
+                content=content or b"",
+                max_body=MAX_BODY,
+                timeout_seconds=self._timeout,
+                connect_seconds=CONNECT_TIMEOUT,
+            )
+            return Response(status=response.status, headers=response.headers, body=response.body)
+        except FetchError as error:
+            # Also for a response that is too large or corrupt: the request was processed.
+            failure: PostingError = UnknownOutcomeError(error.message)
+            if error.not_sent:
+                failure = NotSentError(error.message, hint=error.hint)
+        except ValueError:
+            host = urlsplit(url).netloc
+            failure = NotSentError(f"The request to {host} cannot be sent: its address is not one.")
+        raise failure
 
 
 def error_for_write(

@@ -1,0 +1,246 @@
+"""The guarded HTTP client that sources, platforms and images share.
+
+It sends one request and reads its response within a deadline and limits on size. It follows no redirects and repeats
+nothing; `redirect_target` says where a redirect leads. Every failure is a `FetchError` that keeps neither the request
+nor the response, so no token can leak through it.
+"""
+
+import asyncio
+import errno
+import re
+import ssl
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Protocol, TypeVar
+
+import httpx
+
+from copydesk.errors import (
+    FetchError,
+    FetchTimeoutError,
+    ResponseStatusError,
+    UnreachableError,
+)
+from copydesk.model.serialization import Struct
+from copydesk.network import RETRY_HINT
+from copydesk.network.body import read_body
+from copydesk.network.headers import Headers, header_map
+
+MAX_URL_LENGTH = 4096
+"""Characters, for redirect targets as well."""
+REDIRECT_STATUSES = (301, 302, 303, 307, 308)
+BASE_HEADERS = {"accept-encoding": "gzip, deflate"}
+"""The encodings that `read_body` decompresses within limits."""
+
+_VALID_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
+"""A name or an IP address; httpx accepts hosts that are neither."""
+_CONNECT_ERRORS = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
+"""Raised before a byte of the request is sent."""
+_TRANSPORT_ERRORS = (httpx.TransportError, OSError)  # TimeoutError is an OSError
+T = TypeVar("T")
+
+
+class Transport(Protocol):
+    """Sends a request to a server: the guarded transport, or a test double."""
+
+    async def handle_async_request(self, request: httpx.Request, /) -> httpx.Response:
+        """Return the response to `request`."""
+        ...
+
+
+class UnusableUrlError(ValueError):
+    """A URL that is not requested: it is invalid, or neither http nor https."""
+
+
+class UserInfoError(UnusableUrlError):
+    """A URL with a user name or a password in it."""
+
+
+class HttpResponse(Struct, frozen=True):
+    """A response with its body."""
+
+    status: int
+    headers: Headers
+    """With lower-case names."""
+    body: bytes
+
+
+class OpenResponse:
+    """A response whose body has not been read yet."""
+
+    def __init__(self, response: httpx.Response, host: str) -> None:
+        self.status = response.status_code
+        self.headers = header_map(response.headers.raw)
+        self._stream = response.stream
+        self._host = host
+
+    async def read(self, *, max_wire: int, max_body: int) -> bytes:
+        """Return the body; see `read_body` for the limits. Raise FetchError."""
+        assert isinstance(self._stream, httpx.AsyncByteStream)
+        return await read_body(
+            self._stream,
+            host=self._host,
+            encoding=self.headers.get("content-encoding", ""),
+            length=self.headers.get("content-length", ""),
+            max_wire=max_wire,
+            max_body=max_body,
+        )
+
+
+async def exchange(
+    transport: Transport,
+    request: httpx.Request,
+    handle: Callable[[OpenResponse], Awaitable[T]],
+    *,
+    timeout_seconds: float | None = None,
+) -> T:
+    """Send `request` once and return what `handle` makes of its response, within `timeout_seconds` in total.
+
+    httpx's timeouts are per read: a server that sends a byte at a time would never hit them. Raise FetchError, whose
+    `not_sent` tells whether the server may have processed the request.
+    """
+    host = host_of(request.url)
+    # Raise outside of the handlers: otherwise `__context__` would keep the request, and the token in it.
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            response = await _start(transport, request)
+            try:
+                return await handle(OpenResponse(response, host))
+            finally:
+                assert isinstance(response.stream, httpx.AsyncByteStream)
+                await response.stream.aclose()
+    except _TRANSPORT_ERRORS as error:
+        failure = _to_fetch_error(error, host)
+    raise failure
+
+
+async def _start(transport: Transport, request: httpx.Request) -> httpx.Response:
+    try:
+        return await transport.handle_async_request(request)
+    except FetchError as error:  # the address guard's, which comes before the connection
+        error.not_sent = True
+        raise
+
+
+async def send(
+    transport: Transport, request: httpx.Request, *, max_body: int, timeout_seconds: float | None = None
+) -> HttpResponse:
+    """Send `request` once and return its response, whatever its status. The body of a redirect is not read.
+
+    Both the transferred and the decompressed body may have `max_body` bytes. Raise FetchError.
+    """
+
+    async def read(response: OpenResponse) -> HttpResponse:
+        is_redirect = response.status in REDIRECT_STATUSES
+        body = b"" if is_redirect else await response.read(max_wire=max_body, max_body=max_body)
+        return HttpResponse(status=response.status, headers=response.headers, body=body)
+
+    return await exchange(transport, request, read, timeout_seconds=timeout_seconds)
+
+
+async def send_new(
+    transport: Transport,
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    content: bytes,
+    max_body: int,
+    timeout_seconds: float,
+    connect_seconds: float,
+) -> HttpResponse:
+    """Build a request and `send` it; it is given up if there is no connection after `connect_seconds`.
+
+    For callers that import this module late. Raise FetchError, or UnusableUrlError if there can be no such request.
+    """
+    timeouts = {"timeout": {"connect": connect_seconds}}
+    try:
+        request = httpx.Request(method, url, headers=dict(headers), content=content, extensions=timeouts)
+    except (httpx.InvalidURL, ValueError, TypeError):
+        raise UnusableUrlError from None
+    return await send(transport, request, max_body=max_body, timeout_seconds=timeout_seconds)
+
+
+def parse_url(url: str) -> httpx.URL:
+    """Return a URL without its fragment. Raise UnusableUrlError if it must not be requested."""
+    try:
+        return _validate_url(httpx.URL(url))
+    except httpx.InvalidURL:
+        raise UnusableUrlError from None
+
+
+def redirect_target(base: httpx.URL, status: int, headers: Headers) -> httpx.URL | None:
+    """Return the URL to which a response from `base` redirects, None if it does not.
+
+    Raise UnusableUrlError if that URL must not be requested.
+    """
+    if status not in REDIRECT_STATUSES or "location" not in headers:
+        return None
+    # Servers send UTF-8 in Location although only ASCII is allowed (RFC 9110, 10.2.2); header values were decoded as
+    # Latin-1.
+    location = headers["location"].encode("latin-1").decode("utf-8", "replace")
+    try:
+        return _validate_url(base.join(location))
+    except httpx.InvalidURL:
+        raise UnusableUrlError from None
+
+
+def host_of(url: httpx.URL) -> str:
+    """Return the host, with any unusual port, for messages. The rest of the URL may contain a secret token."""
+    return url.netloc.decode("ascii")
+
+
+def _validate_url(url: httpx.URL) -> httpx.URL:
+    is_supported = url.scheme in ("http", "https") and _VALID_HOST.fullmatch(url.raw_host)
+    port = 80 if url.port is None else url.port
+    if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_URL_LENGTH:
+        raise UnusableUrlError
+    if url.userinfo:
+        raise UserInfoError(url.raw_host.decode("ascii"))
+    return url.copy_with(fragment=None) if url.fragment else url
+
+
+def _to_fetch_error(error: Exception, host: str) -> FetchError:
+    """Return the user-facing error for `error`, one of `_TRANSPORT_ERRORS`."""
+    fetch_error = _describe(error, host)
+    fetch_error.not_sent = isinstance(error, _CONNECT_ERRORS)
+    return fetch_error
+
+
+def _describe(error: Exception, host: str) -> FetchError:
+    if isinstance(error, TimeoutError | httpx.TimeoutException):
+        hint = f"{RETRY_HINT} To wait longer, set network.timeout."
+        return FetchTimeoutError(f"{host} did not answer in time.", hint=hint)
+    if isinstance(error, httpx.ProxyError):
+        return UnreachableError(f"The proxy does not lead to {host}: {error}.", hint="Check network.proxy.")
+    if isinstance(error, httpx.ConnectError | OSError):
+        return _connect_error(error, host)
+    if isinstance(error, httpx.NetworkError):
+        return ResponseStatusError(f"The connection to {host} broke off.", hint=RETRY_HINT)
+    if isinstance(error, httpx.LocalProtocolError):
+        return ResponseStatusError(
+            f"The request to {host} cannot be sent: a header holds what may not stand there.",
+            hint="Check the source's credentials.",
+        )
+    return ResponseStatusError(f"The answer of {host} is not proper HTTP.", hint=RETRY_HINT)
+
+
+def _connect_error(error: Exception, host: str) -> UnreachableError:
+    causes = list(_cause_chain(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            reason = cause.verify_message.rstrip(".")
+            return UnreachableError(
+                f"The certificate of {host} cannot be trusted: {reason}.",
+                hint="Check the address; the site may have let its certificate run out.",
+            )
+        if isinstance(cause, ssl.SSLError):
+            return UnreachableError(f"{host} does not speak TLS there.", hint="Check the address: https or http?")
+    refused = any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes)
+    message = f"{host} refuses the connection." if refused else f"There is no connection to {host}."
+    return UnreachableError(message, hint=f"Check the connection to the internet. {RETRY_HINT}")
+
+
+def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
