@@ -49,6 +49,8 @@ class Network(_Section, frozen=True, kw_only=True):
     """Maximum bytes of a response after decompression."""
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=64)] = 16
     """Maximum concurrent requests; always one per host."""
+    proxy: Annotated[str, msgspec.Meta(pattern=r"\A(https?://[^/?#\s]+/?)?\Z")] = ""
+    """An HTTP proxy for all requests: `http://host:port`. It looks names up, so only numeric addresses are checked."""
     contact: str = ""
     """An email address or URL to add to the User-Agent, for publishers of the feeds."""
 

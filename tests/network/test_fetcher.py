@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from copydesk import errors
 from copydesk.network.fetcher import Fetcher, FetchLimits
-from feed_server import FeedServer
-from fetcher_fixtures import ANY_TYPE, FakeClock, make_fetcher
+from copydesk.network.transport import GuardedTransport
 
 RSS = b"<rss><channel><title>Caf\xc3\xa9</title></channel></rss>"
 
@@ -298,6 +297,34 @@ async def test_connection_closed_during_request_is_replaced(
         assert (await fetcher.get(server.url(), accept=ANY_TYPE)).body == b"hi"
         assert (await fetcher.post_form(server.url(), {})).body == b"hi"  # a POST never uses an idle connection
     assert [request.method for request in server.requests] == ["GET", "GET", "POST"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+async def test_non_idempotent_request_is_sent_once(method: str) -> None:
+    """The server keeps the connection of a GET, processes what comes next and closes without an answer."""
+    received: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while True:
+                request = await reader.readuntil(b"\r\n\r\n")
+                received.append(request.split()[0])
+                if not request.startswith(b"GET"):
+                    break
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        writer.close()
+
+    guarded = GuardedTransport(allow_private=True, concurrency=1)
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        response = await guarded.handle_async_request(httpx.Request("GET", url))
+        assert b"".join([chunk async for chunk in response.stream]) == b"hi"
+        await response.stream.aclose()
+        assert len(guarded._idle) == 1  # the connection that must not be used
+        with pytest.raises(httpx.RemoteProtocolError):
+            await guarded.handle_async_request(httpx.Request(method, url))
+        await guarded.aclose()
+    assert received == [b"GET", method.encode()]
 
 
 async def test_at_most_twenty_idle_connections() -> None:

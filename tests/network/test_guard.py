@@ -1,23 +1,25 @@
 """Tests for the address guard: only public addresses are connected to, in any notation."""
 
 import asyncio
+import errno
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from ipaddress import ip_address
 
 import httpcore
 import pytest
+from aiohappyeyeballs import AddrInfoType
+from feed_server import FeedServer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import PrivateAddressError, UnreachableError
-from copydesk.network import guard, stream
-from copydesk.network.guard import GuardedBackend
+from copydesk.network import guard
+from copydesk.network.guard import GuardedBackend, is_local_host
 from copydesk.network.public_address import is_public
-from feed_server import FeedServer
 
 PUBLIC = [
     "1.1.1.1",
@@ -150,37 +152,59 @@ def fake_resolver(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]
     return lookups
 
 
-def fake_connections(
-    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, *, dead: Sequence[str] = ()
-) -> list[str]:
-    """Let connections succeed at once, except to `dead` addresses; return the list of addresses tried."""
-    tried: list[str] = []
+class FakeNetwork:
+    """Connects every address to a server of this machine, except those that are `dead` or do not `respond`."""
 
-    async def connect(host: str, *args: object) -> httpcore.AsyncMockStream:
-        tried.append(host)
-        if host in dead:
-            raise httpcore.ConnectError(f"{host} is dead")
-        return httpcore.AsyncMockStream([])
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, server: socket.socket) -> None:
+        self.tried: list[str] = []
+        self.sockets: list[socket.socket] = []
+        self.dead: Sequence[str] = ()
+        self.silent: Sequence[str] = ()
+        self.barrier: asyncio.Barrier | None = None
+        self._server = server.getsockname()
+        loop = asyncio.get_running_loop()
+        self._connect = loop.sock_connect
+        monkeypatch.setattr(loop, "sock_connect", self.connect)
 
-    monkeypatch.setattr(stream, "connect", connect)
-    return tried
+    async def connect(self, sock: socket.socket, address: tuple[str, int]) -> None:
+        self.tried.append(address[0])
+        self.sockets.append(sock)
+        if address[0] in self.dead:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, f"{address[0]} is dead")
+        if address[0] in self.silent:
+            await asyncio.Event().wait()
+        await self._connect(sock, self._server)
+        if self.barrier:
+            await self.barrier.wait()
 
 
-async def test_checked_address_is_connected_to(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
+@pytest.fixture
+async def network(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeNetwork]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield FakeNetwork(monkeypatch, server)
+
+
+async def connect(backend: GuardedBackend, host: str, **options: float) -> None:
+    """Connect and close."""
+    stream = await backend.connect_tcp(host, 80, **options)
+    await stream.aclose()
+
+
+async def test_checked_address_is_connected_to(
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, network: FakeNetwork
+) -> None:
     """A second look-up could return another address (DNS rebinding)."""
     lookups = fake_resolver(monkeypatch, "93.184.215.14")
-    tried = fake_connections(monkeypatch, backend)
-    await backend.connect_tcp("rebinding.example", 80)
-    assert (lookups, tried) == (["rebinding.example"], ["93.184.215.14"])
+    await connect(backend, "rebinding.example")
+    assert (lookups, network.tried) == (["rebinding.example"], ["93.184.215.14"])
 
 
 async def test_private_addresses_among_public_are_skipped(
-    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, network: FakeNetwork
 ) -> None:
     fake_resolver(monkeypatch, "10.0.0.1", "93.184.215.14")
-    tried = fake_connections(monkeypatch, backend)
-    await backend.connect_tcp("mixed.example", 80)
-    assert tried == ["93.184.215.14"]
+    await connect(backend, "mixed.example")
+    assert network.tried == ["93.184.215.14"]
 
 
 async def test_error_names_host_and_address(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
@@ -189,90 +213,88 @@ async def test_error_names_host_and_address(monkeypatch: pytest.MonkeyPatch, bac
         await backend.connect_tcp("metadata.example", 80)
 
 
-async def test_next_address_is_tried_after_failure(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
+async def test_next_address_is_tried_after_failure(
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, network: FakeNetwork
+) -> None:
     fake_resolver(monkeypatch, "1.1.1.1", "1.0.0.1")
-    tried = fake_connections(monkeypatch, backend, dead=["1.1.1.1"])
-    await backend.connect_tcp("two.example", 80)
-    assert tried == ["1.1.1.1", "1.0.0.1"]
+    network.dead = ["1.1.1.1"]
+    await connect(backend, "two.example")
+    assert network.tried == ["1.1.1.1", "1.0.0.1"]
 
 
-async def test_first_failure_is_raised_when_all_fail(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
+async def test_first_failure_is_raised_when_all_fail(
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, network: FakeNetwork
+) -> None:
     fake_resolver(monkeypatch, "1.1.1.1", "1.0.0.1")
-    fake_connections(monkeypatch, backend, dead=["1.1.1.1", "1.0.0.1"])
+    network.dead = ["1.1.1.1", "1.0.0.1"]
     with pytest.raises(httpcore.ConnectError, match=r"1\.1\.1\.1 is dead"):
         await backend.connect_tcp("two.example", 80)
 
 
 async def test_unresponsive_address_gets_short_head_start(
-    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, network: FakeNetwork
 ) -> None:
     monkeypatch.setattr(guard, "HEAD_START", 0.02)
     fake_resolver(monkeypatch, "1.1.1.1", "1.0.0.1")
-    quick = httpcore.AsyncMockStream([])
-
-    async def connect(host: str, *args: object) -> httpcore.AsyncMockStream:
-        if host == "1.1.1.1":
-            await asyncio.Event().wait()
-        return quick
-
-    monkeypatch.setattr(stream, "connect", connect)
-    assert await asyncio.wait_for(backend.connect_tcp("half-dead.example", 80), 60) is quick
+    network.silent = ["1.1.1.1"]
+    await asyncio.wait_for(connect(backend, "half-dead.example"), 60)
+    assert network.tried == ["1.1.1.1", "1.0.0.1"]
+    assert network.sockets[0].fileno() == -1  # the attempt that lost is given up
 
 
-async def test_losing_connection_is_closed(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
-    monkeypatch.setattr(guard, "HEAD_START", 0.0)
-    fake_resolver(monkeypatch, "1.1.1.1", "1.0.0.1")
-    connections: list[httpcore.AsyncMockStream] = []
-    both = asyncio.Barrier(2)
-
-    async def connect(host: str, *args: object) -> httpcore.AsyncMockStream:
-        await both.wait()
-        connections.append(httpcore.AsyncMockStream([]))
-        return connections[-1]
-
-    monkeypatch.setattr(stream, "connect", connect)
-    winner = await backend.connect_tcp("twice.example", 80)
-    assert [stream._closed for stream in connections if stream is not winner] in ([], [True])
-    assert not winner._closed
-
-
-async def test_cancelled_connect_closes_late_connection(
-    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend
+async def test_losing_connection_is_closed(
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, network: FakeNetwork
 ) -> None:
-    """The connection succeeded, and the whole was cancelled while the other attempt was being given up."""
-    monkeypatch.setattr(guard, "HEAD_START", 0.0)
+    monkeypatch.setattr(guard, "HEAD_START", 0.001)
     fake_resolver(monkeypatch, "1.1.1.1", "1.0.0.1")
-    late_connection = httpcore.AsyncMockStream([])
-    started, given_up = asyncio.Event(), asyncio.Event()
-
-    async def connect(host: str, *args: object) -> httpcore.AsyncMockStream:
-        if host == "1.0.0.1":
-            await started.wait()
-            return late_connection
-        started.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            given_up.set()
-            await asyncio.Event().wait()
-        raise AssertionError
-
-    monkeypatch.setattr(stream, "connect", connect)
-    connect_task = asyncio.create_task(backend.connect_tcp("slow-to-end.example", 80))
-    await asyncio.wait_for(given_up.wait(), 60)
-    connect_task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await connect_task
-    assert late_connection._closed
+    network.barrier = asyncio.Barrier(2)
+    winner = await backend.connect_tcp("twice.example", 80)
+    assert [sock.fileno() == -1 for sock in network.sockets].count(True) == 1
+    assert not winner.get_extra_info("is_readable")
+    await winner.aclose()
 
 
-async def test_at_most_six_addresses_are_tried(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend) -> None:
+@pytest.mark.parametrize("steps", range(12))
+async def test_cancelled_connect_closes_its_sockets(
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, network: FakeNetwork, steps: int
+) -> None:
+    monkeypatch.setattr(guard, "HEAD_START", 0.001)
+    monkeypatch.setattr(backend, "_resolve_host", resolve_at_once)
+    network.silent = ["1.1.1.1"]
+    connecting = asyncio.create_task(backend.connect_tcp("slow.example", 80))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    connecting.cancel()
+    (result,) = await asyncio.gather(connecting, return_exceptions=True)
+    if not isinstance(result, BaseException):  # it was faster
+        await result.aclose()
+    for _ in range(3):  # asyncio closes a transport's socket in the next step
+        await asyncio.sleep(0)
+    assert [sock.fileno() for sock in network.sockets] == [-1] * len(network.sockets)
+
+
+async def resolve_at_once(host: str, port: int) -> list[AddrInfoType]:
+    return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in ("1.1.1.1", "1.0.0.1")]
+
+
+async def test_connecting_has_a_deadline(
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, network: FakeNetwork
+) -> None:
+    fake_resolver(monkeypatch, "1.1.1.1")
+    network.silent = ["1.1.1.1"]
+    with pytest.raises(httpcore.ConnectTimeout):
+        await connect(backend, "silent.example", timeout=0.01)
+
+
+async def test_at_most_six_addresses_are_tried(
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, network: FakeNetwork
+) -> None:
     addresses = [f"1.1.{n}.1" for n in range(200)]
     fake_resolver(monkeypatch, *addresses)
-    tried = fake_connections(monkeypatch, backend, dead=addresses)
+    network.dead = addresses
     with pytest.raises(httpcore.ConnectError):
-        await backend.connect_tcp("many.example", 80)
-    assert len(tried) == 6
+        await connect(backend, "many.example")
+    assert network.tried == addresses[:6]
 
 
 @pytest.mark.parametrize("host", ["no-such-name.invalid", "a" * 70 + ".example", "a..b"])
@@ -306,7 +328,7 @@ def test_hanging_resolver_does_not_block_exit() -> None:
     subprocess.run([sys.executable, "-c", SLOW_RESOLVER], check=True, timeout=60)
 
 
-async def test_abandoned_lookups_hold_their_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_abandoned_lookups_hold_their_slot(monkeypatch: pytest.MonkeyPatch, network: FakeNetwork) -> None:
     """A thread in `getaddrinfo` cannot be cancelled, so it occupies its slot until it returns."""
     backend, release, started = GuardedBackend(lookups=1), threading.Event(), []
 
@@ -316,7 +338,6 @@ async def test_abandoned_lookups_hold_their_slot(monkeypatch: pytest.MonkeyPatch
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("1.1.1.1", port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    fake_connections(monkeypatch, backend)
     first = asyncio.create_task(backend.connect_tcp("one.example", 80))
     async with asyncio.timeout(60):
         while not started:  # noqa: ASYNC110 - it starts in another thread
@@ -328,7 +349,7 @@ async def test_abandoned_lookups_hold_their_slot(monkeypatch: pytest.MonkeyPatch
         await asyncio.wait_for(backend.connect_tcp("two.example", 80), 0.05)
     assert started == ["one.example"]
     release.set()
-    await backend.connect_tcp("three.example", 80)
+    await connect(backend, "three.example")
     assert started == ["one.example", "three.example"]
 
 
@@ -337,3 +358,15 @@ async def test_private_addresses_are_allowed_by_setting() -> None:
     with FeedServer() as server:
         stream = await backend.connect_tcp("localhost", server.port)
         await stream.aclose()
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST.", "a.localhost", "127.0.0.1", "::1", "10.0.0.1", "0x7f.1", "2130706433", "127.1"]
+)
+def test_local_host_is_recognized_without_lookup(host: str) -> None:
+    assert is_local_host(host)
+
+
+@pytest.mark.parametrize("host", ["example.org", "1.1.1.1", "2606:4700::1111", "localhost.example", "16843009"])
+def test_public_host_is_not_local(host: str) -> None:
+    assert not is_local_host(host)

@@ -1,16 +1,21 @@
 """Tests for TLS certificate checks."""
 
+import shutil
 import ssl
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import truststore
+from certificates import create_certificate
+from feed_server import FeedServer
+from fetcher_fixtures import ANY_TYPE, make_fetcher
 
 from certificates import create_certificate
 from copydesk.errors import UnreachableError
-from copydesk.network import transport
-from feed_server import FeedServer
-from fetcher_fixtures import ANY_TYPE, make_fetcher
+from copydesk.network import tls
+from copydesk.network.tls import tls_context
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +34,17 @@ def server(certificate: Path) -> Iterator[FeedServer]:
 
 
 @pytest.fixture
-def trusting(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def fresh_context() -> Iterator[None]:
+    """Load the certificate authorities anew for this test."""
+    tls_context.cache_clear()
+    yield
+    tls_context.cache_clear()
+
+
+@pytest.fixture
+def trusting(certificate: Path, monkeypatch: pytest.MonkeyPatch, fresh_context: None) -> None:
     """Trust that certificate like those of the system."""
-    context = transport._tls.__wrapped__()
-    context.load_verify_locations(certificate)
-    monkeypatch.setattr(transport, "_tls", lambda: context)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
 
 
 async def test_self_signed_certificate_is_refused(server: FeedServer) -> None:
@@ -73,3 +84,31 @@ async def test_server_without_tls_is_reported(server: FeedServer) -> None:
         async with make_fetcher() as fetcher:
             with pytest.raises(UnreachableError, match="does not speak TLS"):
                 await fetcher.get(plain.url(scheme="https"), accept=ANY_TYPE)
+
+
+def subject_hash(certificate: Path) -> str:
+    """Return the name under which OpenSSL looks for a certificate in a directory; only its own tool computes it."""
+    command = ["openssl", "x509", "-noout", "-subject_hash", "-in", certificate]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.usefixtures("fresh_context")
+async def test_certificate_directory_is_trusted(
+    server: FeedServer, certificate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(certificate, tmp_path / f"{subject_hash(certificate)}.0")
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    async with make_fetcher() as fetcher:
+        assert (await fetcher.get(server.url(), accept=ANY_TYPE)).body == b"<rss/>"
+
+
+@pytest.mark.usefixtures("fresh_context")
+def test_system_store_is_used_without_openssl_locations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS, where the certificates are in the keychain."""
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+    monkeypatch.setattr(tls.sys, "platform", "darwin")
+    context = tls_context()
+    assert type(context) is truststore.SSLContext
+    assert context.verify_mode is ssl.CERT_REQUIRED

@@ -93,7 +93,9 @@ class _LazyTransport:
             from copydesk.network.transport import GuardedTransport  # noqa: PLC0415 - as above
 
             network = self._ctx.settings.network
-            self._transport = GuardedTransport(allow_private=network.allow_private, concurrency=network.concurrency)
+            self._transport = GuardedTransport(
+                allow_private=network.allow_private, concurrency=network.concurrency, proxy=network.proxy
+            )
         return await self._transport.handle_async_request(request)
 
     async def close(self) -> None:
@@ -224,6 +226,7 @@ class DeskContext:
             max_body=options.max_body,
             concurrency=options.concurrency,
             allow_private=options.allow_private,
+            proxy=options.proxy,
             user_agent=f"Copydesk/{__version__}{contact}",
         )
         async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:

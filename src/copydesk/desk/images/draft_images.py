@@ -194,7 +194,9 @@ async def _open_transport(ctx: DeskContext) -> AsyncIterator["httpx.AsyncBaseTra
     from copydesk.network.transport import GuardedTransport  # noqa: PLC0415 - imports httpx
 
     network = ctx.settings.network
-    transport = GuardedTransport(allow_private=network.allow_private, concurrency=network.concurrency)
+    transport = GuardedTransport(
+        allow_private=network.allow_private, concurrency=network.concurrency, proxy=network.proxy
+    )
     try:
         yield transport
     finally:
