@@ -7,6 +7,8 @@ import logging
 import httpcore
 import httpx
 import pytest
+from feed_server import FeedServer, Request
+from fetcher_fixtures import ANY_TYPE, FakeClock, make_fetcher
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -302,29 +304,23 @@ async def test_connection_closed_during_request_is_replaced(
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 async def test_non_idempotent_request_is_sent_once(method: str) -> None:
     """The server keeps the connection of a GET, processes what comes next and closes without an answer."""
-    received: list[bytes] = []
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError):
-            while True:
-                request = await reader.readuntil(b"\r\n\r\n")
-                received.append(request.split()[0])
-                if not request.startswith(b"GET"):
-                    break
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
-        writer.close()
+    async def answer_get_only(request: Request, writer: asyncio.StreamWriter) -> bool:
+        if request.method == "GET":
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        return request.method == "GET"
 
     guarded = GuardedTransport(allow_private=True, concurrency=1)
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-        response = await guarded.handle_async_request(httpx.Request("GET", url))
+    async with FeedServer() as server:
+        server.route("/", answer_get_only)
+        response = await guarded.handle_async_request(httpx.Request("GET", server.url()))
         assert b"".join([chunk async for chunk in response.stream]) == b"hi"
         await response.stream.aclose()
         assert len(guarded._idle) == 1  # the connection that must not be used
         with pytest.raises(httpx.RemoteProtocolError):
-            await guarded.handle_async_request(httpx.Request(method, url))
+            await guarded.handle_async_request(httpx.Request(method, server.url()))
         await guarded.aclose()
-    assert received == [b"GET", method.encode()]
+    assert [request.method for request in server.requests] == ["GET", method]
 
 
 async def test_at_most_twenty_idle_connections() -> None:
