@@ -7,14 +7,14 @@ import logging
 import httpcore
 import httpx
 import pytest
-from feed_server import FeedServer, Request
-from fetcher_fixtures import ANY_TYPE, FakeClock, make_fetcher
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk import errors
 from copydesk.network.fetcher import Fetcher, FetchLimits
 from copydesk.network.transport import GuardedTransport
+from feed_server import FeedServer, Request
+from fetcher_fixtures import ANY_TYPE, FakeClock, make_fetcher
 
 RSS = b"<rss><channel><title>Caf\xc3\xa9</title></channel></rss>"
 

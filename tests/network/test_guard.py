@@ -12,7 +12,6 @@ from ipaddress import ip_address
 import httpcore
 import pytest
 from aiohappyeyeballs import AddrInfoType
-from feed_server import FeedServer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from copydesk.errors import PrivateAddressError, UnreachableError
 from copydesk.network import guard
 from copydesk.network.guard import GuardedBackend, is_local_host
 from copydesk.network.public_address import is_public
+from feed_server import FeedServer
 
 PUBLIC = [
     "1.1.1.1",

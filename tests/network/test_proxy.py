@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from certificates import create_certificate
-from feed_server import FeedServer
-from fetcher_fixtures import ANY_TYPE, FakeClock, make_fetcher
 
+from certificates import create_certificate
 from copydesk.errors import PrivateAddressError, UnreachableError
 from copydesk.network.fetcher import Fetcher, FetchLimits
 from copydesk.network.tls import tls_context
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import NotSentError
+from feed_server import FeedServer
+from fetcher_fixtures import ANY_TYPE, FakeClock, make_fetcher
 
 
 class Proxy:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpcore
 import pytest
-from certificates import create_certificate
 
+from certificates import create_certificate
 from copydesk.network.guard import GuardedBackend
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 import truststore
-from certificates import create_certificate
-from feed_server import FeedServer
-from fetcher_fixtures import ANY_TYPE, make_fetcher
 
 from certificates import create_certificate
 from copydesk.errors import UnreachableError
 from copydesk.network import tls
 from copydesk.network.tls import tls_context
+from feed_server import FeedServer
+from fetcher_fixtures import ANY_TYPE, make_fetcher
 
 
 @pytest.fixture(scope="module")
