@@ -103,7 +103,7 @@ async def test_failed_commit_is_rolled_back(store: Database) -> None:
 
 def damage(path: Path) -> None:
     with path.open("r+b") as file:
-        file.read(8192)
+        file.seek(8192)
         file.write(b"\xa5" * 65536)
 
 

@@ -1,6 +1,9 @@
 """A desk in memory with generated drafts, and the console on it."""
 
 import asyncio
+import shutil
+import tempfile
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -320,7 +323,10 @@ class FakeDesk:
         self.pipeline = FakePipeline()
         self.posting = FakePosting()
         self.ctx = SimpleNamespace(ask_passphrase=None)
-        self.settings = Settings(data_home=Path("/nowhere"))
+        # A folder of its own: autosaved text of one test must not appear in another.
+        data_home = tempfile.mkdtemp(prefix="copydesk-")
+        weakref.finalize(self, shutil.rmtree, data_home, ignore_errors=True)
+        self.settings = Settings(data_home=Path(data_home))
         self.open_error: CopydeskError | None = None
         self.open_count = 0
         self.close_count = 0

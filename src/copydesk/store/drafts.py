@@ -17,6 +17,7 @@ from copydesk.model.filters import DraftCounts
 from copydesk.model.history import CREATE, PIPELINE, SYSTEM, USER, EventKind
 from copydesk.model.serialization import Struct
 from copydesk.model.source import SourceType
+from copydesk.store.draft_rows import DRAFT_COLUMNS
 from copydesk.store.ids import min_id, new_id
 from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders
 from copydesk.store.search import ABOUT_SQL, about_parameters
@@ -59,9 +60,8 @@ def count_decisions_by_source(conn: Connection, user_id: str) -> Mapping[str, tu
     }
 
 
-_DRAFT_FIELDS = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
 _NEW_DRAFT_FIELDS = ("source_id", "source_type", "story_id", "origin", "run_id", "experiment_id", "variant_id")
-_INSERTED = ColumnCodec(draft.c[name] for name in (*_DRAFT_FIELDS, *_NEW_DRAFT_FIELDS, "user_id", "total_score"))
+_INSERTED = ColumnCodec(draft.c[name] for name in (*DRAFT_COLUMNS, *_NEW_DRAFT_FIELDS, "user_id", "total_score"))
 _INSERT = f"""INSERT INTO draft ({", ".join(_INSERTED.names)}, about)
     VALUES ({placeholders(_INSERTED.names)}, {ABOUT_SQL})
     ON CONFLICT DO NOTHING"""  # noqa: S608 - names of our own
@@ -115,7 +115,7 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     Return False and insert nothing if a run has drafted this story in this format before.
     """
     new_draft = new.draft
-    values = [getattr(new_draft, name) for name in _DRAFT_FIELDS] + [getattr(new, name) for name in _NEW_DRAFT_FIELDS]
+    values = [getattr(new_draft, name) for name in DRAFT_COLUMNS] + [getattr(new, name) for name in _NEW_DRAFT_FIELDS]
     values += [user_id, new_draft.score.total if new_draft.score else None]
     # Relies on the unique partial index on (user_id, story_id, format) of pipeline drafts.
     if execute_sql(conn, _INSERT, [*_INSERTED.encode(values), *about_parameters(new_draft)]).rowcount == 0:
