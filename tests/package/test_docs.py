@@ -219,7 +219,8 @@ def test_command_exists(page: str, line: str) -> None:
 
 
 def option_names(command: click.Command) -> set[str]:
-    parameters = command.get_params(click.Context(command))
+    # The command caches its help option, so the context needs the console's names for it.
+    parameters = command.get_params(click.Context(command, help_option_names=["-h", "--help"]))
     return {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
 
 
