@@ -1,6 +1,6 @@
 """The rows of the interface table: each with its desk operation, its command, and the tests that cover it.
 
-The README's table is generated from these; test_interface.py checks that operations, commands and tests exist.
+docs/interface.md is generated from these; test_interface.py checks that operations, commands and tests exist.
 """
 
 from typing import NamedTuple

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli import fail
-from copydesk.cli.context import Context, confirm, is_interactive, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
 from copydesk.cli.formatting import format_age, print_table
 from copydesk.errors import CopydeskError
 from copydesk.model.account import ConnectedAccount, CredentialField
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.accounts.service import ConnectMethod
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 PLATFORMS = ("bluesky", "mastodon", "x", "linkedin", "threads", "wordpress", "ghost", "devto", "micropub", "webhook")
 ENVIRONMENT_PREFIX = "COPYDESK_CONNECT_"
 """Prefix of the environment variables that answer a platform's questions."""

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from copydesk.cli.context import Context, is_interactive, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, is_interactive, pass_context, print_json
 from copydesk.cli.draft_selection import (
-    AS_JSON,
     NO_WAIT,
     print_changed,
     print_unwritten,

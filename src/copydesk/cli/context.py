@@ -32,6 +32,8 @@ T = TypeVar("T")
 _COMMAND_PATTERN = re.compile(rf"\bcopydesk (?=--run-pipeline|(?:{'|'.join(COMMANDS)})\b)")
 """Matches a call of copydesk in a text that may contain words from outside."""
 
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+
 
 class Context:
     """One call of the command line."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
 from copydesk.cli.formatting import first_line, format_time, print_table
 from copydesk.model.delivery import DeliveryReport
 from copydesk.text import clean
@@ -12,7 +12,6 @@ from copydesk.text import clean
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 EXCERPT_LENGTH = 30
 """Characters of a draft's text that identify it in the list."""
 DELIVERY = click.argument("delivery_id", metavar="DELIVERY")

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from copydesk.cli import compose, history, images, review
-from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
 from copydesk.cli.draft_selection import FILTER_NAMES, filter_params, with_filters
 from copydesk.cli.draft_view import draft_facts, print_draft
 from copydesk.cli.formatting import first_line, format_time, print_table
@@ -17,7 +17,6 @@ from copydesk.model.page import Page
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 PageInZone = tuple[Page[ListedDraft], str]
 """A page of drafts and the time zone its times are printed in."""
 LIMIT = click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts on a page.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 import click
 import msgspec
 
-from copydesk.cli.context import Context, confirm, print_json
+from copydesk.cli.context import AS_JSON, Context, confirm, print_json
 from copydesk.cli.formatting import pluralize
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.model.draft import MANUAL, Action, Draft, Format, ListedDraft, Status, without_item
@@ -66,7 +66,6 @@ ARCHIVED = click.option(
 NO_WAIT = click.option(
     "--no-wait", is_flag=True, help="Leave the writing to `copydesk daemon`, or to the console while it is open."
 )
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 MAX_PRINTED_FAILURES = 20
 WRITER_RULE = "writer"
 """The rule name under which a draft's checks hold the writer's own notes."""

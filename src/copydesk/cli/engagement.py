@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
 from copydesk.cli.formatting import first_line, pluralize, print_table
 from copydesk.model.engagement import METRICS, FormatEngagement, PlatformEngagement, RecordStatus, TopPost
 from copydesk.text import clean
@@ -13,8 +13,6 @@ from copydesk.text import clean
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.engagement import EngagementRecord
-
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 
 
 @click.group()

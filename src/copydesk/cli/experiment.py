@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
 from copydesk.cli.formatting import format_time, pluralize, print_table
 from copydesk.errors import InvalidError
 from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, VariantResults, parse_variants
@@ -13,8 +13,6 @@ from copydesk.text import clean
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 
 
 @click.group()

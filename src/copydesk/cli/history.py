@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.draft_selection import AS_JSON, print_changed, print_outcome
+from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
+from copydesk.cli.draft_selection import print_changed, print_outcome
 from copydesk.cli.formatting import print_table
 from copydesk.desk.drafts.history_text import load_history
 from copydesk.errors import ConflictError

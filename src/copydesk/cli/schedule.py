@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import Context, confirm, is_interactive, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
 from copydesk.cli.formatting import first_line, pluralize, print_table
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from copydesk.model.job import ClockWarning
     from copydesk.model.schedule import AutoSchedule, Conflicts, ParsedTime
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 Plan = tuple["AutoSchedule", tuple[str, ...]]
 """A plan, and its times as they are displayed."""
 

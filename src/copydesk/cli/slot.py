@@ -5,15 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
 from copydesk.cli.formatting import print_table
 from copydesk.model.draft import Status
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.schedule import Slot
-
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 
 
 @click.group()

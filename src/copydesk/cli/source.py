@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
-from copydesk.cli.context import Context, confirm, parse_config, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, confirm, parse_config, pass_context, print_json
 from copydesk.cli.formatting import format_age, format_time, pluralize, print_table
 from copydesk.model.serialization import to_json
 from copydesk.model.source import Source, SourceType
@@ -14,7 +14,6 @@ from copydesk.text import clean
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 CONFIG = click.option("--config", metavar="JSON", help="Settings of the source, such as '{\"weight\": 2}'.")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 import msgspec
 
-from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
 from copydesk.cli.formatting import first_line, format_time, print_table
 from copydesk.model.draft import Format
 from copydesk.model.serialization import to_json_value
@@ -16,7 +16,6 @@ from copydesk.text import clean_lines
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 EMPTY: dict[str, object] = {"style": "", "avoid": [], "examples": [], "formats": {}}
 TEXT_SETTINGS = ("emoji", "link", "instructions")
 """Settings of a format that stay text even if they look like numbers."""

@@ -67,7 +67,7 @@ def _suggestion(action_id: str, keys: tuple[Key, ...]) -> str:
     import difflib  # noqa: PLC0415 - only for an error message
 
     similar = difflib.get_close_matches(action_id, [key.id for key in keys], n=1, cutoff=0.5)
-    return f"Did you mean {similar[0]}?" if similar else "The ids are in the README's table of keys."
+    return f"Did you mean {similar[0]}?" if similar else "The ids are in docs/keys.md."
 
 
 def _is_key(name: str) -> bool:

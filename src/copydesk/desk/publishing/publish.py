@@ -1,4 +1,4 @@
-"""What the user decides about posting: to post a draft now, and what became of a delivery with unknown outcome."""
+"""The user's decisions about posting: to post a draft now, and to settle a delivery of unknown outcome."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
