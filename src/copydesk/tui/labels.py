@@ -89,3 +89,30 @@ def progress_bar(share: float, width: int = BAR_WIDTH) -> tuple[str, str]:
 def plural(number: int, noun: str) -> str:
     """Return the number and its noun, with a plural s where needed."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# App, header, palette and dialogs
+
+
+# Review
+
+
+# Compose
+
+
+# Schedule
+
+
+# Sources
+
+
+# Experiments
+
+
+# Engagement
+
+
+# Setup
+
+
+# Help
