@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from copydesk.cli import COMMANDS, copydesk
+from copydesk.cli import copydesk
+from copydesk.cli.commands import COMMANDS
 from copydesk.settings import SECTIONS, setting_descriptions
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
 

@@ -11,6 +11,7 @@ import pytest
 
 from copydesk import sample
 from copydesk.errors import UnreachableError
+from copydesk.sample.server import SampleTransport
 from sample_feed_entries import NOW
 
 SEARCH = "https://hn.algolia.com/api/v1/search_by_date"
@@ -22,7 +23,7 @@ TOKEN = {"Authorization": f"Bearer {sample.BEARER}"}
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(transport=sample.create_transport(NOW)) as client:
+    async with httpx.AsyncClient(transport=SampleTransport(NOW)) as client:
         yield client
 
 
@@ -76,7 +77,7 @@ async def test_etag_takes_precedence_over_last_modified(client: httpx.AsyncClien
 async def test_feeds_change_after_an_hour(client: httpx.AsyncClient) -> None:
     url = "https://lighthouse.example/feed.xml"
     first = await client.get(url)
-    async with httpx.AsyncClient(transport=sample.create_transport(NOW + timedelta(hours=1))) as later:
+    async with httpx.AsyncClient(transport=SampleTransport(NOW + timedelta(hours=1))) as later:
         second = await later.get(url, headers={"If-None-Match": first.headers["ETag"]})
     assert second.status_code == 200
 
@@ -84,7 +85,7 @@ async def test_feeds_change_after_an_hour(client: httpx.AsyncClient) -> None:
 async def test_responses_are_deterministic(client: httpx.AsyncClient) -> None:
     url = "https://lighthouse.example/feed.xml"
     bodies = []
-    async with httpx.AsyncClient(transport=sample.create_transport(NOW)) as other:
+    async with httpx.AsyncClient(transport=SampleTransport(NOW)) as other:
         for current_client in (client, other):
             async with current_client.stream("GET", url) as response:
                 bodies.append(b"".join([chunk async for chunk in response.aiter_raw()]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli import fail
+from copydesk.cli.commands import fail
 from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
 from copydesk.cli.formatting import format_age, print_table
 from copydesk.errors import CopydeskError

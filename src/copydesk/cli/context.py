@@ -20,7 +20,7 @@ import click
 import msgspec
 
 from copydesk import settings as settings_module
-from copydesk.cli import COMMANDS, INTERRUPTED, fail
+from copydesk.cli.commands import COMMANDS, INTERRUPTED, fail
 from copydesk.errors import CopydeskError, InvalidError, SettingsError
 from copydesk.settings import Settings
 

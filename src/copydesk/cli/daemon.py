@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli import INTERRUPTED
+from copydesk.cli.commands import INTERRUPTED
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.formatting import format_age, print_table
 from copydesk.text import clean

@@ -9,7 +9,6 @@ import click
 from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
 from copydesk.cli.draft_selection import print_changed, print_outcome
 from copydesk.cli.formatting import print_table
-from copydesk.desk.drafts.history_text import load_history
 from copydesk.errors import ConflictError
 from copydesk.model.draft import Draft, without_item
 from copydesk.model.history import EventKind, UndoResult
@@ -49,7 +48,7 @@ def redo(context: Context, *, id: str | None, as_json: bool) -> None:
 def history(context: Context, *, id: str, as_json: bool) -> None:
     """Tell what happened to a draft, from its beginning: to the versions before it, and to itself."""
 
-    story = context.run(lambda desk: load_history(desk, id))
+    story = context.run(lambda desk: desk.drafts.describe_history(id))
     if as_json:
         print_json(story.events)
         return

@@ -77,7 +77,7 @@ class Platforms:
         if name not in PLATFORMS:
             raise InvalidError(FieldError("platform", f"is none of {', '.join(PLATFORMS)}"))
         caller = PlatformClient(self._ctx.transport or self._transport_pool)
-        return create_platform(name, caller, AccountCredentials(self._ctx), self._ctx.clock)
+        return create_platform(name, caller, AccountCredentials(lambda: self._ctx.vault), self._ctx.clock)
 
 
 class _LazyTransport:

@@ -4,14 +4,8 @@ Projects, people, places, papers and numbers in them are fictional. The sites us
 accounts and threads at real services do not exist.
 """
 
-from datetime import datetime
-from typing import TYPE_CHECKING
-
 from copydesk.model.serialization import Json, Struct
 from copydesk.model.source import SourceType
-
-if TYPE_CHECKING:
-    import httpx
 
 BEARER = "sample"
 """Bearer token that the simulated X API expects."""
@@ -120,11 +114,3 @@ VOICE: dict[str, Json] = {
     },
 }
 """A voice profile in the JSON format of the API, without id and times."""
-
-
-def create_transport(now: datetime) -> "httpx.AsyncBaseTransport":
-    """Return the transport that serves the sample's sources in place of the network. `now` is aware, in UTC."""
-    # Imported here so that listing the sources does not load httpx.
-    from copydesk.sample.server import SampleTransport  # noqa: PLC0415  httpx is not needed to show a desk
-
-    return SampleTransport(now)

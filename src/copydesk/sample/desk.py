@@ -33,12 +33,13 @@ async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "A
     from copydesk.desk import open_desk  # noqa: PLC0415 - see above
     from copydesk.desk.context import utc_now  # noqa: PLC0415
     from copydesk.posting.fake import FakePlatform, FakeServer  # noqa: PLC0415
+    from copydesk.sample.server import SampleTransport  # noqa: PLC0415
 
     # A platform simulated in a file beside the database: posts can be inspected, and nobody else sees them.
     platform = FakePlatform(FakeServer(settings.data_home / "posted.jsonl"), latency=LATENCY)
     async with open_desk(settings, clock=clock or utc_now, platforms={PLATFORM: platform}) as desk:
         # Feed dates are relative to the desk's creation, so that fetching again returns unchanged content.
-        desk.ctx.transport = sample.create_transport(desk.ctx.user.created_at)
+        desk.ctx.transport = SampleTransport(desk.ctx.user.created_at)
         # The voice is stored last, so if it exists everything else does too.
         if not (await desk.voice.get()).style:
             await _populate(desk)

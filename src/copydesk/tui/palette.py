@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -17,7 +17,6 @@ from copydesk.tui.labels import STATUS
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.draft import ListedDraft
-    from copydesk.tui.app import Console
 
 MAX_DRAFTS = 10
 MAX_NAME_LENGTH = 60
@@ -33,7 +32,21 @@ class Command(NamedTuple):
     run: Callable[[], object]
 
 
-def list_commands(app: "Console") -> Iterable[Command]:
+class PaletteApp(Protocol):
+    """The console, as far as the palette calls it."""
+
+    desk: "Desk | None"
+    keys: tuple[Key, ...]
+
+    @property
+    def current_mode(self) -> str: ...
+    def run_key_action(self, key: Key) -> None: ...
+    def action_change_theme(self) -> None: ...
+    def show_draft(self, draft_id: str) -> None: ...
+    def show_source(self, source_id: str) -> None: ...
+
+
+def list_commands(app: PaletteApp) -> Iterable[Command]:
     """Yield the actions of the current screen, then global ones, then those of other screens; no cursor movement."""
     current = app.current_mode.upper()
     order = [current, KeyContext.CONSOLE.name, *(name.upper() for name in SCREEN_NAMES if name.upper() != current)]
@@ -59,11 +72,8 @@ class CommandProvider(Provider):
     """Textual's source of palette entries."""
 
     @property
-    def _console(self) -> "Console":
-        from copydesk.tui.app import Console  # noqa: PLC0415 - it imports this module
-
-        assert isinstance(self.app, Console)
-        return self.app
+    def _console(self) -> PaletteApp:
+        return cast("PaletteApp", self.app)
 
     async def discover(self) -> Hits:
         """Yield every action, before anything is typed."""

@@ -1,7 +1,7 @@
 """Account credentials for the platforms, read from the vault."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from copydesk.posting.registry import PLATFORMS
 
 if TYPE_CHECKING:
     from copydesk.credentials.vault import AskPassphrase, Vault
-    from copydesk.desk.context import DeskContext
     from copydesk.settings import Settings
 
 _SYSTEMD_DIRECTORY = "CREDENTIALS_DIRECTORY"
@@ -24,13 +23,14 @@ _SYSTEMD_DIRECTORY = "CREDENTIALS_DIRECTORY"
 class AccountCredentials:
     """The credentials of one desk. Nothing is sent while they are unavailable, and sending is retried."""
 
-    def __init__(self, ctx: "DeskContext") -> None:
-        self._ctx = ctx
+    def __init__(self, get_vault: "Callable[[], Vault]") -> None:
+        # Not the vault itself: opening it may ask for the passphrase.
+        self._get_vault = get_vault
 
     async def read(self, account: Account) -> Mapping[str, str]:
         """Return an account's secrets. Raise LoginError if there are none, NotSentError if the vault is unavailable."""
         try:
-            secrets = await self._vault.load(secret_name(account))
+            secrets = await self._get_vault().load(secret_name(account))
         except CredentialsError as error:
             raise NotSentError(error.message, hint=error.hint) from None
         if secrets is None:
@@ -43,13 +43,9 @@ class AccountCredentials:
     async def save(self, account: Account, credentials: Mapping[str, str]) -> None:
         """Replace an account's secrets. Raise NotSentError if they cannot be stored."""
         try:
-            await self._vault.save(secret_name(account), credentials)
+            await self._get_vault().save(secret_name(account), credentials)
         except CredentialsError as error:
             raise NotSentError(error.message, hint=error.hint) from None
-
-    @property
-    def _vault(self) -> "Vault":
-        return self._ctx.vault
 
 
 def secret_name(account: Account) -> str:

@@ -1,15 +1,12 @@
 """History of drafts in words, for the command line and the console."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from copydesk.model.draft import Action, ListedDraft
 from copydesk.model.history import CREATE, EDIT, USER, DraftEvent, EventKind
 from copydesk.text import clean
-
-if TYPE_CHECKING:
-    from copydesk.desk import Desk
 
 ACTION_PHRASES = {
     CREATE: "made it",
@@ -73,31 +70,17 @@ class DraftHistory(NamedTuple):
         return [draft.id for draft in self.versions if draft.regenerated_from_id == draft_id]
 
 
-async def load_history(desk: "Desk", draft_id: str, status_labels: Mapping[str, str] | None = None) -> DraftHistory:
-    """Return the history of a draft, with statuses labelled as in `status_labels`. Raise NotFoundError."""
-    versions = await desk.drafts.list_versions(draft_id)
-    events = [event for version_id in _lineage(versions, draft_id) for event in await desk.drafts.history(version_id)]
-    # Format all times in two calls instead of two per event: each reads the time zone from the database.
-    times = [event.after.get("scheduled_at") or event.at for event in events]
-    formatted, scheduled = (
-        await desk.schedule.format_times(*(event.at for event in events)),
-        await desk.schedule.format_times(*times),
-    )
-    lines = [
-        describe_event(event, at, time, status_labels or {})
-        for event, at, time in zip(events, formatted, scheduled, strict=True)
-    ]
-    return DraftHistory(versions=versions, events=tuple(events), lines=tuple(lines))
-
-
-def describe_event(event: DraftEvent, time_text: str, scheduled_text: str, status_labels: Mapping[str, str]) -> str:
+def describe_event(event: DraftEvent, format_time: Callable[[datetime], str], status_labels: Mapping[str, str]) -> str:
     """Return an event as one line: time, actor, action, status change, scheduled time, feedback, and
     whether it was undone.
     """
     actor = "you" if event.who == USER else f"the {event.who}"
-    parts = [f"{time_text}  {clean(actor)} {_action_phrase(event)}", _describe_status_change(event, status_labels)]
-    if isinstance(event.after.get("scheduled_at"), datetime):
-        parts.append(f"for {scheduled_text}")
+    parts = [
+        f"{format_time(event.at)}  {clean(actor)} {_action_phrase(event)}",
+        _describe_status_change(event, status_labels),
+    ]
+    if isinstance(scheduled_at := event.after.get("scheduled_at"), datetime):
+        parts.append(f"for {format_time(scheduled_at)}")
     if event.feedback:
         parts.append(f"“{clean(event.feedback)}”")
     if event.undone:
@@ -112,7 +95,7 @@ def describe_action(action: str) -> str:
     )
 
 
-def _lineage(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:
+def lineage(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:
     """Return the ids of the draft's ancestors, oldest first, and its own."""
     parents = {draft.id: draft.regenerated_from_id for draft in versions}
     ancestors = [draft_id]

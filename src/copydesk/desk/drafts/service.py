@@ -7,6 +7,7 @@ from typing import Any, Unpack
 from copydesk.desk import cursor as cursors
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.create import DraftCreation
+from copydesk.desk.drafts.history_text import DraftHistory, describe_event, lineage
 from copydesk.desk.drafts.queue_windows import Windows
 from copydesk.desk.drafts.review import Review
 from copydesk.desk.drafts.undo import UndoRedo
@@ -110,6 +111,16 @@ class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails
         hits = await self._ctx.read(search.find, parsed, filters, limit=limit + 1, before=before)
         next_cursor = cursors.encode(hits[limit - 1].position, *scope) if len(hits) > limit else None
         return Page(items=tuple(hit.draft for hit in hits[:limit]), next_cursor=next_cursor)
+
+    async def describe_history(self, draft_id: str, status_labels: Mapping[str, str] | None = None) -> DraftHistory:
+        """Return the history of a draft in words, with statuses labelled as in `status_labels`. Raise NotFoundError."""
+        from copydesk.scheduling.time_text import format_time  # noqa: PLC0415 - not for the console's first rows
+
+        versions = await self.list_versions(draft_id)
+        events = [event for version_id in lineage(versions, draft_id) for event in await self.history(version_id)]
+        zone, now = await self._ctx.read(schedule.get_time_zone), self._ctx.clock()
+        lines = [describe_event(event, lambda at: format_time(at, zone, now), status_labels or {}) for event in events]
+        return DraftHistory(versions=versions, events=tuple(events), lines=tuple(lines))
 
     async def parse_time(self, text: str, *, field: str) -> datetime:
         """Parse a time for a filter, in the user's time zone: ISO 8601, a date, or a phrase such as "fri 9".

@@ -108,10 +108,10 @@ class Generation:
         return is_alive(text.owner) is False or text.lease_until < self._ctx.clock()
 
     async def _run_job(self, job: GenerationJob, cache: "TrigramCache") -> int:
-        from copydesk.desk.generation.worker import run_job  # noqa: PLC0415 - brings in the writers
+        from copydesk.desk.generation.worker import write_texts  # noqa: PLC0415 - brings in the writers
 
         async with self._released_on_error(job.claim):
-            return await run_job(self._ctx, job, cache)
+            return await write_texts(self._ctx, job.texts, job.claim.id, cache)
 
     @asynccontextmanager
     async def _released_on_error(self, claim: GenerationClaim) -> AsyncIterator[None]:

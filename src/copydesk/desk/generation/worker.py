@@ -5,6 +5,7 @@ Each outcome is stored in one transaction, with the events of the draft's histor
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +16,6 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW
 from copydesk.desk.drafts.create import derive_title
 from copydesk.desk.experiments.assignment import Treatment, get_treatment
-from copydesk.desk.generation.service import GenerationJob
 from copydesk.desk.images.draft_images import page_image
 from copydesk.drafting.check_context import TrigramCache
 from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check, confidence
@@ -159,13 +159,13 @@ def _copy_image(image: DraftImage, now: datetime) -> DraftImage:
     return DraftImage(id=new_id(now), url=image.url, alt=image.alt, position=image.position, source=image.source)
 
 
-async def run_job(ctx: DeskContext, job: GenerationJob, cache: TrigramCache) -> int:
-    """Write the texts of a job; return how many outcomes this call stored. Raise StoreError.
+async def write_texts(ctx: DeskContext, texts: Sequence[PendingGeneration], claim_id: str, cache: TrigramCache) -> int:
+    """Write the texts of one item, claimed under `claim_id`; return how many outcomes were stored. Raise StoreError.
 
-    `cache` is shared by the jobs of one batch, so that recent texts are analysed once.
+    `cache` is shared by the items of one batch, so that recent texts are analysed once.
     """
-    composer = _JobWriter(ctx, job.claim.id, cache)
-    material = await ctx.read(generation.load_input, job.texts[0].item_id)
+    composer = _JobWriter(ctx, claim_id, cache)
+    material = await ctx.read(generation.load_input, texts[0].item_id)
     if material is None:
         return 0  # the item was deleted in the meantime, its drafts with it
     try:
@@ -173,8 +173,8 @@ async def run_job(ctx: DeskContext, job: GenerationJob, cache: TrigramCache) -> 
     except CopydeskError as error:
         if isinstance(error, StoreError):
             raise
-        return sum([await composer.fail(text, error) for text in job.texts])
-    return sum([await composer.write(text, material) for text in job.texts])
+        return sum([await composer.fail(text, error) for text in texts])
+    return sum([await composer.write(text, material) for text in texts])
 
 
 class _TextInputs(Struct, frozen=True):

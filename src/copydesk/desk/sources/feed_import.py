@@ -4,9 +4,8 @@ On import each feed becomes a source after a test fetch has shown that it can be
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
@@ -17,10 +16,6 @@ from copydesk.desk.sources import preview_fetch
 from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.serialization import Struct, to_json
 from copydesk.model.source import Source, SourceConfig, SourceType
-
-if TYPE_CHECKING:
-    from copydesk.desk.sources.service import Sources
-
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FEEDS = 10_000
@@ -36,6 +31,9 @@ class Outline(Struct, frozen=True):
     url: str
     type: SourceType
     config: SourceConfig | None = None
+
+
+CreateSource = Callable[[Outline], Awaitable[object]]
 
 
 def parse_opml(body: bytes) -> tuple[Outline, ...]:
@@ -149,34 +147,34 @@ class FeedImportResult(Struct, frozen=True):
 
 
 async def import_feeds(
-    sources: "Sources", feeds: Sequence[Outline], on_result: Callable[[FeedImportResult], None], *, test: bool
+    create: CreateSource,
+    feeds: Sequence[Outline],
+    existing: Collection[Identity],
+    on_result: Callable[[FeedImportResult], None],
 ) -> None:
-    """Add every feed; `on_result` is called with each result as it settles, in any order.
+    """Create a source from every feed that is not among the `existing` ones.
 
-    With `test` only feeds that can be read are added. If this is cancelled, sources added before stay.
+    `on_result` is called with each result as it settles, in any order. If this is cancelled, sources added before stay.
     """
-    existing = {feed_identity(source.type, source.url, source.config) for source in await sources.list()}
     semaphore = asyncio.Semaphore(MAX_CONCURRENT_FEEDS)
 
     async def import_one(feed: Outline) -> None:
         async with semaphore:
-            on_result(await _import_feed(sources, feed, existing, test=test))
+            on_result(await _import_feed(create, feed, existing))
 
     async with asyncio.TaskGroup() as group:
         for feed in feeds:
             group.create_task(import_one(feed))
 
 
-async def _import_feed(
-    sources: "Sources", feed: Outline, existing: Collection[Identity], *, test: bool
-) -> FeedImportResult:
+async def _import_feed(create: CreateSource, feed: Outline, existing: Collection[Identity]) -> FeedImportResult:
     config = msgspec.to_builtins(feed.config) if feed.config else None
     try:
         spec = await preview_fetch.validate_source(feed.type, feed.url, config)
         # Before the test fetch: importing the same list twice should not fetch it all again.
         if feed_identity(spec.type, spec.url, spec.config) in existing:
             return FeedImportResult(feed=feed, outcome=Outcome.DUPLICATE)
-        await sources.create(feed.type, feed.url, name=feed.name, config=config, test=test)
+        await create(feed)
     except DuplicateSourceError:
         # The test fetch of a site may end at a feed that is a source already.
         return FeedImportResult(feed=feed, outcome=Outcome.DUPLICATE)

@@ -182,7 +182,13 @@ class Sources:
         self, feeds: Sequence[feed_import.Outline], on_result: Callable[[FeedImportResult], None], *, test: bool = True
     ) -> None:
         """Add feeds returned by `read_opml`, each after a test fetch; call `on_result` with the result of each."""
-        await import_feeds(self, feeds, on_result, test=test)
+
+        async def create(feed: feed_import.Outline) -> Source:
+            config = msgspec.to_builtins(feed.config) if feed.config else None
+            return await self.create(feed.type, feed.url, name=feed.name, config=config, test=test)
+
+        existing = {_identity(source) for source in await self.list()}
+        await import_feeds(create, feeds, existing, on_result)
 
     def read_opml(self, body: bytes) -> tuple[feed_import.Outline, ...]:
         """Return the feeds of an OPML file. Raise InvalidError if it is not one."""

@@ -11,7 +11,7 @@ from copydesk.tui.dialogs.fields import Field, FieldsDialog
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.tui.desk_app import DeskApp
+    from copydesk.tui.runtime.desk_tasks import DeskTaskApp
 
 FIRST_FIELD, REPEAT_FIELD = "passphrase", "once more"
 NEW_TITLE = "A new passphrase for the keys to your accounts"
@@ -22,7 +22,7 @@ CHECK_INTERVAL = 0.1
 NEW_HINT = "It is kept nowhere: without it the accounts have to be connected again."
 
 
-async def prompt_passphrase(app: "DeskApp", *, new: bool) -> str:
+async def prompt_passphrase(app: "DeskTaskApp", *, new: bool) -> str:
     """Return the passphrase that the user enters; a new one must be entered twice.
 
     Return an empty string if the user cancels, or the console exits.
@@ -39,7 +39,7 @@ async def prompt_passphrase(app: "DeskApp", *, new: bool) -> str:
             exiting.cancel()
 
 
-async def _prompt(app: "DeskApp", *, new: bool) -> str:
+async def _prompt(app: "DeskTaskApp", *, new: bool) -> str:
     answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     accepted: list[str] = []
 
@@ -65,7 +65,7 @@ async def _prompt(app: "DeskApp", *, new: bool) -> str:
         app.call_later(screen.close)  # the caller may have been cancelled
 
 
-async def _wait_until_idle(app: "DeskApp") -> None:
+async def _wait_until_idle(app: "DeskTaskApp") -> None:
     """Wait until no field has the focus.
 
     A dialog that opens by itself must not swallow keys meant for something else.
@@ -78,7 +78,7 @@ async def _wait_until_idle(app: "DeskApp") -> None:
         await asyncio.sleep(CHECK_INTERVAL)
 
 
-def _is_typing(app: "DeskApp") -> bool:
+def _is_typing(app: "DeskTaskApp") -> bool:
     stack = app.screen_stack
     if len(stack) > 1:
         return not getattr(stack[-1], "is_waiting", False)

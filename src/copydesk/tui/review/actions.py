@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from copydesk.desk.drafts.history_text import load_history
 from copydesk.editor import Autosave
 from copydesk.errors import ConflictError
 from copydesk.model.draft import Action, Status
@@ -90,7 +89,7 @@ class InspectActions(ActionRunner):
         from copydesk.tui.dialogs.page import PageDialog  # noqa: PLC0415 - for those who read it
         from copydesk.tui.review.pages import history_page  # noqa: PLC0415
 
-        history = await load_history(desk, draft_id, {status: sign.text for status, sign in STATUS.items()})
+        history = await desk.drafts.describe_history(draft_id, {status: sign.text for status, sign in STATUS.items()})
         self.app.push_if_current(self.screen, PageDialog("History", history_page(history, draft_id)))
 
     def diff(self) -> None:

@@ -8,16 +8,16 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from textual.events import Key, Paste
+from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.screen import Screen
 
 from copydesk.tui.keymap import textual_key_name
+from copydesk.tui.keys import Key as KeyAction
 from copydesk.tui.keys import KeyContext
-
-if TYPE_CHECKING:
-    from copydesk.tui.desk_app import DeskApp
 
 MAX_HOLD = 2.0
 """Maximum seconds that keys are held for one operation, and for all pending operations together."""
@@ -35,10 +35,26 @@ KeyInput = Key | Paste
 """A paste counts as one key."""
 
 
+class KeyBufferApp(Protocol):
+    """The app whose keys are held."""
+
+    keys: tuple[KeyAction, ...]
+    has_first_page: bool
+
+    @property
+    def is_opening(self) -> bool: ...
+    @property
+    def screen(self) -> Screen[object]: ...
+    @property
+    def screen_stack(self) -> list[Screen[Any]]: ...
+    def post_message(self, message: Message) -> bool: ...
+    def call_later(self, callback: Callable[..., Any]) -> bool: ...
+
+
 class TypeAhead:
     """Delivers the keys of a console one after the other."""
 
-    def __init__(self, app: "DeskApp") -> None:
+    def __init__(self, app: KeyBufferApp) -> None:
         self._app = app
         self._held: deque[KeyInput] = deque()
         self._released: KeyInput | None = None
@@ -226,7 +242,7 @@ class TypeAhead:
                 await _drain(pump)
 
 
-async def _drain(pump: MessagePump) -> None:
+async def _drain(pump: MessagePump | KeyBufferApp) -> None:
     """Wait until `pump` has processed its current messages."""
     processed = asyncio.Event()
     if pump.call_later(processed.set):

@@ -9,7 +9,7 @@ import re
 import select
 import signal
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from rich.cells import cell_len
 from textual.drivers.linux_driver import LinuxDriver
@@ -20,7 +20,9 @@ from copydesk.tui.terminal.cells import patch_rich_width_table
 if TYPE_CHECKING:
     from io import TextIOWrapper
 
-    from copydesk.tui.app import Console
+
+class _ShutDownApp(Protocol):
+    def shut_down(self, code: int) -> None: ...
 
 
 _COMMON_TEXT = re.compile("[\x00-\u02ff\u2010-\u2027\u2500-\u25fc]*")
@@ -111,7 +113,7 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]  # untyped in Textual
         loop = asyncio.get_running_loop()
         for signal_number in TERMINATION_SIGNALS:
-            loop.add_signal_handler(signal_number, cast("Console", self._app).shut_down, 128 + signal_number)
+            loop.add_signal_handler(signal_number, cast("_ShutDownApp", self._app).shut_down, 128 + signal_number)
 
     def _sigcont_application(self, *_: object) -> None:
         """Take over again only after a suspend: closing the terminal also sends SIGCONT to a running process."""

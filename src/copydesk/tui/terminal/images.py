@@ -18,7 +18,7 @@ from io import BytesIO
 from itertools import count
 from math import ceil
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from textual.color import Color
 from textual.content import Content
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from textual_image.renderable import HalfcellImage, TGPImage
 
     from copydesk.desk import Desk
-    from copydesk.tui.desk_app import DeskApp
 
 MAX_ROWS, MAX_COLUMNS = 12, 60
 """Cells of the largest drawing: the text next to it is what the user judges."""
@@ -234,7 +233,15 @@ class ImageCache:
             self._send(self._drawings.popitem()[1].cleanup)
 
 
-async def render_thumbnail(app: "DeskApp", desk: "Desk", thumbnail: Thumbnail, room: int) -> tuple[Content, ...]:
+class ImageApp(Protocol):
+    """The app that owns the rendered images and the terminal."""
+
+    image_cache: ImageCache | None
+
+    def write_terminal(self, sequence: str) -> None: ...
+
+
+async def render_thumbnail(app: ImageApp, desk: "Desk", thumbnail: Thumbnail, room: int) -> tuple[Content, ...]:
     """Return the image in lines of at most `room` cells.
 
     Return an empty tuple if images are not shown in this terminal, or the thumbnail has no content.
