@@ -406,29 +406,6 @@ async def test_ticker_wakes_for_next_draft(tmp_path: Path) -> None:
     await ticker.stop()
 
 
-async def test_late_tick_runs_once_instead_of_being_dropped() -> None:
-    """After a suspend the time of the next tick lies hours back."""
-    from copydesk.jobs.ticker import Ticker
-
-    ticks = 0
-    ticked = asyncio.Event()
-
-    async def tick() -> None:
-        nonlocal ticks
-        ticks += 1
-        ticked.set()
-
-    ticker = Ticker(tick, HOUR)
-    ticker.start()
-    await asyncio.wait_for(ticked.wait(), 60)
-    ticked.clear()
-    due = ticker._scheduler.get_job("look").next_run_time
-    ticker._scheduler.modify_job("look", next_run_time=due - 5.5 * HOUR)
-    await asyncio.wait_for(ticked.wait(), 60)
-    await ticker.stop()
-    assert ticks == 2
-
-
 async def test_backward_clock_does_not_delay_ticker(monkeypatch: pytest.MonkeyPatch) -> None:
     """APScheduler waits for a wall-clock time: an hour back would have been an hour without ticks."""
     from copydesk.jobs.ticker import Ticker

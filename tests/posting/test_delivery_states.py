@@ -81,11 +81,6 @@ def test_retry_after_is_respected():
     assert retried.not_before == NOW + HOUR
 
 
-def test_short_retry_after_does_not_shorten_backoff():
-    retried = retry_later(sending(), "Too many posts.", NOW, jitter=0, retry_after=NOW + SECOND)
-    assert retried.not_before == NOW + 22.5 * SECOND
-
-
 def test_backoff_grows_with_jitter():
     waits = []
     for jitter in (0.0, 1.0):
@@ -199,28 +194,6 @@ def test_refused_retry_does_not_settle_earlier_loss():
     assert next_action(refused_retry, IDEMPOTENT_FOR_50_MINUTES, NOW + MINUTE) is NextAction.FIND
     settled = search_until_settled(refused_retry, IDEMPOTENT_FOR_50_MINUTES)
     assert (settled.state, settled.error) == (DeliveryState.FAILED, "The token has run out.")
-
-
-def test_refusal_after_lost_request_keeps_doubt_while_it_may_arrive():
-    unknown = outcome_unknown(sending(), "No answer came.", NOW)
-    refused_retry = rejected(sending(unknown, NOW), "The token has run out.")
-    early = not_found(refused_retry, IDEMPOTENT, NOW + SECOND, jitter=0)
-    assert (early.state, early.doubt) == (DeliveryState.FAILED, True)
-    settled = not_found(refused_retry, IDEMPOTENT, NOW + IDEMPOTENT.settle_time, jitter=0)
-    assert (settled.state, settled.doubt) == (DeliveryState.FAILED, False)
-
-
-def test_only_resends_without_key_are_counted():
-    unknown = outcome_unknown(sending(), "No answer came.")
-    assert sending(unknown, NOW + MINUTE).resends == 0
-    assert sending(search_until_settled(unknown, READABLE), NOW + HOUR).resends == 1
-    assert sending(retry_later(sending(), "No connection.", NOW, jitter=0), NOW + HOUR).resends == 0
-
-
-def test_abandoned_delivery_in_doubt_says_so():
-    unknown = outcome_unknown(sending(), "No answer came.")
-    assert abandoned(unknown).error == "It is not known whether it was posted. No answer came."
-    assert abandoned(Delivery(error="No connection.")).error == "No connection."
 
 
 def test_failed_lookups_are_retried_then_need_user():

@@ -89,25 +89,6 @@ async def test_connection_pragmas_are_set(store: Database, mode: str, name: str,
     assert await read_pragma(store, mode, name) == value
 
 
-def synchronous_level(connection: Connection) -> object:
-    return connection.exec_driver_sql("PRAGMA synchronous").scalar()
-
-
-async def test_durable_write_is_synced(store: Database) -> None:
-    """FULL (2) syncs the log at the commit; NORMAL (1) leaves that to the next checkpoint."""
-    assert await store.write_durable(synchronous_level) == 2
-    assert await store.write(synchronous_level) == 1
-
-
-async def test_failed_durable_write_restores_normal_writes(store: Database) -> None:
-    def fail(connection: Connection) -> None:
-        raise KeyError(synchronous_level(connection))
-
-    with pytest.raises(KeyError, match="2"):
-        await store.write_durable(fail)
-    assert await store.write(synchronous_level) == 1
-
-
 async def test_writer_enforces_foreign_keys(store: Database) -> None:
     with pytest.raises(IntegrityError):
         await store.write(add_source, "nobody")

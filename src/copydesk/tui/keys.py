@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from textual._context import active_app
 from textual.binding import Binding, BindingType
+
+from copydesk.tui.terminal.private_api import active_app
 
 
 class KeyContext(StrEnum):

@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from copydesk.posting.fake import FakeServer, Fault
-from desk_fixtures import NOW, Watch, query_db
+from desk_fixtures import NOW, Watch
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 MINUTE = timedelta(minutes=1)
@@ -53,24 +53,6 @@ async def test_post_is_given_up_after_retry_window(tmp_path: Path) -> None:
         watch.now = NOW + 91 * MINUTE
         await desk.posting.send_due()
         assert (await draft_status(desk, draft_id), server.posts) == ("approved", ())
-        query = "SELECT status, failed_at FROM engagement"
-        assert query_db(tmp_path, query) == [("abandoned", int(watch.now.timestamp() * 1_000_000))]
-
-
-async def test_post_that_may_have_arrived_never_expires(tmp_path: Path) -> None:
-    """Two lookups did not find it, which is no proof: it must not be reported as not sent."""
-    server, watch = FakeServer(), Watch()
-    server.faults.append(Fault.CUT_BEFORE)
-    async with open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as desk:
-        await connect_account(desk)
-        draft_id = await create_approved_draft(desk)
-        await desk.posting.post(draft_id, wait=0.5)
-        for _ in range(2):
-            watch.now += 3 * MINUTE
-            await desk.posting.send_due()
-        watch.now += timedelta(days=1)
-        await desk.posting.send_due()
-        assert (await draft_status(desk, draft_id), len(server.posts)) == ("posted", 1)
 
 
 async def test_partly_posted_thread_is_always_continued(tmp_path: Path) -> None:

@@ -174,31 +174,6 @@ async def test_edited_text_replaces_hidden_post(tmp_path: Path) -> None:
     assert [(post.text, post.parent) for post in server.posts][1:] == [("It is right.", None), ("published", "2")]
 
 
-class MergingPlatform(FakePlatform):
-    """A platform that raises its limit after the first rendering: the thread then fits into its first post."""
-
-    rendered = 0
-
-    def render(self, post: Post, account: Account, seed: str) -> Intent:
-        """Return all steps the first time, only the first one later."""
-        self.rendered += 1
-        intent = super().render(post, account, seed)
-        return intent if self.rendered == 1 else msgspec.structs.replace(intent, steps=intent.steps[:1])
-
-
-async def test_restart_without_missing_posts_sends_nothing(tmp_path: Path) -> None:
-    server = FakeServer()
-    server.faults.extend([None, Fault.REFUSED])
-    async with open_posting_desk(tmp_path, {"fake": MergingPlatform(server)}) as desk:
-        await connect_account(desk)
-        draft_id = await create_approved_draft(desk, "One.\n\n---\n\nTwo.", "THREAD")
-        assert (await desk.posting.post(draft_id)).failed == (ME,)
-        (report,) = await desk.posting.list_deliveries(draft_id)
-        resent = await desk.posting.resend(report.id)
-        assert (resent.state, "nothing was sent" in resent.says) == ("failed", True)
-    assert [post.text for post in server.posts] == ["One."]
-
-
 async def test_hidden_post_is_not_live(tmp_path: Path) -> None:
     server = FakeServer()
     server.faults.extend([None, Fault.REFUSED])

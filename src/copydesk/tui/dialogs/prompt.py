@@ -3,10 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import cast
 
 from textual import on
-from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
@@ -18,6 +16,7 @@ from copydesk.text import clean
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.terminal.private_api import forget_key_sequences
 from copydesk.tui.widgets.clickable_keys import clickable, key_hints
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 
@@ -26,8 +25,7 @@ AUTOSAVE_DELAY = 0.3
 """Seconds between a keystroke and the autosave of the line, where it is saved at all."""
 # Textual maps Alt+digit to the character that a Mac types with it (`¡` for Alt+1). A Mac's terminal sends that
 # character by itself, so drop the mapping: elsewhere Alt+1 has to arrive as a key of its own.
-for _digit in range(1, MAX_SUGGESTIONS + 1):
-    cast("dict[str, object]", ANSI_SEQUENCES_KEYS).pop(f"\x1b{_digit}", None)
+forget_key_sequences(f"\x1b{digit}" for digit in range(1, MAX_SUGGESTIONS + 1))
 
 
 class PromptDialog(Dialog[str | None], inherit_bindings=False):

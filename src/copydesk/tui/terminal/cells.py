@@ -11,10 +11,10 @@ from bisect import bisect_left
 from functools import cache
 
 from rich import cells
-from rich._unicode_data import load
 from rich.cells import cell_len, set_cell_size
 
 from copydesk.text import clean
+from copydesk.tui.terminal.private_api import rich_width_table
 
 _DOUBLE_WIDTH = frozenset({*range(0x3248, 0x3250), 0x302E, 0x302F, 0x16FF0, 0x16FF1})
 """Numbers in black squares, and tone marks: two cells wide unless drawn narrow."""
@@ -25,8 +25,7 @@ _LAST_VISIBLE = 0x1FFFF
 @cache
 def patch_rich_width_table() -> None:
     """Patch Rich's width table, which Textual uses as well. Only the first call has an effect."""
-    table = load("auto").widths
-    assert isinstance(table, list)
+    table = rich_width_table()
     table[:] = _widen(table)
     cells.get_character_cell_size.cache_clear()
     cells.cached_cell_len.cache_clear()

@@ -10,7 +10,7 @@ import os
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from functools import partial
 from importlib.util import find_spec
@@ -182,10 +182,12 @@ def _import_renderables() -> "tuple[type[HalfcellImage], type[TGPImage]]":
     would be taken from the user's keys. So both happen here, while it sees none.
     """
     with _import_lock, _no_terminal():
-        from textual_image._terminal import get_cell_size  # noqa: PLC0415 - has no public equivalent
         from textual_image.renderable import HalfcellImage, TGPImage  # noqa: PLC0415
 
-        get_cell_size()  # cached by textual-image from now on
+        with suppress(ImportError):
+            from textual_image._terminal import get_cell_size  # noqa: PLC0415 - has no public equivalent
+
+            get_cell_size()  # cached by textual-image from now on
         return HalfcellImage, TGPImage
 
 

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.document._document import EditResult
-from textual.document._edit import Edit
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
+from textual.widgets.text_area import Edit, EditResult
 
 from copydesk.text import clean, clean_lines
 from copydesk.tui.keys import KeyContext, bindings
