@@ -189,7 +189,7 @@ async def test_queued_drafts_are_generated(tmp_path: Path) -> None:
         await insert_drafts(desk, 2, status="pending_generation")
         desk.__dict__["generation"] = FakeGeneration()
         await tick_and_finish(jobs)
-    assert messages.texts == ["generation: the writing of 2 drafts ended"]
+    assert messages.texts == ["generation: 2 drafts generated"]
 
 
 async def test_failing_job_does_not_stop_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.network.headers import MAX_WAIT, format_duration, fresh_for, header_map, retry_after
+from copydesk.network.headers import MAX_WAIT, fresh_for, header_map, retry_after
 from copydesk.network.response import build_response, error_for_status, host_cooldown
 from fetcher_fixtures import NOW
 
@@ -70,26 +70,6 @@ def test_headers_are_case_insensitive_and_joined() -> None:
 def test_oversized_header_is_dropped() -> None:
     got = build_response("http://h/", 200, {"etag": '"' + "e" * 50_000, "link": "l" * 50_000}, b"", NOW, None)
     assert (got.etag, got.headers) == (None, {})
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "1 second"),
-        (1, "1 second"),
-        (59.6, "60 seconds"),
-        (60, "1 minute"),
-        (90, "90 seconds"),
-        (900, "15 minutes"),
-        (3600, "1 hour"),
-        (5400, "90 minutes"),
-        (21600, "6 hours"),
-        (86400, "1 day"),
-        (31 * 86400, "31 days"),
-    ],
-)
-def test_duration_is_formatted(seconds: float, text: str) -> None:
-    assert format_duration(seconds) == text
 
 
 def test_number_between_separator_characters() -> None:

@@ -42,13 +42,13 @@ def test_parts_are_ordered_and_add_up() -> None:
 @pytest.mark.parametrize(
     ("hours", "value", "why"),
     [
-        (0, 1.0, "less than a minute old"),
-        (0.2, 0.9923, "12 minutes old"),
-        (1, 0.9622, "1 hour old"),
-        (18, 0.5, "18 hours old"),
-        (36, 0.25, "36 hours old"),
-        (72, 0.0625, "3 days old"),
-        (-5, 1.0, "less than a minute old"),
+        (0, 1.0, "published just now"),
+        (0.2, 0.9923, "published 12 min ago"),
+        (1, 0.9622, "published 1 h ago"),
+        (18, 0.5, "published 18 h ago"),
+        (36, 0.25, "published 36 h ago"),
+        (72, 0.0625, "published 3 days ago"),
+        (-5, 1.0, "published just now"),
     ],
 )
 def test_recency_follows_half_life(hours: float, value: float, why: str) -> None:

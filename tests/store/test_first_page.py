@@ -29,7 +29,7 @@ def make_draft(number: int, item: str, **values: object) -> Values:
     """Return a draft with a value in every field that a list shows."""
     score = Total(
         total=number % 7 / 10,
-        parts=(ScorePart(name="recency", value=0.5, weight=0.2, points=0.1, why="2 hours old"),),
+        parts=(ScorePart(name="recency", value=0.5, weight=0.2, points=0.1, why="published 2 h ago"),),
     )
     fields: dict[str, object] = {
         "id": new_id(CREATED_AT),

@@ -101,7 +101,7 @@ def make_checks(number: int) -> Checks:
 def make_score(name: str, kind: SourceType, number: int) -> Score:
     """Return a score with its parts and reasons."""
     parts = (
-        ("recency", 0.91, 0.22, "published 2 hours ago"),
+        ("recency", 0.91, 0.22, "published 2 h ago"),
         ("interest", 0.75, 0.28, "matches open source, databases"),
         ("source", 0.5, 0.12, f"{name} has weight 1.5"),
         ("popularity", 0.33, 0.14, "212 points, more than 33% of what Hacker News had lately"),

@@ -11,7 +11,7 @@ import click
 
 from copydesk.cli.commands import fail
 from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
-from copydesk.cli.formatting import format_age, print_table
+from copydesk.cli.formatting import format_ago, print_table
 from copydesk.errors import CopydeskError
 from copydesk.model.account import ConnectedAccount, CredentialField
 from copydesk.text import clean
@@ -87,7 +87,7 @@ def list_(context: Context, *, as_json: bool) -> None:
         print_json(connected)
         return
     rows = [
-        (entry.label, entry.details.server, f"checked {format_age(entry.checked_at)}", entry.trouble or "")
+        (entry.label, entry.details.server, f"checked {format_ago(entry.checked_at)}", entry.trouble or "")
         for entry in connected
     ]
     print_table(rows, empty=context.with_desk_options(NO_ACCOUNTS))

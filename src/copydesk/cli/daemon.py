@@ -9,7 +9,7 @@ import click
 
 from copydesk.cli.commands import INTERRUPTED
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.formatting import format_age, print_table
+from copydesk.cli.formatting import format_ago, print_table
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def _print_status(context: Context, *, as_json: bool) -> None:
         (
             state.name,
             "under way" if state.owner else "",
-            f"began {format_age(state.began_at)}",
-            f"ended {format_age(state.ended_at)}",
+            f"began {format_ago(state.began_at)}",
+            f"ended {format_ago(state.ended_at)}",
             f"failed: {state.error}" if state.error else "",
         )
         for state in states

@@ -13,13 +13,13 @@ import click
 import msgspec
 
 from copydesk.cli.context import AS_JSON, Context, confirm, print_json
-from copydesk.cli.formatting import pluralize
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.model.draft import MANUAL, Action, Draft, Format, ListedDraft, Status, without_item
 from copydesk.model.filters import Archived, FilterParams
 from copydesk.model.requests import BulkFailure, BulkOutcome, ChangeDraft, CreatedDrafts, creation_response
 from copydesk.model.source import SourceType
 from copydesk.text import clean
+from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -118,7 +118,7 @@ async def wait_for_versions(desk: "Desk", draft_ids: Sequence[str]) -> tuple[Dra
 
 
 async def _generate(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]:
-    click.echo(f"Writing {pluralize(len(draft_ids), 'draft')}…", err=True)
+    click.echo(f"Writing {plural(len(draft_ids), 'draft')}…", err=True)
     await desk.generation.finish(draft_ids)
     return [await desk.drafts.get(draft_id) for draft_id in draft_ids]
 
@@ -228,7 +228,7 @@ def _confirm_matching(
     if ids and not selection["yes"]:
         assert request.action
         confirm(
-            f"{request.action.replace('_', ' ')} {pluralize(len(ids), 'draft')}{question_suffix}?".capitalize(),
+            f"{request.action.replace('_', ' ')} {plural(len(ids), 'draft')}{question_suffix}?".capitalize(),
             declined="Nothing was changed.",
         )
     return ids

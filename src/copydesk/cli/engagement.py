@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
-from copydesk.cli.formatting import first_line, pluralize, print_table
+from copydesk.cli.formatting import first_line, print_table
 from copydesk.model.engagement import METRICS, FormatEngagement, PlatformEngagement, RecordStatus, TopPost
 from copydesk.text import clean
+from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -99,9 +100,7 @@ def record(
 def _print_groups(attribute: str, groups: Sequence[FormatEngagement | PlatformEngagement]) -> None:
     if groups:
         click.echo(f"\nBy {attribute}")
-        rows = [
-            ("", getattr(group, attribute), pluralize(group.count, "post"), _format_rate(group)) for group in groups
-        ]
+        rows = [("", getattr(group, attribute), plural(group.count, "post"), _format_rate(group)) for group in groups]
         print_table(rows, empty="")
 
 
@@ -113,7 +112,7 @@ def _print_top(posts: Sequence[TopPost]) -> None:
 
 def _post_row(post: TopPost) -> tuple[str, ...]:
     rate = "no rate" if post.engagement_rate is None else f"{post.engagement_rate:.2%}"
-    likes = "" if post.likes is None else pluralize(post.likes, "like")
+    likes = "" if post.likes is None else plural(post.likes, "like")
     return rate, likes, post.platform, post.format, post.draft_id, first_line(post.draft_text)
 
 

@@ -6,10 +6,11 @@ import click
 import msgspec
 
 from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
-from copydesk.cli.formatting import format_time, pluralize, print_table
+from copydesk.cli.formatting import format_time, print_table
 from copydesk.errors import InvalidError
 from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, VariantResults, parse_variants
 from copydesk.text import clean
+from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -78,7 +79,7 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
             entry.id,
             entry.status,
             format_time(entry.started_at),
-            pluralize(sum(arm.drafted for arm in _decode_results(entry).arms), "draft"),
+            plural(sum(arm.drafted for arm in _decode_results(entry).arms), "draft"),
             entry.parameter,
             entry.name,
         )

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 import click
 
 from copydesk.text import clean
+from copydesk.text.formatting import format_relative
 
 MIN_CUT_WIDTH = 10
 """Columns below which nothing is cut: too little would be left to recognise a line by."""
@@ -51,21 +52,9 @@ def format_time(time: datetime | None, zone: tzinfo | None = None) -> str:
     return f"{time.astimezone(zone):%Y-%m-%d %H:%M %Z}" if time else "never"
 
 
-def pluralize(number: int, noun: str) -> str:
-    """Format a number with its noun: `1 draft`, `1,204 drafts`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def format_age(time: datetime | None) -> str:
-    """Format the age of a time: `just now`, `5 min ago`, `3 days ago`."""
-    if time is None:
-        return "never"
-    minutes = int((datetime.now(UTC) - time).total_seconds() // 60)
-    if minutes < 1:
-        return "just now"
-    if minutes < 60:
-        return f"{minutes} min ago"
-    return f"{minutes // 60} h ago" if minutes < 48 * 60 else f"{minutes // 1440} days ago"
+def format_ago(time: datetime | None) -> str:
+    """Format the age of a time: `just now`, `5 min ago`, `3 days ago`; `never` if there is none."""
+    return format_relative(time, datetime.now(UTC)) if time else "never"
 
 
 def first_line(text: str, width: int = 72) -> str:

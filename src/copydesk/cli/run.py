@@ -13,10 +13,11 @@ import click
 
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.draft_view import print_draft
-from copydesk.cli.formatting import format_time, pluralize, print_table
+from copydesk.cli.formatting import format_time, print_table
 from copydesk.model.draft import ListedDraft
 from copydesk.model.run import Progress, Run, RunRequest, RunStatus, Stage
 from copydesk.text import clean
+from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -160,8 +161,8 @@ def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) ->
             format_time(entry.started_at),
             entry.status,
             f"{entry.duration:.1f} s" if entry.duration is not None else "",
-            pluralize(entry.stats.items_ingested, "item"),
-            pluralize(entry.stats.drafts_created, "draft"),
+            plural(entry.stats.items_ingested, "item"),
+            plural(entry.stats.drafts_created, "draft"),
             entry.error or "",
         )
         for entry in page.items
@@ -193,9 +194,9 @@ def stats(context: Context, *, as_json: bool) -> None:
         ),
         (
             "in 30 days",
-            ", ".join(pluralize(getattr(last_month, f"{noun}s"), noun) for noun in ("run", "item", "draft")),
+            ", ".join(plural(getattr(last_month, f"{noun}s"), noun) for noun in ("run", "item", "draft")),
         ),
-        *(("failed of", f"{error.category}, {pluralize(error.count, 'time')}") for error in totals.top_errors),
+        *(("failed of", f"{error.category}, {plural(error.count, 'time')}") for error in totals.top_errors),
     ]
     print_table(rows, empty="")
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
-from copydesk.cli.formatting import first_line, pluralize, print_table
+from copydesk.cli.formatting import first_line, print_table
+from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -49,7 +50,7 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
         planned = context.run(lambda desk: _run_auto(desk, ids, dry_run=True))
         if planned[0].scheduled:
             _print_plan(planned, dry_run=True, as_json=False, err=True)
-            confirm(f"Schedule {pluralize(len(planned[0].scheduled), 'draft')} so?", declined="Nothing was scheduled.")
+            confirm(f"Schedule {plural(len(planned[0].scheduled), 'draft')} so?", declined="Nothing was scheduled.")
     result = context.run(lambda desk: _run_auto(desk, ids, dry_run=dry_run))
     # Another process may have changed the schedule while the question was open: print the plan again if it differs.
     already_printed = planned is not None and planned[0].scheduled == result[0].scheduled and is_interactive()
@@ -127,11 +128,11 @@ def _print_plan(
     if rows and not already_printed:
         print_table(rows, empty="", err=err, cut=True)
     if plan_result.skipped:
-        click.echo(f"{pluralize(plan_result.skipped, 'draft')} not scheduled: {plan_result.reason}.", err=True)
+        click.echo(f"{plural(plan_result.skipped, 'draft')} not scheduled: {plan_result.reason}.", err=True)
     elif not rows:
         click.echo("No draft is approved and waits for a time.", err=True)
     elif not dry_run:
-        click.echo(f"{pluralize(len(rows), 'draft')} scheduled.", err=True)
+        click.echo(f"{plural(len(rows), 'draft')} scheduled.", err=True)
 
 
 def _describe_jump(warning: "ClockWarning") -> str:

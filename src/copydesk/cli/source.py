@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 import click
 
 from copydesk.cli.context import AS_JSON, Context, confirm, parse_config, pass_context, print_json
-from copydesk.cli.formatting import format_age, format_time, pluralize, print_table
+from copydesk.cli.formatting import format_ago, format_time, print_table
 from copydesk.model.serialization import to_json
 from copydesk.model.source import Source, SourceType
 from copydesk.text import clean
+from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -61,8 +62,8 @@ def list_(context: Context, *, as_json: bool) -> None:
             entry.id,
             entry.health if entry.enabled else "off",
             entry.type,
-            f"{pluralize(entry.item_count, 'item'):>11}",
-            format_age(entry.last_fetch),
+            f"{plural(entry.item_count, 'item'):>11}",
+            format_ago(entry.last_fetch),
             entry.name,
         )
         for entry in sources

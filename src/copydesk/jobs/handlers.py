@@ -8,6 +8,7 @@ from copydesk.errors import CopydeskError
 from copydesk.model.delivery import DeliveryState
 from copydesk.model.job import JobName
 from copydesk.model.run import RunRequest, RunStatus
+from copydesk.text.formatting import plural
 
 _FAILED = frozenset({DeliveryState.FAILED, DeliveryState.ABANDONED, DeliveryState.NEEDS_USER})
 
@@ -25,7 +26,7 @@ JobHandler = Callable[[Desk], Awaitable[Sequence[JobOutcome]]]
 async def _apply_zone_changes(desk: Desk) -> Sequence[JobOutcome]:
     draft_ids = await desk.schedule.due_drafts.apply_zone_changes()
     return (
-        _single_outcome(f"{_format_draft_count(len(draft_ids))} moved: the rules of a time zone changed")
+        _single_outcome(f"{plural(len(draft_ids), 'draft')} moved: the rules of a time zone changed")
         if draft_ids
         else ()
     )
@@ -33,12 +34,12 @@ async def _apply_zone_changes(desk: Desk) -> Sequence[JobOutcome]:
 
 async def _mark_missed(desk: Desk) -> Sequence[JobOutcome]:
     draft_ids = await desk.schedule.due_drafts.mark_missed()
-    return _single_outcome(f"{_format_draft_count(len(draft_ids))} missed: nothing was sent") if draft_ids else ()
+    return _single_outcome(f"{plural(len(draft_ids), 'draft')} missed: nothing was sent") if draft_ids else ()
 
 
 async def _dispatch_due(desk: Desk) -> Sequence[JobOutcome]:
     dispatched = await desk.schedule.due_drafts.dispatch_due()
-    return _single_outcome(f"{_format_draft_count(len(dispatched))} picked up") if dispatched else ()
+    return _single_outcome(f"{plural(len(dispatched), 'draft')} picked up") if dispatched else ()
 
 
 async def _send_due(desk: Desk) -> Sequence[JobOutcome]:
@@ -51,7 +52,7 @@ async def _send_due(desk: Desk) -> Sequence[JobOutcome]:
 
 async def _collect_metrics(desk: Desk) -> Sequence[JobOutcome]:
     count = await desk.posting.collect_metrics()
-    return _single_outcome(f"the figures of {count} {'post' if count == 1 else 'posts'} read") if count else ()
+    return _single_outcome(f"metrics of {plural(count, 'post')} updated") if count else ()
 
 
 async def _run_pipeline(desk: Desk) -> Sequence[JobOutcome]:
@@ -61,15 +62,15 @@ async def _run_pipeline(desk: Desk) -> Sequence[JobOutcome]:
         raise CopydeskError(run.error or "The run failed.")
     stats = run.stats
     failed = stats.sources_failed
-    failures = f", {failed} {'source' if failed == 1 else 'sources'} could not be read" if failed else ""
+    failures = f", {plural(failed, 'source')} failed" if failed else ""
     return _single_outcome(
-        f"{run.status}: {_format_draft_count(stats.drafts_created)} from {stats.items_ingested} items{failures}"
+        f"{run.status}: {plural(stats.drafts_created, 'draft')} from {plural(stats.items_ingested, 'item')}{failures}"
     )
 
 
 async def _generate_texts(desk: Desk) -> Sequence[JobOutcome]:
     count = await desk.generation.drain()
-    return _single_outcome(f"the writing of {_format_draft_count(count)} ended") if count else ()
+    return _single_outcome(f"{plural(count, 'draft')} generated") if count else ()
 
 
 HANDLERS: Mapping[JobName, JobHandler] = {
@@ -85,7 +86,3 @@ HANDLERS: Mapping[JobName, JobHandler] = {
 
 def _single_outcome(message: str) -> Sequence[JobOutcome]:
     return (JobOutcome(message),)
-
-
-def _format_draft_count(count: int) -> str:
-    return "1 draft" if count == 1 else f"{count} drafts"

@@ -69,18 +69,6 @@ def rate_limit_wait(headers: Headers, now: datetime) -> float | None:
     return None
 
 
-def format_duration(seconds: float) -> str:
-    """Return a duration as text: `45 seconds`, `15 minutes`, `6 hours`, `3 days`."""
-    for size, name in ((DAY, "day"), (3600.0, "hour"), (60.0, "minute")):
-        if seconds >= 2 * size or seconds == size:
-            return _plural(round(seconds / size), name)
-    return _plural(max(1, round(seconds)), "second")
-
-
-def _plural(count: int, name: str) -> str:
-    return f"{count} {name}{'' if count == 1 else 's'}"
-
-
 def status_phrase(status: int) -> str:
     """Return a status with its phrase: `status 404 (not found)`."""
     try:

@@ -13,7 +13,8 @@ from copydesk.errors import (
 )
 from copydesk.model.serialization import Struct
 from copydesk.network import RETRY_HINT
-from copydesk.network.headers import Headers, format_duration, fresh_for, rate_limit_wait, retry_after, status_phrase
+from copydesk.network.headers import Headers, fresh_for, rate_limit_wait, retry_after, status_phrase
+from copydesk.text.formatting import format_duration
 
 DEFAULT_RETRY_AFTER = 900.0
 """Seconds to wait after a 429 that names no time."""

@@ -13,6 +13,7 @@ from copydesk.model.serialization import Struct
 from copydesk.ranking.preference import Preference
 from copydesk.ranking.signals import Interests, NoveltyIndex, Popularity
 from copydesk.ranking.stories import Candidate, sources_of
+from copydesk.text.formatting import format_relative
 
 _DIGITS = 4
 """Of a part's value; more would be false precision."""
@@ -96,16 +97,10 @@ def _part(name: str, value: float, weight: float, why: str) -> ScorePart:
 
 def _recency(story: Candidate, prepared: PreparedContext, now: datetime) -> ScorePart:
     age = max(0.0, (now - story.lead.published).total_seconds() / 3600)
+    # A date in the future counts as now.
+    why = f"published {format_relative(min(story.lead.published, now), now)}"
     value = 2 ** (-age / prepared.context.half_life_hours)
-    return _part("recency", value, prepared.context.weights.recency, f"{_age(age)} old")
-
-
-def _age(hours: float) -> str:
-    # One day is given as 24 hours: precision matters most in fresh stories.
-    for amount, unit in ((hours / 24, "day"), (hours, "hour"), (hours * 60, "minute")):
-        if amount >= (2 if unit == "day" else 1):
-            return f"{amount:.0f} {unit}{'s' * (round(amount) != 1)}"
-    return "less than a minute"
+    return _part("recency", value, prepared.context.weights.recency, why)
 
 
 def _interest(story: Candidate, prepared: PreparedContext, _now: datetime) -> ScorePart:

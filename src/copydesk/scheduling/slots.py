@@ -11,6 +11,7 @@ from copydesk.model.schedule import NO_SLOTS_REASON, Slot
 from copydesk.model.serialization import Struct
 from copydesk.scheduling.time_text import format_slot
 from copydesk.scheduling.wall_time import ScheduledTime, WallTime, scheduled_at_wall_time
+from copydesk.text.formatting import plural
 
 MAX_SLOTS = 500
 HORIZON = timedelta(days=366)
@@ -181,5 +182,4 @@ def _reason(skipped: int, *, any_slots: bool) -> str:
         return ""
     if not any_slots:
         return NO_SLOTS_REASON
-    drafts = "1 draft" if skipped == 1 else f"{skipped} drafts"
-    return f"no slot was left for {drafts}: every slot of the next 366 days is taken"
+    return f"no slot was left for {plural(skipped, 'draft')}: every slot of the next 366 days is taken"

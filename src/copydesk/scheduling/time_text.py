@@ -14,6 +14,7 @@ from copydesk.model.schedule import Slot
 from copydesk.model.validation import scheduled_time_problem
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant, scheduled_at_wall_time
 from copydesk.text import clean
+from copydesk.text.formatting import format_relative
 
 DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 """Indexed by `day_of_week`: 0 is Sunday."""
@@ -97,7 +98,7 @@ def format_time(at: datetime, zone: ZoneInfo, now: datetime) -> str:
     # Not strftime's names, which follow the machine's locale.
     day = f"{DAYS[local.isoweekday() % 7][:3].title()} {local.day} {MONTHS[local.month - 1][:3].title()} {local.year}"
     clock = f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
-    return f"{day} {clock} {_format_zone(local)} ({_format_distance(local, now.astimezone(zone))})"
+    return f"{day} {clock} {_format_zone(local)} ({format_relative(local, now.astimezone(zone))})"
 
 
 def _format_zone(local: datetime) -> str:
@@ -106,25 +107,6 @@ def _format_zone(local: datetime) -> str:
         return name
     # Many zones have no abbreviation, and tzname() repeats the offset.
     return f"{name}, {offset}" if name.isalpha() else offset
-
-
-def _format_distance(local: datetime, now: datetime) -> str:
-    """Return the time from `now` to `local`, both in one zone; in calendar days from two days on."""
-    seconds = local.timestamp() - now.timestamp()
-    minutes = int(abs(seconds) // 60)
-    if minutes < 1:
-        amount = "less than a minute"
-    elif minutes < 120:
-        amount = _pluralize(minutes, "minute")
-    elif minutes < 48 * 60:
-        amount = _pluralize(round(minutes / 60), "hour")
-    else:
-        amount = _pluralize(abs((local.date() - now.date()).days), "day")
-    return f"in {amount}" if seconds > 0 else f"{amount} ago"
-
-
-def _pluralize(count: int, unit: str) -> str:
-    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
 TIME_EXAMPLES = "fri 14:30, tomorrow 9, 9am, in 2 hours, 30 nov 9:00 or 2026-11-30 14:30"

@@ -9,6 +9,8 @@ from textual.content import Content
 
 from copydesk.tui.terminal.cells import fit, safe_line
 
+BAR_WIDTH = 10
+"""Cells of a progress bar in a text."""
 EIGHTHS = "▁▂▃▄▅▆▇█"
 SHADES = "░▒▓█"
 """From low to high."""
@@ -22,6 +24,12 @@ MIN_BAR_WIDTH, MAX_BAR_WIDTH = 6, 30
 MIN_SCALE_WIDTH, MAX_SCALE_WIDTH = 12, 60
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _AXIS_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+
+
+def progress_bar(share: float, width: int = BAR_WIDTH) -> tuple[str, str]:
+    """Return the full and the empty part of a bar; `share` is clamped to 0 to 1."""
+    full = round(width * min(max(share, 0.0), 1.0))
+    return "━" * full, "╌" * (width - full)
 
 
 def format_percent(share: float) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNotAllowedError
 from copydesk.text import clean
+from copydesk.text.formatting import plural
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import plural
 from copydesk.tui.review.outcomes import UNDO_NAMES
 
 if TYPE_CHECKING:

@@ -39,11 +39,11 @@ def finding(severity: Severity, start: int, end: int) -> Finding:
 
 def test_draft_headline() -> None:
     head = render(draft_page(make_draft(0), NOW)).split("\n")[0]
-    assert head == "SHORT · new · 93% by its checks · offline, 7m ago"
+    assert head == "SHORT · new · 93% by its checks · offline, 7 min ago"
 
 
 def test_own_draft_headline() -> None:
-    assert render(draft_page(make_draft(0, writer="user"), NOW)).split("\n")[0].endswith(" · your own, 7m ago")
+    assert render(draft_page(make_draft(0, writer="user"), NOW)).split("\n")[0].endswith(" · your own, 7 min ago")
 
 
 def test_draft_page_lists_score_parts() -> None:
@@ -131,7 +131,7 @@ def test_posted_draft_lists_time_and_addresses() -> None:
     reports = report(*posts, account="bluesky:me"), report(posts[0], account="webhook:bell")
     posted = make_draft(0, status=Status.POSTED, posted_at=NOW - timedelta(hours=2))
     page = render(draft_page(posted, NOW, delivery=DeliveryInfo(reports=reports))).split("\n")
-    assert " · posted · 2h ago · " in page[0]
+    assert " · posted · 2 h ago · " in page[0]
     assert page[1:3] == [f"bluesky:me  {URL}", ""]
 
 
@@ -142,7 +142,7 @@ def test_writer_error_is_displayed() -> None:
 def test_item_page_lists_origin() -> None:
     page = render(item_page(make_item(3), NOW))
     assert "from   Hacker News · Hacker News" in page
-    assert "dated  4h ago · 2026-02-11 05:09 UTC" in page
+    assert "dated  4 h ago · 2026-02-11 05:09 UTC" in page
     assert "heard  212 points · 48 comments" in page
     assert "link   https://lighthouse.example/3" in page
 

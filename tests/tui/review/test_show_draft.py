@@ -108,7 +108,7 @@ async def test_headline_has_posting_time(tmp_path: Path) -> None:
         await show_draft(ui, screen, due)
         assert "scheduled · Wed 11 Feb 09:00" in ui.text
         await show_draft(ui, screen, posted)
-        assert "posted · 2h ago" in ui.text
+        assert "posted · 2 h ago" in ui.text
 
 
 async def test_row_has_posting_time_on_users_clock(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]
     """Raise UndoNotAllowedError if no draft of a bulk could be undone, so that the caller can skip the bulk."""
     refused = [error for error in errors if isinstance(error, UndoNotAllowedError)]
     if refused and len(refused) == len(plan.steps):
-        drafts = "its draft" if len(refused) == 1 else f"any of its {len(refused)} drafts"
+        drafts = "its draft" if len(refused) == 1 else f"any of its {len(refused):,} drafts"
         raise UndoNotAllowedError(
             f"Your last change ({describe_action(plan.action)}) cannot be undone on {drafts}. {refused[0].message}",
             plan.steps[0][1].rid,

@@ -7,7 +7,7 @@ from typing import TypeVar
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.publishing.create_deliveries import create_deliveries
-from copydesk.desk.publishing.grace import expiry_reason, format_span, grace_periods, missed_cutoffs
+from copydesk.desk.publishing.grace import expiry_reason, grace_periods, missed_cutoffs
 from copydesk.desk.publishing.settlement import record_delivery, settle_draft
 from copydesk.errors import StoreError
 from copydesk.model.account import ConnectedAccount
@@ -22,6 +22,7 @@ from copydesk.store.delivery_updates import DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.schedule import ScheduledDraft
 from copydesk.store.transaction import Transaction
+from copydesk.text.formatting import format_duration
 
 T = TypeVar("T")
 NO_ACCOUNT_MESSAGE = "No account that takes it was connected when it was due; nothing was sent."
@@ -121,7 +122,7 @@ class DueDrafts:
                 await self._ctx.write(record_delivery, row, update, now)
 
     def _mark_missed(self, conn: Transaction, user_id: str, draft: DueDraft, now: datetime) -> None:
-        message = f"It was late by more than {format_span(self._grace_periods[draft.format])}; nothing was sent."
+        message = f"It was late by more than {format_duration(self._grace_periods[draft.format])}; nothing was sent."
         _apply_event(
             conn, user_id, draft, SystemEvent.MISSED, now, last_error=message if draft.accounts else NO_ACCOUNT_MESSAGE
         )

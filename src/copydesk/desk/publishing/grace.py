@@ -9,6 +9,7 @@ from copydesk.scheduling.missed import RETRY_WINDOW
 from copydesk.settings import Schedule
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.jobs import MissedCutoffs
+from copydesk.text.formatting import format_duration
 
 
 def grace_periods(settings: Schedule) -> Mapping[Format, timedelta]:
@@ -41,11 +42,4 @@ def expiry_reason(row: DeliveryRow, now: datetime, settings: Schedule) -> str:
     retry_allowance = RETRY_WINDOW if progress.first_sent_at else timedelta(0)
     if now - row.due_at <= allowed + retry_allowance:
         return ""
-    return f"It was late by more than {format_span(allowed)}; nothing was sent. {progress.error}".strip()
-
-
-def format_span(span: timedelta) -> str:
-    """Format a span of whole minutes: `30 minutes`, `24 hours`."""
-    minutes = span // timedelta(minutes=1)
-    amount, unit = (minutes // 60, "hour") if minutes % 60 == 0 and minutes > 60 else (minutes, "minute")
-    return f"{amount} {unit}" if amount == 1 else f"{amount} {unit}s"
+    return f"It was late by more than {format_duration(allowed)}; nothing was sent. {progress.error}".strip()

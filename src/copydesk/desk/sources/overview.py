@@ -9,6 +9,7 @@ from copydesk.model.source import Source
 from copydesk.store import schedule, sources
 from copydesk.store.transaction import Transaction
 from copydesk.text import clean
+from copydesk.text.formatting import plural
 
 DAYS = 14
 """Days covered by the item counts, including today."""
@@ -68,14 +69,10 @@ def deletion_prompt(row: SourceOverview) -> str:
     that is in use.
     """
     in_use = [f"{number} {state}" for number, state in ((row.scheduled, "scheduled"), (row.posted, "posted")) if number]
-    drafts = _plural(row.drafts, "draft") + f", of them {' and '.join(in_use)}" * bool(in_use)
-    sentence = f"Delete {clean(row.source.name)}, with its {_plural(row.source.item_count, 'item')} and {drafts}?"
+    drafts = plural(row.drafts, "draft") + f", of them {' and '.join(in_use)}" * bool(in_use)
+    sentence = f"Delete {clean(row.source.name)}, with its {plural(row.source.item_count, 'item')} and {drafts}?"
     note = " What was posted stays where it is, but is no longer known here." if row.posted else ""
     return f"{sentence}{note} This cannot be undone."
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + "s" * (number != 1)
 
 
 def list_recent_items(conn: Transaction, user_id: str, source_id: str, limit: int) -> tuple[RecentItem, ...]:

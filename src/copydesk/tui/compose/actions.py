@@ -9,6 +9,7 @@ from copydesk.editor import Autosave, UnsavedText
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Action, ImageSource, Status
 from copydesk.model.requests import ChangeDraft, CreatedDrafts, CreationMode
+from copydesk.text.formatting import format_relative, plural
 from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.compose.form_state import (
     APPROVE,
@@ -22,7 +23,6 @@ from copydesk.tui.compose.form_state import (
     parse_state,
 )
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import format_ago, plural
 from copydesk.tui.review.queue_screen import ShowDraftMixin
 from copydesk.tui.runtime.autosave import AutosavedText
 
@@ -59,7 +59,9 @@ def _session(app: "DeskApp", desk: "Desk", autosave: AutosavedText, saved: Unsav
     async def save(composed: ComposeState) -> None:
         await autosave.save(dump_state(composed))
 
-    notice = f"You typed this {format_ago(saved.saved_at, app.clock())}, and no draft was made of it." if saved else ""
+    notice = (
+        f"You typed this {format_relative(saved.saved_at, app.clock())}, and no draft was made of it." if saved else ""
+    )
     return ComposeSession(
         initial=parse_state(saved.text) if saved else ComposeState(),
         save=save,

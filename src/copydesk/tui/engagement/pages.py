@@ -25,10 +25,11 @@ from copydesk.model.engagement import (
     sum_rates,
 )
 from copydesk.text import reveal
+from copydesk.text.formatting import format_age, format_relative, plural
 from copydesk.tui.browser import is_link
 from copydesk.tui.charts import DAYS, Bar, BarChart, ColumnChart, HeatMap, Point, format_percent
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import FORMAT, format_age, format_ago, plural
+from copydesk.tui.labels import FORMAT
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.terminal.cells import fit, safe_line
@@ -258,7 +259,7 @@ def _metrics(post: LivePost, now: datetime) -> Iterator[Block]:
     rows = [(Content.styled(name, "dim"), *_metric_cells(post, getattr(post, name))) for name in _METRICS]
     yield Table(rows, right_aligned=frozenset({1}))
     if post.measured_at is not None:
-        yield paragraph(f"As they were {format_ago(post.measured_at, now)}.", "dim")
+        yield paragraph(f"As they were {format_relative(post.measured_at, now)}.", "dim")
 
 
 def _metric_cells(post: LivePost, value: int | None) -> tuple[Content, Content]:
@@ -282,7 +283,7 @@ def _facts(post: LivePost, now: datetime, zone: str) -> Iterator[tuple[Content, 
     yield Content.styled("on", "dim"), Content(safe_line(post.target_label))
     if post.at is not None:
         local = post.at.astimezone(ZoneInfo(zone))
-        yield Content.styled("out", "dim"), Content(f"{local:%a %d %b %Y %H:%M} · {format_ago(post.at, now)}")
+        yield Content.styled("out", "dim"), Content(f"{local:%a %d %b %Y %H:%M} · {format_relative(post.at, now)}")
     else:
         yield Content.styled("out", "dim"), Content("it is not known when")
     if post.url:

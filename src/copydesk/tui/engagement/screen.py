@@ -13,13 +13,13 @@ from textual.widget import Widget
 
 from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.engagement import METRICS, LivePost
+from copydesk.text.formatting import plural
 from copydesk.tui import empty_states
 from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
 from copydesk.tui.engagement.pages import PERIODS, EngagementReport, Period, engagement_page, post_page, post_row
 from copydesk.tui.keys import KeyContext, bindings, key_label
-from copydesk.tui.labels import plural
 from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.styles import stylesheet_path

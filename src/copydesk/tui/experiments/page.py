@@ -14,9 +14,10 @@ from copydesk.model.experiment import (
     VariantResults,
     format_variant_value,
 )
+from copydesk.text.formatting import format_age, format_relative, plural
 from copydesk.tui.charts import Estimate, EstimateChart, format_percent
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import Badge, format_age, format_ago, plural
+from copydesk.tui.labels import Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.terminal.cells import fit, safe_line
 
@@ -104,11 +105,11 @@ def _status_line(view: ExperimentView, now: datetime) -> Content:
         [
             Content.styled(sign.text, sign.role),
             Content(f"tries out {safe_line(experiment.parameter)}"),
-            Content.styled(f"began {format_ago(experiment.started_at, now)}", "dim"),
+            Content.styled(f"began {format_relative(experiment.started_at, now)}", "dim"),
         ]
     )
     return line + Content.styled(
-        f" · ended {format_ago(experiment.ended_at, now)}" if experiment.ended_at else "", "dim"
+        f" · ended {format_relative(experiment.ended_at, now)}" if experiment.ended_at else "", "dim"
     )
 
 

@@ -9,9 +9,10 @@ from textual.content import Content
 from textual.screen import Screen
 
 from copydesk.text import clean_lines
+from copydesk.text.formatting import format_relative, format_utc
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, format_keys, key_label
-from copydesk.tui.labels import FLAG, FORMAT, STATUS, Badge, format_ago, format_utc
+from copydesk.tui.labels import FLAG, FORMAT, STATUS, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import confidence_gauge
 from copydesk.tui.sources.pages import HEALTH_SIGNS, OFF_SIGN
@@ -96,7 +97,7 @@ def log_page(entries: Iterable["LogEntry"], now: datetime) -> list[Block]:
     """Return the notifications with time and severity letter (E, W or i), newest first."""
     blocks: list[Block] = []
     for entry in reversed(list(entries)):
-        timestamp = f" {format_utc(entry.at)} · {format_ago(entry.at, now)}"
+        timestamp = f" {format_utc(entry.at)} · {format_relative(entry.at, now)}"
         blocks.append(Paragraph(Content.assemble(_SIGNS[entry.severity], (timestamp, "dim"))))
         blocks += [Paragraph(Content(clean_lines(entry.text)), indent=2), paragraph()]
     return blocks or [paragraph("Nothing went wrong since the console was opened.", "dim")]

@@ -13,9 +13,10 @@ from copydesk.model.draft import Action, Status
 from copydesk.model.history import EventKind
 from copydesk.model.requests import ChangeDraft
 from copydesk.text import clean, clean_lines
+from copydesk.text.formatting import plural
 from copydesk.tui.browser import is_link
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import STATUS, plural
+from copydesk.tui.labels import STATUS
 from copydesk.tui.review.action_runner import ActionRunner, OnSuccess
 from copydesk.tui.review.edit_actions import EditActions
 from copydesk.tui.review.outcomes import draft_name

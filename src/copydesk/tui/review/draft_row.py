@@ -7,7 +7,9 @@ from textual.content import Content
 
 from copydesk.model.draft import ListedDraft
 from copydesk.text import clean_lines
-from copydesk.tui.labels import FLAG, FORMAT, SOURCE, STATUS, Badge, format_age, progress_bar
+from copydesk.text.formatting import format_age
+from copydesk.tui.charts import progress_bar
+from copydesk.tui.labels import FLAG, FORMAT, SOURCE, STATUS, Badge
 from copydesk.tui.schedule.week_clock import format_time
 from copydesk.tui.terminal.cells import fit, safe_line
 

@@ -17,9 +17,9 @@ from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.transitions import status_after_edit
 from copydesk.text import clean_lines
+from copydesk.text.formatting import format_relative
 from copydesk.tui.dialogs.wait import WaitDialog
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import format_ago
 from copydesk.tui.messages import ActionFinished
 from copydesk.tui.review.action_runner import ActionRunner
 from copydesk.tui.review.outcomes import Outcome, draft_name, error_message
@@ -129,7 +129,9 @@ class EditActions(ActionRunner):
                 return error_message(error)
             return ""
 
-        notice = f"You typed this {format_ago(saved.saved_at, self.app.clock())} and did not save it." if saved else ""
+        notice = (
+            f"You typed this {format_relative(saved.saved_at, self.app.clock())} and did not save it." if saved else ""
+        )
         return EditRequest(
             title=f"{draft.format.value} · {draft_name(draft.text)}",
             text=draft.text,

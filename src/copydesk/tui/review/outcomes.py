@@ -9,8 +9,8 @@ from copydesk.model.draft import Action, Status
 from copydesk.model.history import EDIT, EventKind, UndoResult
 from copydesk.model.transitions import ACTIONS
 from copydesk.text import clean
+from copydesk.text.formatting import plural
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import plural
 from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE, to_copydesk_error
 
 MAX_LISTED = 3

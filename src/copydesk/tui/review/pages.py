@@ -13,9 +13,11 @@ from copydesk.model.draft import MANUAL, Checks, Finding, Format, ListedDraft, S
 from copydesk.model.history import USER
 from copydesk.model.item import Entry, Item
 from copydesk.text import clean_lines, reveal
+from copydesk.text.formatting import format_relative, format_utc, plural
 from copydesk.tui.browser import is_link
+from copydesk.tui.charts import progress_bar
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import SEVERITY, SOURCE, STATUS, format_ago, format_utc, plural, progress_bar
+from copydesk.tui.labels import SEVERITY, SOURCE, STATUS
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import worst_finding_sign
 from copydesk.tui.review.preview_page import ImageView, preview_page
@@ -45,7 +47,7 @@ def format_delivery_time(draft: ListedDraft, now: datetime, delivery: DeliveryIn
         sent_at = draft.posted_at or max(
             (report.sent_at for report in delivery.reports if report.sent_at), default=None
         )
-        return format_ago(sent_at, now) if sent_at else ""
+        return format_relative(sent_at, now) if sent_at else ""
     zone = delivery.zone
     if draft.status in (Status.SCHEDULED, Status.MISSED) and draft.scheduled_at is not None and zone is not None:
         local = draft.scheduled_at.astimezone(zone)
@@ -104,7 +106,7 @@ def _headline(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> Bloc
     """Return the line that spells out the letters of the draft's row in the queue."""
     status_sign = STATUS[draft.status]
     writer = "your own" if draft.writer == USER else safe_line(draft.writer)
-    origin = f"{writer}, {format_ago(draft.created_at, now)}" if writer else format_ago(draft.created_at, now)
+    origin = f"{writer}, {format_relative(draft.created_at, now)}" if writer else format_relative(draft.created_at, now)
     parts = [
         Content.styled(draft.format.value, "strong"),
         Content.styled(status_sign.text, status_sign.role),
@@ -222,7 +224,7 @@ def _facts(item: Item, now: datetime) -> Block:
     facts = [
         ("from", f"{safe_line(item.source_name)} · {SOURCE[item.source_type or MANUAL]}"),
         ("by", safe_line(entry.author or entry.publisher or "")),
-        ("dated", f"{format_ago(item.published, now)} · {format_utc(item.published)}"),
+        ("dated", f"{format_relative(item.published, now)} · {format_utc(item.published)}"),
         ("heard", _popularity(entry)),
         ("talk", safe_line(entry.discussion or "")),
     ]

@@ -11,8 +11,8 @@ from textual.content import Content
 from copydesk.model.delivery import Preview, PreviewPart
 from copydesk.model.draft import Thumbnail
 from copydesk.text import links
+from copydesk.text.formatting import plural
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import plural
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.terminal.cells import safe_line
 

@@ -9,8 +9,8 @@ from copydesk.model.account import select_accounts
 from copydesk.model.delivery import DeliveryState
 from copydesk.model.draft import TO_REVIEW, Action, Status
 from copydesk.model.requests import ChangeDraft
+from copydesk.text.formatting import plural
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import plural
 from copydesk.tui.review.action_runner import ActionRunner
 from copydesk.tui.review.outcomes import draft_name
 from copydesk.tui.review.selection import Selection, select_draft

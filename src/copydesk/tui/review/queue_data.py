@@ -12,10 +12,10 @@ from textual import on
 from textual.message import Message
 
 from copydesk.errors import CopydeskError, InvalidError
+from copydesk.text.formatting import plural
 from copydesk.tui import empty_states
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import plural
 from copydesk.tui.messages import FirstPageLoaded
 from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.review.marks import Marks, Precedes

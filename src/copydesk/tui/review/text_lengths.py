@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from textual.content import Content
 
 from copydesk.model.draft import Format
+from copydesk.text.formatting import plural
 from copydesk.text.length import LIMITS, length
 from copydesk.text.thread import split_parts
-from copydesk.tui.labels import plural
 
 GAP = Content("  ")
 TOO_LONG = "too long"

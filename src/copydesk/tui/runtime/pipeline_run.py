@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.errors import ConflictError
 from copydesk.model.run import Progress, Run, RunStatus, Stage
+from copydesk.text.formatting import plural
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -69,10 +69,9 @@ def format_summary(run: Run) -> str:
 def format_funnel(run: Run) -> str:
     """Return what was left after each stage, in one line."""
     stats = run.stats
-    stories = "story" if stats.items_filtered == 1 else "stories"
     parts = [
         plural(stats.items_ingested, "item"),
-        f"{stats.items_filtered} {stories}",
+        plural(stats.items_filtered, "story"),
         f"{stats.items_ranked} ranked",
         plural(stats.drafts_created, "new draft"),
         f"{run.duration or 0:.1f} s",

@@ -9,9 +9,9 @@ from textual.content import Content
 
 from copydesk.model.draft import ListedDraft
 from copydesk.model.schedule import AutoSchedule, SlotAssignment
+from copydesk.text.formatting import plural
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
-from copydesk.tui.labels import plural
 from copydesk.tui.layout import Block, Table, paragraph
 from copydesk.tui.review.draft_row import draft_row
 from copydesk.tui.schedule.week_clock import format_day

@@ -13,10 +13,11 @@ from textual.message import Message
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import Status
 from copydesk.model.schedule import NO_SLOTS_REASON, AutoSchedule, Slot
+from copydesk.text.formatting import plural
 from copydesk.tui.dialogs.prompt import PromptDialog
 from copydesk.tui.dialogs.zone_prompt import prompt_time_zone
 from copydesk.tui.keys import KeyContext, bindings, key_label
-from copydesk.tui.labels import STATUS, plural
+from copydesk.tui.labels import STATUS
 from copydesk.tui.schedule.dialogs import PickDraftDialog, PlanDialog
 from copydesk.tui.schedule.slot_input import parse_slots
 from copydesk.tui.schedule.week_clock import GridPosition, grid_position, shift_time

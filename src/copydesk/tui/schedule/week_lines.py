@@ -9,8 +9,9 @@ from textual.content import Content
 
 from copydesk.model.job import ClockWarning
 from copydesk.model.schedule import MAX_WEEK_DRAFTS, Slot, Week
+from copydesk.text.formatting import format_duration, plural
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import STATUS, plural
+from copydesk.tui.labels import STATUS
 from copydesk.tui.layout import Paragraph
 from copydesk.tui.schedule.week_clock import (
     DAYS,
@@ -205,16 +206,8 @@ def format_clock_change(change: ClockChange) -> str:
 def clock_warning_line(warning: ClockWarning) -> Content:
     """Return the warning about the clock, with the key that accepts its time."""
     direction = "forward" if warning.seconds > 0 else "back"
-    message = f"The clock jumped {direction} by {_format_seconds(abs(warning.seconds))}: nothing goes out."
+    message = f"The clock jumped {direction} by {format_duration(abs(warning.seconds))}: nothing goes out."
     return Content.assemble((key_label("schedule.accept_clock"), "key"), (" accept · ", "dim"), (message, "bad"))
-
-
-def _format_seconds(seconds: float) -> str:
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        # A unit is used from two of it on: "90 minutes" is more precise than "2 hours".
-        if seconds >= 2 * length:
-            return plural(round(seconds / length), unit)
-    return plural(round(seconds), "second")
 
 
 def empty_week_hint(week: Week, approved: int) -> Sequence[tuple[str, str]]:

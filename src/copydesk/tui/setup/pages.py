@@ -12,8 +12,8 @@ from copydesk.model.draft import Format
 from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoicePreview, VoiceProfile
 from copydesk.text import reveal
+from copydesk.text.formatting import format_relative, format_utc
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import format_ago, format_utc
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.setup.voice_form_state import SETTING_LABELS
 from copydesk.tui.terminal.cells import fit, safe_line
@@ -56,7 +56,7 @@ def account_row(account: ConnectedAccount, now: datetime, width: int) -> Content
         sign, role, state = "!", "bad", "cannot be posted to"
     else:
         sign, role = "+", "good"
-        state = f"works, {format_ago(account.checked_at, now)}" if account.checked_at else "not checked yet"
+        state = f"works, {format_relative(account.checked_at, now)}" if account.checked_at else "not checked yet"
     # The sign, the space after it and two spaces before the state take four cells.
     room = max(width - len(state) - 4, 8)
     line = Content.assemble(
@@ -83,7 +83,7 @@ def account_page(account: ConnectedAccount | None, credential_storage: str, now:
     rows.append(
         (
             "checked",
-            f"{format_utc(account.checked_at)}, {format_ago(account.checked_at, now)}"
+            f"{format_utc(account.checked_at)}, {format_relative(account.checked_at, now)}"
             if account.checked_at
             else "not yet",
         )

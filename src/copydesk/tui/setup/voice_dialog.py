@@ -20,9 +20,9 @@ from copydesk.errors import CopydeskError
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, Link, Voice, VoicePreview
 from copydesk.text import clean
+from copydesk.text.formatting import format_relative
 from copydesk.tui.dialogs.autosaved_form import AutosavedForm
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.labels import format_ago
 from copydesk.tui.layout import paragraph
 from copydesk.tui.runtime.autosave import AutosavedText
 from copydesk.tui.runtime.coalescer import Coalescer
@@ -294,7 +294,9 @@ async def edit_voice(
     async def save(entered: VoiceFields) -> None:
         await autosave.save(dump_fields(entered))
 
-    notice = f"You typed this {format_ago(saved.saved_at, app.clock())} and did not save it." if saved and typed else ""
+    notice = (
+        f"You typed this {format_relative(saved.saved_at, app.clock())} and did not save it." if saved and typed else ""
+    )
     if not app.is_screen_installed(VOICE):
         app.install_screen(VoiceDialog(), VOICE)
     screen = app.get_screen(VOICE)

@@ -11,10 +11,10 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from copydesk.tui.charts import progress_bar
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
-from copydesk.tui.labels import progress_bar
 from copydesk.tui.layout import paragraph
 from copydesk.tui.sources.lists import OUTCOME_BADGES, FeedList
 from copydesk.tui.sources.messages import FeedImported, FeedImportFinished

@@ -14,8 +14,9 @@ from textual.content import Content
 
 from copydesk.model.source import Health, SourceConfig, SourceType
 from copydesk.text import clean_lines
+from copydesk.text.formatting import format_age, format_relative, format_utc, plural
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import SOURCE, Badge, format_age, format_ago, format_utc, plural
+from copydesk.tui.labels import SOURCE, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.terminal.cells import fit, safe_line
 
@@ -149,7 +150,9 @@ def _facts(row: "SourceOverview", now: datetime) -> Iterator[tuple[Content, ...]
         ("drafts", str(row.drafts)),
         (
             "last fetch",
-            f"{format_ago(source.last_fetch, now)} · {format_utc(source.last_fetch)}" if source.last_fetch else "never",
+            f"{format_relative(source.last_fetch, now)} · {format_utc(source.last_fetch)}"
+            if source.last_fetch
+            else "never",
         ),
         ("next fetch", _next_fetch(row, now)),
         ("failures", f"{source.fail_count} in a row" if source.fail_count else "none"),
@@ -200,8 +203,7 @@ def test_fetch_page(result: "FetchTest") -> list[Block]:
         return [paragraph("It could not be read.", "bad"), paragraph(error_text(result.error or "Nobody knows why."))]
     if not result.items:
         return [paragraph("It can be read, and is empty.", "warn")]
-    # `plural` only appends an s.
-    count = plural(len(result.items), "entry").replace("entrys", "entries")
+    count = plural(len(result.items), "entry")
     return [paragraph(f"It can be read: {count}.", "good"), *entry_table(result.items)]
 
 

@@ -6,7 +6,9 @@ from datetime import datetime
 from textual.content import Content
 
 from copydesk.model.run import Run, RunStatistics, RunStatus, Stage
-from copydesk.tui.labels import Badge, format_age, format_ago, format_utc, plural, progress_bar
+from copydesk.text.formatting import format_age, format_relative, format_utc, plural
+from copydesk.tui.charts import progress_bar
+from copydesk.tui.labels import Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.sources.pages import error_text
 from copydesk.tui.terminal.cells import fit, safe_line
@@ -65,7 +67,7 @@ def run_page(run: Run | None, statistics: RunStatistics | None, now: datetime) -
 def _run_blocks(run: Run, now: datetime) -> list[Block]:
     sign = RUN_SIGNS[run.status]
     parts = [Content.styled("Run", "strong"), Content.styled(sign.text, sign.role)]
-    parts += [Content(f"{format_ago(run.started_at, now)} · {format_utc(run.started_at)}")]
+    parts += [Content(f"{format_relative(run.started_at, now)} · {format_utc(run.started_at)}")]
     parts += [Content(format_run_duration(run).replace("s", " s"))] if run.duration is not None else []
     blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
     if run.error:

@@ -3,8 +3,9 @@
 from textual.content import Content
 
 from copydesk.model.run import Run, RunStatus, Stage
+from copydesk.text.formatting import plural
+from copydesk.tui.charts import progress_bar
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import plural, progress_bar
 from copydesk.tui.runtime.pipeline_run import RunView, format_funnel, format_progress, format_summary, progress_ratio
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.widgets.line_views import StaticLines

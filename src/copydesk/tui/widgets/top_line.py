@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from textual import events, getters
 from textual.content import Content
 
+from copydesk.text.formatting import plural
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import SCREEN_NAMES
-from copydesk.tui.labels import plural
 from copydesk.tui.widgets.line_views import StaticLines
 
 if TYPE_CHECKING:

@@ -1,0 +1,62 @@
+"""Format numbers, durations and times as text. Console, command line, desk and posting all use these functions."""
+
+from datetime import datetime, timedelta
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+_DURATION_UNITS = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
+# No months: `m` means minutes.
+_AGE_UNITS = ((7 * DAY, "w"), (DAY, "d"), (HOUR, "h"), (MINUTE, "m"))
+
+
+def plural(count: int, noun: str) -> str:
+    """Return the number and its noun: `1 draft`, `4,083 drafts`, `2 entries`."""
+    return f"{count:,} {noun if count == 1 else _pluralize(noun)}"
+
+
+def _pluralize(noun: str) -> str:
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
+
+
+def format_duration(duration: timedelta | float) -> str:
+    """Return a duration, given in seconds or as a timedelta, as text: `45 seconds`, `15 minutes`, `36 hours`, `3 days`.
+
+    A unit is used for exactly one of it and from two of it on, because "90 minutes" says more than "2 hours".
+    """
+    seconds = duration.total_seconds() if isinstance(duration, timedelta) else duration
+    for length, unit in _DURATION_UNITS:
+        if seconds >= 2 * length or seconds == length:
+            return plural(round(seconds / length), unit)
+    return plural(max(1, round(seconds)), "second")
+
+
+def format_relative(instant: datetime, now: datetime) -> str:
+    """Return the distance of `instant` from `now`: `just now`, `5 min ago`, `2 h ago`, `in 3 days`, `2 weeks ago`.
+
+    From two days on calendar days are counted, in the time zone of the arguments.
+    """
+    seconds = instant.timestamp() - now.timestamp()
+    minutes = int(abs(seconds) // MINUTE)
+    if minutes < 1:
+        return "in less than a minute" if seconds > 0 else "just now"
+    if minutes < 120 and minutes != 60:
+        amount = f"{minutes} min"
+    elif minutes < 48 * 60:
+        amount = f"{round(minutes / 60)} h"
+    else:
+        days = abs((instant.date() - now.date()).days)
+        amount = plural(days, "day") if days < 14 else plural(days // 7, "week")
+    return f"in {amount}" if seconds > 0 else f"{amount} ago"
+
+
+def format_age(instant: datetime, now: datetime) -> str:
+    """Return the time since `instant` in at most three characters if it is under two years: `5m`, `3h`, `2d`, `40w`."""
+    seconds = (now - instant).total_seconds()
+    for length, unit in _AGE_UNITS:
+        if seconds >= length:
+            return f"{int(seconds // length)}{unit}"
+    return "now"
+
+
+def format_utc(instant: datetime) -> str:
+    """Format as UTC to the minute."""
+    return instant.strftime("%Y-%m-%d %H:%M UTC")
