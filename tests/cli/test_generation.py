@@ -89,7 +89,7 @@ def test_history_includes_previous_versions(tmp_path, url):
     second = run_json(tmp_path, "regenerate", first, "--feedback", "Shorter.")[0]["id"]
     result = run_in_process(tmp_path, "draft", "history", second)
 
-    assert [line.split("ago)  ")[-1] for line in result.out.splitlines()] == [
+    assert [line.split(")  ", 1)[-1] for line in result.out.splitlines()] == [
         f"{first}:",
         "you made it (pending_generation)",
         "the system wrote the text (pending_generation → pending_review)",

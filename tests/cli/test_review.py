@@ -410,7 +410,7 @@ def test_history_is_readable(tmp_path):
     run_ok(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9:30")
     run_ok(tmp_path, "draft", "undo", draft_id)
     run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "Too\x1b[31m long.")
-    lines = [line.split("ago)  ")[-1] for line in run_ok(tmp_path, "draft", "history", draft_id).splitlines()]
+    lines = [line.split(")  ", 1)[-1] for line in run_ok(tmp_path, "draft", "history", draft_id).splitlines()]
 
     assert lines[:3] == [
         "you made it (awaiting_review)",
