@@ -214,7 +214,7 @@ def _describe(error: Exception, host: str) -> FetchError:
         return UnreachableError(f"The proxy does not lead to {host}: {error}.", hint="Check network.proxy.")
     if isinstance(error, httpx.ConnectError | OSError):
         return _connect_error(error, host)
-    if isinstance(error, httpx.NetworkError):
+    if isinstance(error, httpx.NetworkError) or _is_cut_off(error):
         return ResponseStatusError(f"The connection to {host} broke off.", hint=RETRY_HINT)
     if isinstance(error, httpx.LocalProtocolError):
         return ResponseStatusError(
@@ -222,6 +222,13 @@ def _describe(error: Exception, host: str) -> FetchError:
             hint="Check the source's credentials.",
         )
     return ResponseStatusError(f"The answer of {host} is not proper HTTP.", hint=RETRY_HINT)
+
+
+def _is_cut_off(error: Exception) -> bool:
+    """Return True if the server closed the connection before the end of its response."""
+    # h11 and httpcore report this as a violation of the protocol and differ from real ones only in their words.
+    words = ("closed connection without", "disconnected without")
+    return isinstance(error, httpx.RemoteProtocolError) and any(word in str(error) for word in words)
 
 
 def _connect_error(error: Exception, host: str) -> UnreachableError:
