@@ -6,6 +6,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.text import HIDDEN_CHARACTERS
+from copydesk.text.tracking import is_tracking, strip_tracking_parameters
 
 MAX_URL_LENGTH = 2_000
 """Characters."""
@@ -14,11 +15,6 @@ _PLAIN_URL = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-\[\]
 _UNSAFE_CHARACTER = re.compile(r"[\s\\]|" + HIDDEN_CHARACTERS.pattern)
 _HTTP_SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _URL_PARTS = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
-_TRACKING_PARAMETER = re.compile(
-    r"(?:utm_|mtm_|pk_|itm_|at_|ns_)\w*|fbclid|gclid|dclid|msclkid|twclid|yclid|igshid|mc_[ce]id|mkt_tok|cmp(?:id)?"
-    r"|ref_src|ref_url|rss|partner|ftag|ocid|icid|ncid|oc|xtor|smid|smtyp|sr_share|taid|traffic_source",
-    re.IGNORECASE,
-)
 
 
 def absolute_url(url: str, base_url: str) -> str | None:
@@ -55,27 +51,24 @@ def alias_key(key: str) -> str:
     """Return `key` without the parts that a site changes now and then; return it unchanged if it is not an http(s) URL.
 
     Dropped are the scheme, `www.`, tracking parameters, a trailing slash and a tracking fragment. Other fragments stay,
-    and so do parameters such as `ref`, which track on one site and identify the entry on another: status pages and
-    release notes tell their entries apart by nothing else.
+    and so do parameters such as `ref=2`, which identify the entry: status pages and release notes tell their entries
+    apart by nothing else.
     """
     match = _URL_PARTS.match(key)
     if not match:
         return key
     host, path, query, fragment = match.groups("")
     alias = host.lower().removeprefix("www.") + path.rstrip("/")
+    query = strip_tracking_parameters(query)
     if query:
-        pairs = [pair for pair in query.split("&") if not _is_tracking(pair)]
-        alias += "?" + "&".join(pairs) if pairs else ""
+        alias += f"?{query}"
     return f"{alias}#{fragment}" if fragment and not _is_tracking_fragment(fragment) else alias
-
-
-def _is_tracking(pair: str) -> bool:
-    return _TRACKING_PARAMETER.fullmatch(pair.partition("=")[0]) is not None
 
 
 def _is_tracking_fragment(fragment: str) -> bool:
     """Return True for `rss` or a tracking parameter with a value; a bare name may be an anchor in the page."""
-    return fragment.lower() == "rss" or ("=" in fragment and _is_tracking(fragment))
+    name, equals, value = fragment.partition("=")
+    return fragment.lower() == "rss" or (bool(equals) and is_tracking(name, value))
 
 
 def _percent_encode(match: re.Match[str]) -> str:

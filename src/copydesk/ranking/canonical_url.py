@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from copydesk.text.tracking import is_tracking
+
 _MAX_LENGTH = 8192
 """Characters; longer URLs have no key."""
 
@@ -29,26 +31,9 @@ _INDEX_PAGES = frozenset(
     f"{name}.{suffix}" for name in ("index", "default") for suffix in ("htm", "html", "php", "asp", "aspx", "jsp")
 ) | {"amp"}
 
-# Collected from miniflux's urlcleaner, the lists of Neat URL and AdGuard, and real feeds.
-_TRACKING_NAMES = """
-    fbclid fb_action_ids fb_action_types fb_ref fb_source fb_comment_id _openstat
-    hmb_campaign hmb_medium hmb_source gclid dclid gbraid wbraid gclsrc gad_source gad_campaignid srsltid
-    campaign_id campaign_medium campaign_name campaign_source campaign_term campaign_content
-    yclid ysclid ymclid twclid msclkid ttclid li_fat_id igshid igsh mc_cid mc_eid mc_tc wickedid
-    _hsenc __hssc __hstc __hsfp _hsmi hsctatracking rb_clickid oly_anon_id oly_enc_id vero_id vero_conv mkt_tok
-    sc_cid _bhlid _branch_match_id _branch_referrer __readwiselocation s_cid cmpid ocid icid ncid maca
-    traffic_source ref_src ref_url __twitter_impression guccounter guce_referrer guce_referrer_sig
-    smid smtyp ftag taid wt_mc jsessionid phpsessid amp outputtype isfreemail triedredirect publication_id
-"""
-_TRACKING = frozenset(_TRACKING_NAMES.split())
-_TRACKING_PREFIXES = ("utm_", "mtm_", "pk_", "piwik_", "matomo_", "hsa_", "itm_", "stm_", "at_", "xtor")
-_REFERRER_NAMES = frozenset(("ref", "source", "src", "from", "via"))
-"""Parameters that may tell where the reader comes from; dropped only if their value does."""
-_REFERRER_VALUE = re.compile(
-    r"(?:rss|feeds?|atom|newsletter|email|twitter|facebook|hn|hackernews|reddit)(?:-.*)?", re.IGNORECASE
-)
-_DOMAIN = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}", re.IGNORECASE)
-_SUBSTACK_TRACKING = frozenset(("post_id", "r", "showwelcomeonshare"))
+_PRESENTATION_NAMES = frozenset(("amp", "outputtype"))
+"""Parameters that select another version of the same page."""
+_SUBSTACK_TRACKING = frozenset(("post_id", "publication_id", "r", "isfreemail", "triedredirect", "showwelcomeonshare"))
 
 
 def canonical_url(url: str) -> str:
@@ -156,17 +141,12 @@ def _parameters(query: str, *, substack: bool) -> list[str]:
         name, _, value = parameter.partition("=")
         while name.startswith("amp;"):  # double-escaped &amp;
             name = name[4:]
-        if name and not _is_tracking(name.lower(), value, substack=substack):
+        folded = name.lower()
+        if not name or folded in _PRESENTATION_NAMES or (substack and folded in _SUBSTACK_TRACKING):
+            continue
+        if not is_tracking(folded, value):
             parameters.append(f"{name}={value}" if value else name)
     return parameters
-
-
-def _is_tracking(name: str, value: str, *, substack: bool) -> bool:
-    if name in _TRACKING or name.startswith(_TRACKING_PREFIXES) or (substack and name in _SUBSTACK_TRACKING):
-        return True
-    if name == "ref" and _DOMAIN.fullmatch(value):  # Ghost appends it to every outgoing link
-        return True
-    return name in _REFERRER_NAMES and _REFERRER_VALUE.fullmatch(value) is not None
 
 
 def _client_route(fragment: str) -> str:

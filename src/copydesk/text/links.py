@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from copydesk.text.tracking import strip_tracking_parameters
+
 Span = tuple[int, int]
 
 URL = re.compile(r"https?://[^\s<>\"“”‘’„«»「」{}|\\^`]{1,4096}", re.IGNORECASE)
@@ -92,17 +94,17 @@ def mask_links(text: str) -> str:
 
 
 def strip_tracking(url: str) -> str:
-    """Return `url` without its `utm_*` parameters, which describe where a click came from and do not select a page."""
-    base, mark, query = url.partition("?")
-    query, hash_mark, fragment = query.partition("#")
-    if not mark or "utm_" not in query.lower():
+    """Return `url` without its tracking parameters."""
+    base, hash_mark, fragment = url.partition("#")
+    base, mark, query = base.partition("?")
+    remaining = strip_tracking_parameters(query)
+    if remaining == query:
         return url
-    remaining = "&".join(pair for pair in query.split("&") if not pair.lower().startswith("utm_"))
-    return base + (f"?{remaining}" if remaining else "") + hash_mark + fragment
+    return base + (mark and remaining and mark + remaining) + hash_mark + fragment
 
 
 def comparison_key(url: str) -> str:
-    """Return `url` normalised for comparison: without scheme, `www.`, `utm_*` parameters and trailing slash.
+    """Return `url` normalised for comparison: without scheme, `www.`, tracking parameters and trailing slash.
 
     Path, query and fragment are kept: another one is another address.
     """
