@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.ingest.html_to_text import _NEEDS_CLEANING, clean_text, html_to_text, is_probably_html, single_line
+from copydesk.ingest.html_to_text import _NEEDS_CLEANING, clean_text, html_to_text, single_line
 from copydesk.text import HIDDEN_CHARACTERS, clean_lines
+from copydesk.text.html_tags import is_probably_html
 from cost_growth import assert_linear
 
 

@@ -8,11 +8,11 @@ from posixpath import basename
 from urllib.parse import unquote, urlsplit
 
 from copydesk.text import clean
+from copydesk.text.html_tags import strip_tags
 
 MAX_LENGTH = 1_000
 """Characters of a suggestion, the limit of X and others."""
 _SPACE = re.compile(r"\s+")
-_MARKUP = re.compile(r"<[^<>]{0,500}>")
 _FILE_NAME = re.compile(r"[^\s/]{1,200}\.(?:jpe?g|png|gif|webp|avif|heic|svg|bmp|tiff?)", re.IGNORECASE)
 _REDUNDANT_PREFIX = re.compile(r"(?:an? |the )?(?:image|picture|photo|photograph|screenshot) of (?=\S)", re.IGNORECASE)
 _GENERIC_TERMS = frozenset(
@@ -37,7 +37,8 @@ def suggest_alt(url: str, page_alt: str | None, *, title: str = "") -> str | Non
 def _normalize(text: str) -> str:
     """Return `text` on one line, without markup and control characters, truncated at a word."""
     # Cut before normalizing: pages may contain megabytes of text here.
-    line = _SPACE.sub(" ", clean(_MARKUP.sub(" ", text[: 8 * MAX_LENGTH]))).strip()
+    line = _SPACE.sub(" ", strip_tags(text[: 8 * MAX_LENGTH]))
+    line = _SPACE.sub(" ", clean(line)).strip()
     if opener := _REDUNDANT_PREFIX.match(line):
         line = line[opener.end() :][:1].upper() + line[opener.end() + 1 :]
     return line if len(line) <= MAX_LENGTH else line[:MAX_LENGTH].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"

@@ -5,7 +5,7 @@ from itertools import islice
 
 import msgspec
 
-from copydesk.ingest.html_to_text import unescape_html
+from copydesk.text.html_tags import iter_tags
 
 
 class StrictParseError(Exception):
@@ -45,11 +45,8 @@ class RawFeed(msgspec.Struct, omit_defaults=True):
     """The document has more entries than requested."""
 
 
-_IMG = re.compile(r"<[iI][mM][gG]\b([^<>]*)")
-_SRC = re.compile(r"\bsrc\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-# Only after white space: URLs may end in ?alt=media.
-_ALT = re.compile(r"(?<!\S)alt\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
-_TRACKING_PIXEL = re.compile(r"=(?:(?<=width=)|(?<=height=))[\"']?[01](?![\d.%])")
+_TRACKING_PIXEL = re.compile(r"[01](?![\d.%])")
+"""A width or height that is not meant to be seen."""
 _EXTENSION = re.compile(r"\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|\Z)", re.IGNORECASE)
 _MAX_IMAGES = 5
 _MAX_DISTANCE = 10_000
@@ -79,10 +76,9 @@ def first_image(markup: str) -> tuple[str, str]:
     """
     if "<" not in markup:
         return "", ""
-    for img in islice(_IMG.finditer(markup, 0, _MAX_DISTANCE), _MAX_IMAGES):
-        src = _SRC.search(img[1])
-        if src and not _TRACKING_PIXEL.search(img[1]):
-            alt = _ALT.search(img[1])
-            url = unescape_html(src[1] or src[2] or src[3] or "").strip()
-            return url, unescape_html(alt[1] or alt[2] or "") if alt else ""
+    for tag in islice(iter_tags(markup[:_MAX_DISTANCE], "img"), _MAX_IMAGES):
+        attributes = tag.read_attributes()
+        sizes = (attributes.get("width", ""), attributes.get("height", ""))
+        if attributes.get("src") and not any(map(_TRACKING_PIXEL.match, sizes)):
+            return attributes["src"], attributes.get("alt", "")
     return "", ""

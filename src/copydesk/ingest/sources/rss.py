@@ -4,7 +4,6 @@ The format is detected from the body, never from Content-Type: feeds are served 
 """
 
 import re
-from collections.abc import Iterator
 from itertools import islice
 from urllib.parse import urljoin
 
@@ -20,9 +19,9 @@ from copydesk.ingest.fetch_context import (
     FetchResult,
     fetch_body,
 )
-from copydesk.ingest.html_to_text import unescape_html
 from copydesk.ingest.urls import absolute_url, parse_source_url
 from copydesk.model.source import SourceConfig
+from copydesk.text.html_tags import iter_tags
 
 COMMON_FEED_PATHS = (
     "/feed",
@@ -43,14 +42,6 @@ MAX_PAGE_BYTES = 512 * 1024
 MAX_FEEDS = 20
 _MAX_ELEMENTS = 5_000
 
-# Linear time: unclosed elements swallow the rest as in a browser, and outside quotes a tag ends at the next `<`.
-_ATTRIBUTES = r"""((?:[^<>"']++|"[^"]*+"|'[^']*+')*+)"""
-_ELEMENT = re.compile(
-    rf"<(?:!--(?:-?>|.*?--!?>|.*)|(?i:script|style|template)\b[^<>]*+>(?:.*?</(?i:script|style|template)|.*)"
-    rf"|((?i:link|a|base))(?=[\s/]){_ATTRIBUTES})",
-    re.DOTALL,
-)
-_ATTRIBUTE = re.compile(r"""([^\s=<>"'/]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'<>]++)))?+""")
 _FEED_TYPES = frozenset(
     ["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml", "text/rss+xml"]
 )
@@ -71,7 +62,9 @@ def discover_feeds(html: bytes, base_url: str, charset: str | None) -> tuple[str
     linked_feeds: list[str] = []
     anchors: list[str] = []
     base = base_url
-    for name, attributes in islice(_elements(page), _MAX_ELEMENTS):
+    linking_tags = (tag for tag in iter_tags(page, "link", "a", "base") if "href" in tag.markup.lower())
+    for tag in islice(linking_tags, _MAX_ELEMENTS):
+        name, attributes = tag.name, tag.read_attributes()
         url = absolute_url(attributes.get("href", ""), base) or ""
         if name == "base" and url:
             base = url
@@ -82,19 +75,6 @@ def discover_feeds(html: bytes, base_url: str, charset: str | None) -> tuple[str
     # Stable: page order is kept among feeds and among comment feeds.
     urls = sorted(linked_feeds or anchors, key=lambda url: "comment" in url)
     return tuple(url for url in dict.fromkeys(urls) if url != base_url)[:MAX_FEEDS]
-
-
-def _elements(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield name and attributes of each `<link>`, `<a>` and `<base>` with an href."""
-    for match in _ELEMENT.finditer(text):
-        if match[1] and "href" in match[2].lower():
-            yield (
-                match[1].lower(),
-                {
-                    part[1].lower(): unescape_html(part[2] or part[3] or part[4] or "").strip()
-                    for part in _ATTRIBUTE.finditer(match[2])
-                },
-            )
 
 
 def _is_feed_link(attributes: dict[str, str]) -> bool:

@@ -8,7 +8,6 @@ step meant as a hidden draft might be the visible post. A lost request is looked
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from html.parser import HTMLParser
 from typing import ClassVar
 from urllib.parse import urljoin, urlsplit
 
@@ -41,9 +40,9 @@ from copydesk.posting.platform import (
 )
 from copydesk.posting.site import Site, link_urls, parse_server_url
 from copydesk.text import links
+from copydesk.text.html_tags import iter_tags
 
 CLOCK_TOLERANCE = timedelta(minutes=2)
-_TAG = re.compile(r"<(?:link|a)\s[^<>]{1,4000}>", re.IGNORECASE)
 _REL = re.compile(r";\s*rel\s*=\s*\"?([^\";,]{1,200})", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
 
@@ -136,36 +135,12 @@ def _links_in_header(link: str) -> Iterator[str]:
 
 
 def _links_in_page(text: str) -> Iterator[str]:
-    for tag in _TAG.finditer(_without_comments(text)):
-        # A new parser per tag, so that a broken tag cannot affect the next one.
-        parser = _TagParser()
-        parser.feed(tag[0])
-        if "micropub" in parser.rel and parser.href is not None:
-            yield parser.href.strip()
-
-
-def _without_comments(text: str) -> str:
-    pieces, position = [], 0
-    while (start := text.find("<!--", position)) >= 0:
-        pieces.append(text[position:start])
-        end = text.find("-->", start + 4)
-        if end < 0:
-            return "".join(pieces)
-        position = end + 3
-    return "".join((*pieces, text[position:]))
-
-
-class _TagParser(HTMLParser):
-    """Parses a single tag. Parsing a whole page of untrusted HTML with `HTMLParser` can take minutes."""
-
-    rel: Sequence[str] = ()
-    href: str | None = None
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Store the two attributes that matter."""
-        attributes = dict(attrs)
-        self.rel = (attributes.get("rel") or "").lower().split()
-        self.href = attributes.get("href")
+    """Yield the URLs with `rel=micropub` in a page."""
+    for tag in iter_tags(text, "link", "a"):
+        if "micropub" in tag.markup.lower():
+            attributes = tag.read_attributes()
+            if "micropub" in attributes.get("rel", "").lower().split() and "href" in attributes:
+                yield attributes["href"]
 
 
 def _parse_item(item: _Item) -> ListedPost:

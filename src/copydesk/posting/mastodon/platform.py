@@ -5,7 +5,6 @@ on its own account by its text and the post it replies to.
 """
 
 import asyncio
-import html
 import re
 import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -51,14 +50,13 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from copydesk.text.html_tags import strip_tags, unescape_html
 from copydesk.text.length import LIMITS, length
 from copydesk.text.links import MENTION
 
 PAGE_SIZE = 40
 """Statuses per request; Mastodon's maximum."""
 MAX_PAGES = 25
-_LINE_END = re.compile(r"<(?:br|/?(?:p|div|li|blockquote))\b[^<>]*>", re.IGNORECASE)
-_TAG = re.compile(r"<[^<>]*>")
 
 
 async def find_status(server: Server, account: str, text: str, parent: str | None, since: datetime) -> Status | None:
@@ -99,7 +97,7 @@ async def _source_text(server: Server, status: Status) -> str:
 
 def html_to_text(content: str) -> str:
     """Return the text of a status's HTML. Links are complete in it, although partly in invisible elements."""
-    return html.unescape(_TAG.sub("", _LINE_END.sub("\n", content)))
+    return unescape_html(strip_tags(content))
 
 
 def normalize_text(text: str) -> str:
