@@ -72,10 +72,7 @@ _MARKUP = re.compile(
 _COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
 _TAG_REST = re.compile(r"""((?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>?""")
 _ATTRIBUTE = re.compile(r"""([^\s=<>"'/]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'<>]++)))?+""")
-_END_TAGS = {
-    name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE | re.ASCII)
-    for name in ("title", "script", "style", "template")
-}
+_END_TAGS = {name: re.compile(rf"</(?ai:{name})(?=[\s/>])") for name in ("title", "script", "style", "template")}
 _SKIPPED = ("script", "style", "template")
 
 _ENTITY = re.compile(r"(&(?:#[0-9a-zA-Z]{1,31}|[a-zA-Z][0-9a-zA-Z]{1,31});?)")
@@ -126,9 +123,9 @@ def iter_tags(markup: str, *names: str) -> Iterator[Tag]:
 
 @lru_cache
 def _start_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    # re.ASCII: with Unicode case folding `ſ` would match `s`.
+    # Only the names ignore case, so that `<` is searched as a literal, and by ASCII: else `ſ` would match `s`.
     alternatives = "|".join(dict.fromkeys((*names, *_SKIPPED)))
-    return re.compile(rf"<(?:(!--)|({alternatives})(?=[\s/>]))", re.IGNORECASE | re.ASCII)
+    return re.compile(rf"<(?:(!--)|((?ai:{alternatives}))(?=[\s/>]))")
 
 
 def _read_content(name: str, markup: str, start: int, unclosed: set[str]) -> tuple[str, int | None]:

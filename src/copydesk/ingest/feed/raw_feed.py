@@ -74,9 +74,11 @@ def first_image(markup: str) -> tuple[str, str]:
 
     Both are empty if there is none.
     """
-    if "<" not in markup:
+    top = markup[:_MAX_DISTANCE]
+    # Most entries have no image.
+    if "<img" not in top.lower():
         return "", ""
-    for tag in islice(iter_tags(markup[:_MAX_DISTANCE], "img"), _MAX_IMAGES):
+    for tag in islice(iter_tags(top, "img"), _MAX_IMAGES):
         attributes = tag.read_attributes()
         sizes = (attributes.get("width", ""), attributes.get("height", ""))
         if attributes.get("src") and not any(map(_TRACKING_PIXEL.match, sizes)):
