@@ -11,6 +11,7 @@ from copydesk.model.schedule import Slot
 from copydesk.tui.app import Console
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.schedule.week_clock import GridPosition
+from copydesk.tui.schedule.week_pane import WeekPane
 from desk_fixtures import Watch, open_desk_at
 from schedule_fixtures import insert_drafts, insert_scheduled
 
@@ -38,26 +39,31 @@ class ScheduleDriver(ConsoleDriver):
         return screen
 
     @property
+    def pane(self) -> WeekPane:
+        """The week on that screen."""
+        return self.screen.week_pane
+
+    @property
     def cursor(self) -> GridPosition:
         """The cell under the cursor."""
-        assert self.screen.grid.cursor
-        return self.screen.grid.cursor
+        assert self.pane.grid.cursor
+        return self.pane.grid.cursor
 
     @property
     def title(self) -> str:
         """The title above the week."""
-        return str(self.screen.grid.border_title)
+        return str(self.pane.grid.border_title)
 
     @property
     def cell_lines(self) -> list[str]:
         """The lines about the cell under the cursor, the title first."""
-        under = self.screen.detail_pane
+        under = self.pane.detail_pane
         return [str(under.border_title).strip(), *(line.plain.strip() for line in under.lines(200))]
 
     async def move_to(self, wall: str) -> None:
         """Move the cursor to a day and hour like `03-25 14`."""
         day, hour = datetime.strptime(f"2026-{wall}", "%Y-%m-%d %H").date(), int(wall[-2:])  # noqa: DTZ007
-        grid = self.screen.grid
+        grid = self.pane.grid
         assert grid.grid
         grid.move_to(GridPosition(day, next(row for row in grid.grid.hours if row.hour == hour)))
         await self.wait()

@@ -17,7 +17,7 @@ from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.dialogs.page import PageDialog
 from copydesk.tui.review.filter_dialog import FilterDialog
 from copydesk.tui.runtime.autosave import AutosavedText
-from copydesk.tui.schedule.screen import WeekEditing
+from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.sources.messages import FeedsLoaded
 from copydesk.tui.widgets.inputs import SafeTextArea
 from delayed_responses import DelayedResponse, assert_stays, wait_until
@@ -217,7 +217,7 @@ async def test_refused_zone_is_notified_on_other_screen(tmp_path: Path, start: s
         held = DelayedResponse(desk.schedule, "set_zone")
         if start == "schedule":
             await ui.press("2")
-            assert isinstance(ui.app.screen, WeekEditing)
+            assert isinstance(ui.app.screen, ScheduleScreen)
             ui.app.screen._set_zone("Europe/Nowhere")
         else:
             screen = ui.app.screen

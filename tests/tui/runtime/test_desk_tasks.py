@@ -76,7 +76,7 @@ async def test_week_reloads_after_late_write(tmp_path: Path) -> None:
         desk, ui.app.desk, ui.app.open_error = ui.app.desk, None, StoreBusyError()
         proceed.set()
         await ui.wait()
-        assert screen.pending_writes == 0
+        assert screen.week_pane._pending_writes == 0
         ui.app.desk = desk
 
 

@@ -10,7 +10,7 @@ from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idl
 from copydesk.model.draft import Status
 from copydesk.tui.keymap import textual_key_name
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.schedule.dialogs import PickDraftDialog
+from copydesk.tui.schedule.draft_actions import PickDraftDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
 from review_driver import TEXTS, open_review
 from schedule_driver import open_schedule
@@ -84,12 +84,12 @@ async def test_keys_after_screen_switch_go_to_new_screen(tmp_path: Path) -> None
         await burst(ui, "1", "2", "]", "l", "]", "h")
         screen = ui.app.screen
         assert isinstance(screen, ScheduleScreen)
-        assert screen.grid.cursor is not None
+        assert screen.week_pane.grid.cursor is not None
 
 
 async def test_key_after_week_switch_acts_in_new_week(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
-        grid = ui.app.screen.grid
+        grid = ui.app.screen.week_pane.grid
         cursor_before = grid.cursor
         await burst(ui, "]", "l", "]", "h", "k")
         assert (grid.cursor.day - cursor_before.day).days == 14

@@ -19,7 +19,7 @@ from copydesk.tui.review.edit_dialog import EditDialog
 from copydesk.tui.review.filter_dialog import FilterDialog
 from copydesk.tui.review.queue_header import SearchLine
 from copydesk.tui.review.screen import ReviewScreen
-from copydesk.tui.schedule.dialogs import PickDraftDialog, PlanDialog
+from copydesk.tui.schedule.draft_actions import PickDraftDialog, PlanDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.setup.connect_dialogs import SignInDialog
 from copydesk.tui.setup.screen import SetupScreen

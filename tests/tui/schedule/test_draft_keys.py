@@ -6,7 +6,7 @@ from pathlib import Path
 from copydesk.model.draft import Status
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.schedule.week_clock import GridPosition, Hour
-from copydesk.tui.schedule.week_screen import WeekLoaded
+from copydesk.tui.schedule.week_pane import WeekLoaded
 from desk_fixtures import Watch, open_desk_at
 from schedule_driver import DAY, HOUR, NOW, fill_schedule, open_schedule
 from schedule_fixtures import FRI, THU, WED, draft_status, insert_draft, make_slot, scheduled_times
@@ -43,9 +43,9 @@ async def test_week_loaded_before_move_is_ignored(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("j")
         week = await ui.desk.schedule.week()
-        stale_week = WeekLoaded(week, None, approved=0, requested_day=week.monday, changes=ui.screen.change_count)
+        stale_week = WeekLoaded(week, None, approved=0, requested_day=week.monday, changes=ui.pane.change_count)
         await ui.press("J")
-        ui.screen.post_message(stale_week)
+        ui.pane.post_message(stale_week)
         await ui.press("J")
         assert await scheduled_times(ui.desk) == {draft: NOW + 3 * HOUR}
 

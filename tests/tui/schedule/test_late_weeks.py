@@ -14,8 +14,8 @@ pytestmark = pytest.mark.usefixtures("no_key_waiting")
 async def test_two_next_week_keys_advance_two_weeks(tmp_path: Path) -> None:
     await fill_schedule(tmp_path)
     async with open_schedule(tmp_path) as ui:
-        assert ui.screen.week is not None
-        monday = ui.screen.week.monday
+        assert ui.pane.week is not None
+        monday = ui.pane.week.monday
         assert ui.app.desk is not None
         held = DelayedResponse(ui.app.desk.schedule, "week")
         await press_without_waiting(ui, "right_square_bracket")
@@ -23,7 +23,7 @@ async def test_two_next_week_keys_advance_two_weeks(tmp_path: Path) -> None:
         await press_without_waiting(ui, "right_square_bracket")
         held.released.set()
         await ui.wait()
-        assert ui.screen.week.monday == monday + timedelta(weeks=2)
+        assert ui.pane.week.monday == monday + timedelta(weeks=2)
 
 
 async def test_week_loaded_earlier_does_not_replace_newer(tmp_path: Path) -> None:
@@ -38,5 +38,5 @@ async def test_week_loaded_earlier_does_not_replace_newer(tmp_path: Path) -> Non
         await wait_stable_rounds(ui)
         held.released.set()
         await ui.wait()
-        assert ui.screen.week is not None
-        assert ui.screen.week.zone == "Asia/Tokyo"
+        assert ui.pane.week is not None
+        assert ui.pane.week.zone == "Asia/Tokyo"

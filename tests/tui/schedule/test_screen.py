@@ -127,7 +127,7 @@ async def test_current_time_marker_advances(tmp_path: Path) -> None:
     watch = Watch(NOW)
     async with open_schedule(tmp_path, clock=watch) as ui:
         watch.now = NOW + HOUR + 7 * MINUTE
-        ui.screen._tick()
+        ui.pane.update_time()
         await ui.wait()
         assert "▸11:37" in ui.text
         assert "▸10:30" not in ui.text

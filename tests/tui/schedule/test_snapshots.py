@@ -33,7 +33,7 @@ def press_keys(*keys: str, theme: str = "", position: GridPosition | None = None
         if position is not None:
             screen = pilot.app.screen_stack[0]
             assert isinstance(screen, ScheduleScreen)
-            screen.grid.move_to(position)
+            screen.week_pane.grid.move_to(position)
             await wait_until_idle(pilot)
 
     return run

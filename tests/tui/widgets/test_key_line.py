@@ -26,7 +26,7 @@ from copydesk.tui.layout import paragraph
 from copydesk.tui.review.edit_dialog import EditDialog
 from copydesk.tui.review.filter_dialog import FilterDialog
 from copydesk.tui.review.publish_dialogs import ParsedTime, PostDialog, PostPlan, TimePrompt
-from copydesk.tui.schedule.dialogs import PickDraftDialog, PlanDialog
+from copydesk.tui.schedule.draft_actions import PickDraftDialog, PlanDialog
 from copydesk.tui.setup.connect_dialogs import PlatformDialog, SignInDialog
 from copydesk.tui.setup.voice_dialog import VoiceDialog
 from copydesk.tui.sources.feed_import_dialog import FeedImportDialog

@@ -1,23 +1,24 @@
-"""The read-only part of the schedule screen: loads a week, moves the cursor, describes the cell."""
+"""The week on the schedule screen: a warning about the clock, the grid, and the cell under its cursor."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Status
 from copydesk.tui import empty_states
-from copydesk.tui.desk_screen import DeskScreen
+from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.schedule.week_clock import GridPosition, Hour, grid_position
 from copydesk.tui.schedule.week_grid import WeekGrid
-from copydesk.tui.schedule.week_layout import CalendarEntry, HourCell
+from copydesk.tui.schedule.week_layout import CalendarEntry, HourCell, reschedule_draft
 from copydesk.tui.schedule.week_lines import (
     cell_details,
     cell_title,
@@ -25,16 +26,19 @@ from copydesk.tui.schedule.week_lines import (
     empty_week_hint,
     format_clock_change,
 )
+from copydesk.tui.undo_stack import DraftIds, UndoStack, UndoStep
 from copydesk.tui.widgets.line_views import MessageLines
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.job import ClockWarning
     from copydesk.model.schedule import Week
+    from copydesk.tui.desk_screen import DeskScreen
 
 CLOCK_REFRESH_INTERVAL = 20.0
 """Seconds between updates of the displayed time."""
 _MORNING = Hour(9)
+Work = Callable[["Desk"], Awaitable[None]]
 
 
 class WeekLoaded(Message, bubble=False):
@@ -57,19 +61,19 @@ class WeekLoaded(Message, bubble=False):
         self.requested_day = requested_day
         """The day whose week was requested; None for the current one."""
         self.changes = changes
-        """`WeekScreen.change_count` at the time of the request."""
+        """`WeekPane.change_count` at the time of the request."""
 
 
-class WeekScreen(DeskScreen):
-    """The week above, details of the cell under the cursor below."""
+class WeekPane(Vertical):
+    """Loads a week from the desk and moves the cursor in it, also to other weeks."""
 
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-tall"), (40, "-high")]
-
+    app = getters.app(DeskApp)
     grid = getters.query_one("#week", WeekGrid)
     detail_pane = getters.query_one("#cell", MessageLines)
 
-    def __init__(self) -> None:
+    def __init__(self, screen: "DeskScreen") -> None:
         super().__init__()
+        self._desk_screen = screen
         self.week: Week | None = None
         self._day: date | None = None
         """A day of the displayed or requested week; None for the current one."""
@@ -77,13 +81,13 @@ class WeekScreen(DeskScreen):
         """Cursor position, and key of the entry to select there, once the requested week is loaded."""
         self._clock_warning: ClockWarning | None = None
         self._approved_count = 0
-        self.pending_writes = 0
+        self._pending_writes = 0
         """Writes that are displayed but not finished; a week loaded meanwhile is outdated."""
         self.change_count = 0
         """Incremented when a write starts and when it ends; a week requested before that is outdated, too."""
-        self._loader: Coalescer[Desk] = Coalescer(self._load_week)
+        self._loader: Coalescer[Desk] = Coalescer(self._load)
 
-    def body(self) -> Iterable[Widget]:
+    def compose(self) -> ComposeResult:
         yield MessageLines(id="doubt")
         yield WeekGrid(id="week")
         yield MessageLines(id="cell")
@@ -91,30 +95,27 @@ class WeekScreen(DeskScreen):
     def on_mount(self) -> None:
         self.grid.set_title("Schedule")
         self.grid.show_note(empty_states.OPENING)
-        self.set_interval(CLOCK_REFRESH_INTERVAL, self._tick)
+        self.set_interval(CLOCK_REFRESH_INTERVAL, self.update_time)
         self.grid.focus()
-
-    def show_error(self, error: CopydeskError) -> None:
-        self.week = None
-        self.grid.show_note(self.error_note(error))
 
     @property
     def zone(self) -> ZoneInfo:
         """Return the user's time zone; UTC until a week is loaded."""
         return ZoneInfo(self.week.zone if self.week else "UTC")
 
+    @property
+    def entry(self) -> CalendarEntry | None:
+        """Return the entry that keys act on."""
+        return self.grid.entry
+
     def now(self) -> datetime:
         return self.app.clock()
 
-    def refresh_data(self) -> None:
-        """Load the week again."""
-        self.reload_week()
-
-    def reload_week(self, *, keys_wait: bool = False) -> None:
+    def reload(self, *, keys_wait: bool = False) -> None:
         """Load the week again; with `keys_wait`, keys typed meanwhile wait for it."""
-        self.load_with_retry(self._loader.submit_and_wait, keys_wait=keys_wait)
+        self._desk_screen.load_with_retry(self._loader.submit_and_wait, keys_wait=keys_wait)
 
-    async def _load_week(self, desk: "Desk") -> None:
+    async def _load(self, desk: "Desk") -> None:
         requested_day, changes = self._day, self.change_count
         week = await desk.schedule.week(requested_day)
         clock_warning = await desk.schedule.clock_warning()
@@ -125,16 +126,21 @@ class WeekScreen(DeskScreen):
     def _show_loaded(self, message: WeekLoaded) -> None:
         """Show the week, unless it is outdated. The cursor stays on its hour and on the selected entry."""
         # Outdated by a change that is displayed already, or another week than the one requested last.
-        if self.pending_writes or message.changes != self.change_count or message.requested_day != self._day:
+        if self._pending_writes or message.changes != self.change_count or message.requested_day != self._day:
             return
-        self.is_loaded = True
+        self._desk_screen.is_loaded = True
         self.week, self._clock_warning, self._approved_count = message.week, message.clock_warning, message.approved
         # Later loads stay with this week even when the next one has begun.
         self._day = message.week.monday
-        position, selected = self._target or (self._default_position(), self.grid.entry.key if self.grid.entry else "")
+        position, selected = self._target or (self._default_position(), self.entry.key if self.entry else "")
         self._target = None
         self._show_clock_warning()
         self.show(position, selected)
+
+    def show_error(self, note: empty_states.Note) -> None:
+        """Show, in place of the week, why it could not be loaded."""
+        self.week = None
+        self.grid.show_note(note)
 
     def _default_position(self) -> GridPosition:
         """Return the cursor position, at first the current hour; the Monday morning if that is in another week."""
@@ -154,15 +160,18 @@ class WeekScreen(DeskScreen):
         else:
             # The cursor is set once the other week has been loaded.
             self._day, self._target = position.day, (position, selected)
-            self.reload_week(keys_wait=True)
+            self.reload(keys_wait=True)
 
-    def _tick(self) -> None:
+    def show_rescheduled(self, draft_id: str, at: datetime) -> None:
+        """Show a draft at another time before that is written; the cursor follows it."""
+        if self.week is not None:
+            self.week = reschedule_draft(self.week, draft_id, at)
+            self.show(grid_position(at, self.zone), draft_id)
+
+    def update_time(self) -> None:
         """Update the displayed time; a covered screen does it when it is shown again."""
-        if self.is_current and self.grid.cursor:
-            self.show(self.grid.cursor, self.grid.entry.key if self.grid.entry else "")
-
-    def on_screen_resume(self) -> None:
-        self._tick()
+        if self._desk_screen.is_current and self.grid.cursor:
+            self.show(self.grid.cursor, self.entry.key if self.entry else "")
 
     def _show_clock_warning(self) -> None:
         banner = self.query_one("#doubt", MessageLines)
@@ -177,7 +186,7 @@ class WeekScreen(DeskScreen):
             self.detail_pane.set_lines([])
             return
         self.detail_pane.set_title(cell_title(cell, self.zone, self.now()))
-        self.detail_pane.set_lines(self._cell_lines(cell, self.grid.entry))
+        self.detail_pane.set_lines(self._cell_lines(cell, self.entry))
 
     def _cell_lines(self, cell: HourCell, entry: CalendarEntry | None) -> Iterable[Content]:
         """Yield the day's clock change, the entries of the cell, and a hint if the week is empty."""
@@ -192,29 +201,76 @@ class WeekScreen(DeskScreen):
         if not cell.entries and self.week is not None:
             yield Content(" ") + Content.assemble(*empty_week_hint(self.week, self._approved_count))
 
-    def action_move(self, days: int, hours: int) -> None:
-        self.grid.move_by(days, hours)
-
-    def action_hour(self, at: int) -> None:
-        """Move to the first hour (`at` 0) or the last one (-1)."""
+    def move_to_hour(self, index: int) -> None:
+        """Move to the first hour (`index` 0) or the last one (-1)."""
         if self.grid.grid and self.grid.cursor:
-            self.grid.move_to(GridPosition(self.grid.cursor.day, self.grid.grid.hours[at]))
+            self.grid.move_to(GridPosition(self.grid.cursor.day, self.grid.grid.hours[index]))
 
-    def action_next_entry(self) -> None:
-        """Select the next entry of the cell."""
-        self.grid.select_next_entry()
-
-    def action_week(self, by: int) -> None:
+    def move_by_weeks(self, by: int) -> None:
         """Move by weeks, starting from the cursor or from where it is about to be."""
         position = self._target[0] if self._target else self.grid.cursor
         if position:
             self.show(GridPosition(position.day + timedelta(weeks=by), position.hour))
 
-    def action_today(self) -> None:
+    def move_to_now(self) -> None:
         """Move to the current hour."""
         if self.week is not None:
             self.show(grid_position(self.now(), self.zone))
 
     @on(WeekGrid.OtherWeekRequested)
-    def _follow_beyond(self, message: WeekGrid.OtherWeekRequested) -> None:
+    def _show_other_week(self, message: WeekGrid.OtherWeekRequested) -> None:
         self.show(message.position)
+
+    def start_write(self) -> None:
+        """Drop weeks requested so far: they are older than what is displayed."""
+        self._pending_writes += 1
+        self.change_count += 1
+
+    def finish_write(self, *, keys_wait: bool) -> None:
+        """Load the week again after the last of the pending writes."""
+        self._pending_writes -= 1
+        self.change_count += 1
+        if not self._pending_writes and self.app.desk is not None:
+            self.reload(keys_wait=keys_wait)
+
+
+class WeekEdits:
+    """Changes of the week: displayed at once or soon, written one after the other, and undone by `u`."""
+
+    def __init__(self, pane: WeekPane) -> None:
+        self._pane = pane
+        self._undo_stack = UndoStack()
+
+    def record(self, step: UndoStep | DraftIds) -> None:
+        """Record a change that was written, so that it can be undone."""
+        self._undo_stack.record(step)
+
+    def enqueue(self, work: Work, *, keys_wait: bool = True) -> None:
+        """Queue a write behind the earlier ones, then load the week again, unless more writes are pending."""
+        app = self._pane.app
+        if app.desk is None:
+            app.notify_error(app.open_error or CopydeskError("The desk is not open yet."))
+            return
+        self._pane.start_write()
+        app.enqueue_write(work, hold_keys=keys_wait, on_finished=lambda: self._pane.finish_write(keys_wait=keys_wait))
+
+    def undo(self) -> None:
+        """Undo the last change."""
+        self.enqueue(self._undo)
+
+    def redo(self) -> None:
+        """Redo the change undone last."""
+        self.enqueue(self._redo)
+
+    async def _undo(self, desk: "Desk") -> None:
+        self._report(await self._undo_stack.undo(desk, lambda: self._pane.app.stopping))
+
+    async def _redo(self, desk: "Desk") -> None:
+        self._report(await self._undo_stack.redo(desk, lambda: self._pane.app.stopping))
+
+    def _report(self, message: str) -> None:
+        """Notify of the result; print it in the terminal if the console exits before it could be read."""
+        app = self._pane.app
+        app.notify_latest(message)
+        if app.stopping:
+            app.exit_message = message

@@ -1,0 +1,313 @@
+"""The draft actions of the schedule screen, and their dialogs."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.message import Message
+
+from copydesk.model.draft import ListedDraft, Status
+from copydesk.model.schedule import NO_SLOTS_REASON, AutoSchedule, SlotAssignment
+from copydesk.text.formatting import plural
+from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.desk_screen import DeskScreen
+from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.labels import STATUS
+from copydesk.tui.layout import Block, Table, paragraph
+from copydesk.tui.review.draft_row import draft_row
+from copydesk.tui.schedule.week_clock import format_day, shift_time
+from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.terminal.cells import safe_line
+from copydesk.tui.widgets.line_list import LineList
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.model.schedule import WeekDraft
+
+MAX_APPROVED = 100
+"""Approved drafts offered for a slot."""
+MAX_LISTED_DRAFTS = 500
+"""Drafts that are listed; the rest is counted."""
+# Drafts that are being posted or were posted keep their time.
+_MOVABLE = frozenset({Status.SCHEDULED, Status.MISSED})
+
+
+class PlanReady(Message, bubble=False):
+    """The automatic schedule was computed."""
+
+    def __init__(self, plan: AutoSchedule) -> None:
+        super().__init__()
+        self.plan = plan
+
+
+class ApprovedLoaded(Message, bubble=False):
+    """The approved drafts that can be scheduled for `at` were loaded."""
+
+    def __init__(self, drafts: Sequence[ListedDraft], at: datetime, time_label: str) -> None:
+        super().__init__()
+        self.drafts = drafts
+        self.at = at
+        self.time_label = time_label
+
+
+class DraftActions:
+    """Move, schedule, unschedule and open the draft under the cursor."""
+
+    def __init__(self, screen: DeskScreen, pane: WeekPane, edits: WeekEdits) -> None:
+        self._screen = screen
+        self._pane = pane
+        self._edits = edits
+
+    @property
+    def _app(self) -> DeskApp:
+        return self._screen.app
+
+    def _movable_draft(self, verb: str) -> "WeekDraft | None":
+        """Return the draft under the cursor if it can be rescheduled; otherwise notify why not and return None.
+
+        `verb` completes the sentence "There is no draft here to …".
+        """
+        draft = self._pane.entry.draft if self._pane.entry else None
+        if draft is None:
+            self._app.notify_latest(f"There is no draft here to {verb}.")
+        elif draft.status not in _MOVABLE:
+            self._app.notify_latest(f"This draft is {STATUS[draft.status].text}: its time stays.")
+        else:
+            return draft
+        return None
+
+    def shift(self, days: int, hours: int) -> None:
+        """Move the draft under the cursor by days and hours; the cursor follows it."""
+        draft = self._movable_draft("move")
+        if draft is None:
+            return
+        at = shift_time(draft.at, self._pane.zone, days=days, hours=hours)
+        if at <= self._pane.now():
+            self._app.notify_latest("That is in the past: the draft stays.")
+            return
+
+        async def reschedule(desk: "Desk") -> None:
+            await desk.drafts.reschedule(draft.id, at)
+            self._edits.record((draft.id,))
+
+        self._edits.enqueue(reschedule, keys_wait=False)
+        # Show the new time at once; the write is queued, and the week is loaded again when the queue is empty.
+        self._pane.show_rescheduled(draft.id, at)
+
+    def cancel(self) -> None:
+        """Unschedule the draft under the cursor."""
+        draft = self._movable_draft("take from its time")
+        if draft is None:
+            return
+
+        async def cancel(desk: "Desk") -> None:
+            await desk.drafts.cancel_schedule(draft.id)
+            self._edits.record((draft.id,))
+            self._app.notify_latest(f"The draft is approved again, without a time · {key_label('schedule.undo')} undo")
+
+        self._edits.enqueue(cancel)
+
+    def open(self) -> None:
+        """Show the draft under the cursor on the review screen."""
+        draft = self._pane.entry.draft if self._pane.entry else None
+        if draft is None:
+            self._app.notify_latest("There is no draft here to open.")
+            return
+        self._app.show_draft(draft.id)
+
+    def fill(self) -> None:
+        """Choose an approved draft for the time under the cursor."""
+        at = self._time_under_cursor()
+        if at is None:
+            return
+
+        async def offer(desk: "Desk") -> None:
+            page = await desk.drafts.list(limit=MAX_APPROVED, status=Status.APPROVED, archived="exclude")
+            (time_label,) = await desk.schedule.format_times(at)
+            # Best first: by confidence, then the oldest.
+            best = sorted(page.items, key=lambda draft: (-draft.confidence, draft.created_at))
+            self._screen.post_message(ApprovedLoaded(best, at, time_label))
+
+        self._app.run_desk_task(offer, opens_screen=True)
+
+    def _time_under_cursor(self) -> datetime | None:
+        """Return the time of the selected or else the first free slot, or the start of the hour.
+
+        Notify and return None if the hour does not exist on that day or has passed.
+        """
+        cell = self._pane.grid.cell
+        if cell is None:
+            return None
+        if cell.span is None:
+            self._app.notify_latest("This hour does not exist on that day.")
+            return None
+        # The selected entry comes first: a selected slot wins over an earlier one.
+        free = [entry for entry in (self._pane.entry, *cell.entries) if entry and entry.draft is None]
+        at = free[0].at if free else cell.span.start
+        if at <= self._pane.now():
+            self._app.notify_latest("That time has passed.")
+            return None
+        return at
+
+    def choose(self, message: ApprovedLoaded) -> None:
+        """Open the list of approved drafts, to choose one for the time under the cursor."""
+        if not message.drafts:
+            self._app.notify_latest("No approved draft waits for a time.")
+            return
+
+        def schedule(draft_id: str | None) -> None:
+            if draft_id is not None:
+                self._schedule(draft_id, message.at, message.time_label)
+
+        limit_note = f" · the newest {MAX_APPROVED}" if len(message.drafts) == MAX_APPROVED else ""
+        title = f"{message.time_label} · {key_label('list.open')} schedules{limit_note}"
+        self._app.push_if_current(self._screen, PickDraftDialog(message.drafts, title, self._pane.now()), schedule)
+
+    def _schedule(self, draft_id: str, at: datetime, time_label: str) -> None:
+        async def schedule(desk: "Desk") -> None:
+            await desk.drafts.schedule(draft_id, at)
+            self._edits.record((draft_id,))
+            self._app.notify_latest(f"Scheduled for {time_label} · {key_label('schedule.undo')} undo")
+
+        self._edits.enqueue(schedule)
+
+    def auto_schedule(self) -> None:
+        """Compute the automatic schedule and show it for confirmation."""
+
+        async def plan(desk: "Desk") -> None:
+            self._screen.post_message(PlanReady(await desk.schedule.auto_schedule(dry_run=True)))
+
+        self._app.run_desk_task(plan, opens_screen=True)
+
+    def preview(self, plan: AutoSchedule) -> None:
+        """Show the automatic schedule and apply it if it is accepted; notify if it schedules nothing."""
+        if not plan.scheduled:
+            reason = f": {plan.reason}" if plan.reason else ""
+            left_out = plural(plan.skipped, "approved draft")
+            advice = f" {key_label('schedule.new_slot')} makes one." if plan.reason == NO_SLOTS_REASON else ""
+            self._app.notify_latest(
+                f"{left_out} left out{reason}.{advice}" if plan.skipped else "No approved draft waits for a time."
+            )
+            return
+
+        def apply(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+            if yes:
+                self._edits.enqueue(lambda desk: self._apply_plan(desk, plan))
+
+        self._app.push_if_current(self._screen, PlanDialog(plan, self._pane.zone, self._pane.now()), apply)
+
+    async def _apply_plan(self, desk: "Desk", plan: AutoSchedule) -> None:
+        """Schedule the drafts of the plan; notify what came out differently from the plan."""
+        result = await desk.schedule.auto_schedule([placed.draft_id for placed in plan.scheduled])
+        self._edits.record(tuple(placed.draft_id for placed in result.scheduled))
+        # Slots may have been taken, or drafts changed, while the plan was on the screen.
+        planned = {(placed.draft_id, placed.scheduled_at) for placed in plan.scheduled}
+        changed = sum((placed.draft_id, placed.scheduled_at) not in planned for placed in result.scheduled)
+        parts = [f"{plural(len(result.scheduled), 'draft')} scheduled"]
+        parts += [f"{changed} for another time than was shown"] * bool(changed)
+        parts += [f"{result.skipped} not: {result.reason}"] * bool(result.skipped)
+        self._app.notify_latest(f"{', '.join(parts)} · {key_label('schedule.undo')} undo")
+
+
+def plan_page(plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> list[Block]:
+    """Return the drafts with their planned times, and how many are left out and why."""
+    listed = plan.scheduled[:MAX_LISTED_DRAFTS]
+    blocks: list[Block] = [Table([_row(placed, zone, now) for placed in listed])]
+    if remaining := len(plan.scheduled) - len(listed):
+        blocks.append(paragraph(f"and {remaining} more", "dim"))
+    if plan.skipped:
+        reason = f": {safe_line(plan.reason)}" if plan.reason else ""
+        blocks += [paragraph(), paragraph(f"{plural(plan.skipped, 'draft')} left out{reason}.", "warn")]
+    return blocks
+
+
+def _row(assignment: SlotAssignment, zone: ZoneInfo, now: datetime) -> tuple[Content, ...]:
+    local = assignment.scheduled_at.astimezone(zone)
+    year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
+    return (
+        Content.styled(f"{format_day(local.date())}{year} {local:%H:%M}", "accent"),
+        Content.styled(f"{assignment.format.lower()} {assignment.confidence:.0%}", "dim"),
+        Content(safe_line(assignment.text)),
+    )
+
+
+class PlanDialog(Dialog[bool], inherit_bindings=False):
+    """Show what the automatic schedule would do; return True if it is accepted."""
+
+    CSS_PATH = stylesheet_path("over.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.PAGE, KeyContext.PLAN)
+    BINDINGS = bindings(KeyContext.PLAN)
+
+    def __init__(self, plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> None:
+        super().__init__()
+        self._plan = plan
+        self._blocks = plan_page(plan, zone, now)
+
+    def compose(self) -> ComposeResult:
+        yield Page(self._blocks, id="over")
+
+    def on_mount(self) -> None:
+        count = plural(len(self._plan.scheduled), "draft")
+        self.query_one(Page).set_title(
+            f"Schedule {count} · {key_label('plan.do')} does it · {key_label('plan.leave')} leaves"
+        )
+
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
+        """Close with the answer."""
+        self.close(yes)
+
+
+class DraftList(LineList[ListedDraft]):
+    """A list of drafts, drawn as in the review queue."""
+
+    def __init__(self, now: datetime, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._now = now
+
+    def draw(self, row: ListedDraft, width: int) -> Content:
+        """Return the draft's line, fitted to `width` cells."""
+        return draft_row(row, self._now, width)
+
+
+class PickDraftDialog(Dialog[str | None], inherit_bindings=False):
+    """Choose one of the approved drafts; return its id, or None if the dialog is left."""
+
+    CSS_PATH = stylesheet_path("over.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.LIST, KeyContext.DRAFT_PICKER)
+    BINDINGS = bindings(KeyContext.DRAFT_PICKER)
+
+    def __init__(self, drafts: Sequence[ListedDraft], title: str, now: datetime) -> None:
+        super().__init__()
+        self._drafts = drafts
+        self._title = title
+        self._now = now
+
+    def compose(self) -> ComposeResult:
+        yield DraftList(self._now, id="over")
+
+    def on_mount(self) -> None:
+        drafts = self.query_one(DraftList)
+        drafts.set_title(self._title)
+        drafts.show(self._drafts)
+
+    def on_line_list_opened(self) -> None:
+        """Enter or a click on a line chooses it."""
+        self.action_take()
+
+    def action_take(self) -> None:
+        """Choose the draft under the cursor."""
+        current = self.query_one(DraftList).current
+        self.close(current.id if current else None)
+
+    def action_leave(self) -> None:
+        """Close without a choice."""
+        self.close(None)
