@@ -32,6 +32,7 @@ from large_desk import (
 from table_row import Row
 
 from copydesk.desk import Desk, cursor, open_desk
+from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.filters import validate_filters
 from copydesk.settings import load
 from copydesk.store.column_types import to_microseconds
@@ -145,7 +146,7 @@ async def _measure_pages(home: Path, made: DeskIds, drafts: int) -> tuple[dict[s
 
 async def _time_page(desk: Desk, connection: sqlite3.Connection, filter: Filter) -> list[PageTimes]:
     """Measure in turn our first and last page, and the first page by SQL."""
-    query = validate_filters(filter.params)
+    query = validate_filters(filter.params, SOURCE_TYPES)
     oldest = connection.execute(filter.sql("draft.id", "ASC"), (*filter.tags, *filter.values, PAGE + 1)).fetchall()
     last_cursor = cursor.encode(oldest[-1][0], "drafts", desk.ctx.user_id, query)
     first_page = await desk.drafts.list(**filter.params)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Checks, Field, Finding, Score, ScorePart, Severity, Status, StorySource, Trace
-from copydesk.model.source import SourceType
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.database import open_database
 from copydesk.store.migrate import prepare_database
@@ -106,7 +106,7 @@ async def _prepare(path: Path) -> None:
 def _insert_rows(connection: sqlite3.Connection, ids: DeskIds, drafts: int) -> None:
     at = to_microseconds(NOW)
     rng = random.Random(1)
-    types = list(SourceType)
+    types = list(SOURCE_TYPES)
     connection.execute("INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'Ada', 'UTC', ?)", (ids.user, at))
     connection.executemany(
         "INSERT INTO source (id, user_id, type, name, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -167,7 +167,7 @@ def _items(rng: random.Random, ids: DeskIds, items: int, drafts: int) -> Iterato
 def _drafts(rng: random.Random, ids: DeskIds, drafts: int) -> Iterator[tuple[object, ...]]:
     states = [status.value for status, share in STATES for _ in range(share)]
     rare = max(1, drafts // RARE_COUNT)
-    types = [kind.value for kind in SourceType]
+    types = list(SOURCE_TYPES)
     for number in range(drafts):
         created = NOW - DRAFT_INTERVAL * (drafts - number)
         at, status = to_microseconds(created), states[rng.randrange(100)]
@@ -226,7 +226,7 @@ _STORY_SOURCE = StorySource(
     item_id=make_id(1, 1),
     source_id=make_id(3, 1),
     name="The Lighthouse",
-    type=SourceType.RSS,
+    type="rss",
     title="Quarrystone 3.0 is out: branches, time travel and half the memory",
     url="https://lighthouse.example/releases/quarrystone-3",
 )

@@ -13,7 +13,6 @@ from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief, Field, WriterResult
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
-from copydesk.model.source import SourceType
 from copydesk.model.voice import Emoji, Link
 from copydesk.text.length import LIMITS, count_emoji, length
 from copydesk.text.links import unbreakable_spans
@@ -105,7 +104,7 @@ def test_sentence_repeating_title_is_not_quoted() -> None:
 
 def test_title_alone_makes_a_short() -> None:
     story = {"title": "SQLite is enough", "summary": "", "text": "", "url": "https://blog.example/sqlite"}
-    draft = write(make_brief(source_name="Hacker News", source_type=SourceType.HACKERNEWS, **story))
+    draft = write(make_brief(source_name="Hacker News", source_type="hackernews", **story))
     assert "SQLite is enough" in draft.text
     assert "blog.example" in draft.text
     assert "Hacker News" not in draft.text
@@ -114,7 +113,7 @@ def test_title_alone_makes_a_short() -> None:
 def test_publisher_suffix_of_google_news_is_removed() -> None:
     story = {"title": "SQLite turns 26 - The Register", "summary": "", "text": "", "publisher": "The Register"}
     url = "https://news.google.com/rss/articles/CBMiFAKE0001?oc=5"
-    draft = write(make_brief(source_name="sqlite", source_type=SourceType.GOOGLE_NEWS, url=url, **story))
+    draft = write(make_brief(source_name="sqlite", source_type="google_news", url=url, **story))
     assert "SQLite turns 26 - " not in draft.text
     assert draft.text.count("The Register") == 1
 

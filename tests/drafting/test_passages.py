@@ -7,7 +7,6 @@ from copydesk.drafting.extract.attribution import get_source_name, is_english, q
 from copydesk.drafting.extract.passages import extract_passages, has_first_person, make_readable
 from copydesk.drafting.extract.templates import rotate_templates
 from copydesk.drafting.writer import Field
-from copydesk.model.source import SourceType
 from drafting_fixtures import make_brief
 
 
@@ -117,17 +116,15 @@ def test_source_name_is_shortened(source: str, url: str | None, name: str) -> No
 
 
 def test_aggregator_is_not_the_source() -> None:
-    hacker_news = make_brief(source_name="Hacker News", source_type=SourceType.HACKERNEWS, url="https://blog.example/x")
+    hacker_news = make_brief(source_name="Hacker News", source_type="hackernews", url="https://blog.example/x")
     assert get_source_name(hacker_news) == "blog.example"
     discussion = make_brief(
-        source_name="Ask HN", source_type=SourceType.HACKERNEWS, url="https://news.ycombinator.com/item?id=1"
+        source_name="Ask HN", source_type="hackernews", url="https://news.ycombinator.com/item?id=1"
     )
     assert get_source_name(discussion) == "Ask HN"
-    tweet = make_brief(
-        source_name="X list", source_type=SourceType.TWITTER, author="Ana Ruiz", url="https://x.com/ana/1"
-    )
+    tweet = make_brief(source_name="X list", source_type="twitter", author="Ana Ruiz", url="https://x.com/ana/1")
     assert get_source_name(tweet) == "Ana Ruiz"
-    news = make_brief(source_name="sqlite", source_type=SourceType.GOOGLE_NEWS, publisher="The Register")
+    news = make_brief(source_name="sqlite", source_type="google_news", publisher="The Register")
     assert get_source_name(news) == "The Register"
 
 

@@ -9,9 +9,9 @@ import pytest
 from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.writer import WRITERS, Field, Writer, build_brief, get_writer
 from copydesk.errors import SettingsError, WriterError
+from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Format
 from copydesk.model.item import Entry, Item, ItemState
-from copydesk.model.source import SourceType
 from copydesk.model.voice import Voice
 from drafting_fixtures import NOW, assert_traced, make_brief
 
@@ -51,7 +51,7 @@ def test_brief_is_built_from_item() -> None:
         id="i1",
         source_id="s1",
         source_name="Source",
-        source_type=SourceType.RSS,
+        source_type="rss",
         story_id="y1",
         entry=entry,
         canonical="a.example",
@@ -61,10 +61,22 @@ def test_brief_is_built_from_item() -> None:
     )
     voice = Voice(style="dry")
     built = build_brief(
-        item, Format.THREAD, voice, other_sources=("Other",), platforms=("x",), feedback="f", previous="p"
+        item,
+        Format.THREAD,
+        voice,
+        source_type=SOURCE_TYPES["rss"],
+        other_sources=("Other",),
+        platforms=("x",),
+        feedback="f",
+        previous="p",
     )
     assert (built.item_id, built.title, built.summary, built.text) == ("i1", "T", "S", "X")
-    assert (built.source_name, built.source_type, built.publisher, built.author) == ("Source", SourceType.RSS, "P", "A")
+    assert (built.source_name, built.source_type, built.publisher, built.author) == (
+        "Source",
+        SOURCE_TYPES["rss"],
+        "P",
+        "A",
+    )
     assert (built.url, built.language, built.published) == ("https://a.example", "en", NOW)
     assert (built.image, built.tags) == ("https://a.example/i.png", ("t",))
     assert (built.format, built.voice.style, built.other_sources, built.platforms) == (

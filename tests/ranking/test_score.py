@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Score, ScorePart
 from copydesk.model.item import Item
-from copydesk.model.source import SourceType
 from copydesk.ranking.preference import Decision, train
 from copydesk.ranking.score import ScoringContext, SourceRecord, Weights, prepare, score
 from copydesk.ranking.stories import group_into_stories
@@ -121,8 +120,8 @@ def test_source_value_uses_weight_and_approvals(record: SourceRecord, value: flo
 
 
 def test_popularity_is_rank_within_source_type() -> None:
-    reddit = [make_item(f"R{n}", id=f"r{n}", type=SourceType.REDDIT, points=10 * n, comments=n) for n in range(1, 5)]
-    news = make_item("N", id="n", type=SourceType.HACKERNEWS, points=3)
+    reddit = [make_item(f"R{n}", id=f"r{n}", type="reddit", points=10 * n, comments=n) for n in range(1, 5)]
+    news = make_item("N", id="n", type="hackernews", points=3)
     assert part("popularity", reddit[3], *reddit[:3], news).value == 0.875
     assert part("popularity", reddit[0], *reddit[1:], news).value == 0.125
     assert part("popularity", news, *reddit).value == 0.5
@@ -130,8 +129,8 @@ def test_popularity_is_rank_within_source_type() -> None:
 
 
 def test_popularity_decays_with_age() -> None:
-    old = make_item("Old", id="o", type=SourceType.REDDIT, points=100, hours=48)
-    new = make_item("New", id="n", type=SourceType.REDDIT, points=100, hours=2)
+    old = make_item("Old", id="o", type="reddit", points=100, hours=48)
+    new = make_item("New", id="n", type="reddit", points=100, hours=2)
     assert part("popularity", new, old).value > part("popularity", old, new).value
 
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from copydesk.model.source import SourceType
+from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.ranking.stories import build_candidate, choose_lead, group_into_stories, sources_of
 from ranking_fixtures import make_item
 
@@ -14,12 +14,11 @@ LONG, SHORT = "word " * 300, "word " * 30
 def test_article_leads_before_links_to_it() -> None:
     pointers = [
         make_item("On HN", id=f"p{n}", type=source_type, hours=9, text=LONG)
-        for n, source_type in enumerate(
-            (SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS, SourceType.REDDIT, SourceType.TWITTER)
-        )
+        for n, source_type in enumerate(("hackernews", "google_news", "reddit", "twitter"))
     ]
     article = make_item("The article", id="a", hours=1)
-    assert choose_lead([*pointers, article]) is article
+    aggregators = {info.name for info in SOURCE_TYPES.values() if info.is_aggregator}
+    assert choose_lead([*pointers, article], aggregators) is article
 
 
 def test_item_with_url_leads() -> None:

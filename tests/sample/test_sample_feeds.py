@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 import copydesk.sample
-from copydesk.model.source import SourceConfig, SourceType
+from copydesk.ingest.registry import SOURCE_TYPES
+from copydesk.model.source import SourceConfig
 from copydesk.model.voice import Voice
 from copydesk.sample import INTERESTS, SOURCES, VOICE
 from copydesk.sample.server import fill, render
@@ -182,7 +183,7 @@ def test_post_links_match_text_positions() -> None:
 
 
 def test_source_types_and_settings_are_valid() -> None:
-    assert {source.type for source in SOURCES} == set(SourceType)
+    assert {source.type for source in SOURCES} == set(SOURCE_TYPES)
     assert {source.name for source in SOURCES} == {*FILES_BY_SOURCE, "Signal Mast"}
     for source in SOURCES:
         msgspec.convert(source.config, SourceConfig)

@@ -13,7 +13,6 @@ from copydesk.desk.drafts.service import TO_REVIEW
 from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSource, ScorePart, Severity, Status
 from copydesk.model.draft import Draft as Values
 from copydesk.model.draft import Score as Total
-from copydesk.model.source import SourceType
 from copydesk.settings import Settings, load
 from copydesk.store import drafts, tables
 from copydesk.store.draft_rows import load_first_page
@@ -82,7 +81,7 @@ def _add(conn: Connection, user: str, count: int) -> None:
 
 def _save(conn: Connection, user: str, draft: Values, source: str) -> None:
     new = NewDraft(
-        draft=draft, source_id=source, source_type=SourceType.RSS, story_id=draft.item_id, origin=DraftOrigin.PIPELINE
+        draft=draft, source_id=source, source_type="rss", story_id=draft.item_id, origin=DraftOrigin.PIPELINE
     )
     assert drafts.add(conn, user, new)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -35,8 +36,17 @@ def mark_as_newer(connection: Connection) -> None:
 
 
 def read_schema(path: Path) -> dict[str, str]:
-    """Return the SQL of each schema object by name, with whitespace normalized."""
-    return {str(name): " ".join(str(sql).split()) for name, sql in execute(path, "SELECT name, sql FROM sqlite_master")}
+    """Return the SQL of each schema object by name, normalized.
+
+    A rebuilt table has its name in quotes and its constraints in another order; both mean the same.
+    """
+    return {str(name): normalize_sql(str(sql)) for name, sql in execute(path, "SELECT name, sql FROM sqlite_master")}
+
+
+def normalize_sql(sql: str) -> str:
+    sql = re.sub(r'^CREATE TABLE "(\w+)"', r"CREATE TABLE \1", " ".join(sql.split()))
+    columns, *constraints = sql.removesuffix(" )").split(", CONSTRAINT ")
+    return ", CONSTRAINT ".join([columns, *sorted(constraints)])
 
 
 async def open_migrated(folder: Path) -> Database:

@@ -20,6 +20,7 @@ from store_fixtures import NOW, add_draft, add_item, add_source, add_user, list_
 
 SetNextVersion = Callable[[str], None]
 
+CURRENT_REVISION = migrate.HEAD_REVISION
 REVISION_HEADER = """
 import sqlalchemy as sa
 from alembic import op
@@ -106,16 +107,22 @@ def fetch_value(path: Path, query: str) -> object:
 ROW_COUNTS = "SELECT (SELECT count(*) FROM source) || (SELECT count(*) FROM item) || (SELECT count(*) FROM draft)"
 
 
-async def test_recreated_table_keeps_referencing_rows(old_database: Path, set_next_version: SetNextVersion) -> None:
-    # With foreign keys on, dropping the old table deletes every child, grandchild and so on.
-    set_next_version(RECREATE_TABLES)
+async def test_first_tables_are_upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = open_database(tmp_path / "desk.db")
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "HEAD_REVISION", "0001")
+        await old.upgrade(migrate._run_migrations)
+    await old.write(add_source_with_draft)
+    await old.close()
 
-    prepared = await upgrade(old_database)
+    assert (await upgrade(old.path)).migrated_from == "0001"
 
-    assert prepared.migrated_from == "0001"
-    assert fetch_value(old_database, ROW_COUNTS) == "111"
-    assert fetch_value(old_database, "SELECT version_num FROM alembic_version") == "next"
-    assert fetch_value(old_database, "SELECT count(*) FROM pragma_table_info('item') WHERE name = 'note'") == 1
+    assert fetch_value(old.path, ROW_COUNTS) == "111"
+    # The registry of source types knows the values, so the database must not: a new one would need a migration.
+    with closing(sqlite3.connect(old.path)) as connection:
+        connection.execute("UPDATE source SET type = 'gopher'")
+        with pytest.raises(sqlite3.IntegrityError, match="ck_source_health"):
+            connection.execute("UPDATE source SET health = 'splendid'")
 
 
 async def test_recreated_table_keeps_its_triggers(old_database: Path, set_next_version: SetNextVersion) -> None:
@@ -151,7 +158,7 @@ async def test_upgrade_creates_backup_first(old_database: Path, set_next_version
 
     prepared = await upgrade(old_database)
 
-    assert prepared.backup == old_database.with_name("desk.db.bak-0001-20260211T093000.123456Z")
+    assert prepared.backup == old_database.with_name(f"desk.db.bak-{CURRENT_REVISION}-20260211T093000.123456Z")
     assert prepared.backup.stat().st_mode & 0o777 == 0o600
     assert dump(prepared.backup) == before
     assert list_files(old_database.parent) == ["desk.db", prepared.backup.name]
@@ -201,14 +208,14 @@ async def test_orphans_from_before_do_not_block_upgrade(old_database: Path, set_
         connection.execute("DELETE FROM user")
     set_next_version(RECREATE_TABLES)
 
-    assert (await upgrade(old_database)).migrated_from == "0001"
+    assert (await upgrade(old_database)).migrated_from == CURRENT_REVISION
 
 
 async def test_disk_full_during_upgrade_is_reported(old_database: Path, set_next_version: SetNextVersion) -> None:
     before = dump(old_database)
     set_next_version(DISK_FILLING_UPGRADE)
 
-    with pytest.raises(StoreFullError, match="could not be brought from revision 0001 to next"):
+    with pytest.raises(StoreFullError, match=f"could not be brought from revision {CURRENT_REVISION} to next"):
         await upgrade(old_database)
 
     assert dump(old_database) == before
@@ -237,7 +244,7 @@ async def test_concurrent_starts_upgrade_and_back_up_once(old_database: Path, se
 
     results = await asyncio.gather(*(upgrade(old_database) for _ in range(4)))
 
-    assert sorted(prepared.migrated_from or "" for prepared in results) == ["", "", "", "0001"]
+    assert sorted(prepared.migrated_from or "" for prepared in results) == ["", "", "", CURRENT_REVISION]
     assert len(backup.list_backups(old_database)) == 1
 
 
@@ -273,6 +280,6 @@ async def test_failed_backup_leaves_no_partial_file(tmp_path: Path) -> None:
     path.write_text("no database " * 1000)
 
     with pytest.raises(sqlite3.DatabaseError):
-        backup.create_backup(path, "0001", NOW)
+        backup.create_backup(path, CURRENT_REVISION, NOW)
 
     assert list_files(tmp_path) == ["desk.db"]

@@ -29,7 +29,6 @@ from copydesk.model.draft import (
 from copydesk.model.filters import DraftCounts, DraftPosition, DraftSlice, DraftView, SliceAround, Tab, tab_contains
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.run import Progress, Run, RunRequest, RunStats, RunStatus, Stage
-from copydesk.model.source import SourceType
 from copydesk.settings import Settings
 from copydesk.tui.app import Console
 
@@ -47,11 +46,11 @@ TEXTS = (
     "A postmortem that names no culprit and ends with two things they will not change.",
 )
 SOURCES = (
-    ("The Lighthouse", SourceType.RSS),
-    ("@quarrystonedb", SourceType.TWITTER),
-    ("Field Notes", SourceType.SUBSTACK),
-    ("Hacker News", SourceType.HACKERNEWS),
-    ("r/harbourdev", SourceType.REDDIT),
+    ("The Lighthouse", "rss"),
+    ("@quarrystonedb", "twitter"),
+    ("Field Notes", "substack"),
+    ("Hacker News", "hackernews"),
+    ("r/harbourdev", "reddit"),
 )
 
 
@@ -98,7 +97,7 @@ def make_checks(number: int) -> Checks:
     return Checks(ran=12, findings=tuple(findings))
 
 
-def make_score(name: str, kind: SourceType, number: int) -> Score:
+def make_score(name: str, kind: str, number: int) -> Score:
     """Return a score with its parts and reasons."""
     parts = (
         ("recency", 0.91, 0.22, "published 2 h ago"),

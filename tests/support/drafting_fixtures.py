@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from copydesk.drafting.writer import Brief, Field, WriterResult
+from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Format
-from copydesk.model.source import SourceType
 from copydesk.model.voice import FormatVoice, Voice
 
 NOW = datetime(2026, 2, 18, 9, 30, tzinfo=UTC)
@@ -44,12 +44,15 @@ def make_brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **c
         "text": TEXT,
         "language": "en",
         "source_name": "River News",
-        "source_type": SourceType.RSS,
+        "source_type": "rss",
         "author": "Jane Doe",
         "published": NOW,
         "tags": ("News", "Circular Economy", "Lyon"),
     }
-    return Brief(format=format, voice=voice or Voice(), **(defaults | changes))
+    values = defaults | changes
+    # Tests name the source type; its facts are those of the registry.
+    values["source_type"] = SOURCE_TYPES.get(values["source_type"])
+    return Brief(format=format, voice=voice or Voice(), **values)
 
 
 def make_voice(format: Format = Format.SHORT, *, avoid: tuple[str, ...] = (), **settings: Any) -> Voice:

@@ -2,7 +2,7 @@
 
 web = FakeFetcher()
 web.put("https://blog.example/feed", RSS, etag='"1"')
-result = await web.read(make_spec(SourceType.RSS, "https://blog.example/feed"))
+result = await web.read(make_spec("rss", "https://blog.example/feed"))
 web.requests[0].url, web.requests[0].headers["accept"]
 
 It uses the real client; only the network is replaced.
@@ -16,8 +16,9 @@ from typing import Any
 import httpx
 import msgspec
 
-from copydesk.ingest.registry import Credentials, FetchResult, fetch_source
-from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
+from copydesk.ingest.fetch_context import Credentials, FetchResult
+from copydesk.ingest.registry import fetch_source
+from copydesk.model.source import FetchState, SourceConfig, SourceSpec
 from copydesk.network.fetcher import Fetcher
 from copydesk.network.response import Response
 
@@ -26,7 +27,7 @@ HOSTILE_TITLE = "\x1b[31m[red]Bold\u202e claim\x07[/red]"
 """A title with terminal commands and markup."""
 
 
-def make_spec(type: SourceType, url: str, **config: Any) -> SourceSpec:
+def make_spec(type: str, url: str, **config: Any) -> SourceSpec:
     """Return a source specification. `config` has the shape of the HTTP interface."""
     return SourceSpec(type=type, url=url, config=msgspec.convert(config, SourceConfig))
 

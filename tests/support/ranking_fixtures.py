@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from zlib import crc32
 
 from copydesk.model.item import Entry, Item, ItemState
-from copydesk.model.source import SourceType
 from copydesk.ranking.canonical_url import canonical_url
 
 NOW = datetime(2026, 2, 17, 12, tzinfo=UTC)
@@ -22,7 +21,7 @@ def make_item(
     *,
     id: str = "i1",
     source: str = "s1",
-    type: SourceType = SourceType.RSS,
+    type: str = "rss",
     story: str = "",
     hours: float = 1,
     **fields: object,

@@ -8,7 +8,7 @@ from typing import Any
 
 from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.desk import Desk
-from copydesk.model.source import Health, Source, SourceConfig, SourceType
+from copydesk.model.source import Health, Source, SourceConfig
 from copydesk.tui.app import Console
 from copydesk.tui.sources.screen import SourcesScreen
 from delayed_responses import wait_until
@@ -21,7 +21,7 @@ def make_source(**values: Any) -> Source:
     """Return a source with `values` in place of the defaults."""
     fields: dict[str, Any] = {
         "id": "s",
-        "type": SourceType.RSS,
+        "type": "rss",
         "name": "One",
         "url": "https://one.example/feed",
         "config": SourceConfig(weight=1.5, max_items=7, tags=("sea",)),

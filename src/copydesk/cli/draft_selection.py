@@ -13,11 +13,11 @@ import click
 import msgspec
 
 from copydesk.cli.context import AS_JSON, Context, confirm, print_json
+from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.model.draft import MANUAL, Action, Draft, Format, ListedDraft, Status, without_item
 from copydesk.model.filters import Archived, FilterParams
 from copydesk.model.requests import BulkFailure, BulkOutcome, ChangeDraft, CreatedDrafts, creation_response
-from copydesk.model.source import SourceType
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
@@ -51,7 +51,7 @@ OPTIONS = (
     click.option(
         "--source-type",
         # MANUAL selects drafts the user made without a source.
-        type=click.Choice([*(member.value for member in SourceType), MANUAL]),
+        type=click.Choice([*SOURCE_TYPES, MANUAL]),
         help="Made from a source of this type.",
     ),
     click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag; repeated, with all of them."),

@@ -7,8 +7,9 @@ import click
 
 from copydesk.cli.context import AS_JSON, Context, confirm, parse_config, pass_context, print_json
 from copydesk.cli.formatting import format_ago, format_time, print_table
+from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.model.serialization import to_json
-from copydesk.model.source import Source, SourceType
+from copydesk.model.source import Source
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
@@ -24,7 +25,7 @@ def source() -> None:
 
 
 @source.command()
-@click.argument("type", type=click.Choice([kind.value for kind in SourceType]), metavar="TYPE")
+@click.argument("type", type=click.Choice(list(SOURCE_TYPES)), metavar="TYPE")
 @click.argument("url")
 @click.option("--name", help="What to call it; by default as it calls itself.")
 @CONFIG
@@ -107,7 +108,7 @@ def test(context: Context, *, id: str, as_json: bool) -> None:
 @click.argument("id")
 @click.option("--name", help="A new name.")
 @click.option("--url", help="A new address; it is read from the start, after a test fetch.")
-@click.option("--type", type=click.Choice([kind.value for kind in SourceType]), help="A new type.")
+@click.option("--type", type=click.Choice(list(SOURCE_TYPES)), help="A new type.")
 @click.option("--enable/--disable", "enabled", default=None, help="Read it, or leave it alone.")
 @CONFIG
 @click.option("--no-test", is_flag=True, help="Take a new address without a test fetch.")

@@ -8,7 +8,7 @@ from copydesk.errors import SettingsError
 from copydesk.model.draft import Field, Format, Trace
 from copydesk.model.item import Item
 from copydesk.model.serialization import Json, Struct
-from copydesk.model.source import SourceType
+from copydesk.model.source import SourceTypeInfo
 from copydesk.model.voice import FormatVoice, Voice
 
 __all__ = ["Brief", "Field", "Trace", "Writer", "WriterResult", "build_brief", "get_writer"]
@@ -29,7 +29,8 @@ class Brief(Struct, frozen=True):
     text: str = ""
     language: str | None = None
     source_name: str = ""
-    source_type: SourceType | None = None
+    source_type: SourceTypeInfo | None = None
+    """None if the user gave the item."""
     publisher: str | None = None
     author: str | None = None
     published: datetime | None = None
@@ -101,6 +102,7 @@ def build_brief(
     format: Format,
     voice: Voice,
     *,
+    source_type: SourceTypeInfo | None,
     other_sources: tuple[str, ...] = (),
     platforms: tuple[str, ...] = (),
     feedback: str | None = None,
@@ -117,7 +119,7 @@ def build_brief(
         text=entry.text,
         language=entry.language,
         source_name=item.source_name,
-        source_type=item.source_type,
+        source_type=source_type,
         publisher=entry.publisher,
         author=entry.author,
         published=entry.published,

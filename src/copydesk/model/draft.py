@@ -5,7 +5,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from copydesk.model.serialization import Struct
-from copydesk.model.source import SourceType
 
 
 class Format(StrEnum):
@@ -122,7 +121,7 @@ class StorySource(Struct, frozen=True):
     item_id: str
     source_id: str
     name: str
-    type: SourceType
+    type: str
     title: str
     url: str | None
 
@@ -168,7 +167,7 @@ class DraftItem(Struct, frozen=True):
     id: str
     title: str
     source_type: str
-    """A SourceType, or MANUAL."""
+    """Name of a source type, or MANUAL."""
 
 
 class Draft(Struct, frozen=True, omit_defaults=False):

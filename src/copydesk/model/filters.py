@@ -10,7 +10,6 @@ import msgspec
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import MANUAL, TO_REVIEW, Format, ListedDraft, Status
 from copydesk.model.serialization import Struct
-from copydesk.model.source import SourceType
 from copydesk.model.validation import FieldReader
 
 MAX_PAGE_SIZE: Final = 100
@@ -33,7 +32,7 @@ class Filters(Struct, frozen=True):
     format: Format | None = None
     source_id: str | None = None
     source_type: str | None = None
-    """A SourceType's value, or `manual` for drafts without a source."""
+    """Name of a source type, or `manual` for drafts without a source."""
     tags: tuple[str, ...] = ()
     """With all of these tags."""
     scheduled_after: datetime | None = None
@@ -76,8 +75,11 @@ class FilterParams(TypedDict, total=False):
     archived: str | None
 
 
-def validate_filters(params: FilterParams) -> Filters:
-    """Return the validated filters. Raise InvalidError with every invalid field."""
+def validate_filters(params: FilterParams, source_types: Iterable[str]) -> Filters:
+    """Return the validated filters. Raise InvalidError with every invalid field.
+
+    `source_types` are the names that `source_type` may have besides MANUAL.
+    """
     if not params:
         return Filters()
     reader = FieldReader(Filters, _wire_fields(params))
@@ -85,7 +87,7 @@ def validate_filters(params: FilterParams) -> Filters:
         "status": _statuses(reader, params.get("status")),
         "format": reader.choice("format", Format),
         "source_id": reader.text("sourceId", MAX_ID_LENGTH),
-        "source_type": _source_type(reader, params.get("source_type")),
+        "source_type": reader.option("sourceType", (*source_types, MANUAL)),
         "tags": reader.texts("tags", MAX_TAGS, MAX_TAG_LENGTH),
         "scheduled_after": _time(reader, "scheduledAfter", params.get("scheduled_after")),
         "scheduled_before": _time(reader, "scheduledBefore", params.get("scheduled_before")),
@@ -116,10 +118,6 @@ def _statuses(reader: FieldReader, value: object) -> tuple[Status, ...]:
         status = reader.choice("status", Status)
         return (status,) if status else ()
     return reader.choices("status", Status, len(Status)) if value else ()
-
-
-def _source_type(reader: FieldReader, value: object) -> str | None:
-    return MANUAL if value == MANUAL else reader.choice("sourceType", SourceType)
 
 
 def _time(reader: FieldReader, name: str, value: object) -> datetime | None:

@@ -4,7 +4,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from copydesk.model.serialization import Struct
-from copydesk.model.source import SourceType
 
 
 class Entry(Struct, frozen=True):
@@ -61,7 +60,7 @@ class Item(Struct, frozen=True):
     source_id: str
     """"" for an item that the user supplied."""
     source_name: str
-    source_type: SourceType | None
+    source_type: str | None
     """None for an item that the user supplied."""
     story_id: str
     """Shared by items that report the same story."""

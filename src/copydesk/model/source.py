@@ -9,13 +9,46 @@ import msgspec
 from copydesk.model.serialization import Struct
 
 
-class SourceType(StrEnum):
-    RSS = "rss"
-    TWITTER = "twitter"
-    REDDIT = "reddit"
-    HACKERNEWS = "hackernews"
-    GOOGLE_NEWS = "google_news"
-    SUBSTACK = "substack"
+class Credit(StrEnum):
+    """The name that a draft gives its source."""
+
+    SOURCE = "source"
+    """The name of the source."""
+    LINKED_SITE = "linked_site"
+    """The host that the entry links to, unless it is one of the source type's own."""
+    AUTHOR = "author"
+    """The author of the entry."""
+
+
+class ConfigField(Struct, frozen=True):
+    """A setting that only some source types have."""
+
+    name: str
+    """Name in `SourceConfig`."""
+    label: str
+    hint: str
+    in_form: bool = False
+    """Shown in the form of the console; every setting can be given on the command line."""
+
+
+class SourceTypeInfo(Struct, frozen=True):
+    """Everything known about a source type besides the code that reads it."""
+
+    name: str
+    """The value of `type` on the wire and in the database."""
+    label: str
+    reader: str
+    """Module with `normalize_url(url, config)` and `fetch(ctx)`. Imported when a source of the type is first read."""
+    hosts: tuple[str, ...] = ()
+    """URLs at these hosts, and at hosts below them, are taken for sources of this type."""
+    config_fields: tuple[ConfigField, ...] = ()
+    is_aggregator: bool = False
+    """The entries point to articles elsewhere: of a story's items the article itself is preferred."""
+    credit: Credit = Credit.SOURCE
+
+    def has_host(self, host: str) -> bool:
+        """Return True if `host` is one of the type's hosts or below one."""
+        return any(host == own or host.endswith(f".{own}") for own in self.hosts)
 
 
 class Health(StrEnum):
@@ -95,7 +128,8 @@ class Source(Struct, frozen=True):
     """A source as the interface returns it."""
 
     id: str
-    type: SourceType
+    type: str
+    """Name of a `SourceTypeInfo`."""
     name: str
     url: str | None
     config: SourceConfig | None
@@ -150,7 +184,7 @@ class FetchState(Struct, frozen=True):
 class SourceSpec(Struct, frozen=True):
     """The data needed to fetch a source."""
 
-    type: SourceType
+    type: str
     url: str
     config: SourceConfig = SourceConfig()
     name: str = ""

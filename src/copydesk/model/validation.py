@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
@@ -17,6 +17,7 @@ from copydesk.errors import FieldError, InvalidError
 from copydesk.model.serialization import format_iso
 
 E = TypeVar("E", bound=StrEnum)
+S = TypeVar("S", bound=str)
 T = TypeVar("T")
 
 MAX_TIME_AHEAD = timedelta(days=3653)
@@ -118,6 +119,10 @@ class FieldReader:
     def choice(self, name: str, kind: type[E], allowed: tuple[E, ...] = ()) -> E | None:
         """Return a member of the enumeration `kind`; one of `allowed` if that is not empty."""
         return self._choice(name, self._fields[name], allowed or tuple(kind)) if self.has(name) else None
+
+    def option(self, name: str, allowed: Sequence[str]) -> str | None:
+        """Return one of the texts `allowed`."""
+        return self._choice(name, self._fields[name], tuple(allowed)) if self.has(name) else None
 
     def choices(self, name: str, kind: type[E], max_count: int) -> tuple[E, ...]:
         """Return one to `max_count` distinct members of the enumeration."""
@@ -234,7 +239,7 @@ class FieldReader:
             return text
         return None
 
-    def _choice(self, name: str, value: object, allowed: tuple[E, ...]) -> E | None:
+    def _choice(self, name: str, value: object, allowed: tuple[S, ...]) -> S | None:
         if value in allowed:
             return allowed[allowed.index(value)]
         self.add_problem(name, f"takes one of {', '.join(allowed)}")

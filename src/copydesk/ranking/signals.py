@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import NamedTuple
 
 from copydesk.model.item import Item
-from copydesk.model.source import SourceType
 from copydesk.ranking.matchers import Phrases
 from copydesk.ranking.stories import Candidate
 from copydesk.ranking.title_similarity import parse_title
@@ -151,7 +150,7 @@ class Popularity:
 
     def __init__(self, candidates: Sequence[Candidate], now: datetime) -> None:
         self._now = now
-        self._sorted_scores: defaultdict[SourceType | None, list[float]] = defaultdict(list)
+        self._sorted_scores: defaultdict[str | None, list[float]] = defaultdict(list)
         for story in candidates:
             for item in story.items:
                 if _has_metrics(item):

@@ -1,16 +1,13 @@
 """Group items into stories, and choose the lead item of each."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from copydesk.model.draft import StorySource
 from copydesk.model.item import Item
 from copydesk.model.serialization import Struct
-from copydesk.model.source import SourceType
 from copydesk.ranking.canonical_url import identifies_page
 
-_AGGREGATORS = frozenset((SourceType.GOOGLE_NEWS, SourceType.HACKERNEWS, SourceType.REDDIT, SourceType.TWITTER))
-"""Source types whose items point to articles elsewhere."""
 _MAX_COUNTED_TEXT = 4000
 """Characters; beyond, more text is no advantage."""
 
@@ -23,35 +20,38 @@ class Candidate(Struct, frozen=True):
     items: tuple[Item, ...]
 
 
-def group_into_stories(items: Iterable[Item]) -> tuple[Candidate, ...]:
-    """Group items by story; sorted by story id, whatever the order of the items."""
+def group_into_stories(items: Iterable[Item], aggregators: Collection[str] = ()) -> tuple[Candidate, ...]:
+    """Group items by story; sorted by story id, whatever the order of the items.
+
+    `aggregators` are the source types whose items point to articles elsewhere.
+    """
     items_by_story: defaultdict[str, list[Item]] = defaultdict(list)
     for item in items:
         items_by_story[item.story_id or item.id].append(item)
-    return tuple(build_candidate(story_id, items_by_story[story_id]) for story_id in sorted(items_by_story))
+    return tuple(
+        build_candidate(story_id, items_by_story[story_id], aggregators) for story_id in sorted(items_by_story)
+    )
 
 
-def build_candidate(story_id: str, items: Sequence[Item]) -> Candidate:
+def build_candidate(story_id: str, items: Sequence[Item], aggregators: Collection[str] = ()) -> Candidate:
     """Build a story from at least one item."""
-    lead = choose_lead(items)
+    lead = choose_lead(items, aggregators)
     other_items = sorted(
         (item for item in items if item.id != lead.id), key=lambda item: (item.published, item.source_id, item.id)
     )
     return Candidate(story_id=story_id, lead=lead, items=(lead, *other_items))
 
 
-def choose_lead(items: Sequence[Item]) -> Item:
+def choose_lead(items: Sequence[Item], aggregators: Collection[str] = ()) -> Item:
     """Return the item to draft from: an article rather than a pointer to one, then the longest, then the earliest."""
-    return min(items, key=_lead_order)
+    return min(items, key=lambda item: (item.source_type in aggregators, *_lead_order(item)))
 
 
-def _lead_order(item: Item) -> tuple[bool, bool, int, float, str, str]:
+def _lead_order(item: Item) -> tuple[bool, int, float, str, str]:
     length = min(len(item.entry.text) or len(item.entry.summary), _MAX_COUNTED_TEXT)
     # By powers of two: among texts of similar length the earlier one wins.
     magnitude = length.bit_length()
-    is_aggregated = item.source_type in _AGGREGATORS
     return (
-        is_aggregated,
         not identifies_page(item.canonical),
         -magnitude,
         item.published.timestamp(),

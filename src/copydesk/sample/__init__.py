@@ -5,7 +5,6 @@ accounts and threads at real services do not exist.
 """
 
 from copydesk.model.serialization import Json, Struct
-from copydesk.model.source import SourceType
 
 BEARER = "sample"
 """Bearer token that the simulated X API expects."""
@@ -14,7 +13,7 @@ BEARER = "sample"
 class SampleSource(Struct, frozen=True):
     """A source as the user would add it; `config` in the JSON format of the API."""
 
-    type: SourceType
+    type: str
     name: str
     url: str
     config: dict[str, Json] = {}
@@ -22,60 +21,60 @@ class SampleSource(Struct, frozen=True):
 
 SOURCES: tuple[SampleSource, ...] = (
     SampleSource(
-        type=SourceType.RSS,
+        type="rss",
         name="The Lighthouse",
         url="https://lighthouse.example/feed.xml",
         config={"weight": 1.5, "tags": ["open-source"]},
     ),
     SampleSource(
-        type=SourceType.RSS,
+        type="rss",
         name="Small Hours",
         url="https://smallhours.example/feed",
         config={"tags": ["terminal"]},
     ),
     SampleSource(
-        type=SourceType.RSS,
+        type="rss",
         name="Harbour Notes",
         url="https://harbour-notes.example/feed.json",
         config={"weight": 1.2, "language": "en", "tags": ["web"]},
     ),
     SampleSource(
-        type=SourceType.RSS,
+        type="rss",
         name="Paper Trail",
         url="https://papertrail.example/",
         config={"tags": ["publishing"]},
     ),
     SampleSource(
-        type=SourceType.RSS,
+        type="rss",
         name="Signal Mast",
         url="https://signal-mast.example/feed.xml",
     ),
     SampleSource(
-        type=SourceType.SUBSTACK,
+        type="substack",
         name="Field Notes",
         url="https://fieldnotes.example",
         config={"tags": ["publishing"]},
     ),
     SampleSource(
-        type=SourceType.REDDIT,
+        type="reddit",
         name="r/harbourdev",
         url="https://www.reddit.com/r/harbourdev/",
         config={"weight": 0.6, "listing": "new", "exclude": ["hiring"]},
     ),
     SampleSource(
-        type=SourceType.HACKERNEWS,
+        type="hackernews",
         name="Hacker News",
         url="https://news.ycombinator.com/",
         config={"list": "top", "maxItems": 30},
     ),
     SampleSource(
-        type=SourceType.GOOGLE_NEWS,
+        type="google_news",
         name="Google News: open source",
         url="https://news.google.com/",
         config={"weight": 0.8, "query": "open source", "hl": "en-US", "gl": "US", "ceid": "US:en"},
     ),
     SampleSource(
-        type=SourceType.TWITTER,
+        type="twitter",
         name="@quarrystonedb",
         url="https://x.com/quarrystonedb",
         config={"replies": False, "reposts": False, "tags": ["databases"]},

@@ -29,7 +29,6 @@ from copydesk.model.draft import (
     Status,
     Trace,
 )
-from copydesk.model.source import SourceType
 
 Execute = Callable[[str, Any], Iterable[Sequence[Any]]]
 """Executes a statement with parameters: `execute` of a sqlite3 connection."""
@@ -39,7 +38,6 @@ DRAFT_COLUMNS: Final = tuple(name for name in Draft.__struct_fields__ if name no
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_SOURCE_TYPES: dict[str | None, str] = {None: MANUAL, **{kind.value: kind for kind in SourceType}}
 # Dicts, because calling an enum class takes ten times as long.
 _IMAGE_SOURCES = {kind.value: kind for kind in ImageSource}
 _FORMATS = {kind.value: kind for kind in Format}
@@ -123,7 +121,7 @@ def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, 
         score=None if score is None else _score(score),
         writer=writer,
         version=version,
-        item=DraftItem(id=item_id, title=title, source_type=_SOURCE_TYPES[source_type]),
+        item=DraftItem(id=item_id, title=title, source_type=source_type or MANUAL),
     )
 
 

@@ -16,7 +16,6 @@ from copydesk.model.draft import Draft, DraftImage, Status, stored_image_digest,
 from copydesk.model.filters import DraftCounts
 from copydesk.model.history import CREATE, PIPELINE, SYSTEM, USER, EventKind
 from copydesk.model.serialization import Struct
-from copydesk.model.source import SourceType
 from copydesk.store.draft_rows import DRAFT_COLUMNS
 from copydesk.store.ids import min_id, new_id
 from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders
@@ -92,7 +91,7 @@ class NewDraft(Struct, frozen=True):
 
     draft: Draft
     source_id: str | None
-    source_type: SourceType | None
+    source_type: str | None
     story_id: str
     origin: DraftOrigin
     run_id: str | None = None

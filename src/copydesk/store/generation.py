@@ -13,7 +13,6 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from copydesk.model.draft import DraftImage, Status
 from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
-from copydesk.model.source import SourceType
 from copydesk.store import items
 from copydesk.store.items import content_hash
 from copydesk.store.raw_sql import chunked
@@ -61,7 +60,7 @@ class DraftProvenance(Struct, frozen=True):
     """The columns of a draft that the model does not have."""
 
     source_id: str | None
-    source_type: SourceType | None
+    source_type: str | None
     story_id: str
     experiment_id: str | None
     variant_id: str | None

@@ -21,7 +21,7 @@ from copydesk.store.errors import to_store_error, translate_errors
 from copydesk.store.tables import metadata
 from copydesk.store.triggers import CREATE_FTS_INDEX, create_triggers
 
-REVISIONS: Final = ("0001",)
+REVISIONS: Final = ("0001", "0002")
 """Every revision that this version can read, oldest first."""
 HEAD_REVISION: Final = REVISIONS[-1]
 

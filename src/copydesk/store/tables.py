@@ -30,7 +30,7 @@ from copydesk.model.experiment import ExperimentStatus
 from copydesk.model.history import EventKind
 from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
-from copydesk.model.source import FetchState, Health, SourceConfig, SourceType
+from copydesk.model.source import FetchState, Health, SourceConfig
 from copydesk.model.voice import FormatVoice
 from copydesk.store.column_types import (
     ID,
@@ -81,7 +81,7 @@ source = Table(
     metadata,
     id_column(),
     user_id_column(),
-    required_column("type", Choice(SourceType)),
+    required_column("type", Text),
     required_column("name", Text),
     Column("url", Text),
     Column("config", JsonText(SourceConfig)),
@@ -100,7 +100,6 @@ source = Table(
     # Fingerprint of the filter rules last applied to its items; NULL until they are.
     Column("judged_by", Text),
     required_column("fetch", JsonText(FetchState), server_default="{}"),
-    allowed_values("type", SourceType),
     allowed_values("health", Health),
     Index(None, "user_id", "next_at"),
 )
@@ -213,7 +212,7 @@ draft = Table(
     required_column("item_id", ID, ForeignKey("item.id", ondelete="CASCADE")),
     # Copies of the item's source, its type and its story: lists are filtered by them without a join.
     Column("source_id", ID),
-    Column("source_type", Choice(SourceType)),
+    Column("source_type", Text),
     required_column("story_id", ID),
     required_column("format", Choice(Format)),
     required_column("status", Choice(Status)),

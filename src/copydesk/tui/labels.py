@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from copydesk.desk.catalog import get_source_type
 from copydesk.model.draft import MANUAL, Format, Severity, Status
-from copydesk.model.source import SourceType
 
 
 class Badge(NamedTuple):
@@ -43,15 +43,12 @@ FORMAT = {
     Format.THREAD: Badge("t", "dim", "a thread"),
     Format.BLOG: Badge("b", "dim", "a blog post"),
 }
-SOURCE: dict[str, str] = {
-    SourceType.RSS: "feed",
-    SourceType.TWITTER: "X",
-    SourceType.REDDIT: "Reddit",
-    SourceType.HACKERNEWS: "Hacker News",
-    SourceType.GOOGLE_NEWS: "Google News",
-    SourceType.SUBSTACK: "Substack",
-    MANUAL: "yours",
-}
+MANUAL_SOURCE = "yours"
+
+
+def source_type_label(name: str) -> str:
+    """Return the label of the source type `name`, or of MANUAL."""
+    return MANUAL_SOURCE if name == MANUAL else get_source_type(name).label
 
 
 # App, header, palette and dialogs

@@ -6,7 +6,7 @@ import pytest
 
 from copydesk.errors import InvalidError, NotAFeedError, NotFoundError, PageNotFoundError
 from copydesk.model.serialization import to_json_value
-from copydesk.model.source import Health, SourceConfig, SourceType
+from copydesk.model.source import Health, SourceConfig
 from copydesk.store import sources as kept
 from desk_fixtures import (
     NOW,
@@ -38,7 +38,7 @@ async def test_new_source_takes_name_of_feed(tmp_path):
         assert await desk.sources.list() == (source,)
 
     assert web.requested_urls == [URL_ONE]
-    assert (source.name, source.type, source.url, source.config) == ("The Ferry Gazette", SourceType.RSS, URL_ONE, None)
+    assert (source.name, source.type, source.url, source.config) == ("The Ferry Gazette", "rss", URL_ONE, None)
     assert (source.enabled, source.health, source.last_fetch) == (True, Health.UNKNOWN, None)
     assert (source.fail_count, source.last_error, source.item_count) == (0, None, 0)
     assert source.created_at == source.updated_at == NOW

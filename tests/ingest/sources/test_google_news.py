@@ -6,7 +6,7 @@ import pytest
 
 from copydesk.errors import NotAFeedError, RateLimitedError
 from copydesk.ingest.fetch_context import ACCEPT_FEEDS
-from copydesk.model.source import SourceSpec, SourceType
+from copydesk.model.source import SourceSpec
 from fake_fetcher import HOSTILE_TITLE, FakeFetcher, make_spec, next_state
 
 SITE = "https://news.google.com"
@@ -21,7 +21,7 @@ AMERICA = "hl=en-US&gl=US&ceid=US%3Aen"
 
 
 def source(url: str = f"{SITE}/rss/search", **config: Any) -> SourceSpec:
-    return make_spec(SourceType.GOOGLE_NEWS, url, **config)
+    return make_spec("google_news", url, **config)
 
 
 async def test_search_requests_last_week_of_one_edition() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from copydesk.errors import NotAFeedError, RateLimitedError, ResponseStatusError
-from copydesk.model.source import FetchState, SourceSpec, SourceType
+from copydesk.model.source import FetchState, SourceSpec
 from fake_fetcher import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 SITE = "https://news.ycombinator.com"
@@ -42,7 +42,7 @@ ITEM: dict[str, Any] = {
 
 
 def source(url: str = f"{SITE}/", **config: Any) -> SourceSpec:
-    return make_spec(SourceType.HACKERNEWS, url, **config)
+    return make_spec("hackernews", url, **config)
 
 
 def search_answer(*hits: dict[str, Any], pages: int = 1, took: int = 3) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from copydesk.errors import LoginRequiredError, NotAFeedError, PageNotFoundError, RateLimitedError
-from copydesk.ingest.fetch_context import ACCEPT_FEEDS
-from copydesk.ingest.registry import FetchResult
-from copydesk.model.source import FetchState, SourceSpec, SourceType
+from copydesk.ingest.fetch_context import ACCEPT_FEEDS, FetchResult
+from copydesk.model.source import FetchState, SourceSpec
 from fake_fetcher import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 SITE = "https://www.reddit.com"
@@ -45,7 +44,7 @@ POST: dict[str, Any] = {
 
 
 def source(url: str = f"{SITE}/r/Python/", **config: Any) -> SourceSpec:
-    return make_spec(SourceType.REDDIT, url, **config)
+    return make_spec("reddit", url, **config)
 
 
 def entry(ident: str = "t3_1abcde", title: str = "SQLite is enough", text: str = "", link: str = COMMENTS) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from copydesk.errors import NotAFeedError, PageNotFoundError, RateLimitedError
 from copydesk.ingest.fetch_context import ACCEPT_FEEDS
-from copydesk.model.source import SourceSpec, SourceType
+from copydesk.model.source import SourceSpec
 from fake_fetcher import HOSTILE_TITLE, FakeFetcher, make_spec, next_state
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?>
@@ -22,7 +22,7 @@ PLAIN_PAGE = "<!doctype html><html><head><title>Blog</title></head><body><p>Hi</
 
 
 def source(url: str = "https://blog.example/feed") -> SourceSpec:
-    return make_spec(SourceType.RSS, url)
+    return make_spec("rss", url)
 
 
 @pytest.mark.parametrize(("body", "title"), [(FEED, "Example Blog"), (ATOM, "Lab"), (JSON_FEED, "JSON blog")])

@@ -4,7 +4,7 @@ import pytest
 
 from copydesk.errors import LoginRequiredError, NotAFeedError, PageNotFoundError
 from copydesk.ingest.fetch_context import ACCEPT_FEEDS
-from copydesk.model.source import SourceSpec, SourceType
+from copydesk.model.source import SourceSpec
 from fake_fetcher import FakeFetcher, make_spec, next_state
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?><rss xmlns:dc="http://purl.org/dc/elements/1.1/"
@@ -18,7 +18,7 @@ FEED = """<?xml version="1.0" encoding="UTF-8"?><rss xmlns:dc="http://purl.org/d
 
 
 def source(url: str = "https://letter.substack.com/feed") -> SourceSpec:
-    return make_spec(SourceType.SUBSTACK, url)
+    return make_spec("substack", url)
 
 
 @pytest.mark.parametrize("url", ["https://letter.substack.com/feed", "https://letter.substack.com/p/the-week"])

@@ -14,8 +14,8 @@ from copydesk.errors import (
     ResponseStatusError,
     UnreachableError,
 )
-from copydesk.ingest.registry import FetchResult
-from copydesk.model.source import FetchState, SourceSpec, SourceType
+from copydesk.ingest.fetch_context import FetchResult
+from copydesk.model.source import FetchState, SourceSpec
 from fake_fetcher import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 API = "https://api.x.com/2"
@@ -37,7 +37,7 @@ POST: dict[str, Any] = {
 
 
 def source(**config: Any) -> SourceSpec:
-    return make_spec(SourceType.TWITTER, "https://x.com/XDevelopers", **config)
+    return make_spec("twitter", "https://x.com/XDevelopers", **config)
 
 
 def timeline(query: str) -> str:
@@ -248,7 +248,7 @@ async def test_account_is_resolved_once_per_name() -> None:
 
     web.put(f"{API}/users/by/username/Other", {"data": {"id": "7"}})
     web.put(f"{API}/users/7/tweets?max_results=20&{DEFAULT_QUERY}", posts_page(3))
-    other = make_spec(SourceType.TWITTER, "https://x.com/Other")
+    other = make_spec("twitter", "https://x.com/Other")
     reading = await web.read(other, saved_state(), twitter_bearer_token=TOKEN)
     assert (reading.cursor["user_id"], reading.cursor["newest_id"]) == ("7", "3")
 

@@ -6,7 +6,6 @@ import pytest
 
 from console_driver import FakeDesk, open_console, successful_run
 from copydesk.desk.sources.feed_import import Outline
-from copydesk.model.source import SourceType
 from copydesk.tui.runtime.desk_tasks import DeskWork
 from copydesk.tui.sources.feed_import_dialog import FeedImportDialog
 from delayed_responses import DelayedResponse, wait_until
@@ -40,7 +39,7 @@ async def test_import_closed_before_start_adds_nothing(tmp_path: Path, monkeypat
         desk, captured = ui.app.desk, list[DeskWork]()
         assert desk is not None
         monkeypatch.setattr(ui.app, "run_desk_task", lambda work, **_: captured.append(work))
-        feeds = FeedImportDialog((Outline(name="Second Site", url=URL_TWO, type=SourceType.RSS),))
+        feeds = FeedImportDialog((Outline(name="Second Site", url=URL_TWO, type="rss"),))
         ui.app.push_screen(feeds)
         await ui.wait()
         feeds.action_close()

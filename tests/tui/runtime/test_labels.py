@@ -3,14 +3,14 @@
 import pytest
 
 from copydesk.model.draft import MANUAL, Status
-from copydesk.model.source import SourceType
-from copydesk.tui.labels import SOURCE, STATUS
+from copydesk.tui.labels import STATUS, source_type_label
 from copydesk.tui.terminal.cells import fit, safe_line
 
 
 def test_states_and_sources_have_labels() -> None:
     assert STATUS.keys() == set(Status)
-    assert SOURCE.keys() == {*SourceType, MANUAL}
+    assert source_type_label("hackernews") == "Hacker News"
+    assert source_type_label(MANUAL) == "yours"
 
 
 def test_state_signs_are_unique() -> None:

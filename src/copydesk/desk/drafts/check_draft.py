@@ -4,6 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 
 from copydesk.desk.context import DeskContext
+from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft
 from copydesk.model.item import Item
 from copydesk.model.serialization import Struct
@@ -63,7 +64,8 @@ def _run_checks(draft: Draft, inputs: CheckInputs) -> CheckResult:
 
     recent, voice, platforms = RecentTexts(inputs.recent), inputs.voice, draft.target_platforms
     if inputs.item:
-        brief = build_brief(inputs.item, draft.format, voice, platforms=platforms)
+        source_type = get_source_type(inputs.item.source_type) if inputs.item.source_type else None
+        brief = build_brief(inputs.item, draft.format, voice, source_type=source_type, platforms=platforms)
         subject = build_check_context(brief, recent=recent, images=draft.images)
     else:
         subject = CheckContext(

@@ -10,6 +10,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.changes import EditedText, changed_columns
 from copydesk.desk.drafts.check_draft import check_edited_draft
 from copydesk.errors import ConflictError, CopydeskError
+from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Action, Draft, ListedDraft, without_item
 from copydesk.model.filters import FilterParams, validate_filters
 from copydesk.model.history import EventKind, change_name
@@ -145,7 +146,7 @@ class Review:
 
     async def matching_ids(self, **filter_params: Unpack[FilterParams]) -> tuple[str, ...]:
         """Return the ids of all drafts that match the filters, newest first. Raise as `list` does."""
-        filters = validate_filters(filter_params)
+        filters = validate_filters(filter_params, SOURCE_TYPES)
         ids: list[str] = []
         while True:
             before = ids[-1] if ids else None

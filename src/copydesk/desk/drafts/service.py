@@ -14,6 +14,7 @@ from copydesk.desk.drafts.undo import UndoRedo
 from copydesk.desk.drafts.versions import Versions
 from copydesk.desk.images.thumbnails import Thumbnails
 from copydesk.errors import FieldError, InvalidError, NotFoundError
+from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import TO_REVIEW, Action, ListedDraft
 from copydesk.model.filters import DraftCounts, FilterParams, validate_filters, validate_limit
 from copydesk.model.history import DraftEvent
@@ -80,7 +81,7 @@ class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails
         Raise InvalidError that names every invalid filter, for a limit outside 1 to 100, and for a cursor of another
         list.
         """
-        filters, limit = validate_filters(params), validate_limit(limit)
+        filters, limit = validate_filters(params, SOURCE_TYPES), validate_limit(limit)
         scope = ("drafts", self._ctx.user_id, filters)
         before = cursors.decode(cursor, *scope) if cursor is not None else None
         rows, more = await self._ctx.read(draft_queries.list_page, filters, limit=limit, before=before)
@@ -102,7 +103,7 @@ class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails
         """
         parsed, filters, limit = (
             parse_query(query, incomplete=half_typed),
-            validate_filters(params),
+            validate_filters(params, SOURCE_TYPES),
             validate_limit(limit),
         )
         scope = ("search", self._ctx.user_id, parsed, filters)

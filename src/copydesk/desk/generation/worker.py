@@ -22,6 +22,7 @@ from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context
 from copydesk.drafting.writer import Brief, WriterResult, build_brief
 from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
 from copydesk.ingest.article.reader import READ_TIMEOUT, Article, read_article
+from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft, DraftImage, ListedDraft, Status, Trace
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.item import Entry, Item
@@ -289,6 +290,7 @@ def _brief(inputs: _TextInputs, material: GenerationInput) -> Brief:
         item,
         draft.format,
         treatment.apply_to(inputs.voice, draft.format) if treatment else inputs.voice,
+        source_type=get_source_type(item.source_type) if item.source_type else None,
         other_sources=tuple(source.name for source in score_sources if source.item_id != item.id),
         platforms=draft.target_platforms,
         feedback=draft.feedback,

@@ -14,6 +14,7 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.errors import InvalidError
+from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.item import Item, ItemState
 from copydesk.model.run import RunRequest, Stage
 from copydesk.model.source import Source, SourceConfig
@@ -69,7 +70,9 @@ async def _filter(
     story_ids = await _assign_stories(ctx, passed, now)
     passed = [msgspec.structs.replace(item, story_id=story_ids.get(item.id, item.story_id)) for item in passed]
     drafted = await ctx.write(_save_outcomes, passed, story_ids, outcomes)
-    stories = await asyncio.to_thread(group_into_stories, [item for item in passed if item.story_id not in drafted])
+    aggregators = {info.name for info in SOURCE_TYPES.values() if info.is_aggregator}
+    undrafted = [item for item in passed if item.story_id not in drafted]
+    stories = await asyncio.to_thread(group_into_stories, undrafted, aggregators)
     progress.set_counters(items_filtered=len(stories))
     return stories
 

@@ -291,8 +291,9 @@ def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitab
     """
     from copydesk.desk.pipeline.run import run_stages  # noqa: PLC0415 - only needed to execute a run
     from copydesk.drafting import checks, offline_writer  # noqa: F401, PLC0415
-    from copydesk.ingest import registry  # noqa: F401, PLC0415
+    from copydesk.ingest.registry import load_readers  # noqa: PLC0415
 
+    load_readers()
     return run_stages
 
 

@@ -16,6 +16,7 @@ from copydesk.desk.experiments.assignment import Assignment, claim_assignment, n
 from copydesk.desk.images.draft_images import page_image
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.errors import WriterError
+from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
 from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest
@@ -158,7 +159,8 @@ class _DraftWriting:
         # Seed the writer's choices with the source's own id: our ids differ between databases, and results should not.
         voice = assignment.apply_to(self._voice, format) if assignment else self._voice
         parameters = assignment.parameters if assignment else {}
-        brief = build_brief(lead, format, voice, other_sources=other_sources)
+        source_type = get_source_type(lead.source_type) if lead.source_type else None
+        brief = build_brief(lead, format, voice, source_type=source_type, other_sources=other_sources)
         brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
         result = await self._writer.write(brief)
         now = self._ctx.clock()

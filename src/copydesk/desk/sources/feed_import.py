@@ -14,8 +14,9 @@ import msgspec
 
 from copydesk.desk.sources import preview_fetch
 from copydesk.errors import CopydeskError, FieldError, InvalidError
+from copydesk.ingest.registry import SOURCE_TYPES, guess_source_type
 from copydesk.model.serialization import Struct, to_json
-from copydesk.model.source import Source, SourceConfig, SourceType
+from copydesk.model.source import Source, SourceConfig
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FEEDS = 10_000
@@ -29,7 +30,7 @@ class Outline(Struct, frozen=True):
 
     name: str
     url: str
-    type: SourceType
+    type: str
     config: SourceConfig | None = None
 
 
@@ -74,10 +75,10 @@ def parse_opml(body: bytes) -> tuple[Outline, ...]:
 def _parse_outline(url: str, attrs: dict[str, str]) -> Outline:
     title = " ".join((attrs.get("title") or attrs.get("text") or "").split())
     name = title or _split_url(url).netloc or url
+    declared_type = attrs.get("copydesktype", "")
+    source_type = declared_type if declared_type in SOURCE_TYPES else guess_source_type(url).name
     # Source names are limited to 200 characters.
-    return Outline(
-        name=name[:200], url=url, type=_guess_type(url, attrs.get("copydesktype", "")), config=_parse_config(attrs)
-    )
+    return Outline(name=name[:200], url=url, type=source_type, config=_parse_config(attrs))
 
 
 def _split_url(url: str) -> SplitResult:
@@ -86,15 +87,6 @@ def _split_url(url: str) -> SplitResult:
         return urlsplit(url)
     except ValueError:
         return urlsplit("")
-
-
-def _guess_type(url: str, declared_type: str) -> SourceType:
-    if declared_type in set(SourceType):
-        return SourceType(declared_type)
-    host = (_split_url(url).hostname or "").removeprefix("www.")
-    if host.endswith(".substack.com"):
-        return SourceType.SUBSTACK
-    return SourceType.REDDIT if host in {"reddit.com", "old.reddit.com"} else SourceType.RSS
 
 
 def _parse_config(attrs: dict[str, str]) -> SourceConfig | None:
@@ -112,7 +104,7 @@ def format_opml(sources: Iterable[Source]) -> str:
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<opml version="2.0">']
     lines += ["  <head><title>Copydesk sources</title></head>", "  <body>"]
     for source in sources:
-        attrs = {"type": "rss", "text": source.name, "xmlUrl": source.url or "", "copydeskType": source.type.value}
+        attrs = {"type": "rss", "text": source.name, "xmlUrl": source.url or "", "copydeskType": source.type}
         if source.config:
             attrs["copydeskConfig"] = to_json(source.config)
         lines.append(f"    <outline {' '.join(f'{key}={_quote_attribute(value)}' for key, value in attrs.items())}/>")

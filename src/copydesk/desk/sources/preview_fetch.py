@@ -8,8 +8,8 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.pipeline.fetch_sources import fetch_source
 from copydesk.errors import FetchError, FieldError, InvalidError
 from copydesk.ingest.fetch_context import FetchResult
-from copydesk.ingest.registry import normalize_url
-from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
+from copydesk.ingest.registry import SOURCE_TYPES, normalize_url
+from copydesk.model.source import FetchState, SourceConfig, SourceSpec
 from copydesk.model.validation import control_character_problem, convert, parse_line, storage_problem
 from copydesk.network import RETRY_HINT
 from copydesk.ranking.filters import compile_rules
@@ -20,7 +20,9 @@ async def validate_source(type: object, url: object, config: object, *, name: st
 
     Compiling the filter expressions also times them, which takes seconds for a slow one; it runs in a thread.
     """
-    source_type = convert("type", type, SourceType)
+    source_type = convert("type", type, str)
+    if source_type not in SOURCE_TYPES:
+        raise InvalidError(FieldError("type", f"takes one of {', '.join(SOURCE_TYPES)}"))
     settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
     _validate_settings(settings)
     if settings.include or settings.exclude:

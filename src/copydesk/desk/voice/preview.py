@@ -9,6 +9,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.drafting.checks import build_check_context, check
 from copydesk.drafting.writer import build_brief, get_writer
 from copydesk.errors import NotFoundError
+from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Format
 from copydesk.model.item import Item
 from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, validate_voice_change
@@ -34,7 +35,9 @@ async def preview_voice(
 async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePreview:
     writer = get_writer()
     # Like a pipeline run, seed the writer's choices with the source's own id, so that the preview matches a real draft.
-    brief = msgspec.structs.replace(build_brief(item, format, voice), item_id=item.entry.ident)
+    source_type = get_source_type(item.source_type) if item.source_type else None
+    brief = build_brief(item, format, voice, source_type=source_type)
+    brief = msgspec.structs.replace(brief, item_id=item.entry.ident)
     result = await writer.write(brief)
     return VoicePreview(
         title=item.entry.title,

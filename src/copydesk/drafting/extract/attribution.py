@@ -6,7 +6,7 @@ from datetime import datetime
 
 from copydesk.drafting.extract.passages import make_readable
 from copydesk.drafting.writer import Brief
-from copydesk.model.source import SourceType
+from copydesk.model.source import Credit
 from copydesk.text import links
 
 MAX_NAME_LENGTH = 40
@@ -18,11 +18,6 @@ _GENERIC_NAMES = (
     "|rss|top news|top stories|updates|world|world news"
 )
 _GENERIC = frozenset(_GENERIC_NAMES.split("|"))
-_AGGREGATORS = {
-    SourceType.HACKERNEWS: "news.ycombinator.com",
-    SourceType.REDDIT: "reddit.com",
-    SourceType.GOOGLE_NEWS: "news.google.com",
-}
 
 # Opening and closing marks, then those for a quotation within a quotation.
 _QUOTATION_MARKS = {
@@ -42,11 +37,12 @@ def get_source_name(brief: Brief) -> str:
     host = links.host(brief.url) if links.postable_url(brief.url) else ""
     if brief.publisher:
         return _strip_clutter(make_readable(brief.publisher), host)
-    aggregator_host = _AGGREGATORS.get(brief.source_type) if brief.source_type else None
+    source_type = brief.source_type
+    credit = source_type.credit if source_type else Credit.SOURCE
     # A link aggregator is not the author: name the site that it links to.
-    if aggregator_host and host and host != aggregator_host and not host.endswith(f".{aggregator_host}"):
+    if source_type and credit is Credit.LINKED_SITE and host and not source_type.has_host(host):
         return host
-    if brief.source_type is SourceType.TWITTER and brief.author:
+    if credit is Credit.AUTHOR and brief.author:
         return _strip_clutter(make_readable(brief.author), "")
     return _strip_clutter(make_readable(brief.source_name), host)
 

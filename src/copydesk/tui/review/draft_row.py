@@ -9,7 +9,7 @@ from copydesk.model.draft import ListedDraft
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age
 from copydesk.tui.charts import progress_bar
-from copydesk.tui.labels import FLAG, FORMAT, SOURCE, STATUS, Badge
+from copydesk.tui.labels import FLAG, FORMAT, STATUS, Badge, source_type_label
 from copydesk.tui.schedule.week_clock import format_time
 from copydesk.tui.terminal.cells import fit, safe_line
 
@@ -92,4 +92,4 @@ def _time_column(draft: ListedDraft, now: datetime, zone: tzinfo | None) -> str:
 
 def _source_name(draft: ListedDraft) -> str:
     sources = draft.score.sources if draft.score else ()
-    return safe_line(sources[0].name) if sources else SOURCE[draft.item.source_type]
+    return safe_line(sources[0].name) if sources else source_type_label(draft.item.source_type)

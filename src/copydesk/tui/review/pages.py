@@ -17,7 +17,7 @@ from copydesk.text.formatting import format_relative, format_utc, plural
 from copydesk.tui.browser import is_link
 from copydesk.tui.charts import progress_bar
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import SEVERITY, SOURCE, STATUS
+from copydesk.tui.labels import SEVERITY, STATUS, source_type_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import worst_finding_sign
 from copydesk.tui.review.preview_page import ImageView, preview_page
@@ -222,7 +222,7 @@ def item_page(item: Item, now: datetime) -> list[Block]:
 def _facts(item: Item, now: datetime) -> Block:
     entry = item.entry
     facts = [
-        ("from", f"{safe_line(item.source_name)} · {SOURCE[item.source_type or MANUAL]}"),
+        ("from", f"{safe_line(item.source_name)} · {source_type_label(item.source_type or MANUAL)}"),
         ("by", safe_line(entry.author or entry.publisher or "")),
         ("dated", f"{format_relative(item.published, now)} · {format_utc(item.published)}"),
         ("heard", _popularity(entry)),

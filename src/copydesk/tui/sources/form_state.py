@@ -3,24 +3,14 @@
 import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 
+from copydesk.desk.catalog import get_source_type
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.source import Source, SourceConfig, SourceType
+from copydesk.model.source import Source, SourceConfig
 from copydesk.text import clean
 
-SEARCH_TYPES = frozenset({SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS})
-"""Source types that can be a search query instead of a URL."""
-_HOSTS = {
-    "reddit.com": SourceType.REDDIT,
-    "news.ycombinator.com": SourceType.HACKERNEWS,
-    "news.google.com": SourceType.GOOGLE_NEWS,
-    "x.com": SourceType.TWITTER,
-    "twitter.com": SourceType.TWITTER,
-    "substack.com": SourceType.SUBSTACK,
-}
 _REGEX = re.compile(r"/(?:[^/\\]|\\.)+/")
 # A quoted string, a regular expression between slashes, or everything up to the next comma.
 _PIECE = re.compile(r'\s*(?:"((?:[^"]|"")*)"|(/(?:[^/\\]|\\.)+/)|([^,]*))\s*(?:,|\Z)')
@@ -29,7 +19,7 @@ _PIECE = re.compile(r'\s*(?:"((?:[^"]|"")*)"|(/(?:[^/\\]|\\.)+/)|([^,]*))\s*(?:,
 class SourceLocation(NamedTuple):
     """The fields that determine which entries a source returns."""
 
-    type: SourceType
+    type: str
     url: str
     query: str = ""
 
@@ -42,22 +32,12 @@ class SourceLocation(NamedTuple):
 def location_of(source: Source) -> SourceLocation:
     """Return the location of a source."""
     query = source.config.query if source.config else None
-    return SourceLocation(
-        source.type, clean(source.url or ""), clean(query or "") if source.type in SEARCH_TYPES else ""
-    )
+    return SourceLocation(source.type, clean(source.url or ""), clean(query or "") if can_search(source.type) else "")
 
 
-def guess_type(url: str) -> SourceType:
-    """Return the source type that a URL suggests."""
-    try:
-        # Without `//` urlsplit takes a bare host for a path.
-        host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
-    except ValueError:
-        return SourceType.RSS
-    for domain, source_type in _HOSTS.items():
-        if host == domain or host.endswith(f".{domain}"):
-            return source_type
-    return SourceType.RSS
+def can_search(type: str) -> bool:
+    """Return True if sources of this type can be a search query instead of a URL."""
+    return any(field.name == "query" for field in get_source_type(type).config_fields)
 
 
 def split_list(line: str) -> list[str]:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from textual.content import Content
 
-from copydesk.model.source import Health, SourceConfig, SourceType
+from copydesk.model.source import Health, SourceConfig
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age, format_relative, format_utc, plural
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import SOURCE, Badge
+from copydesk.tui.labels import Badge, source_type_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.terminal.cells import fit, safe_line
 
@@ -62,7 +62,7 @@ def source_row(overview: "SourceOverview", now: datetime, width: int) -> Content
     last_fetch = format_age(source.last_fetch, now) if source.last_fetch else "never"
     failures = Content.styled(f"{source.fail_count:>5} ", "warn") if source.fail_count else Content(" " * 6)
     total, today = format_count(source.item_count), format_count(overview.days[-1])
-    counts = f"{fit(SOURCE[source.type], TYPE_WIDTH)} {total:>6} {today:>5} "
+    counts = f"{fit(source_type_label(source.type), TYPE_WIDTH)} {total:>6} {today:>5} "
     head = Content.assemble(
         (sign.letter, sign.role),
         " ",
@@ -113,7 +113,7 @@ def source_page(overview: "SourceOverview", recent_items: "Sequence[RecentItem] 
     sign = health_sign(source)
     parts = [
         Content.styled(safe_line(source.name), "strong"),
-        Content(SOURCE[source.type]),
+        Content(source_type_label(source.type)),
         Content.styled(sign.text, sign.role),
     ]
     blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
@@ -224,7 +224,7 @@ class Example(NamedTuple):
 
     action: str
     """Id of the action, in the key table, that adds it."""
-    type: SourceType
+    type: str
     url: str
     name: str
     config: dict[str, object]
@@ -234,7 +234,7 @@ class Example(NamedTuple):
 EXAMPLES = (
     Example(
         "sources.example_a",
-        SourceType.RSS,
+        "rss",
         "https://lwn.net/headlines/rss",
         "LWN.net",
         {},
@@ -242,7 +242,7 @@ EXAMPLES = (
     ),
     Example(
         "sources.example_b",
-        SourceType.HACKERNEWS,
+        "hackernews",
         "https://news.ycombinator.com/",
         "Hacker News: open source",
         {"query": "open source"},
@@ -250,7 +250,7 @@ EXAMPLES = (
     ),
     Example(
         "sources.example_c",
-        SourceType.REDDIT,
+        "reddit",
         "https://www.reddit.com/r/opensource/",
         "r/opensource",
         {"listing": "new"},

@@ -13,22 +13,21 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from copydesk.desk.catalog import DEFAULT_TYPE, SOURCE_TYPES, guess_source_type
 from copydesk.errors import CopydeskError
-from copydesk.model.source import Source, SourceType
+from copydesk.model.source import Source
 from copydesk.text import clean
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
-from copydesk.tui.labels import SOURCE
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.desk_tasks import DeskTask
 from copydesk.tui.sources.form_state import (
-    SEARCH_TYPES,
     SourceFields,
     SourceLocation,
     build_update,
+    can_search,
     fields_of,
-    guess_type,
 )
 from copydesk.tui.sources.messages import LocationTested, SourceRefused, SourceSaved, SourceTested
 from copydesk.tui.sources.pages import test_fetch_page
@@ -78,7 +77,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     def __init__(self, source: Source | None = None) -> None:
         super().__init__()
         self._source = source
-        self._initial = fields_of(source) if source else SourceFields(SourceLocation(SourceType.RSS, ""), "")
+        self._initial = fields_of(source) if source else SourceFields(SourceLocation(DEFAULT_TYPE, ""), "")
         self._type_is_set = source is not None
         """True if the user chose the type; until then it is guessed from the address."""
         self._tested: tuple[SourceLocation, CandidateTest] | None = None
@@ -102,7 +101,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
             )
             yield Horizontal(Static(_LABELS.get(name, name), classes="-label"), line, id=f"{name}-line")
             if name == "url" and self._source is None:
-                labels = {kind.value: SOURCE[kind] for kind in SourceType}
+                labels = {info.name: info.label for info in SOURCE_TYPES.values()}
                 choice = Choice(labels, self._initial.location.type, id="type")
                 yield Horizontal(Static("type", classes="-label"), choice)
 
@@ -116,18 +115,18 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     def _form(self) -> SourceFields:
         texts = {str(line.id): line.value.strip() for line in self.query(Input)}
         url, query = texts.pop("url"), texts.pop("query")
-        location = SourceLocation(self._type, url, query if self._type in SEARCH_TYPES else "")
+        location = SourceLocation(self._type, url, query if can_search(self._type) else "")
         return self._initial._replace(location=location, **texts)
 
     @property
-    def _type(self) -> SourceType:
-        return self._source.type if self._source else SourceType(self.query_one(Choice).value)
+    def _type(self) -> str:
+        return self._source.type if self._source else self.query_one(Choice).value
 
     @on(Input.Changed)
     def _follow_typing(self, event: Input.Changed) -> None:
         # Guess the type from the address until the user chooses one.
         if event.input.id == "url" and not self._type_is_set:
-            self.query_one(Choice).value = guess_type(event.value.strip())
+            self.query_one(Choice).value = guess_source_type(event.value.strip()).name
         self._update_search_line()
         # Every edit makes leaving ask for a second press again.
         self._leave_confirmed = False
@@ -147,7 +146,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
             self.query_one("#found").display = False
 
     def _update_search_line(self) -> None:
-        self.query_one("#query-line").display = self._type in SEARCH_TYPES
+        self.query_one("#query-line").display = can_search(self._type)
 
     def _show_next_step(self) -> None:
         form, leave_link = self._form, key_hint("source_form.leave", "leaves")
