@@ -126,7 +126,7 @@ def test_source_edit_changes_only_given_fields(tmp_path, server):
     assert "Other" in run_ok(tmp_path, *edit, "--name", "Other")
     result = run_in_process(tmp_path, *edit)
     assert_one_line_error(result, 2)
-    assert "Say what to change" in result.err
+    assert "Nothing to change. Pass --name" in result.err
 
 
 @pytest.mark.parametrize(
@@ -159,10 +159,10 @@ def test_source_remove_needs_confirmation(tmp_path, server):
     result = run_in_process(tmp_path, *remove, stdin="n\n")
     assert (result.code, result.out) == (1, "")
     assert "Delete The Ferry Gazette, with its 0 items and 0 drafts? This cannot be undone." in result.err
-    assert result.err.endswith("Error: Nothing was deleted.\n")
+    assert result.err.endswith("Error: Nothing changed.\n")
     result = run_in_process(tmp_path, *remove, stdin="")
     assert (result.code, result.out) == (1, "")
-    assert result.err.endswith("Error: Nothing was deleted. With --yes it is done without asking.\n")
+    assert result.err.endswith("Error: Nothing changed. Use --yes to skip the confirmation.\n")
     assert len(run_json(tmp_path, "source", "list")) == 1
 
     assert run_in_process(tmp_path, *remove, stdin="y\n").out == "Deleted The Ferry Gazette.\n"
@@ -177,8 +177,8 @@ def test_sources_round_trip_as_opml(tmp_path, server):
     assert run_ok(tmp_path / "here", "source", "export", str(opml)) == ""
     assert run_ok(tmp_path / "here", "source", "export") == opml.read_text()
 
-    assert run_ok(tmp_path / "there", "source", "import", str(opml)) == "1 added, 0 known already, 0 refused.\n"
-    assert run_ok(tmp_path / "there", "source", "import", str(opml)) == "0 added, 1 known already, 0 refused.\n"
+    assert run_ok(tmp_path / "there", "source", "import", str(opml)) == "1 added, 0 already present, 0 failed.\n"
+    assert run_ok(tmp_path / "there", "source", "import", str(opml)) == "0 added, 1 already present, 0 failed.\n"
     (source,) = run_json(tmp_path / "there", "source", "list")
     assert (source["name"], source["config"]) == ("The Ferry Gazette", {"weight": 3.0})
 
@@ -190,8 +190,8 @@ def test_opml_import_lists_refused_feeds(tmp_path):
 
     result = run_in_process(tmp_path, "source", "import", str(tmp_path / "list.opml"))
 
-    assert (result.code, result.out) == (1, "1 added, 0 known already, 1 refused.\n")
-    assert result.err.startswith("Refused file:///a: url: ")
+    assert (result.code, result.out) == (1, "1 added, 0 already present, 1 failed.\n")
+    assert result.err.startswith("Not added: file:///a: url: ")
     (tmp_path / "list.opml").write_text("no list")
     result = run_in_process(tmp_path, "source", "import", str(tmp_path / "list.opml"))
     assert_one_line_error(result, 2)
@@ -263,15 +263,15 @@ def test_doctor_reports_problems(tmp_path, server):
     server.fail("/feed", 410)
     run_in_process(tmp_path, "--run-pipeline")
     output = run_ok(tmp_path, "doctor")
-    assert "look  sources   1 of 1 failing: The Ferry Gazette. `copydesk source show ID` says why." in output
-    assert "look  pipeline  The last run failed: Every source failed (1)" in output
+    assert "warning  sources   1 of 1 failing: The Ferry Gazette. `copydesk source show ID` says why." in output
+    assert "warning  pipeline  The last run failed: Every source failed (1)" in output
 
     for path in tmp_path.glob("copydesk.db*"):
         path.unlink()
     (tmp_path / "copydesk.db").write_bytes(b"no database" * 999)
     result = run_in_process(tmp_path, "doctor")
     assert result.code == 1
-    assert "WRONG  database" in result.out
+    assert "ERROR  database" in result.out
     assert "Restore the copy beside it" in result.out
 
 

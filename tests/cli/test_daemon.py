@@ -99,9 +99,9 @@ def test_signal_stops_daemon(home, signal_number, code):
 
     assert (daemon.returncode, out) == (code, "")
     lines = err.splitlines()
-    assert lines[0].startswith("Looking for what is due")
+    assert lines[0].startswith("Running. Due jobs are checked every 30 seconds.")
     # Work that was in progress may finish before or after the signal.
-    assert "Ending, after what is under way." in lines
+    assert "Stopping after the jobs in progress. Ctrl-C again cancels them." in lines
     assert any(re.fullmatch(LINE + r"pipeline: succeeded: 3 drafts from 3 items", line) for line in lines)
     assert len(lines) == 3
     assert query_db(home, "SELECT count(*) FROM job WHERE owner IS NOT NULL") == [(0,)]

@@ -90,7 +90,7 @@ def test_next_cursor_is_printed_on_stderr(home):
     cursor = result.err.removeprefix("More: --cursor ").strip()
     assert len(titles(home, "search", "story", "--cursor", cursor)) == 1
     assert_one_line_error(run_in_process(home, "draft", "search", "another", "--cursor", cursor), 2)
-    assert "No draft has these words." in run_in_process(home, "draft", "search", "nothing").err
+    assert "No drafts match." in run_in_process(home, "draft", "search", "nothing").err
 
 
 def test_list_shows_time_and_archived_state(home):
@@ -108,9 +108,9 @@ def test_list_shows_time_and_archived_state(home):
 
 
 def test_empty_filtered_list_gives_no_advice(home, tmp_path):
-    assert run_in_process(home, "draft", "list", "--status", "missed").err == "No draft is like that.\n"
+    assert run_in_process(home, "draft", "list", "--status", "missed").err == "No drafts match these filters.\n"
     result = run_in_process(home, "draft", "search", "story", "--status", "missed")
-    assert result.err == "No draft like that has these words.\n"
+    assert result.err == "No drafts match these words and filters.\n"
     assert "--run-pipeline" in run_in_process(tmp_path, "draft", "list").err
 
 

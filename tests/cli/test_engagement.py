@@ -61,7 +61,7 @@ def test_summary_as_text_and_json(home):
     result = run_in_process(home, "engagement", "show")
 
     assert (result.code, result.err) == (0, "")
-    assert "3.00% of the 1 whose impressions are known" in result.out
+    assert "3.00% over 1 post with known impressions" in result.out
     assert "A ferry opens." in result.out
     assert "\x1b" not in result.out
     summary = json.loads(run_in_process(home, "engagement", "show", "--top", "1", "--json").out)

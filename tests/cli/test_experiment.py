@@ -77,12 +77,12 @@ def test_variant_values_are_numbers_or_text(tmp_path):
 def test_experiment_as_text(tmp_path):
     result = run_in_process(tmp_path, "experiment", *NEW_EXPERIMENT_ARGS)
     assert (result.code, result.err) == (0, "")
-    assert result.out.startswith("Began How many hashtags as ")
+    assert result.out.startswith("Started How many hashtags (")
 
     waiting = run_in_process(
         tmp_path, "experiment", "new", "Later red", "emoji", *NEW_EXPERIMENT_ARGS[3:4], "a=free", "--variant", "b=never"
     )
-    assert "It waits until How many hashtags is concluded" in waiting.out
+    assert "It begins after How many hashtags is concluded" in waiting.out
     listed = run_in_process(tmp_path, "experiment", "list").out
     assert [line.split()[-1] for line in listed.splitlines()] == ["red", "hashtags"]
     detail = run_in_process(tmp_path, "experiment", "show", listed.split()[0])
@@ -96,7 +96,7 @@ def test_offline_writer_warns_about_unsupported_parameter(tmp_path):
     )
 
     assert result.code == 0
-    assert "The offline writer cannot follow hook" in result.err
+    assert "The offline writer does not support this hook" in result.err
 
 
 def test_empty_list_explains_new(tmp_path):

@@ -34,7 +34,7 @@ def run_json(home, *args):
 def test_new_draft_waits_for_generation(tmp_path, url):
     created, err = run_json(tmp_path, "new", "--url", url, "--format", "SHORT", "--format", "BLOG")
 
-    assert err == "Writing 2 drafts…\n"
+    assert err == "Generating 2 drafts…\n"
     assert (created["mode"], [draft["status"] for draft in created["drafts"]]) == ("generate", ["pending_review"] * 2)
     assert all("borrow drills" in draft["text"] for draft in created["drafts"])
 
@@ -67,7 +67,7 @@ def test_regenerated_version_is_diffed(tmp_path, url):
     first = created["drafts"][0]
     second, err = run_json(tmp_path, "regenerate", first["id"], "--feedback", "Shorter.")
 
-    assert err == "Writing 1 draft…\n"
+    assert err == "Generating 1 draft…\n"
     assert (second["status"], second["regeneratedFromId"]) == ("awaiting_review", first["id"])
     assert len(second["text"]) < len(first["text"])
 
@@ -100,7 +100,7 @@ def test_history_includes_previous_versions(tmp_path, url):
     ]
     events, _ = run_json(tmp_path, "history", second)
     assert [event["draftId"] for event in events] == [first] * 4 + [second]
-    assert run_in_process(tmp_path, "draft", "history", first).err == f"Its newer version is {second}.\n"
+    assert run_in_process(tmp_path, "draft", "history", first).err == f"Newer version: {second}.\n"
 
 
 def test_several_drafts_are_regenerated_at_once(tmp_path, url):
@@ -110,7 +110,7 @@ def test_several_drafts_are_regenerated_at_once(tmp_path, url):
     result = run_in_process(tmp_path, "draft", "regenerate", *ids)
 
     assert result.out == "2 to be written anew.\n"
-    assert result.err.startswith("Writing 2 drafts…\n")
+    assert result.err.startswith("Generating 2 drafts…\n")
     ((pending,),) = query_db(tmp_path, "SELECT count(*) FROM draft WHERE status LIKE 'pending_reg%'")
     assert pending == 0
 

@@ -80,15 +80,15 @@ def test_more_alts_than_images_is_usage_error(tmp_path):
     )
 
     assert result.code == 2
-    assert "more --alt than pictures" in result.err
+    assert "More --alt options than images" in result.err
 
 
 def test_missing_alt_text_is_reported(tmp_path):
     for args, message in (
-        (("--image", IMAGE_URL), "Picture 1 has no description"),
+        (("--image", IMAGE_URL), "Image 1 has no alt text"),
         (
             ("--image", IMAGE_URL, "--image", IMAGE_URL, "--image", IMAGE_URL, "--alt", "A quay"),
-            "Pictures 2, 3 have no description",
+            "Images 2, 3 have no alt text",
         ),
         (("--image", IMAGE_URL, "--alt", "A quay"), ""),
         ((), ""),
@@ -102,10 +102,10 @@ def test_missing_alt_text_is_reported(tmp_path):
 def test_show_lists_images_and_missing_alt(tmp_path):
     args = ("--image", IMAGE_URL, "--image", f"{IMAGE_URL}?2", "--alt", "A quay")
     result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", *args)
-    output = run_in_process(tmp_path, "draft", "show", result.out.split()[0]).out
+    output = run_in_process(tmp_path, "draft", "show", result.out.split()[1]).out
 
-    assert f"picture  {IMAGE_URL} A quay\n" in output
-    assert f"picture  {IMAGE_URL}?2 (no description)\n" in output
+    assert f"image  {IMAGE_URL} A quay\n" in output
+    assert f"image  {IMAGE_URL}?2 (no alt text)\n" in output
 
 
 class TestGeneratedImages:
@@ -188,4 +188,4 @@ class TestGeneratedImages:
         result = run_in_process(tmp_path, "draft", "new", "The harbour opens.", "--provider", "a")
 
         assert result.code == 2
-        assert "--provider is for --ai-image" in result.err
+        assert "--provider needs --ai-image" in result.err

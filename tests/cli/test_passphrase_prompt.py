@@ -52,7 +52,7 @@ def read_until(terminal: int, until: bytes) -> bytes:
 
 def wait_for_prompt(terminal: int) -> None:
     """Wait for the prompt. Input typed before the terminal stops echoing is discarded."""
-    read_until(terminal, b"accounts:")
+    read_until(terminal, b"credentials:")
     deadline = time.monotonic() + TIMEOUT
     while is_echo_on(terminal):
         assert time.monotonic() < deadline

@@ -48,7 +48,7 @@ def test_new_creates_draft_from_text(tmp_path):
     assert created["drafts"][0]["images"][0]["source"] == "UPLOAD"
     draft = run_json(tmp_path, "draft", "show", created["drafts"][0]["id"])
     assert (draft["text"], draft["format"], draft["tags"]) == ("Words.", "BLOG", ["news", "sea"])
-    assert run_ok(tmp_path, "draft", "new", "More words.").endswith(" is a SHORT and awaiting_review.\n")
+    assert run_ok(tmp_path, "draft", "new", "More words.").endswith(" (SHORT, awaiting_review).\n")
 
 
 def test_text_from_file_or_stdin(tmp_path):
@@ -85,7 +85,7 @@ def test_single_id_prints_draft(tmp_path):
     assert (changed["id"], changed["status"], changed["version"]) == (draft_id, "approved", 2)
     changed = run_json(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Shorter.")
     assert (changed["status"], changed["feedback"]) == ("changes_requested", "Shorter.")
-    assert run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "No.") == f"{draft_id} is rejected.\n"
+    assert run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "No.") == f"{draft_id} rejected.\n"
     assert run_json(tmp_path, "draft", "regenerate", draft_id, "--no-wait")["feedback"] == "No."
 
 
@@ -99,11 +99,9 @@ def test_several_ids_print_bulk_result(tmp_path):
     assert response["results"]["succeeded"] == [first, second]
     assert response["results"]["failed"][0]["id"] == UNKNOWN_ID
     result = run_in_process(tmp_path, "draft", "archive", first, UNKNOWN_ID)
-    assert (result.code, result.out) == (1, "1 archived, 1 not.\n")
+    assert (result.code, result.out) == (1, "1 archived, 1 failed.\n")
     assert result.err.startswith(f"{UNKNOWN_ID}: There is no draft")
-    assert run_ok(tmp_path, "draft", "unapprove", second, second).endswith(
-        "is no longer approved but awaiting_review.\n"
-    )
+    assert run_ok(tmp_path, "draft", "unapprove", second, second).endswith("no longer approved, now awaiting_review.\n")
 
 
 def test_refused_action_lists_possible_actions(tmp_path):
@@ -138,7 +136,7 @@ def test_without_confirmation_nothing_changes(tmp_path, reply):
     result = run_in_process(tmp_path, "draft", "approve", "--all-matching", stdin=reply)
 
     assert (result.code, result.out) == (1, "")
-    assert "Nothing was changed." in result.err
+    assert "Nothing changed." in result.err
     assert statuses(tmp_path) == ["awaiting_review"]
 
 
@@ -182,7 +180,7 @@ def test_large_bulk_is_one_undo(tmp_path):
     response = run_json(tmp_path, "draft", "undo")
     assert (list(response), response["action"], response["succeeded"]) == (BULK_FIELDS, "approve", 121)
     assert set(statuses(tmp_path)) == {"awaiting_review"}
-    assert run_ok(tmp_path, "draft", "redo") == "121 drafts: approve is redone.\n"
+    assert run_ok(tmp_path, "draft", "redo") == "121 drafts: redid approve.\n"
 
 
 def approve(home: Path, draft_id: str) -> str:
@@ -198,7 +196,7 @@ def test_time_is_parsed_in_users_zone(tmp_path):
 
     assert result.code == 0
     assert " 09:30 UTC+05:45 (" in result.err
-    assert result.out.startswith(f"{draft_id} is scheduled for ")
+    assert result.out.startswith(f"{draft_id} scheduled for ")
     assert " 09:30 UTC+05:45 (" in result.out
     moved = run_json(tmp_path, "draft", "reschedule", draft_id, "--at", "in 3 days")
     scheduled_at = datetime.fromisoformat(moved["scheduledAt"])
@@ -215,7 +213,7 @@ def test_scheduled_time_is_confirmed_on_terminal(tmp_path, reply, status):
         result = run_in_process(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9:30", stdin=reply)
 
     assert "09:30" in result.err.splitlines()[0]
-    assert "Is this the time? [Y/n]: " in result.err
+    assert "Use this time? [Y/n]: " in result.err
     assert (result.code == 0, statuses(tmp_path)) == (status == "scheduled", [status])
 
 
@@ -263,13 +261,13 @@ def test_show_prints_decisions(tmp_path):
     run_ok(tmp_path, "draft", "unapprove", approve(tmp_path, draft_id), "--feedback", "Say\x1b[31m more.")
     result = run_ok(tmp_path, "draft", "show", draft_id)
     assert (
-        "\nfeedback   Say more.\ntags       sea\nplatforms  x\npicture    https://p.example/a.png (no description)\n"
+        "\nfeedback   Say more.\ntags       sea\nplatforms  x\nimage      https://p.example/a.png (no alt text)\n"
         in result
     )
 
     run_ok(tmp_path, "draft", "schedule", approve(tmp_path, draft_id), "--at", "tomorrow 9:30")
     result = run_ok(tmp_path, "draft", "show", draft_id)
-    assert "\ngoes out   " in result
+    assert "\nscheduled  " in result
     assert " 09:30 UTC+05:45 (" in result
     run_ok(tmp_path, "draft", "cancel", draft_id)
     run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "Too late.")
@@ -277,7 +275,7 @@ def test_show_prints_decisions(tmp_path):
     result = run_ok(tmp_path, "draft", "show", draft_id)
     assert "\nrejected   Too late.\n" in result
     assert "\narchived   " in result
-    assert "goes out" not in result
+    assert "scheduled  " not in result
 
 
 def test_show_prints_generation_error(tmp_path):
@@ -297,7 +295,7 @@ def test_edit_replaces_text(tmp_path):
 
     assert (changed["text"], changed["version"]) == ("Better words.", 2)
     result = run_in_process(tmp_path, "draft", "edit", draft_id, "--file", "-", stdin="From a pipe.")
-    assert result.out == f"{draft_id} is edited and awaiting_review.\n"
+    assert result.out == f"{draft_id} edited, now awaiting_review.\n"
     assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "From a pipe."
 
 
@@ -316,7 +314,7 @@ def test_edit_opens_editor_on_terminal(tmp_path):
     assert result.code == 0, result
     assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "The harbour opens on Monday. And more."
     result = edit_with_script(tmp_path, draft_id, "")
-    assert (result.code, result.out, result.err) == (0, "", "Nothing was changed.\n")
+    assert (result.code, result.out, result.err) == (0, "", "Nothing changed.\n")
 
 
 def test_text_is_saved_when_draft_changed(tmp_path):
@@ -329,7 +327,7 @@ def test_text_is_saved_when_draft_changed(tmp_path):
         f"with sqlite3.connect({str(database)!r}) as other:\n    other.execute('UPDATE draft SET version = 9')",
     )
     assert_one_line_error(result, 1)
-    saved = Path(result.err.split("Your text is kept in ")[1].strip().rstrip("."))
+    saved = Path(result.err.split("Your text is saved in ")[1].strip().rstrip("."))
 
     assert "changed meanwhile" in result.err
     assert saved.read_text() == "My words."
@@ -339,7 +337,7 @@ def test_text_is_saved_when_draft_changed(tmp_path):
 def test_text_is_saved_when_editor_fails(tmp_path):
     result = edit_with_script(tmp_path, create_draft(tmp_path), "path.write_text('My words.')\nsys.exit(1)")
     assert_one_line_error(result, 1)
-    saved = Path(result.err.split("Your text is kept in ")[1].strip().rstrip("."))
+    saved = Path(result.err.split("Your text is saved in ")[1].strip().rstrip("."))
 
     assert saved.read_text() == "My words."
     saved.unlink()
@@ -365,7 +363,7 @@ def test_text_is_saved_when_draft_is_invalid(tmp_path):
         )
 
     saved_line, error_line = result.err.splitlines()
-    path = Path(saved_line.removeprefix("Your text is kept in ").rstrip("."))
+    path = Path(saved_line.removeprefix("Your text is saved in ").rstrip("."))
     assert (result.code, path.read_text()) == (2, "Many words.")
     assert "tags[0]" in error_line
     path.unlink()
@@ -375,7 +373,7 @@ def test_undo_and_redo(tmp_path):
     draft_id = create_draft(tmp_path)
     run_ok(tmp_path, "draft", "approve", draft_id)
 
-    assert run_ok(tmp_path, "draft", "undo", draft_id) == f"{draft_id} is awaiting_review again: approve is undone.\n"
+    assert run_ok(tmp_path, "draft", "undo", draft_id) == f"{draft_id} is awaiting_review again (undid approve).\n"
     assert run_json(tmp_path, "draft", "redo")["status"] == "approved"
     assert run_json(tmp_path, "draft", "undo")["status"] == "awaiting_review"
     result = run_in_process(tmp_path, "draft", "undo")
@@ -387,11 +385,11 @@ def test_undo_and_redo_report_new_state(tmp_path):
     draft_id = create_draft(tmp_path)
     run_ok(tmp_path, "draft", "approve", draft_id)
     result = run_ok(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Say more.")
-    assert result == f"{draft_id} is no longer approved but changes_requested.\n"
+    assert result == f"{draft_id} no longer approved, now changes_requested.\n"
     run_ok(tmp_path, "draft", "archive", draft_id)
     run_ok(tmp_path, "draft", "undo")
     result = run_ok(tmp_path, "draft", "redo")
-    assert result == f"{draft_id} is changes_requested and archived again: archive is redone.\n"
+    assert result == f"{draft_id} is changes_requested and archived again (redid archive).\n"
     run_ok(tmp_path, "draft", "undo")
     run_ok(tmp_path, "draft", "approve", draft_id)
     run_ok(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9")
@@ -399,7 +397,7 @@ def test_undo_and_redo_report_new_state(tmp_path):
     result = run_ok(tmp_path, "draft", "undo")
     assert result.startswith(f"{draft_id} is scheduled for ")
     assert " 09:00 " in result
-    assert result.endswith(" again: reschedule is undone.\n")
+    assert result.endswith(" again (undid reschedule).\n")
     assert set(run_json(tmp_path, "draft", "redo")) == DRAFT_FIELDS
 
 

@@ -114,7 +114,7 @@ def test_failed_source_does_not_fail_run(home, server):
     result = run_in_process(home, "--run-pipeline")
 
     assert result.code == 0
-    assert "1 of 2 sources could not be read; `copydesk source list` shows which.\n" in result.err
+    assert "1 of 2 sources failed. Details: `copydesk source list`.\n" in result.err
     assert drafted_titles(home) == sorted(story_title(number) for number in range(3))
 
 
@@ -124,7 +124,7 @@ def test_run_fails_when_all_sources_fail(home, server):
 
     result = run_in_process(home, "--run-pipeline")
     assert (result.code, result.out) == (1, "")
-    assert "The run failed: Every source failed (2); the first says: 127.0.0.1" in result.err
+    assert "Run failed: Every source failed (2); the first says: 127.0.0.1" in result.err
     result = run_in_process(home, "--run-pipeline", "--json")
     assert (result.code, result.err) == (1, "")
     assert json.loads(result.out)["status"] == "failed"
@@ -148,8 +148,8 @@ def test_sample_prints_drafts(tmp_path):
     assert result.code == 0
     assert result.err.splitlines()[0] == "ingest  10/10"
     assert result.out.startswith("10 new drafts from ")
-    assert result.out.count("Why it was picked:") == result.out.count("Checks: ") == 10
-    assert "Told by " in result.out
+    assert result.out.count("\nScore: ") == result.out.count("Checks: ") == 10
+    assert "Reported by " in result.out
     assert "[red]" in result.out
     assert "\x1b" not in result.out + result.err
     listing = run_in_process(tmp_path, "--sample", "draft", "list", "--json")
@@ -263,7 +263,7 @@ async def test_run_can_be_cancelled_from_another_process(home, server):
         out, err = process.communicate(timeout=60)
 
     assert (process.returncode, out) == (1, "")
-    assert err.endswith("The run cancelled: The run was cancelled.\n")
+    assert err.endswith("Run cancelled: The run was cancelled.\n")
 
 
 def test_killed_run_is_marked_interrupted(home, server):
@@ -323,7 +323,7 @@ def test_unexpected_error_is_one_line_without_debug(home):
     result = run_broken(home, "--run-pipeline", "--json")
     assert (result.returncode, result.stdout) == (1, "")
     assert re.fullmatch(
-        r"Error: Copydesk did not expect this: TypeError\(.*\)\. With --debug it says more\.\n", result.stderr
+        r"Error: Unexpected error: TypeError\(.*\)\. Run it again with --debug for the traceback\.\n", result.stderr
     )
     assert query_db(home, "SELECT status FROM run") == [("failed",)]
 

@@ -34,7 +34,7 @@ def test_stats_as_json_and_text(tmp_path, server):
     text = run_in_process(tmp_path, "run", "stats")
     assert (text.code, text.err) == (0, "")
     assert "100.0%" in text.out
-    assert "a run brings  1 item, 0 drafts\n" in text.out
+    assert "average result    1 item, 0 drafts\n" in text.out
 
 
 def test_stats_without_runs(tmp_path):
@@ -56,7 +56,7 @@ def test_singular_forms(tmp_path, server):
     run_in_process(tmp_path, "source", "add", "rss", server.url("/feed"))
     run_in_process(tmp_path, "--run-pipeline")
 
-    assert "in 30 days    1 run, 1 item, 0 drafts\n" in run_in_process(tmp_path, "run", "stats").out
+    assert "last 30 days      1 run, 1 item, 0 drafts\n" in run_in_process(tmp_path, "run", "stats").out
     line = run_in_process(tmp_path, "run", "list").out
     assert line.endswith("1 item  0 drafts\n")
 

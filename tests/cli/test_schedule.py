@@ -41,7 +41,7 @@ def test_slots_are_set_and_listed(tmp_path):
     result = run_in_process(tmp_path, "slot", "set", "wed 14:30", "Monday 9", "sun 8am")
 
     assert (result.code, result.out) == (0, "sun 08:00\nmon 09:00\nwed 14:30\n")
-    assert result.err.startswith("On the clock of ")
+    assert result.err.startswith("Time zone: ")
     assert run_json(tmp_path, "slot", "list") == [
         {"dayOfWeek": 0, "hour": 8, "minute": 0},
         {"dayOfWeek": 1, "hour": 9, "minute": 0},
@@ -81,7 +81,7 @@ def test_zone_change_reports_scheduled_drafts(tmp_path):
     result = run_in_process(tmp_path, "slot", "zone", "Asia/Tokyo")
 
     assert (result.code, result.out) == (0, "Asia/Tokyo\n")
-    assert result.err == "1 scheduled draft keeps the time and the zone that were meant.\n"
+    assert result.err == "1 scheduled draft keeps its time and time zone.\n"
     assert run_json(tmp_path, "slot", "zone") == {"timeZone": "Asia/Tokyo"}
 
 
@@ -98,7 +98,7 @@ def test_auto_applies_plan(tmp_path):
     assert run_on_desk(tmp_path, lambda desk: draft_status(desk, ids[0])) == "scheduled"
     repeated = run_in_process(tmp_path, "schedule", "auto", "--yes")
     assert (repeated.code, repeated.out) == (0, "")
-    assert repeated.err == "No draft is approved and waits for a time.\n"
+    assert repeated.err == "No approved drafts to schedule.\n"
 
 
 def test_auto_needs_confirmation(tmp_path):
@@ -109,8 +109,8 @@ def test_auto_needs_confirmation(tmp_path):
 
     assert (unanswered.code, declined.code) == (1, 1)
     assert unanswered.out == declined.out == ""
-    assert "Nothing was scheduled. With --yes it is done without asking." in unanswered.err
-    assert "Schedule 1 draft so?" in declined.err
+    assert "Nothing changed. Use --yes to skip the confirmation." in unanswered.err
+    assert "Schedule 1 draft?" in declined.err
     assert draft_id in declined.err
     accepted = run_in_process(tmp_path, "schedule", "auto", stdin="y\n")
     assert accepted.code == 0
@@ -173,9 +173,9 @@ def test_clock_warning_is_accepted(tmp_path):
     run_on_desk(tmp_path, jump)
     result = run_in_process(tmp_path, "schedule", "clock")
     assert result.code == 1
-    assert result.out.startswith("The clock went back by 1:00:00.") or result.out.startswith(
-        "The clock went back by 0:59"
+    assert result.out.startswith("The clock jumped back by 1:00:00.") or result.out.startswith(
+        "The clock jumped back by 0:59"
     )
     assert "--accept" in result.err
     assert run_in_process(tmp_path, "schedule", "clock", "--accept").code == 0
-    assert run_ok(tmp_path, "schedule", "clock") == "The clock is right, as far as can be told.\n"
+    assert run_ok(tmp_path, "schedule", "clock") == "The clock is fine.\n"

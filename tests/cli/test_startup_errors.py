@@ -2,6 +2,8 @@
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -201,3 +203,12 @@ def test_directory_as_database_is_reported(tmp_path):
 
     assert_one_line_error(result, 1)
     assert "copydesk.db cannot be opened or written: Is a directory. Check who owns it and its folder." in result.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_full_disk_under_output_is_reported() -> None:
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            (sys.executable, "-m", "copydesk", "--version"), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (result.returncode, result.stderr) == (1, "Error: Cannot write the output: no space left on device.\n")

@@ -46,10 +46,10 @@ def test_unknown_id_is_one_line(tmp_path, args, json):
         (["draft", "list", "--status", "lost"], "'lost' is not one of 'pending_generation'"),
         (["run", "list", "--limit", "many"], "'many' is not a valid integer range."),
         (["--run-pipeline", "--max-drafts", "-1"], "Invalid value for '--max-drafts'"),
-        (["--max-drafts", "3"], "--source, --max-drafts, --due and --json go with --run-pipeline."),
-        (["--json"], "--source, --max-drafts, --due and --json go with --run-pipeline."),
-        (["--run-pipeline", "doctor"], "do not go with `doctor`."),
-        ([], "The console needs a terminal. Without one: --run-pipeline, or a command."),
+        (["--max-drafts", "3"], "--source, --max-drafts, --due and --json need --run-pipeline."),
+        (["--json"], "--source, --max-drafts, --due and --json need --run-pipeline."),
+        (["--run-pipeline", "doctor"], "cannot be used with `doctor`."),
+        ([], "The console needs a terminal. Use --run-pipeline or a command instead."),
         (["source", "import", "/nonexistent/file"], "No such file or directory."),
         (["--home", "/dev/null", "run", "list"], "cannot be read: Not a directory."),
     ],
@@ -96,9 +96,7 @@ def test_help_and_version_succeed(tmp_path):
 
 
 def test_usage_error_names_command_help(tmp_path):
-    assert run_in_process(tmp_path, "draft", "list", "--limit", "0").err.endswith(
-        "`copydesk draft list --help` says more.\n"
-    )
+    assert run_in_process(tmp_path, "draft", "list", "--limit", "0").err.endswith("See `copydesk draft list --help`.\n")
     assert run_in_process(tmp_path, "draft", "list", "--tag").err == "Error: Option '--tag' requires an argument.\n"
 
 

@@ -51,7 +51,7 @@ def test_show_lists_unsupported_fields(tmp_path):
 
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith("Dry and short.\n")
-    assert "The offline writer cannot follow style, formats.SHORT.instructions" in result.out
+    assert "Not supported by the offline writer: style, formats.SHORT.instructions" in result.out
 
 
 def test_supported_profile_has_no_warning(tmp_path):
@@ -65,10 +65,10 @@ def test_supported_profile_has_no_warning(tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((), "Say what to change"),
-        (("--style", "x", "--json-file", "-"), "one of the two"),
+        ((), "Pass either the options to change or --json-file"),
+        (("--style", "x", "--json-file", "-"), "Pass either the options to change or --json-file"),
         (("--json-file", "-"), "not a JSON object"),
-        (("--format", "SHORT"), "is not like SHORT.hashtags=2"),
+        (("--format", "SHORT"), "is not FORMAT.SETTING=VALUE"),
         (("--format", "TWEET.hashtags=2"), "formats.TWEET: takes one of SHORT, THREAD, BLOG"),
         (("--format", "SHORT.hashtags=9"), "formats.SHORT.hashtags: takes a whole number of 0 to 5"),
         (("--format", "SHORT.size=9"), "formats.SHORT.size: is no known field"),

@@ -71,7 +71,7 @@ def test_occupied_port_is_refused_before_announcement(
         other.bind((HOST, 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(SettingsError, match=f"Port {port} cannot be listened on: Address already in use"):
+        with pytest.raises(SettingsError, match=f"Cannot listen on port {port}: Address already in use"):
             web.serve(Context(home=None, sample=True, debug=False), port)
     assert capsys.readouterr().out == ""
 
@@ -87,11 +87,11 @@ def test_invalid_key_bindings_are_refused_before_serving(tmp_path: Path, servers
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--port", "8000"], "--port goes with --web."),
+        (["--port", "8000"], "--port needs --web."),
         (["--web", "--port", "0"], "0 is not in the range"),
-        (["--web", "--run-pipeline"], "--web and --run-pipeline do not go together."),
-        (["--web", "doctor"], "--web does not go with `doctor`."),
-        (["--web", "--json"], "go with --run-pipeline."),
+        (["--web", "--run-pipeline"], "--web and --run-pipeline cannot be used together."),
+        (["--web", "doctor"], "--web cannot be used with `doctor`."),
+        (["--web", "--json"], "need --run-pipeline."),
     ],
 )
 def test_usage_error_is_one_line(tmp_path: Path, args: list[str], message: str) -> None:

@@ -78,7 +78,7 @@ async def test_used_address_is_refused_and_replaced() -> None:
             assert response.status == 200
         async with second.get(server.addresses[0]) as response:
             assert response.status == 403
-            assert "there is a new one now" in await response.text()
+            assert "the terminal now shows a new one" in await response.text()
         async with second.get(server.addresses[1]) as response:
             assert response.status == 200
 

@@ -27,7 +27,7 @@ def create_approved(home: Path, text: str, *options: str) -> str:
 
 def test_connect_approve_and_post(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
     result = connect(tmp_path, pds, writer)
-    assert (result.code, result.out) == (0, f"bluesky:{writer.handle} is connected.\n")
+    assert (result.code, result.out) == (0, f"Connected bluesky:{writer.handle}.\n")
     assert run_command(tmp_path, "account", "check", **KEYS).out == f"bluesky:{writer.handle} works.\n"
     draft = create_approved(tmp_path, "Said from a terminal: https://example.com/page")
     result = run_command(tmp_path, "draft", "post", draft, **KEYS)
@@ -54,7 +54,7 @@ def test_approval_warns_of_posting_problem(tmp_path: Path, pds: Pds, writer: Pds
     created = json.loads(run_command(tmp_path, "draft", "new", "x" * 310, "--json", **KEYS).out)
     result = run_command(tmp_path, "draft", "approve", created["drafts"][0]["id"], **KEYS)
     assert result.code == 0
-    assert f"would not go to bluesky:{writer.handle}: It has 310 characters; Bluesky takes 300." in result.err
+    assert f"cannot be posted to bluesky:{writer.handle}: It has 310 characters; Bluesky takes 300." in result.err
 
 
 def test_secrets_are_in_no_file_or_output(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
@@ -92,7 +92,7 @@ def test_secret_argument_is_refused_and_stdin_is_invisible(tmp_path: Path, pds: 
     command = Path(f"/proc/{process.pid}/cmdline").read_bytes()
     out, _ = process.communicate(f"{writer.app_password}\n", timeout=60)
     assert writer.app_password.encode() not in command
-    assert out == f"bluesky:{writer.handle} is connected.\n"
+    assert out == f"Connected bluesky:{writer.handle}.\n"
 
 
 def test_account_that_cannot_be_checked_is_reported(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:

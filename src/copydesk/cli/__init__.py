@@ -3,6 +3,7 @@
 Command modules are imported when they are called, so that `copydesk --help` is as fast as click itself.
 """
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -13,6 +14,9 @@ import click
 
 from copydesk import __version__
 from copydesk.cli.commands import COMMANDS, INTERRUPTED, fail
+
+OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""A full or broken disk. The database reports its own errors, so only the output is left."""
 
 
 class LazyGroup(click.Group):
@@ -48,15 +52,21 @@ class LazyGroup(click.Group):
 @click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Keep settings and data in this folder.")
 @click.option("--sample", is_flag=True, help="Open the sample desk: no account, key or network needed.")
 @click.option("--run-pipeline", is_flag=True, help="Run the pipeline once, without the console.")
-@click.option("--source", "source_ids", multiple=True, metavar="ID", help="With --run-pipeline: only this source.")
 @click.option(
-    "--max-drafts", type=click.IntRange(min=0), metavar="N", help="With --run-pipeline: at most N new drafts."
+    "--source",
+    "source_ids",
+    multiple=True,
+    metavar="ID",
+    help="With --run-pipeline: read only this source.",
 )
-@click.option("--due", is_flag=True, help="With --run-pipeline: only the sources whose time has come, for a timer.")
-@click.option("--json", "as_json", is_flag=True, help="With --run-pipeline: print the finished run and nothing else.")
-@click.option("--web", is_flag=True, help="Serve the console to a browser on this machine; needs copydesk[web].")
-@click.option("--port", type=click.IntRange(1, 65_535), metavar="N", help="With --web: the port, 8321 unless given.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option(
+    "--max-drafts", type=click.IntRange(min=0), metavar="N", help="With --run-pipeline: create at most N drafts."
+)
+@click.option("--due", is_flag=True, help="With --run-pipeline: read only the sources that are due; for a timer.")
+@click.option("--json", "as_json", is_flag=True, help="With --run-pipeline: print only the finished run, as JSON.")
+@click.option("--web", is_flag=True, help="Open the console in a browser on this machine; needs copydesk[web].")
+@click.option("--port", type=click.IntRange(1, 65_535), metavar="N", help="With --web: the port, 8321 by default.")
+@click.option("--debug", is_flag=True, help="Show the traceback if an error occurs.")
 @click.version_option(__version__, prog_name="copydesk")
 @click.pass_context
 def copydesk(  # noqa: PLR0913 - one argument an option
@@ -73,9 +83,9 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     port: int | None,
     debug: bool,
 ) -> None:
-    """From your sources to reviewed drafts, at one keyboard.
+    """Turn your sources into posts: read, draft, review, schedule and post from the terminal.
 
-    Without a command Copydesk opens its console. Without a terminal, and with --sample, it runs the sample desk's
+    Without a command, Copydesk opens its console. With --sample and without a terminal, it runs the sample desk's
     pipeline and prints the drafts.
     """
     # Imported here, not at the top: --help and --version need click only.
@@ -105,8 +115,8 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     elif sample:
         run.run_sample(ctx.obj)
     else:
-        reason = " (TERM is dumb, which says that it moves no cursor)" if os.environ.get("TERM") == "dumb" else ""
-        raise click.UsageError(f"The console needs a terminal{reason}. Without one: --run-pipeline, or a command.")
+        reason = ' (TERM is "dumb": it cannot move the cursor)' if os.environ.get("TERM") == "dumb" else ""
+        raise click.UsageError(f"The console needs a terminal{reason}. Use --run-pipeline or a command instead.")
 
 
 def _is_terminal() -> bool:
@@ -119,15 +129,15 @@ def _validate_options(
 ) -> None:
     """Raise UsageError for options that do not go together."""
     if command is not None and (run_pipeline or has_run_options):
-        raise click.UsageError(f"--run-pipeline and its options do not go with `{command}`.")
+        raise click.UsageError(f"--run-pipeline and its options cannot be used with `{command}`.")
     if command is not None and (web or port is not None):
-        raise click.UsageError(f"--web does not go with `{command}`.")
+        raise click.UsageError(f"--web cannot be used with `{command}`.")
     if has_run_options and not run_pipeline:
-        raise click.UsageError("--source, --max-drafts, --due and --json go with --run-pipeline.")
+        raise click.UsageError("--source, --max-drafts, --due and --json need --run-pipeline.")
     if port is not None and not web:
-        raise click.UsageError("--port goes with --web.")
+        raise click.UsageError("--port needs --web.")
     if web and run_pipeline:
-        raise click.UsageError("--web and --run-pipeline do not go together.")
+        raise click.UsageError("--web and --run-pipeline cannot be used together.")
 
 
 def main() -> None:
@@ -142,7 +152,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.UsageError as error:
         # For an option without its value click does not name the command.
-        hint = f" `{error.ctx.command_path} --help` says more." if error.ctx else ""
+        hint = f" See `{error.ctx.command_path} --help`." if error.ctx else ""
         fail(f"{error.format_message().rstrip('.')}.{hint}", error.exit_code)
     except click.ClickException as error:
         fail(error.format_message(), error.exit_code)
@@ -155,7 +165,13 @@ def main() -> None:
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        fail(f"Copydesk did not expect this: {_redacted(repr(error))}. With --debug it says more.", 1)
+        fail(_describe_unexpected(error), 1)
+
+
+def _describe_unexpected(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno in OUTPUT_ERRORS:
+        return f"Cannot write the output: {os.strerror(error.errno).lower()}."
+    return f"Unexpected error: {_redacted(repr(error))}. Run it again with --debug for the traceback."
 
 
 def _redacted(text: str) -> str:

@@ -23,31 +23,37 @@ if TYPE_CHECKING:
 PLATFORMS = ("bluesky", "mastodon", "x", "linkedin", "threads", "wordpress", "ghost", "devto", "micropub", "webhook")
 ENVIRONMENT_PREFIX = "COPYDESK_CONNECT_"
 """Prefix of the environment variables that answer a platform's questions."""
-NO_ACCOUNTS = "No account is connected. Connect one: copydesk account connect bluesky"
+NO_ACCOUNTS = "No accounts yet. Connect one: copydesk account connect bluesky"
 
 
 @click.group()
 def account() -> None:
-    """The accounts that posts go to."""
+    """Connect, check and remove accounts."""
 
 
 @account.command()
 @click.argument("platform", type=click.Choice(PLATFORMS), metavar="PLATFORM")
-@click.option("--url", default="", metavar="URL", help="Its server: your own PDS, your instance, your blog.")
-@click.option("--set", "answers", multiple=True, metavar="NAME=VALUE", help="Answer a question ahead; never a secret.")
-@click.option("--by-hand", is_flag=True, help="Do not wait for the browser: paste what it shows.")
-@click.option("--plain", is_flag=True, help="Keep the keys unencrypted, in a file of yours alone, if need be.")
+@click.option("--url", default="", metavar="URL", help="The server: your PDS, instance or blog.")
+@click.option(
+    "--set",
+    "answers",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a field without a prompt; not for secrets.",
+)
+@click.option("--by-hand", is_flag=True, help="Paste the code that the browser shows instead of waiting for it.")
+@click.option("--plain", is_flag=True, help="Allow storing credentials unencrypted, in a file only you can read.")
 @AS_JSON
 @pass_context
 def connect(
     context: Context, *, platform: str, url: str, answers: tuple[str, ...], by_hand: bool, plain: bool, as_json: bool
 ) -> None:
-    """Connect an account, or one that is connected once more.
+    """Connect an account, or sign in to it again.
 
     PLATFORM is bluesky, mastodon, x, linkedin, threads, wordpress, ghost, devto, micropub or webhook.
 
-    What is secret is asked for, read from standard input, a line for each, or taken from the environment:
-    COPYDESK_CONNECT_PASSWORD and the like. It never stands in the command itself.
+    Secrets are prompted for, read from standard input (one per line) or taken from the environment, such as
+    COPYDESK_CONNECT_PASSWORD. They are never passed as arguments.
     """
     from copydesk.desk.accounts.oauth_flow import needs_browser  # noqa: PLC0415 - only this command needs it
 
@@ -69,7 +75,7 @@ def connect(
     if as_json:
         print_json(connected)
     else:
-        click.echo(f"{connected.label} is connected.")
+        click.echo(f"Connected {connected.label}.")
 
 
 @account.command(name="list")
@@ -92,14 +98,14 @@ def list_(context: Context, *, as_json: bool) -> None:
     ]
     print_table(rows, empty=context.with_desk_options(NO_ACCOUNTS))
     if vault_text:
-        click.echo(f"Their keys are in {vault_text}.", err=True)
+        click.echo(f"Credentials are stored in {vault_text}.", err=True)
 
 
 @account.command()
 @click.argument("names", nargs=-1, metavar="[ACCOUNT]...")
 @pass_context
 def check(context: Context, *, names: tuple[str, ...]) -> None:
-    """Ask the servers whether the accounts work, all or those that are named. The exit code is 1 where one does not."""
+    """Test the connection of the named accounts, or of all. Exit code 1 if one fails."""
 
     async def work(desk: "Desk") -> bool:
         to_check = {name: name for name in names} or {entry.id: entry.label for entry in await desk.accounts.list()}
@@ -113,14 +119,14 @@ def check(context: Context, *, names: tuple[str, ...]) -> None:
 
 @account.command()
 @click.argument("name", metavar="ACCOUNT")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @pass_context
 def remove(context: Context, *, name: str, yes: bool) -> None:
-    """Forget an account and its keys. What was posted stays."""
+    """Disconnect an account and delete its credentials. Posts stay online."""
     if not yes:
-        confirm(f"Forget {clean(name)} and its keys?", declined="Nothing was removed.")
+        confirm(f"Disconnect {clean(name)} and delete its credentials?", declined="Nothing changed.")
     removed = context.run(lambda desk: desk.accounts.remove(name))
-    click.echo(f"{removed.label} is forgotten. To be sure, take Copydesk's access back there, too.")
+    click.echo(f"Disconnected {removed.label}. To be safe, revoke Copydesk's access on the platform too.")
 
 
 async def _check_account(context: Context, desk: "Desk", account_id: str, name: str) -> bool:
@@ -141,14 +147,14 @@ async def _sign_in_with_browser(
 
     async def show(page: str) -> None:
         if by_hand:
-            click.echo(f"Open this page, say yes, and come back with what it shows:\n{page}", err=True)
+            click.echo(f"Open this page, allow access and paste the code it shows:\n{page}", err=True)
             return
-        click.echo(f"Say yes in your browser. If none opened, open this page in one:\n{page}", err=True)
+        click.echo(f"Allow access in your browser. If none opened, open this page:\n{page}", err=True)
         if is_interactive():
             webbrowser.open(page)
 
     async def pasted() -> str:
-        return _prompt_line("Code or address", "in a terminal")
+        return _prompt_line("Code or address", "run the command in a terminal")
 
     if by_hand:
         return await oauth_flow.sign_in_with_pasted_code(desk.accounts, method, fields, url, show, pasted)
@@ -167,10 +173,10 @@ def _validate_preset(method: "ConnectMethod", preset: Mapping[str, str]) -> None
     fields = {field.name: field for field in method.credential_fields}
     for name in preset:
         if name not in fields:
-            names = ", ".join(fields) or "nothing"
-            raise click.UsageError(f"{method.platform} does not ask for {name}; it asks for {names}.")
+            names = ", ".join(fields) or "none"
+            raise click.UsageError(f"{method.platform} has no field {name}; its fields: {names}.")
         if fields[name].secret:
-            raise click.UsageError(f"{name} is a secret: every user of this machine could read it in the command.")
+            raise click.UsageError(f"{name} is a secret: other users of this machine can see arguments.")
 
 
 def _collect_fields(method: "ConnectMethod", preset: Mapping[str, str], *, through_browser: bool) -> dict[str, str]:
@@ -187,7 +193,7 @@ def _collect_fields(method: "ConnectMethod", preset: Mapping[str, str], *, throu
             answer = (
                 _prompt_secret(field)
                 if field.secret
-                else _prompt_line(field.question, f"by --set {field.name}=…", optional=field.optional)
+                else _prompt_line(field.question, f"use --set {field.name}=…", optional=field.optional)
             )
         fields[field.name] = answer
     return fields
@@ -196,7 +202,7 @@ def _collect_fields(method: "ConnectMethod", preset: Mapping[str, str], *, throu
 def _prompt_secret(field: CredentialField) -> str:
     if sys.stdin.isatty():
         return getpass.getpass(f"{field.question}: ")
-    return _read_stdin(field.question, f"in {ENVIRONMENT_PREFIX}{field.name.upper()}", optional=field.optional)
+    return _read_stdin(field.question, f"set {ENVIRONMENT_PREFIX}{field.name.upper()}", optional=field.optional)
 
 
 def _prompt_line(question: str, alternative: str, *, optional: bool = False) -> str:
@@ -210,5 +216,5 @@ def _read_stdin(question: str, alternative: str, *, optional: bool) -> str:
     """Read a line of standard input; without a terminal nobody can be prompted."""
     line = sys.stdin.readline().rstrip("\r\n")
     if not line and not optional:
-        fail(f"There is no answer to: {question}. Give it on standard input, or {alternative}.", 2)
+        fail(f"No value for: {question}. Pass it on standard input, or {alternative}.", 2)
     return line

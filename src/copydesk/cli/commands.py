@@ -6,18 +6,18 @@ from typing import NoReturn
 import click
 
 COMMANDS = {
-    "source": ("copydesk.cli.source", "The sources that Copydesk reads."),
-    "draft": ("copydesk.cli.draft", "The drafts, and what is known of each."),
-    "account": ("copydesk.cli.account", "The accounts that posts go to."),
-    "delivery": ("copydesk.cli.delivery", "What became of posts on their way there."),
-    "slot": ("copydesk.cli.slot", "The weekly times at which drafts go out."),
-    "schedule": ("copydesk.cli.schedule", "When drafts go out, by the plan."),
-    "run": ("copydesk.cli.run", "The runs of the pipeline."),
-    "voice": ("copydesk.cli.voice", "How you write."),
-    "experiment": ("copydesk.cli.experiment", "What you try out."),
-    "engagement": ("copydesk.cli.engagement", "What came back of posts."),
-    "daemon": ("copydesk.cli.daemon", "Do what is due by itself, without a screen."),
-    "doctor": ("copydesk.cli.doctor", "Look for what is wrong, and say what to do."),
+    "source": ("copydesk.cli.source", "Manage sources."),
+    "draft": ("copydesk.cli.draft", "Create, review and schedule drafts."),
+    "account": ("copydesk.cli.account", "Connect, check and remove accounts."),
+    "delivery": ("copydesk.cli.delivery", "Show deliveries to accounts and resolve uncertain ones."),
+    "slot": ("copydesk.cli.slot", "Manage weekly posting slots and the time zone."),
+    "schedule": ("copydesk.cli.schedule", "Plan the schedule and check for conflicts."),
+    "run": ("copydesk.cli.run", "Show pipeline runs."),
+    "voice": ("copydesk.cli.voice", "Show or change your voice profile."),
+    "experiment": ("copydesk.cli.experiment", "Run experiments."),
+    "engagement": ("copydesk.cli.engagement", "Show and record how posts perform."),
+    "daemon": ("copydesk.cli.daemon", "Run scheduled jobs without the console."),
+    "doctor": ("copydesk.cli.doctor", "Check the installation and suggest fixes."),
 }
 """The module of every command, and its line in the help."""
 

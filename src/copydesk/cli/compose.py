@@ -25,7 +25,7 @@ from copydesk.model.transitions import status_after_edit
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-FILE = click.option("--file", type=click.File(encoding="utf-8"), help="Take the text from a file; - is standard input.")
+FILE = click.option("--file", type=click.File(encoding="utf-8"), help="Read the text from a file; - for stdin.")
 MAX_READ = 2 * MAX_TEXT_LENGTH
 """Characters read of a file: twice the limit, as spaces around a text do not count."""
 
@@ -33,19 +33,19 @@ MAX_READ = 2 * MAX_TEXT_LENGTH
 @click.command()
 @click.argument("text", required=False)
 @FILE
-@click.option("--url", metavar="URL", help="Write from what this page says.")
-@click.option("--prompt", metavar="TEXT", help="Write what this asks for; with --url, from that page.")
+@click.option("--url", metavar="URL", help="Generate the text from this page.")
+@click.option("--prompt", metavar="TEXT", help="Generate the text from this prompt; with --url, from that page.")
 @click.option(
     "--format",
     "formats",
     multiple=True,
     type=click.Choice([member.value for member in Format], case_sensitive=False),
-    help="By default SHORT; with --url or --prompt it may be repeated.",
+    help="SHORT by default; may be repeated with --url or --prompt.",
 )
 @with_image_options
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
 @click.option(
-    "--platform", "platforms", multiple=True, metavar="NAME", help="Where it is meant to go; may be repeated."
+    "--platform", "platforms", multiple=True, metavar="NAME", help="The platform to post to; may be repeated."
 )
 @NO_WAIT
 @AS_JSON
@@ -67,18 +67,18 @@ def new(  # noqa: PLR0913 - one argument an option
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Make a draft of TEXT as it stands, or have one written for each format from --url, --prompt or both.
+    """Create a draft from TEXT as written, or generate one per format from --url, --prompt or both.
 
-    Waits until they are written; exit code 1 where one could not be.
+    Waits until the texts are generated; exit code 1 if one fails.
 
-    On a terminal, and with none of them, your editor opens.
+    On a terminal and without a text, --url and --prompt, your editor opens.
     """
     request: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
     image_options = parse_image_options(images, alts, ai_image, provider)
     editor_text = None
     if url is None and prompt is None:
         if len(formats) > 1:
-            raise click.UsageError("A text has one --format; several are for --url and --prompt.")
+            raise click.UsageError("A text takes one --format; use several with --url or --prompt only.")
         own_text = _text_argument(text, file)
         editor_text = _write_in_editor() if own_text is None else None
         request |= {"text": editor_text if own_text is None else own_text, "format": formats[0] if formats else None}
@@ -90,7 +90,7 @@ def new(  # noqa: PLR0913 - one argument an option
             creation = await create_with_images(desk, request, image_options)
         except CopydeskError:
             if editor_text:
-                click.echo(f"Your text is kept in {create_temporary_file(editor_text)}.", err=True)
+                click.echo(f"Your text is saved in {create_temporary_file(editor_text)}.", err=True)
             raise
         # Direct mode has its text already; in generate mode wait, unless the daemon is to write it.
         return (creation, ()) if creation.mode is CreationMode.DIRECT or no_wait else await wait_for_new(desk, creation)
@@ -109,21 +109,21 @@ def new(  # noqa: PLR0913 - one argument an option
 @AS_JSON
 @pass_context
 def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, as_json: bool) -> None:
-    """Give a draft another text; its checks are run again.
+    """Edit a draft's text; its checks run again.
 
-    On a terminal, and without --text and --file, your editor opens.
+    On a terminal and without --text and --file, your editor opens.
     """
     own_text = _text_argument(text, file)
     if own_text is not None:
         changed = context.run(lambda desk: desk.drafts.edit(id, own_text))
     else:
-        _require_terminal("Give the text with --text or --file.")
+        _require_terminal("Pass the text with --text or --file.")
         edited = _edit_in_editor(context, id)
         if edited is None:
-            click.echo("Nothing was changed.", err=True)
+            click.echo("Nothing changed.", err=True)
             return
         changed = edited
-    print_changed(changed, f"is edited and {changed.status}", as_json=as_json)
+    print_changed(changed, f"edited, now {changed.status}", as_json=as_json)
 
 
 COMMANDS = (new, edit)
@@ -131,27 +131,27 @@ COMMANDS = (new, edit)
 
 def _text_argument(text: str | None, file: TextIO | None) -> str | None:
     if text is not None and file is not None:
-        raise click.UsageError("Give the text itself or --file, not both.")
+        raise click.UsageError("Pass either a text or --file, not both.")
     if file is None:
         return text
     try:
         # Limit the read: a device such as /dev/zero never ends.
         content = file.read(MAX_READ + 1)
     except UnicodeDecodeError as error:
-        raise click.UsageError(f"{file.name} is not text in UTF-8.") from error
+        raise click.UsageError(f"{file.name} is not UTF-8 text.") from error
     if len(content) > MAX_READ:
-        raise click.UsageError(f"{file.name} is too long: a draft has at most {MAX_TEXT_LENGTH:,} characters.")
+        raise click.UsageError(f"{file.name} is too long: the limit is {MAX_TEXT_LENGTH:,} characters.")
     return content
 
 
 def _write_in_editor() -> str:
-    _require_terminal("Give a text, --file, --url or --prompt.")
+    _require_terminal("Pass a text, --file, --url or --prompt.")
     path = create_temporary_file("")
     _open_editor(path)
     text = read_edited_file(path)
     path.unlink()
     if not text.strip():
-        raise click.UsageError("Nothing was written.")
+        raise click.UsageError("The text is empty; no draft was created.")
     return text
 
 
@@ -160,9 +160,9 @@ def _open_editor(path: Path) -> None:
     try:
         exit_code = subprocess.run((*get_editor_command(), str(path)), check=False).returncode  # noqa: S603 - the user's own editor
     except (OSError, CopydeskError) as error:
-        raise click.ClickException(f"No editor could be started: {error} Your text is kept in {path}.") from error
+        raise click.ClickException(f"Cannot start the editor: {error} Your text is saved in {path}.") from error
     if exit_code:
-        raise click.ClickException(f"Your editor ended with {exit_code}. Your text is kept in {path}.")
+        raise click.ClickException(f"The editor exited with code {exit_code}. Your text is saved in {path}.")
 
 
 def _require_terminal(otherwise: str) -> None:
@@ -193,7 +193,7 @@ def _edit_in_editor(context: Context, draft_id: str) -> Draft | None:
         try:
             return await desk.drafts.change(draft_id, ChangeDraft(text=text), expected_version=original.version)
         except CopydeskError as error:
-            raise ConflictError(str(error), hint=f"Your text is kept in {path}.") from error
+            raise ConflictError(str(error), hint=f"Your text is saved in {path}.") from error
 
     changed = context.run(save)
     path.unlink()
@@ -205,4 +205,4 @@ def _print_creation(creation: CreatedDrafts, *, as_json: bool) -> None:
         print_json(creation)
         return
     for draft in creation.drafts:
-        click.echo(f"{draft.id} is a {draft.format} and {draft.status}.")
+        click.echo(f"Created {draft.id} ({draft.format}, {draft.status}).")

@@ -106,7 +106,7 @@ class Context:
 
 async def _prompt_passphrase(*, new: bool) -> str:
     """Prompt for the passphrase of the vault; twice for a new one."""
-    question = "New passphrase for the keys to your accounts" if new else "Passphrase of the keys to your accounts"
+    question = "New passphrase for your account credentials" if new else "Passphrase of your account credentials"
     prompt = partial(
         click.prompt, question, default="", hide_input=True, show_default=False, confirmation_prompt=new, err=True
     )
@@ -175,7 +175,7 @@ def confirm(question: str, *, declined: str, default: bool = False) -> None:
         if isinstance(end.__context__, KeyboardInterrupt):
             raise
         click.echo(err=True)
-        fail(f"{declined} With --yes it is done without asking.", 1)
+        fail(f"{declined} Use --yes to skip the confirmation.", 1)
     fail(declined, 1)
 
 

@@ -18,20 +18,18 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Do what is due now, and end; for a timer.")
-@click.option("--status", is_flag=True, help="Only say which jobs there were, and how they went.")
+@click.option("--once", is_flag=True, help="Run the jobs that are due and exit; for a timer.")
+@click.option("--status", is_flag=True, help="Show the jobs and their last results.")
 @click.option("--json", "as_json", is_flag=True, help="With --status: print JSON.")
 @pass_context
 def daemon(context: Context, *, once: bool, status: bool, as_json: bool) -> None:
-    """Read sources, post what is due, mark what is missed and write what waits, until SIGTERM or Ctrl-C.
+    """Read sources, post due drafts, mark missed ones and generate texts until SIGTERM or Ctrl-C.
 
-    What was done is said, a line for each thing.
-
-    It may run beside the console and beside another daemon: each thing is done once. With --once the exit code is 1
-    where something failed.
+    Prints one line per job that did something. It may run next to the console and other daemons: each job runs in one
+    of them only. With --once the exit code is 1 if a job failed.
     """
     if (status and once) or (as_json and not status):
-        raise click.UsageError("--once and --status do not go together, and --json goes with --status.")
+        raise click.UsageError("--once and --status cannot be used together, and --json needs --status.")
     if status:
         _print_status(context, as_json=as_json)
     elif once:
@@ -77,9 +75,9 @@ async def _run_until_signal(desk: "Desk") -> int:
         # Replaces the SIGTERM handler of `Context.run`, which would cancel at once.
         loop.add_signal_handler(number, on_signal, number)
     async with run_jobs(desk, daemon=True, listener=_print_message):
-        click.echo("Looking for what is due, every half minute. Ctrl-C ends it.", err=True)
+        click.echo("Running. Due jobs are checked every 30 seconds. Ctrl-C stops.", err=True)
         await stop_requested.wait()
-        click.echo("Ending, after what is under way.", err=True)
+        click.echo("Stopping after the jobs in progress. Ctrl-C again cancels them.", err=True)
     return exit_codes[received[0]]
 
 
@@ -96,13 +94,11 @@ def _print_status(context: Context, *, as_json: bool) -> None:
     rows = [
         (
             state.name,
-            "under way" if state.owner else "",
-            f"began {format_ago(state.began_at)}",
+            "running" if state.owner else "",
+            f"started {format_ago(state.began_at)}",
             f"ended {format_ago(state.ended_at)}",
             f"failed: {state.error}" if state.error else "",
         )
         for state in states
     ]
-    print_table(
-        rows, empty=context.with_desk_options("Nothing was done without being asked yet. Start it: copydesk daemon")
-    )
+    print_table(rows, empty=context.with_desk_options("No jobs have run yet. Start them: copydesk daemon"))

@@ -19,7 +19,7 @@ DELIVERY = click.argument("delivery_id", metavar="DELIVERY")
 
 @click.group()
 def delivery() -> None:
-    """What became of posts on their way to the accounts."""
+    """Show deliveries to accounts and resolve uncertain ones."""
 
 
 @delivery.command(name="list")
@@ -27,7 +27,7 @@ def delivery() -> None:
 @AS_JSON
 @pass_context
 def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
-    """List the deliveries of a draft, or every one that has not ended or that failed lately."""
+    """List the deliveries of a draft, or all that are pending, uncertain or failed recently."""
 
     async def work(desk: "Desk") -> tuple[tuple[DeliveryReport, ...], dict[str, str]]:
         if draft_id:
@@ -53,9 +53,7 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
         )
         for report in reports
     ]
-    print_table(
-        rows, empty="It was not sent anywhere." if draft_id else "Nothing is on its way, and nothing failed lately."
-    )
+    print_table(rows, empty="No deliveries." if draft_id else "No pending or recently failed deliveries.")
 
 
 @delivery.command()
@@ -63,7 +61,7 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
-    """Show a delivery and everything that happened to it."""
+    """Show a delivery and its history."""
     report, events = context.run(lambda desk: desk.posting.get_delivery(delivery_id))
     if as_json:
         print_json({"delivery": report, "events": events})
@@ -80,17 +78,17 @@ def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def look(context: Context, *, delivery_id: str, as_json: bool) -> None:
-    """Look now whether it arrived, where that is not known."""
+    """Check the account for a delivery with an unknown outcome."""
     _print_report(context, context.run(lambda desk: desk.posting.check_delivery(delivery_id)), as_json=as_json)
 
 
 @delivery.command()
 @DELIVERY
-@click.option("--url", default="", metavar="URL", help="Where it is.")
+@click.option("--url", default="", metavar="URL", help="The URL of the post.")
 @AS_JSON
 @pass_context
 def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> None:
-    """Say that it is there, because you looked."""
+    """Mark a delivery as posted, after checking your profile."""
     _print_report(context, context.run(lambda desk: desk.posting.mark_posted(delivery_id, url)), as_json=as_json)
 
 
@@ -99,7 +97,7 @@ def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> No
 @AS_JSON
 @pass_context
 def again(context: Context, *, delivery_id: str, as_json: bool) -> None:
-    """Send what is missing of it once more, because you looked and it is not there, or want the same text twice."""
+    """Resend the missing posts of a delivery, after checking your profile; also allows a repeated text."""
     _print_report(context, context.run(lambda desk: desk.posting.resend(delivery_id)), as_json=as_json)
 
 
@@ -108,7 +106,7 @@ def again(context: Context, *, delivery_id: str, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
-    """Leave it as it is."""
+    """Give up a delivery: it is not sent again."""
     _print_report(context, context.run(lambda desk: desk.posting.give_up(delivery_id)), as_json=as_json)
 
 

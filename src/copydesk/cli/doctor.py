@@ -10,14 +10,14 @@ from copydesk.cli.formatting import print_table
 from copydesk.desk.doctor import Verdict, examine
 from copydesk.errors import CopydeskError
 
-MARKS = {Verdict.OK: "ok", Verdict.WARNING: "look", Verdict.ERROR: "WRONG"}
+MARKS = {Verdict.OK: "ok", Verdict.WARNING: "warning", Verdict.ERROR: "ERROR"}
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
 def doctor(context: Context, *, as_json: bool) -> None:
-    """Look for what is wrong, and say what to do. Exit code 1 where something is."""
+    """Check the installation and suggest fixes. Exit code 1 if something is wrong."""
     try:
         settings = context.settings()
     except CopydeskError as error:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 PageInZone = tuple[Page[ListedDraft], str]
 """A page of drafts and the time zone its times are printed in."""
-LIMIT = click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts on a page.")
-CURSOR = click.option("--cursor", help="The nextCursor of the page before.")
+LIMIT = click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts per page.")
+CURSOR = click.option("--cursor", help="The nextCursor of the previous page.")
 
 
 @click.group()
 def draft() -> None:
-    """The drafts, and what is known of each."""
+    """Create, review and schedule drafts."""
 
 
 # The subcommands live in several modules; register them on the one group.
@@ -48,9 +48,9 @@ def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool,
 
     has_filters = any(options[name] for name in FILTER_NAMES)
     empty = (
-        "No draft is like that."
+        "No drafts match these filters."
         if has_filters
-        else context.with_desk_options("No drafts. Make some: copydesk --run-pipeline")
+        else context.with_desk_options("No drafts yet. Create some: copydesk --run-pipeline")
     )
     _print_page(*context.run(work), empty=empty, as_json=as_json)
 
@@ -65,7 +65,7 @@ def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool,
 def search(
     context: Context, /, *, words: tuple[str, ...], limit: int, cursor: str | None, as_json: bool, **options: Any
 ) -> None:
-    """Find drafts that have all WORDS in their text, title, tags or source's name, newest first.
+    """Find drafts with all WORDS in their text, title, tags or source name, newest first.
 
     "two words" stand next to each other, harb* leaves the end open, and after -- a -word leaves out what has it.
     """
@@ -76,7 +76,7 @@ def search(
         return page, await desk.schedule.zone()
 
     has_filters = any(options[name] for name in FILTER_NAMES)
-    empty = "No draft like that has these words." if has_filters else "No draft has these words."
+    empty = "No drafts match these words and filters." if has_filters else "No drafts match."
     _print_page(*context.run(work), empty=empty, as_json=as_json)
 
 
@@ -109,7 +109,7 @@ def _status_text(found: ListedDraft, zone: ZoneInfo) -> str:
 @AS_JSON
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
-    """Show one draft: its text, its time and feedback, its checks, why it was picked, and its source item."""
+    """Show a draft: text, times, feedback, checks, score and source item."""
 
     async def work(desk: "Desk") -> tuple[ListedDraft, Item, list[tuple[str, str]]]:
         found = await desk.drafts.get(id)

@@ -42,29 +42,31 @@ OPTIONS = (
         "--status",
         multiple=True,
         type=click.Choice([member.value for member in Status]),
-        help="In this state; repeated, in one of them.",
+        help="With this status; may be repeated.",
     ),
     click.option(
-        "--format", type=click.Choice([member.value for member in Format], case_sensitive=False), help="Of this format."
+        "--format",
+        type=click.Choice([member.value for member in Format], case_sensitive=False),
+        help="Only this format.",
     ),
-    click.option("--source", "source_id", metavar="ID", help="Made from this source."),
+    click.option("--source", "source_id", metavar="ID", help="From this source."),
     click.option(
         "--source-type",
         # MANUAL selects drafts the user made without a source.
         type=click.Choice([*SOURCE_TYPES, MANUAL]),
-        help="Made from a source of this type.",
+        help="From sources of this type.",
     ),
-    click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag; repeated, with all of them."),
-    click.option("--scheduled-after", metavar="TIME", help="Scheduled then or later: 2026-11-30, fri 9, ISO."),
-    click.option("--scheduled-before", metavar="TIME", help="Scheduled before that."),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag; repeat to require several."),
+    click.option("--scheduled-after", metavar="TIME", help="Scheduled at or after: 2026-11-30, fri 9, ISO."),
+    click.option("--scheduled-before", metavar="TIME", help="Scheduled before this time."),
 )
 ARCHIVED = click.option(
     "--archived",
     type=click.Choice([member.value for member in Archived]),
-    help="What to do with archived ones; by default they are there, and marked.",
+    help="Include, exclude or show only archived drafts; included by default.",
 )
 NO_WAIT = click.option(
-    "--no-wait", is_flag=True, help="Leave the writing to `copydesk daemon`, or to the console while it is open."
+    "--no-wait", is_flag=True, help="Do not wait: `copydesk daemon` or the open console generates the text."
 )
 MAX_PRINTED_FAILURES = 20
 WRITER_RULE = "writer"
@@ -75,14 +77,14 @@ PrintNotes = Callable[["Desk", Sequence[str]], Awaitable[None]]
 """Prints additional information about the drafts of an action."""
 _OPTIONS = (
     click.argument("ids", nargs=-1, metavar="[ID]..."),
-    click.option("--all-matching", is_flag=True, help="All drafts that the filters below show; asks before."),
+    click.option("--all-matching", is_flag=True, help="All drafts that match the filters below, after a confirmation."),
     *OPTIONS,
     click.option(
         "--archived",
         type=click.Choice([member.value for member in Archived]),
-        help="Archived ones too; by default they are not.",
+        help="Include, exclude or use only archived drafts; excluded by default.",
     ),
-    click.option("--yes", is_flag=True, help="Do not ask."),
+    click.option("--yes", is_flag=True, help="Skip the confirmation."),
     AS_JSON,
 )
 
@@ -118,7 +120,7 @@ async def wait_for_versions(desk: "Desk", draft_ids: Sequence[str]) -> tuple[Dra
 
 
 async def _generate(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]:
-    click.echo(f"Writing {plural(len(draft_ids), 'draft')}…", err=True)
+    click.echo(f"Generating {plural(len(draft_ids), 'draft')}…", err=True)
     await desk.generation.finish(draft_ids)
     return [await desk.drafts.get(draft_id) for draft_id in draft_ids]
 
@@ -163,7 +165,7 @@ def run_action(
     ids = tuple(dict.fromkeys(selection["ids"]))
     if selection["all_matching"]:
         if ids:
-            raise click.UsageError("Give IDs or --all-matching, not both.")
+            raise click.UsageError("Pass either IDs or --all-matching, not both.")
         _run_bulk(
             context,
             request,
@@ -173,9 +175,9 @@ def run_action(
             as_json=selection["as_json"],
         )
     elif any(selection[name] for name in FILTER_NAMES):  # type: ignore[literal-required]
-        raise click.UsageError("Filters go with --all-matching.")
+        raise click.UsageError("Filters need --all-matching.")
     elif not ids:
-        raise click.UsageError("Say which drafts: their IDs, or --all-matching.")
+        raise click.UsageError("Pass the IDs of drafts, or --all-matching.")
     elif len(ids) > 1:
         _run_bulk(context, request, ids, follow_up, print_notes, as_json=selection["as_json"])
     else:
@@ -192,7 +194,7 @@ def print_changed(changed: Draft, outcome: str, *, time_text: str = "", as_json:
 
 def print_outcome(outcome: str, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> None:
     """Print the outcome for many drafts: the totals on stdout, failures on stderr."""
-    click.echo(f"{len(succeeded)} {outcome}{f', {len(failed)} not' if failed else ''}.")
+    click.echo(f"{len(succeeded)} {outcome}{f', {len(failed)} failed' if failed else ''}.")
     for failure in failed[:MAX_PRINTED_FAILURES]:
         click.echo(f"{clean(failure.id)}: {clean(failure.error)}", err=True)
     if len(failed) > MAX_PRINTED_FAILURES:
@@ -229,7 +231,7 @@ def _confirm_matching(
         assert request.action
         confirm(
             f"{request.action.replace('_', ' ')} {plural(len(ids), 'draft')}{question_suffix}?".capitalize(),
-            declined="Nothing was changed.",
+            declined="Nothing changed.",
         )
     return ids
 
@@ -257,10 +259,10 @@ def _run_single(
         return changed, time_text
 
     changed, time_text = context.run(work)
-    outcome = f"is {RESULT_PHRASES[request.action]}" if follow_up is None else f"is {changed.status}"
+    outcome = RESULT_PHRASES[request.action] if follow_up is None else f"is {changed.status}"
     # The next status depends on whether there is feedback, so print it too.
     if request.action is Action.UNAPPROVE:
-        outcome += f" but {changed.status}"
+        outcome += f", now {changed.status}"
     print_changed(changed, outcome, time_text=time_text, as_json=as_json)
     if follow_up is not None:
         print_writer_notes([changed])

@@ -21,7 +21,7 @@ TIME_LABELS = {Status.MISSED: "missed"}
 
 def print_draft(draft: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
     """Print a draft with the given facts, its checks and the parts of its score."""
-    click.echo(f"{draft.format} · {draft.status} · {draft.confidence:.0%} by its checks · {draft.id}\n")
+    click.echo(f"{draft.format} · {draft.status} · confidence {draft.confidence:.0%} · {draft.id}\n")
     click.echo(reveal(draft.text) or "No text yet.")
     if facts:
         click.echo()
@@ -51,7 +51,7 @@ async def draft_facts(desk: "Desk", draft: Draft) -> list[tuple[str, str]]:
 
 
 def _draft_times(draft: Draft) -> tuple[tuple[str, datetime | None], ...]:
-    scheduled = TIME_LABELS.get(draft.status, "goes out") if draft.posted_at is None else "was due"
+    scheduled = TIME_LABELS.get(draft.status, "scheduled") if draft.posted_at is None else "was scheduled"
     return (scheduled, draft.scheduled_at), ("posted", draft.posted_at), ("archived", draft.archived_at)
 
 
@@ -67,18 +67,18 @@ def _text_facts(draft: Draft, *, without_error: bool) -> Iterator[tuple[str, str
         if values:
             yield name, ", ".join(values)
     for image in draft.images:
-        yield "picture", f"{image.url} {image.alt or '(no description)'}"
+        yield "image", f"{image.url} {image.alt or '(no alt text)'}"
 
 
 def _print_checks(checks: Checks) -> None:
     failed = {finding.rule for finding in checks.findings}
-    click.echo(f"\nChecks: {checks.ran - len(failed)} of {checks.ran} pass")
+    click.echo(f"\nChecks: {checks.ran - len(failed)} of {checks.ran} passed")
     if checks.findings:
         print_table([("", finding.severity, finding.rule, finding.message) for finding in checks.findings], empty="")
 
 
 def _print_score(score: Score) -> None:
-    click.echo(f"\nWhy it was picked: {score.total:.3f}")
+    click.echo(f"\nScore: {score.total:.3f}")
     print_table([("", part.name, f"{part.points:.3f}", part.why) for part in score.parts], empty="")
     if len(score.sources) > 1:
-        click.echo("Told by " + ", ".join(clean(source.name) for source in score.sources))
+        click.echo("Reported by " + ", ".join(clean(source.name) for source in score.sources))

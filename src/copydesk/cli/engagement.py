@@ -18,25 +18,27 @@ if TYPE_CHECKING:
 
 @click.group()
 def engagement() -> None:
-    """What came back of posts."""
+    """Show and record how posts perform."""
 
 
 @engagement.command()
-@click.option("--top", type=int, default=10, show_default=True, help="So many of the best posts, 1 to 50.")
+@click.option("--top", type=int, default=10, show_default=True, help="Number of top posts to list, 1 to 50.")
 @AS_JSON
 @pass_context
 def show(context: Context, *, top: int, as_json: bool) -> None:
-    """Sum up how the posts did. The average rate is weighted by impressions."""
+    """Summarize how posts performed. The average rate is weighted by impressions."""
     summary = context.run(lambda desk: desk.engagement.summary(top))
     if as_json:
         print_json(summary)
         return
     # The rate covers only posts whose impressions are known; say so if there are others.
-    unrated = "" if summary.rated == summary.total_posted else f" of the {summary.rated} whose impressions are known"
-    average = f"{summary.avg_engagement_rate:.2%}{unrated}" if summary.rated else "unknown: no impressions are known"
+    unrated = (
+        "" if summary.rated == summary.total_posted else f" over {plural(summary.rated, 'post')} with known impressions"
+    )
+    average = f"{summary.avg_engagement_rate:.2%}{unrated}" if summary.rated else "unknown (no impressions reported)"
     totals = ("likes", "replies", "reposts", "impressions", "clicks")
     rows = [
-        ("posts", f"{summary.total_posted:,}, with figures {summary.total_with_metrics:,}"),
+        ("posts", f"{summary.total_posted:,}, with metrics {summary.total_with_metrics:,}"),
         ("rate", average),
         *((name, f"{getattr(summary, f'total_{name}'):,}") for name in totals),
     ]
@@ -49,14 +51,14 @@ def show(context: Context, *, top: int, as_json: bool) -> None:
 @engagement.command()
 @click.argument("id")
 @click.argument("platform")
-@click.option("--likes", type=int, help="How often it was liked.")
-@click.option("--replies", type=int, help="How often it was answered.")
-@click.option("--reposts", type=int, help="How often it was passed on.")
-@click.option("--impressions", type=int, help="How often it was seen.")
-@click.option("--clicks", type=int, help="How often its link was followed.")
-@click.option("--post-id", help="What the platform calls the post.")
-@click.option("--status", type=click.Choice([status.value for status in RecordStatus]), help="Where the delivery is.")
-@click.option("--error", help="Why it failed.")
+@click.option("--likes", type=int, help="Number of likes.")
+@click.option("--replies", type=int, help="Number of replies.")
+@click.option("--reposts", type=int, help="Number of reposts.")
+@click.option("--impressions", type=int, help="Number of impressions.")
+@click.option("--clicks", type=int, help="Number of link clicks.")
+@click.option("--post-id", help="The platform's id of the post.")
+@click.option("--status", type=click.Choice([status.value for status in RecordStatus]), help="Status of the delivery.")
+@click.option("--error", help="Error message of a failed delivery.")
 @AS_JSON
 @pass_context
 def record(
@@ -71,10 +73,10 @@ def record(
     as_json: bool,
     **metrics: int | None,
 ) -> None:
-    """Record what a draft came to on a platform: engagement record ID x --likes 3 --impressions 100.
+    """Record the metrics of a draft on a platform: engagement record ID x --likes 3 --impressions 100.
 
-    What is not named stays as it was. A figure or --post-id without --status says that the post is live: it counts as
-    one in the summary, also where you posted it by hand, and the draft stays as it is. --status pending takes it back.
+    Options left out keep their values. A metric or --post-id without --status marks the post as live: the summary
+    counts it, even if you posted it by hand, and the draft's status stays. --status pending reverts this.
     """
     values = {
         "draftId": id,
@@ -106,7 +108,7 @@ def _print_groups(attribute: str, groups: Sequence[FormatEngagement | PlatformEn
 
 def _print_top(posts: Sequence[TopPost]) -> None:
     if posts:
-        click.echo("\nBest posts")
+        click.echo("\nTop posts")
         print_table([("", *_post_row(post)) for post in posts], empty="", cut=True)
 
 

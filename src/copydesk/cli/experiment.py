@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def experiment() -> None:
-    """What you try out: drafts written in two to five ways, in turn."""
+    """Run experiments: drafts are generated in two to five variants, in turn."""
 
 
 @experiment.command()
@@ -29,23 +29,23 @@ def experiment() -> None:
     "given",
     multiple=True,
     metavar="LABEL=VALUE",
-    help="One way, two to five of them; the first is what the others are compared with.",
+    help="A variant; pass two to five. The first is the baseline.",
 )
 @click.option(
-    "--variants", metavar="JSON", help='All ways instead: \'[{"id": "a", "label": "none", "config": {...}}]\'.'
+    "--variants", metavar="JSON", help='All variants as JSON: \'[{"id": "a", "label": "none", "config": {...}}]\'.'
 )
 @AS_JSON
 @pass_context
 def new(
     context: Context, *, name: str, parameter: str, given: tuple[str, ...], variants: str | None, as_json: bool
 ) -> None:
-    """Begin an experiment: experiment new "How many hashtags" hashtags --variant none=0 --variant two=2
+    """Start an experiment: experiment new "How many hashtags" hashtags --variant none=0 --variant two=2
 
     PARAMETER is hook, tone, length, hashtags, emoji, cta, link, writer, temperature, instructions, or another name
-    that a writer knows. VALUE is a number, true, false, null for "as always", or words.
+    that the writer supports. VALUE is a number, true, false, null for the default, or text.
     """
     if bool(given) is (variants is not None):
-        raise click.UsageError("Name the ways with --variant LABEL=VALUE, or all of them with --variants.")
+        raise click.UsageError("Pass the variants with --variant LABEL=VALUE, or all of them with --variants.")
     variant_list = _parse_variants_json(variants) if variants is not None else _parse_variants(given, parameter)
     request = {"name": name, "parameter": parameter, "variants": variant_list}
 
@@ -57,15 +57,19 @@ def new(
     if as_json:
         print_json(created)
         return
-    click.echo(f"Began {clean(created.name)} as {created.id}.")
+    click.echo(f"Started {clean(created.name)} ({created.id}).")
     # Newest first: the last active experiment is the oldest, the one that drafts take part in.
     if active[-1].id != created.id:
-        click.echo(f"It waits until {clean(active[-1].name)} is concluded: a draft takes part in one experiment.")
+        click.echo(f"It begins after {clean(active[-1].name)} is concluded: a draft takes part in one experiment only.")
     _warn_unsupported(created)
 
 
 @experiment.command(name="list")
-@click.option("--status", type=click.Choice([status.value for status in ExperimentStatus]), help="Only in this state.")
+@click.option(
+    "--status",
+    type=click.Choice([status.value for status in ExperimentStatus]),
+    help="Only with this status.",
+)
 @AS_JSON
 @pass_context
 def list_(context: Context, *, status: str | None, as_json: bool) -> None:
@@ -88,7 +92,7 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
     print_table(
         rows,
         empty=context.with_desk_options(
-            "No experiments. Begin one: copydesk experiment new NAME PARAMETER --variant LABEL=VALUE ..."
+            "No experiments yet. Start one: copydesk experiment new NAME PARAMETER --variant LABEL=VALUE ..."
         ),
     )
 
@@ -98,7 +102,7 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
-    """Show an experiment with what became of its drafts: counts and raw rates, no verdict."""
+    """Show an experiment's results: counts and raw rates per variant, without a verdict."""
     found = context.run(lambda desk: desk.experiments.get(id))
     if as_json:
         print_json(found)
@@ -108,11 +112,11 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
 
 @experiment.command()
 @click.argument("id")
-@click.option("--winner", metavar="VARIANT", help="The variant that won, if one did: its id or its label.")
+@click.option("--winner", metavar="VARIANT", help="The id or label of the winning variant, if any.")
 @AS_JSON
 @pass_context
 def conclude(context: Context, *, id: str, winner: str | None, as_json: bool) -> None:
-    """End an experiment: new drafts take part in it no longer."""
+    """Conclude an experiment: new drafts no longer take part."""
 
     async def work(desk: "Desk") -> Experiment:
         variant_id = None if winner is None else _resolve_variant(await desk.experiments.get(id), winner)
@@ -130,7 +134,7 @@ def conclude(context: Context, *, id: str, winner: str | None, as_json: bool) ->
 @AS_JSON
 @pass_context
 def archive(context: Context, *, id: str, as_json: bool) -> None:
-    """Put a concluded experiment away."""
+    """Archive a concluded experiment."""
     archived = context.run(lambda desk: desk.experiments.archive(id))
     if as_json:
         print_json(archived)
@@ -195,7 +199,5 @@ def _warn_unsupported(found: Experiment) -> None:
     from copydesk.desk.experiments.service import has_unsupported_variants  # noqa: PLC0415 - brings in the store
 
     if has_unsupported_variants(found):
-        message = (
-            f"The offline writer cannot follow {clean(found.parameter)} as it is set here: it writes variants alike."
-        )
+        message = f"The offline writer does not support this {clean(found.parameter)}: all variants will be alike."
         click.echo(message, err=True)

@@ -28,7 +28,7 @@ COLOURS = {"removed": "red", "added": "green"}
 @AS_JSON
 @pass_context
 def undo(context: Context, *, id: str | None, as_json: bool) -> None:
-    """Take back the last change of a draft, or your last change at all; a bulk as one."""
+    """Undo a draft's last change, or your own last change (a bulk action counts as one)."""
     _undo_or_redo(context, EventKind.UNDO, id, as_json=as_json)
 
 
@@ -37,7 +37,7 @@ def undo(context: Context, *, id: str | None, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def redo(context: Context, *, id: str | None, as_json: bool) -> None:
-    """Do again what was undone last, until another change."""
+    """Redo the last undone change, unless something changed since."""
     _undo_or_redo(context, EventKind.REDO, id, as_json=as_json)
 
 
@@ -46,7 +46,7 @@ def redo(context: Context, *, id: str | None, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def history(context: Context, *, id: str, as_json: bool) -> None:
-    """Tell what happened to a draft, from its beginning: to the versions before it, and to itself."""
+    """Show the history of a draft, including its earlier versions."""
 
     story = context.run(lambda desk: desk.drafts.describe_history(id))
     if as_json:
@@ -59,7 +59,7 @@ def history(context: Context, *, id: str, as_json: bool) -> None:
             click.echo(f"{current_id}:")
         click.echo(line)
     for newer in story.children_of(id):
-        click.echo(f"Its newer version is {newer}.", err=True)
+        click.echo(f"Newer version: {newer}.", err=True)
 
 
 def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, as_json: bool) -> None:
@@ -74,9 +74,9 @@ def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, as
         return result, changed, formatted[0]
 
     result, changed, time_text = context.run(work)
-    message = f"{result.action} is {'undone' if kind is EventKind.UNDO else 'redone'}"
+    message = f"{'undid' if kind is EventKind.UNDO else 'redid'} {result.action.replace('_', ' ')}"
     if changed:
-        print_changed(changed, f"is {_status_text(changed, time_text)} again: {message}", as_json=as_json)
+        print_changed(changed, f"is {_status_text(changed, time_text)} again ({message})", as_json=as_json)
         return
     if as_json:
         print_json(bulk_response(result))
@@ -108,12 +108,12 @@ def bulk_response(result: UndoResult) -> dict[str, object]:
 @click.command()
 @click.argument("id")
 @click.argument("other", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the pieces of both texts, and the checks.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the pieces of both texts and the checks.")
 @pass_context
 def diff(context: Context, *, id: str, other: str | None, as_json: bool) -> None:
-    """Show word by word what changed from ID to OTHER; from the version before it to ID where there is no OTHER.
+    """Show the changes from ID to OTHER word by word; without OTHER, from the previous version to ID.
 
-    Removed words stand in [-these-], added ones in {+these+}. Below them: which checks got better and worse.
+    Removed words are marked [-like this-], added ones {+like this+}, followed by the checks that changed.
     """
     difference = context.run(lambda desk: _load_difference(desk, id, other))
     if as_json:
@@ -128,8 +128,10 @@ async def _load_difference(desk: "Desk", draft_id: str, other: str | None) -> "D
     draft = await desk.drafts.get(draft_id)
     if draft.regenerated_from_id is None:
         versions = await desk.drafts.list_versions(draft_id)
-        later = f" Its newest version is {versions[-1].id}." if len(versions) > 1 else ""
-        raise ConflictError("This is the first version; there is none before it.", hint=f"Name two drafts.{later}")
+        later = f" The newest version is {versions[-1].id}." if len(versions) > 1 else ""
+        raise ConflictError(
+            "This is the first version; there is no earlier one to compare with.", hint=f"Pass two draft ids.{later}"
+        )
     return await desk.drafts.compare(draft.regenerated_from_id, draft_id)
 
 

@@ -24,24 +24,24 @@ OPTIONS = (
         "images",
         multiple=True,
         metavar="FILE|URL",
-        help="A picture, from a file or the web; it goes with the first draft. May be repeated.",
+        help="Attach an image, from a file or URL, to the first draft; may be repeated.",
     ),
     click.option(
         "--ai-image",
         metavar="PROMPT",
-        help="Have a picture made that shows this, by an image generator of the settings; it comes after the others.",
+        help="Generate an image from this prompt with an image generator of the settings; added last.",
     ),
     click.option(
         "--provider",
         type=click.Choice(tuple(PROVIDERS), case_sensitive=False),
-        help="The generator for --ai-image: a, of [images_a] in the settings and the default, or b, of [images_b].",
+        help="The generator for --ai-image: a for [images_a] in the settings (default), b for [images_b].",
     ),
     click.option(
         "--alt",
         "alts",
         multiple=True,
         metavar="TEXT",
-        help="What a picture shows, for people who cannot see it: the first --alt is of the first picture, and so on.",
+        help="Alt text of an image; the first --alt belongs to the first image, and so on.",
     ),
 )
 _PLACEHOLDER_URL = stored_image_url("0" * 64)
@@ -69,9 +69,9 @@ def parse_image_options(
 ) -> ImageOptions:
     """Combine the options' values. Raise UsageError if they do not go together."""
     if provider and ai_image is None:
-        raise click.UsageError("--provider is for --ai-image.")
+        raise click.UsageError("--provider needs --ai-image.")
     if len(alts) > len(images) + (ai_image is not None):
-        raise click.UsageError("There are more --alt than pictures.")
+        raise click.UsageError("More --alt options than images.")
     return ImageOptions(
         images=tuple(zip_longest(images, alts[: len(images)])),
         prompt=ai_image,
@@ -95,7 +95,7 @@ async def create_with_images(desk: "Desk", request: dict[str, Any], options: Ima
     try:
         return await desk.drafts.create(with_generated(url))
     except CopydeskError:
-        click.echo(f"The picture is kept. To use it: --image {url}", err=True)
+        click.echo(f"The generated image is saved. Use it with: --image {url}", err=True)
         raise
 
 
@@ -103,10 +103,8 @@ def print_missing_alt(images: Iterable[DraftImage]) -> None:
     """Print which images lack an alt text."""
     missing = [f"{number}" for number, image in enumerate(images, 1) if not image.alt]
     if missing:
-        which = f"Picture {missing[0]} has" if len(missing) == 1 else f"Pictures {', '.join(missing)} have"
-        click.echo(
-            f"{which} no description for people who cannot see it. Give one: copydesk draft describe ID TEXT", err=True
-        )
+        which = f"Image {missing[0]} has" if len(missing) == 1 else f"Images {', '.join(missing)} have"
+        click.echo(f"{which} no alt text. Add one: copydesk draft describe ID TEXT", err=True)
 
 
 async def _to_request_image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]:
@@ -119,19 +117,23 @@ async def _to_request_image(desk: "Desk", image: str, alt: str | None) -> dict[s
 @click.command()
 @click.argument("draft_id", metavar="ID")
 @click.argument("alt", required=False, metavar="[TEXT]")
-@click.option("--picture", type=click.IntRange(min=1), default=1, show_default=True, help="Which of its pictures.")
-@click.option("--remove", is_flag=True, help="Take the picture off instead.")
+@click.option("--picture", type=click.IntRange(min=1), default=1, show_default=True, help="The number of the image.")
+@click.option("--remove", is_flag=True, help="Remove the image instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 @pass_context
 def describe(context: Context, *, draft_id: str, alt: str | None, picture: int, remove: bool, as_json: bool) -> None:
-    """Say what a draft's picture shows, for people who cannot see it, or take it off."""
+    """Set the alt text of a draft's image, or remove the image."""
     if remove is bool(alt):
-        raise click.UsageError("Give the description, or --remove.")
+        raise click.UsageError("Pass the alt text, or --remove.")
     changed = context.run(lambda desk: desk.drafts.describe_image(draft_id, None if remove else alt, position=picture))
     if as_json:
         print_json(changed)
     else:
-        click.echo(f"Picture {picture} of {changed.id} is {'taken off' if remove else 'described'}.")
+        click.echo(
+            f"Removed image {picture} of {changed.id}."
+            if remove
+            else f"Set the alt text of image {picture} of {changed.id}."
+        )
 
 
 COMMANDS = (describe,)

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 MAX_CHECKED_DRAFTS = 20
 """Drafts of a bulk action that are checked for posting problems; each check takes time."""
-FEEDBACK = click.option("--feedback", metavar="TEXT", help="Why, or what to change.")
+FEEDBACK = click.option("--feedback", metavar="TEXT", help="The reason, or what should change.")
 AT = "The time: fri 14:30, tomorrow 9, in 2 hours, ISO."
 
 
 @click.command()
 @click.argument("draft_id", metavar="ID")
-@click.option("--to", "platforms", multiple=True, metavar="NAME", help="A platform or an account; repeat it for more.")
+@click.option("--to", "platforms", multiple=True, metavar="NAME", help="A platform or an account; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 @pass_context
 def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json: bool) -> None:
-    """Post a draft now: to the platforms it is for, or to every account where it is not live yet.
+    """Post a draft now: to its target platforms, or to every account where it is not live yet.
 
-    Waits up to 30 seconds; what is under way then is gone on with by `copydesk daemon`, or the console. The exit code
-    is 1 where it is not live everywhere.
+    Waits up to 30 seconds; `copydesk daemon` or the open console continues unfinished deliveries. Exit code 1 if the
+    draft is not live everywhere.
     """
 
     list_command = context.with_desk_options(f"`copydesk delivery list {clean(draft_id)}`")
@@ -44,7 +44,7 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
             result = await desk.posting.post(draft_id, platforms)
         # Ctrl-C while waiting: requests may have been sent already.
         except asyncio.CancelledError:
-            click.echo(f"Something may be on its way: {list_command} says what became of it.", err=True)
+            click.echo(f"Some requests may have been sent already. To see the outcome: {list_command}.", err=True)
             raise
         return result, await desk.posting.list_deliveries(draft_id)
 
@@ -62,7 +62,7 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
     if result.under_way:
         daemon_command = context.with_desk_options("`copydesk daemon`")
         click.echo(
-            f"It goes on while {daemon_command} runs or the console is open; {list_command} says how far it is.",
+            f"Deliveries continue while {daemon_command} runs or the console is open. To follow them: {list_command}.",
             err=True,
         )
     sys.exit(1 if result.failed or result.under_way else 0)
@@ -76,16 +76,18 @@ async def print_blockers(desk: "Desk", draft_ids: Sequence[str]) -> None:
     for draft_id in draft_ids[:MAX_CHECKED_DRAFTS]:
         for blocker in await desk.posting.blockers(draft_id):
             part_text = f", post {blocker.part + 1}" if blocker.part is not None else ""
-            click.echo(f"{draft_id} would not go to {blocker.account}{part_text}: {clean(blocker.message)}", err=True)
+            click.echo(
+                f"{draft_id} cannot be posted to {blocker.account}{part_text}: {clean(blocker.message)}", err=True
+            )
         for price in await desk.posting.prices(draft_id):
-            click.echo(f"{draft_id} costs {price.amount} {price.currency} on {price.account}.", err=True)
+            click.echo(f"Posting {draft_id} to {price.account} costs {price.amount} {price.currency}.", err=True)
 
 
 @click.command()
 @with_draft_selection
 @pass_context
 def approve(context: Context, **selection: Unpack[DraftSelection]) -> None:
-    """Let drafts be scheduled or posted."""
+    """Approve drafts."""
     run_action(context, ChangeDraft(action=Action.APPROVE), print_notes=print_blockers, **selection)
 
 
@@ -94,7 +96,7 @@ def approve(context: Context, **selection: Unpack[DraftSelection]) -> None:
 @with_draft_selection
 @pass_context
 def reject(context: Context, *, feedback: str | None, **selection: Unpack[DraftSelection]) -> None:
-    """Turn drafts down."""
+    """Reject drafts."""
     run_action(context, ChangeDraft(action=Action.REJECT, feedback=feedback), **selection)
 
 
@@ -104,7 +106,7 @@ def reject(context: Context, *, feedback: str | None, **selection: Unpack[DraftS
 @with_draft_selection
 @pass_context
 def regenerate(context: Context, *, feedback: str | None, no_wait: bool, **selection: Unpack[DraftSelection]) -> None:
-    """Let new versions be written, and wait for them. What is printed of one draft is the new one in its place."""
+    """Generate new versions of drafts and wait for them. For a single draft, the new version is printed."""
     request = ChangeDraft(action=Action.REGENERATE, feedback=feedback)
     run_action(context, request, follow_up=None if no_wait else wait_for_versions, **selection)
 
@@ -114,7 +116,7 @@ def regenerate(context: Context, *, feedback: str | None, no_wait: bool, **selec
 @with_draft_selection
 @pass_context
 def unapprove(context: Context, *, feedback: str | None, **selection: Unpack[DraftSelection]) -> None:
-    """Take approvals back: with feedback to be changed, without for another look."""
+    """Withdraw approvals: with feedback changes are requested, without it the draft needs review."""
     run_action(context, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback), **selection)
 
 
@@ -122,17 +124,17 @@ def unapprove(context: Context, *, feedback: str | None, **selection: Unpack[Dra
 @with_draft_selection
 @pass_context
 def archive(context: Context, **selection: Unpack[DraftSelection]) -> None:
-    """Put drafts away; undo brings them back."""
+    """Archive drafts; undo restores them."""
     run_action(context, ChangeDraft(action=Action.ARCHIVE), **selection)
 
 
 @click.command()
-@click.option("--at", "time", metavar="TIME", help=f"{AT} Without it: the next free slot.")
-@click.option("--next-slot", is_flag=True, help="With --at: the first free slot at that time or later.")
+@click.option("--at", "time", metavar="TIME", help=f"{AT} Default: the next free slot.")
+@click.option("--next-slot", is_flag=True, help="With --at: use the first free slot from that time on.")
 @with_draft_selection
 @pass_context
 def schedule(context: Context, *, time: str | None, next_slot: bool, **selection: Unpack[DraftSelection]) -> None:
-    """Give approved drafts a time, or a slot each."""
+    """Schedule approved drafts for a time or the next free slots."""
     at, question_suffix = (
         _parse_time(context, time, selection) if time is not None else (None, " to the next free slots")
     )
@@ -145,7 +147,7 @@ def schedule(context: Context, *, time: str | None, next_slot: bool, **selection
 @with_draft_selection
 @pass_context
 def reschedule(context: Context, *, time: str, **selection: Unpack[DraftSelection]) -> None:
-    """Give scheduled or missed drafts another time."""
+    """Reschedule scheduled or missed drafts."""
     at, question_suffix = _parse_time(context, time, selection)
     run_action(
         context, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), question_suffix=question_suffix, **selection
@@ -156,7 +158,7 @@ def reschedule(context: Context, *, time: str, **selection: Unpack[DraftSelectio
 @with_draft_selection
 @pass_context
 def cancel(context: Context, **selection: Unpack[DraftSelection]) -> None:
-    """Take the time of scheduled or missed drafts away; they stay approved."""
+    """Unschedule scheduled or missed drafts; they stay approved."""
     run_action(context, ChangeDraft(action=Action.CANCEL_SCHEDULE), **selection)
 
 
@@ -169,7 +171,7 @@ def _parse_time(context: Context, time: str, selection: DraftSelection) -> tuple
     # On stderr, because stdout may be JSON.
     click.echo(f"{parsed.shown}{': ' if parsed.note else ''}{parsed.note}", err=True)
     if is_interactive() and not selection["yes"] and not selection["all_matching"]:
-        confirm("Is this the time?", declined="Nothing was changed.", default=True)
+        confirm("Use this time?", declined="Nothing changed.", default=True)
     return parsed.at, f" for {parsed.shown}"
 
 

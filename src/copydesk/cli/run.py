@@ -131,23 +131,24 @@ def _print_run(run: Run, *, sample: bool) -> None:
     command = "copydesk --sample" if sample else "copydesk"
     stats = run.stats
     if run.status is RunStatus.SUCCEEDED:
-        funnel = f"{stats.items_ingested} items, {stats.items_filtered} stories, {stats.items_ranked} ranked"
-        click.echo(f"{stats.drafts_created} new drafts from {funnel}, in {run.duration or 0:.1f} s.")
+        items, stories = plural(stats.items_ingested, "item"), plural(stats.items_filtered, "story")
+        funnel = f"{items}, {stories}, {stats.items_ranked:,} ranked"
+        click.echo(f"{plural(stats.drafts_created, 'new draft')} from {funnel}, in {run.duration or 0:.1f} s.")
     else:
-        click.echo(f"The run {run.status}: {clean(run.error or '')}", err=True)
+        click.echo(f"Run {run.status}: {clean(run.error or '')}", err=True)
     if stats.sources_failed:
-        failed = f"{stats.sources_failed} of {stats.sources_failed + stats.sources_fetched} sources"
-        click.echo(f"{failed} could not be read; `{command} source list` shows which.", err=True)
+        failed = f"{stats.sources_failed:,} of {plural(stats.sources_failed + stats.sources_fetched, 'source')}"
+        click.echo(f"{failed} failed. Details: `{command} source list`.", err=True)
 
 
 @click.group()
 def run() -> None:
-    """The runs of the pipeline."""
+    """Show pipeline runs."""
 
 
 @run.command(name="list")
-@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Runs on a page.")
-@click.option("--cursor", help="The nextCursor of the page before.")
+@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Runs per page.")
+@click.option("--cursor", help="The nextCursor of the previous page.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 @pass_context
 def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) -> None:
@@ -177,7 +178,7 @@ def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) ->
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 @pass_context
 def stats(context: Context, *, as_json: bool) -> None:
-    """Show how the runs went: averages over those that ended, and why others failed."""
+    """Show statistics of the runs: averages over completed runs, and the most frequent errors."""
     totals = context.run(lambda desk: desk.pipeline.statistics())
     if as_json:
         print_json(totals)
@@ -185,23 +186,23 @@ def stats(context: Context, *, as_json: bool) -> None:
     last_month = totals.last30_days
     duration = "unknown" if totals.average_duration is None else f"{totals.average_duration:.1f} s"
     rows = [
-        ("runs", f"{totals.total_runs:,}, ended {totals.ended_runs:,}"),
+        ("runs", f"{totals.total_runs:,}, completed {totals.ended_runs:,}"),
         ("succeeded", f"{totals.success_rate:.1%}" if totals.ended_runs else "unknown"),
-        ("a run takes", duration),
+        ("average duration", duration),
         (
-            "a run brings",
+            "average result",
             f"{_mean(totals.average_items_per_run, 'item')}, {_mean(totals.average_drafts_per_run, 'draft')}",
         ),
         (
-            "in 30 days",
+            "last 30 days",
             ", ".join(plural(getattr(last_month, f"{noun}s"), noun) for noun in ("run", "item", "draft")),
         ),
-        *(("failed of", f"{error.category}, {plural(error.count, 'time')}") for error in totals.top_errors),
+        *(("error", f"{error.category}, {plural(error.count, 'time')}") for error in totals.top_errors),
     ]
     print_table(rows, empty="")
 
 
 def _mean(number: float, noun: str) -> str:
     """Format a mean number of things: `1 draft`, `2.5 drafts`."""
-    text = f"{number:,.1f}".removesuffix(".0")
-    return f"{text} {noun}{'' if text == '1' else 's'}"
+    # One decimal would make "1.0 drafts" of a mean of one.
+    return plural(round(number), noun) if round(number, 1) == round(number) else f"{number:,.1f} {noun}s"

@@ -21,7 +21,7 @@ Plan = tuple["AutoSchedule", tuple[str, ...]]
 
 @click.group()
 def schedule() -> None:
-    """When drafts go out."""
+    """Plan the schedule and check for conflicts."""
 
 
 @schedule.command()
@@ -29,20 +29,20 @@ def schedule() -> None:
 @AS_JSON
 @pass_context
 def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
-    """Show which approved draft would go into which slot, and change nothing."""
+    """Preview which slots approved drafts would get; changes nothing."""
     _print_plan(context.run(lambda desk: _run_auto(desk, ids, dry_run=True)), dry_run=True, as_json=as_json)
 
 
 @schedule.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--dry-run", is_flag=True, help="Only show the plan, as `plan` does.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Only show the plan, like `plan`.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @AS_JSON
 @pass_context
 def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Schedule the approved drafts, or those of the IDs, to the next free slots: the best first, then the oldest.
+    """Schedule all approved drafts, or the given ones, into the next free slots: best first, then oldest.
 
-    Exit code 1 where a draft got no time.
+    Exit code 1 if a draft could not be scheduled.
     """
     # Show the plan before asking: the user confirms the times, not just a number.
     planned = None
@@ -50,7 +50,7 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
         planned = context.run(lambda desk: _run_auto(desk, ids, dry_run=True))
         if planned[0].scheduled:
             _print_plan(planned, dry_run=True, as_json=False, err=True)
-            confirm(f"Schedule {plural(len(planned[0].scheduled), 'draft')} so?", declined="Nothing was scheduled.")
+            confirm(f"Schedule {plural(len(planned[0].scheduled), 'draft')}?", declined="Nothing changed.")
     result = context.run(lambda desk: _run_auto(desk, ids, dry_run=dry_run))
     # Another process may have changed the schedule while the question was open: print the plan again if it differs.
     already_printed = planned is not None and planned[0].scheduled == result[0].scheduled and is_interactive()
@@ -64,7 +64,7 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
 @AS_JSON
 @pass_context
 def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool) -> None:
-    """Show the drafts that go out within 30 minutes before or after a time."""
+    """List the drafts scheduled within 30 minutes of a time."""
 
     async def work(desk: "Desk") -> "tuple[ParsedTime, Conflicts, tuple[str, ...]]":
         parsed = await desk.schedule.parse_time(time, field="--at")
@@ -79,28 +79,28 @@ def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool
     rows = [
         (entry.id, at, entry.format, first_line(entry.text)) for entry, at in zip(found.conflicts, times, strict=True)
     ]
-    print_table(rows, empty="No other draft goes out within 30 minutes.", cut=True)
+    print_table(rows, empty="No other draft is scheduled within 30 minutes.", cut=True)
 
 
 @schedule.command()
-@click.option("--accept", is_flag=True, help="The clock is right as it is now: go on sending.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the doubt, or null.")
+@click.option("--accept", is_flag=True, help="Accept the current time and resume posting.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the warning, or null.")
 @pass_context
 def clock(context: Context, *, accept: bool, as_json: bool) -> None:
-    """Say whether the clock can be trusted: as long as it is in doubt, nothing goes out by itself.
+    """Check the clock. After a jump nothing is posted automatically until the time is accepted.
 
-    Exit code 1 where it is in doubt.
+    Exit code 1 if posting is paused.
     """
     warning = context.run(lambda desk: desk.schedule.accept_clock() if accept else desk.schedule.clock_warning())
     if as_json:
         print_json({"doubt": None if accept else warning})
     elif warning is None:
-        click.echo("The clock is right, as far as can be told.")
+        click.echo("The clock is fine.")
     elif accept:
-        click.echo(f"{_describe_jump(warning)} From now on it is trusted as it is.")
+        click.echo(f"{_describe_jump(warning)} The current time is accepted; posting resumes.")
     else:
         click.echo(_describe_jump(warning))
-        hint = "Nothing goes out until it is set right, or until you say: copydesk schedule clock --accept"
+        hint = "Posting is paused. Correct the clock, or accept it: copydesk schedule clock --accept"
         click.echo(context.with_desk_options(hint), err=True)
     # A script can test the clock by the exit code.
     sys.exit(1 if warning and not accept else 0)
@@ -130,11 +130,11 @@ def _print_plan(
     if plan_result.skipped:
         click.echo(f"{plural(plan_result.skipped, 'draft')} not scheduled: {plan_result.reason}.", err=True)
     elif not rows:
-        click.echo("No draft is approved and waits for a time.", err=True)
+        click.echo("No approved drafts to schedule.", err=True)
     elif not dry_run:
         click.echo(f"{plural(len(rows), 'draft')} scheduled.", err=True)
 
 
 def _describe_jump(warning: "ClockWarning") -> str:
     direction = "forward" if warning.seconds > 0 else "back"
-    return f"The clock went {direction} by {timedelta(seconds=round(abs(warning.seconds)))}."
+    return f"The clock jumped {direction} by {timedelta(seconds=round(abs(warning.seconds)))}."

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @click.group()
 def slot() -> None:
-    """The weekly times at which drafts go out."""
+    """Manage weekly posting slots and the time zone."""
 
 
 @slot.command(name="list")
 @AS_JSON
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
-    """List the weekly times, Sunday first."""
+    """List the weekly slots, Sunday first."""
 
     async def work(desk: "Desk") -> None:
         await _print_slots(context, desk, await desk.schedule.slots(), as_json=as_json)
@@ -33,13 +33,13 @@ def list_(context: Context, *, as_json: bool) -> None:
 
 @slot.command(name="set")
 @click.argument("times", nargs=-1, metavar="TIME...")
-@click.option("--clear", is_flag=True, help="Have no weekly times at all.")
+@click.option("--clear", is_flag=True, help="Remove all weekly slots.")
 @AS_JSON
 @pass_context
 def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool) -> None:
-    """Replace all weekly times: copydesk slot set "mon 09:00" "wed 14:30"."""
+    """Replace all weekly slots: copydesk slot set "mon 09:00" "wed 14:30"."""
     if bool(times) is clear:
-        raise click.UsageError("Give the weekly times, or --clear to have none.")
+        raise click.UsageError("Pass the weekly slots, or --clear to remove them all.")
 
     async def work(desk: "Desk") -> None:
         slots = [desk.schedule.parse_slot(text, field=f"slots[{index}]") for index, text in enumerate(times)]
@@ -53,7 +53,7 @@ def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool
 @AS_JSON
 @pass_context
 def zone(context: Context, *, name: str | None, as_json: bool) -> None:
-    """Show the time zone that times are meant in, or set it: copydesk slot zone Europe/Prague."""
+    """Show or set your time zone: copydesk slot zone Europe/Prague."""
 
     async def work(desk: "Desk") -> tuple[str, int]:
         if name is None:
@@ -67,8 +67,8 @@ def zone(context: Context, *, name: str | None, as_json: bool) -> None:
     click.echo(zone_name)
     # A new time zone does not move drafts that are scheduled already.
     if scheduled:
-        drafts = "1 scheduled draft keeps" if scheduled == 1 else f"{scheduled} scheduled drafts keep"
-        click.echo(f"{drafts} the time and the zone that were meant.", err=True)
+        drafts = "1 scheduled draft keeps its" if scheduled == 1 else f"{scheduled:,} scheduled drafts keep their"
+        click.echo(f"{drafts} time and time zone.", err=True)
 
 
 async def _print_slots(context: Context, desk: "Desk", slots: "Sequence[Slot]", *, as_json: bool) -> None:
@@ -77,7 +77,7 @@ async def _print_slots(context: Context, desk: "Desk", slots: "Sequence[Slot]", 
         return
     print_table(
         [(desk.schedule.format_slot(entry),) for entry in slots],
-        empty=context.with_desk_options('No weekly times. Set some: copydesk slot set "mon 09:00"'),
+        empty=context.with_desk_options('No weekly slots. Add some: copydesk slot set "mon 09:00"'),
     )
     if slots:
-        click.echo(f"On the clock of {await desk.schedule.zone()}.", err=True)
+        click.echo(f"Time zone: {await desk.schedule.zone()}", err=True)

@@ -21,21 +21,21 @@ CONFIG = click.option("--config", metavar="JSON", help="Settings of the source, 
 
 @click.group()
 def source() -> None:
-    """The sources that Copydesk reads."""
+    """Manage sources."""
 
 
 @source.command()
 @click.argument("type", type=click.Choice(list(SOURCE_TYPES)), metavar="TYPE")
 @click.argument("url")
-@click.option("--name", help="What to call it; by default as it calls itself.")
+@click.option("--name", help="The name; by default the feed's own.")
 @CONFIG
 @AS_JSON
 @pass_context
 def add(context: Context, *, type: str, url: str, name: str | None, config: str | None, as_json: bool) -> None:
-    """Add a source, after a test fetch has shown that it can be read.
+    """Add a source after a successful test fetch.
 
-    TYPE is rss, twitter, reddit, hackernews, google_news or substack. For rss the address of a site will do: its
-    feed is looked for.
+    TYPE is rss, twitter, reddit, hackernews, google_news or substack. For rss, a site's address is
+    enough: Copydesk finds its feed.
     """
     settings = parse_config(config)
 
@@ -53,7 +53,7 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
 @AS_JSON
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
-    """List every source with its health."""
+    """List the sources with their health."""
     sources = context.run(lambda desk: desk.sources.list())
     if as_json:
         print_json(sources)
@@ -93,12 +93,12 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def test(context: Context, *, id: str, as_json: bool) -> None:
-    """Fetch a source and show what it holds, without storing anything."""
+    """Fetch a source and show its entries without storing them."""
     result = context.run(lambda desk: desk.sources.test(id))
     if as_json:
         print_json(result)
     elif result.ok:
-        print_table([(item.title, item.url or "") for item in result.items], empty="It can be read, and is empty.")
+        print_table([(item.title, item.url or "") for item in result.items], empty="The source works but is empty.")
     else:
         click.echo(f"Error: {clean(result.error or '')}", err=True)
     sys.exit(0 if result.ok else 1)
@@ -106,12 +106,12 @@ def test(context: Context, *, id: str, as_json: bool) -> None:
 
 @source.command()
 @click.argument("id")
-@click.option("--name", help="A new name.")
-@click.option("--url", help="A new address; it is read from the start, after a test fetch.")
-@click.option("--type", type=click.Choice(list(SOURCE_TYPES)), help="A new type.")
-@click.option("--enable/--disable", "enabled", default=None, help="Read it, or leave it alone.")
+@click.option("--name", help="The new name.")
+@click.option("--url", help="The new address; read from scratch after a test fetch.")
+@click.option("--type", type=click.Choice(list(SOURCE_TYPES)), help="The new type.")
+@click.option("--enable/--disable", "enabled", default=None, help="Include the source in runs, or pause it.")
 @CONFIG
-@click.option("--no-test", is_flag=True, help="Take a new address without a test fetch.")
+@click.option("--no-test", is_flag=True, help="Change the address without a test fetch.")
 @AS_JSON
 @pass_context
 def edit(  # noqa: PLR0913 - one argument an option
@@ -126,11 +126,11 @@ def edit(  # noqa: PLR0913 - one argument an option
     no_test: bool,
     as_json: bool,
 ) -> None:
-    """Change a source; what is not named stays."""
+    """Edit a source; options left out keep their values."""
     fields = {"name": name, "url": url, "type": type, "enabled": enabled, "config": parse_config(config)}
     changes = {field: value for field, value in fields.items() if value is not None}
     if not changes:
-        raise click.UsageError("Say what to change: --name, --url, --type, --enable, --disable or --config.")
+        raise click.UsageError("Nothing to change. Pass --name, --url, --type, --enable, --disable or --config.")
     changed = context.run(lambda desk: desk.sources.update(id, changes, test=not no_test))
     if as_json:
         print_json(changed)
@@ -140,7 +140,7 @@ def edit(  # noqa: PLR0913 - one argument an option
 
 @source.command()
 @click.argument("id")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @AS_JSON
 @pass_context
 def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
@@ -154,7 +154,7 @@ def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
         (question,) = [deletion_prompt(row) for row in rows if row.source.id == found.id] or [
             f"Delete {clean(found.name)}?"
         ]
-        confirm(question, declined="Nothing was deleted.")
+        confirm(question, declined="Nothing changed.")
     context.run(lambda desk: desk.sources.delete(id))
     if as_json:
         print_json({"ok": True})
@@ -167,15 +167,17 @@ def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
-    """Add the feeds of an OPML file; those that are sources already stay as they are."""
+    """Import the feeds of an OPML file; existing sources are left unchanged."""
     body = file.read()
     result = context.run(lambda desk: desk.sources.import_opml(body))
     if as_json:
         print_json(result.added)
     else:
-        click.echo(f"{len(result.added)} added, {len(result.known)} known already, {len(result.refused)} refused.")
+        click.echo(
+            f"{len(result.added):,} added, {len(result.known):,} already present, {len(result.refused):,} failed."
+        )
     for address, problem in result.refused:
-        click.echo(f"Refused {clean(address)}: {clean(problem)}", err=True)
+        click.echo(f"Not added: {clean(address)}: {clean(problem)}", err=True)
     sys.exit(1 if result.refused else 0)
 
 
@@ -183,7 +185,7 @@ def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
 @click.argument("file", type=click.File("w", encoding="utf-8", lazy=True), default="-")
 @pass_context
 def export(context: Context, *, file: TextIO) -> None:
-    """Write the sources as OPML, which other feed readers read."""
+    """Export the sources as OPML."""
     file.write(context.run(lambda desk: desk.sources.export_opml()))
 
 

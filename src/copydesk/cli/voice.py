@@ -23,14 +23,14 @@ TEXT_SETTINGS = ("emoji", "link", "instructions")
 
 @click.group()
 def voice() -> None:
-    """How you write."""
+    """Show or change your voice profile."""
 
 
 @voice.command()
 @AS_JSON
 @pass_context
 def show(context: Context, *, as_json: bool) -> None:
-    """Show the voice profile, and what of it the offline writer cannot follow."""
+    """Show the voice profile and the parts the offline writer does not support."""
     profile = context.run(lambda desk: desk.voice.get())
     if as_json:
         print_json(profile)
@@ -39,28 +39,24 @@ def show(context: Context, *, as_json: bool) -> None:
 
 
 @voice.command(name="set")
-@click.option("--style", help="How you write, in words.")
-@click.option(
-    "--avoid", multiple=True, metavar="WORD", help="A word or phrase that no draft may hold; may be repeated."
-)
+@click.option("--style", help="A description of your style.")
+@click.option("--avoid", multiple=True, metavar="WORD", help="A word or phrase to avoid; may be repeated.")
 @click.option(
     "--example",
     "examples",
     multiple=True,
     metavar="TEXT",
-    help="A post that you wrote, or @FILE with one; may be repeated.",
+    help="A post you wrote, or @FILE to read it from a file; may be repeated.",
 )
 @click.option(
     "--format",
     "settings",
     multiple=True,
     metavar="FORMAT.SETTING=VALUE",
-    help="One setting, such as SHORT.hashtags=2; without a value it is taken away.",
+    help="One setting, such as SHORT.hashtags=2; an empty value removes it.",
 )
-@click.option("--clear", multiple=True, type=click.Choice(list(EMPTY)), help="Empty this field first; may be repeated.")
-@click.option(
-    "--json-file", type=click.File("rb"), help="Take the fields from a JSON object instead; - for what is piped in."
-)
+@click.option("--clear", multiple=True, type=click.Choice(list(EMPTY)), help="Clear this field first; may be repeated.")
+@click.option("--json-file", type=click.File("rb"), help="Read the fields from a JSON file; - for standard input.")
 @AS_JSON
 @pass_context
 def set_(
@@ -75,7 +71,7 @@ def set_(
     json_file: BinaryIO | None,
     as_json: bool,
 ) -> None:
-    """Change the voice profile, or create it; what is not named stays.
+    """Change or create the voice profile; options left out keep their values.
 
     --avoid and --example replace the whole list, --format changes one setting. A format is SHORT, THREAD or BLOG; its
     settings are maxLength, maxParts, targetWords, hashtags, emoji, link and instructions.
@@ -90,7 +86,7 @@ def set_(
     if settings:
         values["formats"] = _parse_settings(settings)
     if bool(values) is bool(json_file):
-        raise click.UsageError("Say what to change, or give it in a --json-file: one of the two.")
+        raise click.UsageError("Pass either the options to change or --json-file.")
     # Options change single settings; a JSON file, or --clear formats, replaces all of them.
     merge_formats = not json_file and "formats" not in clear
     request = _read_json(json_file) if json_file else values
@@ -112,7 +108,7 @@ def _read_example(example: str) -> str:
     try:
         return Path(example[1:]).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        problem = getattr(error, "strerror", None) or "is no UTF-8"
+        problem = getattr(error, "strerror", None) or "not UTF-8 text"
         raise click.BadParameter(f"{example[1:]}: {problem}", param_hint="--example") from None
 
 
@@ -123,7 +119,10 @@ def _parse_settings(settings: tuple[str, ...]) -> dict[str, dict[str, object]]:
         name, equals, value = setting.partition("=")
         format_name, dot, field = name.partition(".")
         if not equals or not dot:
-            raise click.BadParameter(f"{setting!r} is not like SHORT.hashtags=2", param_hint="--format")
+            raise click.BadParameter(
+                f"{setting!r} is not FORMAT.SETTING=VALUE",
+                param_hint="--format",
+            )
         settings_by_format.setdefault(format_name.strip().upper(), {})[field.strip()] = _parse_value(
             field.strip(), value.strip()
         )
@@ -147,7 +146,7 @@ def _read_json(file: BinaryIO) -> dict[str, object]:
 def _print_profile(profile: VoiceProfile) -> None:
     from copydesk.desk.voice.service import unsupported_fields  # noqa: PLC0415 - brings in the store
 
-    click.echo(clean_lines(profile.style) if profile.style else "No style is set.")
+    click.echo(clean_lines(profile.style) if profile.style else "No style set.")
     rows = [
         ("avoids", ", ".join(profile.avoid) or "nothing"),
         *(("example", first_line(example)) for example in profile.examples),
@@ -157,12 +156,10 @@ def _print_profile(profile: VoiceProfile) -> None:
     click.echo()
     print_table(rows, empty="")
     if unsupported := unsupported_fields(profile):
-        click.echo(
-            f"\nThe offline writer cannot follow {', '.join(unsupported)}: that takes a writer that understands words."
-        )
+        click.echo(f"\nNot supported by the offline writer: {', '.join(unsupported)}.")
 
 
 def _format_settings(settings: FormatVoice) -> str:
     fields = to_json_value(settings)
     assert isinstance(fields, dict)
-    return ", ".join(f"{name} {value}" for name, value in fields.items()) or "as it comes"
+    return ", ".join(f"{name} {value}" for name, value in fields.items()) or "default"

@@ -30,7 +30,7 @@ def serve(context: Context, port: int = PORT) -> None:
         server = import_module("copydesk.cli.web_server")
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"The browser's console needs the package textual-serve ({error.name} is missing).",
+            f"--web needs the package textual-serve ({error.name} is missing).",
             hint="Install it: pip install 'copydesk[web]'",
         ) from None
     check_port(port)
@@ -39,7 +39,7 @@ def serve(context: Context, port: int = PORT) -> None:
 
 def print_address(address: str) -> None:
     """Print the console's address."""
-    click.echo(f"The console is on {address}\nIt opens once, in one browser; keep it to yourself. Ctrl-C ends it.")
+    click.echo(f"The console is at {address}\nThe address works once, in one browser; keep it secret. Ctrl-C stops.")
 
 
 def check_port(port: int) -> None:
@@ -51,5 +51,5 @@ def check_port(port: int) -> None:
             probe.bind((HOST, port))
     except OSError as error:
         raise SettingsError(
-            f"Port {port} cannot be listened on: {error.strerror}.", hint="Choose another: --web --port 8400"
+            f"Cannot listen on port {port}: {error.strerror}.", hint="Choose another: --web --port 8400"
         ) from None

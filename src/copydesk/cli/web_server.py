@@ -20,8 +20,8 @@ SHUTDOWN_TIMEOUT = 10.0
 TERMINAL_VARIABLES = ("COLORFGBG", "COLORTERM", "KITTY_WINDOW_ID", "TMUX", "STY")
 """Environment variables that describe the server's terminal, which displays no console."""
 REFUSED = (
-    "This console is opened by the address that `copydesk --web` printed, once.\n"
-    "If it was used already, there is a new one now, in the same terminal.\n"
+    "Open the console with the address that `copydesk --web` printed. Each address works once.\n"
+    "If yours was used already, the terminal now shows a new one.\n"
 )
 SECURITY_HEADERS = {
     "Cache-Control": "no-store",
