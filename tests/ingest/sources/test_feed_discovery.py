@@ -88,9 +88,12 @@ def test_no_input_raises(html: bytes, charset: str | None) -> None:
     ],
 )
 def test_hostile_pages_take_linear_time(hostile: str) -> None:
-    def page(size: int) -> str:
-        return hostile * (size // len(hostile))
+    def page(size: int) -> bytes:
+        return (hostile * (size // len(hostile))).encode()
 
-    assert_linear(page, find_feeds, MAX_PAGE_BYTES // 16)
-    assert_linear(page, find_feeds, MAX_PAGE_BYTES)
-    assert_bounded(page, find_feeds, 8 * MAX_PAGE_BYTES)
+    def discover(html: bytes) -> None:
+        discover_feeds(html, PAGE, None)
+
+    assert_linear(page, discover, MAX_PAGE_BYTES // 16)
+    assert_linear(page, discover, MAX_PAGE_BYTES)
+    assert_bounded(page, discover, 8 * MAX_PAGE_BYTES)
