@@ -14,6 +14,7 @@ from copydesk.drafting.checks import check
 from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import InvalidError, StoreBusyError, WriterError
+from copydesk.ingest.article.trafilatura_worker import extract_article
 from copydesk.model.draft import Action, Checks, Format, ImageSource, ListedDraft, Severity, Status
 from copydesk.model.item import Entry
 from copydesk.model.run import RunRequest
@@ -42,9 +43,13 @@ PROMPT = (
 
 @pytest.fixture(autouse=True)
 def article_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read pages without a subprocess, which is slow; only tests with `trafilatura` in their name use one."""
-    if "trafilatura" not in request.node.name:
-        monkeypatch.setattr("copydesk.ingest.article.reader.find_spec", lambda _: None)
+    """Extract articles without a subprocess, which is slow; only tests with `subprocess` in their name use one."""
+
+    async def extract(module: str, body: bytes, **_: object) -> bytes:
+        return extract_article(body.decode()).encode()
+
+    if "subprocess" not in request.node.name:
+        monkeypatch.setattr("copydesk.ingest.article.reader.run_in_subprocess", extract)
 
 
 def article_page(title: str = "A library where you borrow drills", more: str = "", head: str = "") -> str:
@@ -116,8 +121,7 @@ async def test_generate_returns_pending_draft(tmp_path):
     assert count_claims(tmp_path) == 0
 
 
-async def test_trafilatura_reads_the_page(tmp_path):
-    pytest.importorskip("trafilatura", reason="it comes with the extra `article`")
+async def test_page_is_read_in_subprocess(tmp_path):
     async with open_desk_at(tmp_path, web_with_page()) as desk:
         await create_drafts(desk)
         await desk.generation.drain()

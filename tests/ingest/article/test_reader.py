@@ -1,9 +1,10 @@
-"""Tests for extracting articles from web pages, with and without trafilatura."""
+"""Tests for extracting articles from web pages."""
 
 import asyncio
 import os
+import subprocess
+import sys
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
@@ -30,6 +31,7 @@ from copydesk.ingest.article.reader import (
     read_article,
 )
 from copydesk.ingest.article.reader import decode_page as page_text
+from copydesk.ingest.article.trafilatura_worker import extract_article
 from copydesk.ingest.entries import MAX_NAME
 from copydesk.ingest.subprocess_parser import run_in_subprocess
 from copydesk.ingest.urls import MAX_URL_LENGTH
@@ -55,13 +57,6 @@ STORY = f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A 
 <footer><p>Copyright 2026, all rights reserved by the Site and its owners, wherever they are.</p></footer>
 </body></html>"""
 
-needs_trafilatura = pytest.mark.skipif(find_spec("trafilatura") is None, reason="the extra `article` is not installed")
-
-
-@pytest.fixture
-def without_trafilatura(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(article_module, "find_spec", lambda name: None)
-
 
 @pytest.fixture
 def fake_trafilatura(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -75,7 +70,9 @@ def fake_trafilatura(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
 
 def extract_text(html: str) -> str:
-    return parse_article(html.encode(), HTML, URL).text
+    """Return the text of a page, extracted without a subprocess."""
+    page = page_text(html.encode(), None)
+    return parse_article(html.encode(), HTML, URL, extracted_html=extract_article(page)).text
 
 
 async def fetch_article(body: bytes | str, content_type: str = "text/html; charset=utf-8") -> Article:
@@ -84,17 +81,16 @@ async def fetch_article(body: bytes | str, content_type: str = "text/html; chars
         return await read_article(fetcher, server.url("/ferry"))
 
 
-# Without trafilatura
+# The text
 
 
-async def test_longest_paragraph_run_is_the_text(without_trafilatura: None) -> None:
+async def test_complete_article_is_read() -> None:
     async with FeedServer() as server, make_fetcher() as fetcher:
         server.serve("/ferry?utm_source=x", STORY.replace("/2026/ferry", "/ferry"), content_type=HTML)
         article = await read_article(fetcher, server.url("/ferry?utm_source=x"))
         assert server.requests_for("/ferry")[0].headers["accept-encoding"] == "gzip, deflate"
     assert article == Article(
         url=server.url("/ferry"),
-        reader="paragraphs",
         title="A ferry opens",
         summary="It carries 40 people.",
         text=f"{FIRST}\n\n{SECOND}\n\n{THIRD}",
@@ -106,26 +102,34 @@ async def test_longest_paragraph_run_is_the_text(without_trafilatura: None) -> N
     )
 
 
-def test_longer_article_element_wins() -> None:
+def test_text_follows_teaser_of_another_story() -> None:
     teaser = "<article><p>A short teaser of another story.</p></article>"
-    assert extract_text(f"{teaser}<article><p>{FIRST}<p>{SECOND}</article>{teaser}") == f"{FIRST}\n\n{SECOND}"
+    text = extract_text(f"{teaser}<article><p>{FIRST}<p>{SECOND}</article>{teaser}")
+    assert text == f"A short teaser of another story.\n\n{FIRST}\n\n{SECOND}"
 
 
 def test_paragraphs_need_no_article_element() -> None:
     assert extract_text(f"<body><div><p>{FIRST}<p>{SECOND}</div>") == f"{FIRST}\n\n{SECOND}"
 
 
-def test_link_paragraphs_are_skipped() -> None:
-    links = "<p>" + "<a href='/x'>Read this other story too</a> | " * 5 + "</p>"
+@pytest.mark.parametrize("start", ["", "<p>", "<title>Z</title><p>", "<!-- a comment longer than fifty characters -->"])
+def test_page_needs_no_html_tag(start: str) -> None:
+    assert extract_text(f"{start}{FIRST}") == FIRST
+
+
+def test_lists_of_links_are_skipped() -> None:
+    links = "<ul>" + "<li><a href='/x'>Read this other story too</a></li>" * 5 + "</ul>"
     assert extract_text(f"<main><p>{FIRST}</p>{links}<p>{SECOND}</p></main>") == f"{FIRST}\n\n{SECOND}"
 
 
 def test_unclosed_nav_does_not_hide_article() -> None:
-    assert extract_text(f"<nav><p>Home</p><article><p>{FIRST}</p><p>Yes.</p></article>") == f"{FIRST}\n\nYes."
+    assert extract_text(f"<nav><p>Home</p><article><p>{FIRST}</p><p>Yes.</p></article>") == f"{FIRST} Yes."
 
 
-def test_page_without_paragraphs_uses_long_blocks() -> None:
-    assert extract_text(f"<body>Home<br><br><font>{FIRST}<br><br>{SECOND}</font><br><br>Top") == f"{FIRST}\n\n{SECOND}"
+def test_page_without_paragraphs_has_text() -> None:
+    text = extract_text(f"<body>Home<br><br><font>{FIRST}<br><br>{SECOND}</font><br><br>Top")
+    assert FIRST in text
+    assert SECOND in text
 
 
 def test_title_is_not_repeated_in_text() -> None:
@@ -133,31 +137,24 @@ def test_title_is_not_repeated_in_text() -> None:
     assert extract_text("<title>A Ferry</title><p>A ferry</p>") == "A ferry"
 
 
-# With trafilatura
-
-
-@needs_trafilatura
-async def test_trafilatura_extracts_text() -> None:
-    article = await fetch_article(STORY)
-    assert article.reader == "trafilatura"
-    assert article.title == "A ferry opens"
-    assert article.text == f"{FIRST}\n\n{SECOND}\n\n{THIRD}"
-
-
-@needs_trafilatura
-async def test_trafilatura_reads_latin_1() -> None:
+async def test_latin_1_page_is_read() -> None:
     body = STORY.replace('<meta charset="utf-8">', '<meta charset="iso-8859-1">').encode("latin-1")
-    article = await fetch_article(body, HTML)
-    assert article.reader == "trafilatura"
-    assert FIRST in article.text
+    assert FIRST in (await fetch_article(body, HTML)).text
 
 
-@needs_trafilatura
-async def test_slow_trafilatura_falls_back_to_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
+# The subprocess
+
+
+def test_trafilatura_is_not_loaded_in_main_process() -> None:
+    code = "import sys, copydesk.ingest.article.reader; print({'trafilatura', 'lxml'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
+
+
+async def test_hostile_page_leaves_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(article_module, "EXTRACTION_TIMEOUT", 0.2)
-    article = await fetch_article(f"<p>{FIRST}" + "<p>x" * 100_000)
-    assert article.reader == "paragraphs"
-    assert article.text.startswith(FIRST)
+    article = await fetch_article(f"<title>A ferry</title><p>{FIRST}" + "<p>x" * 100_000)
+    assert (article.title, article.text) == ("A ferry", "")
 
 
 async def test_process_output_is_sanitized(fake_trafilatura) -> None:
@@ -165,7 +162,6 @@ async def test_process_output_is_sanitized(fake_trafilatura) -> None:
         "return '<h2>Why</h2><p>One &amp; \\x1b[31m[red]\\u202etwo</p><script>no</script><p>' + 'x' * 500_000"
     )
     article = await fetch_article(STORY)
-    assert article.reader == "trafilatura"
     assert article.text.startswith("Why\n\nOne & [red]two\n\nxxx")
     assert len(article.text) == MAX_TEXT
 
@@ -188,17 +184,24 @@ async def test_process_receives_decoded_page(fake_trafilatura) -> None:
         "1/0",
     ],
 )
-async def test_failing_trafilatura_falls_back_to_paragraphs(fake_trafilatura, body: str) -> None:
+async def test_failing_trafilatura_leaves_the_head(fake_trafilatura, body: str) -> None:
     fake_trafilatura(body)
     article = await fetch_article(STORY)
-    assert (article.reader, article.text) == ("paragraphs", f"{FIRST}\n\n{SECOND}\n\n{THIRD}")
+    assert (article.title, article.text) == ("A ferry opens", "")
 
 
-async def test_broken_trafilatura_falls_back_to_paragraphs(fake_trafilatura, tmp_path: Path) -> None:
+async def test_failing_trafilatura_on_page_without_head_is_an_error(fake_trafilatura) -> None:
+    fake_trafilatura("raise ValueError")
+    with pytest.raises(NotAnArticleError, match="no text on this page"):
+        await fetch_article(f"<p>{FIRST}")
+
+
+async def test_broken_trafilatura_leaves_the_head(fake_trafilatura, tmp_path: Path) -> None:
     """The module is installed, but importing it fails."""
     fake_trafilatura("return ''")
     (tmp_path / "trafilatura.py").write_text("import a_part_that_was_not_installed")
-    assert (await fetch_article(STORY)).reader == "paragraphs"
+    article = await fetch_article(STORY)
+    assert (article.title, article.text) == ("A ferry opens", "")
 
 
 async def test_process_is_killed_at_deadline(fake_trafilatura, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +216,7 @@ async def test_process_is_killed_at_deadline(fake_trafilatura, monkeypatch: pyte
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", record_pid)
     fake_trafilatura("time.sleep(60)")
-    assert (await fetch_article(STORY)).reader == "paragraphs"
+    assert (await fetch_article(STORY)).text == ""
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
 
@@ -260,7 +263,7 @@ def test_non_page_is_refused_with_its_type(content_type: str | None, body: bytes
 @pytest.mark.parametrize("content_type", [None, "application/octet-stream", "text/xml", "application/xhtml+xml"])
 def test_page_is_detected_without_content_type(content_type: str | None) -> None:
     body = f'<?xml version="1.0" encoding="utf-8"?><!DOCTYPE html><html><p>{FIRST}</p></html>'.encode()
-    assert parse_article(body, content_type, URL).text == FIRST
+    assert parse_article(body, content_type, URL, extracted_html=extract_article(body.decode())).text == FIRST
 
 
 @pytest.mark.parametrize("body", [b"", b"<html></html>", b"<div id=app></div><script>run()</script>", b"\0" * 1000])
@@ -280,11 +283,11 @@ def test_page_with_head_only_is_accepted() -> None:
 @pytest.mark.parametrize("content_type", ["text/plain", "text/markdown", "text/x-markdown"])
 def test_plain_text_is_used_as_is(content_type: str) -> None:
     article = parse_article(b"# A <b> ferry\n\nOne\ntwo &amp; <p>\n\nthree\x1b[2J", content_type, URL)
-    assert article == Article(url=URL, reader="plain", title="A <b> ferry", text="One\ntwo &amp; <p>\n\nthree")
+    assert article == Article(url=URL, title="A <b> ferry", text="One\ntwo &amp; <p>\n\nthree")
 
 
 def test_plain_text_without_heading_has_no_title() -> None:
-    assert parse_article(b"One\n\ntwo", "text/plain", URL) == Article(url=URL, reader="plain", text="One\n\ntwo")
+    assert parse_article(b"One\n\ntwo", "text/plain", URL) == Article(url=URL, text="One\n\ntwo")
 
 
 @pytest.mark.parametrize(
@@ -303,8 +306,8 @@ def test_plain_text_without_heading_has_no_title() -> None:
 )
 def test_charset_is_detected(charset: str | None, meta: str, encoding: str) -> None:
     body = f"<html><head>{meta}<title>Zürich</title></head><p>{FIRST}".encode(encoding)
-    article = parse_article(body, HTML, URL, charset=charset)
-    assert (article.title, article.text) == ("Zürich", FIRST)
+    assert FIRST in page_text(body, charset)
+    assert parse_article(body, HTML, URL, charset=charset).title == "Zürich"
 
 
 def test_charset_from_meta_is_used() -> None:
@@ -319,7 +322,7 @@ def test_long_page_is_truncated() -> None:
 # Over the network
 
 
-async def test_compressed_and_redirected_page_is_read(without_trafilatura: None) -> None:
+async def test_compressed_and_redirected_page_is_read() -> None:
     async with FeedServer() as server, make_fetcher() as fetcher:
         server.redirect("/short", "/2026/ferry?a=1")
         server.serve("/2026/ferry", STORY.replace("href", "ref"), content_type=HTML, gzip=True)
@@ -465,6 +468,6 @@ def test_hostile_pages_take_linear_time(hostile: str) -> None:
         assert_linear(body, lambda html: parse_article(html, HTML, URL), size)
 
 
-async def test_ten_megabytes_of_nested_tags_are_read(without_trafilatura: None) -> None:
+async def test_ten_megabytes_of_nested_tags_are_read() -> None:
     article = await fetch_article(f"<title>A ferry</title><p>{FIRST}" + "<div>" * 2_000_000)
-    assert (article.title, article.text) == ("A ferry", FIRST)
+    assert article.title == "A ferry"

@@ -1,14 +1,11 @@
-"""Web pages as articles: metadata from the head, the text by trafilatura.
+"""Web pages as articles: metadata from the head, the text by trafilatura in a subprocess.
 
-trafilatura is in the extra `article`. If it is not installed, finds nothing or times out, the text is the longest run
-of paragraphs; `Article.reader` says which extractor was used.
+If trafilatura finds nothing or times out, the head is all there is.
 """
 
 import asyncio
 import re
 from datetime import datetime
-from importlib.util import find_spec
-from typing import Literal
 
 from copydesk.errors import (
     FetchError,
@@ -23,7 +20,6 @@ from copydesk.errors import (
     UnreachableError,
 )
 from copydesk.ingest.article.head import parse_head
-from copydesk.ingest.article.paragraphs import longest_paragraph_run
 from copydesk.ingest.encoding import repair_utf8, to_utf8
 from copydesk.ingest.entries import MAX_SUMMARY, MAX_TEXT, MAX_TITLE
 from copydesk.ingest.feed.raw_feed import StrictParseError
@@ -39,7 +35,6 @@ __all__ = [
     "MAX_TITLE",
     "READ_TIMEOUT",
     "Article",
-    "TextExtractor",
     "parse_article",
     "read_article",
 ]
@@ -124,7 +119,7 @@ def _not_a_page_error(name: str) -> NotAnArticleError:
 READ_TIMEOUT = 45.0
 """Seconds for one page from request to article, including the wait for other requests to the same host."""
 EXTRACTION_TIMEOUT = 5.0
-"""Seconds for trafilatura on one page. Real pages take 0.01 to 0.1."""
+"""Seconds for trafilatura on one page. Real pages take 0.01 to 0.1, hostile ones minutes."""
 ACCEPT_HEADER = "text/html, application/xhtml+xml, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
 
 _RETRY_HINT = "Try again later, or give the text itself."
@@ -140,22 +135,18 @@ _HINTS: dict[type[FetchError], str] = {
 }
 """What the user can do about a page that cannot be read. The client's hints assume a source that is polled again."""
 
-TextExtractor = Literal["trafilatura", "paragraphs", "plain"]
-"""What produced the text: trafilatura, the paragraph rule, or none because the page is plain text."""
-
 
 class Article(Struct, frozen=True):
     """An article: plain text without control characters, within the limits of an `Entry`."""
 
     url: str
     """The canonical URL if the page declares an acceptable one, else the URL that responded."""
-    reader: TextExtractor
     title: str = ""
     """On one line; empty if the page has none."""
     summary: str = ""
     """The page's own description, on one line."""
     text: str = ""
-    """Paragraphs separated by blank lines. Empty if only the head has content."""
+    """Paragraphs separated by blank lines. Empty if only the head has content or the extraction timed out."""
     author: str | None = None
     published: datetime | None = None
     """UTC; None if missing or impossible."""
@@ -221,14 +212,11 @@ def parse_article(
 
 def _article_from_html(page: str, url: str, extracted: str) -> Article:
     head = parse_head(page, url)
-    extracted_text = html_to_text(extracted, MAX_TEXT)
-    text = extracted_text or longest_paragraph_run(page, MAX_TEXT)
     return Article(
         url=head.url or url,
-        reader="trafilatura" if extracted_text else "paragraphs",
         title=head.title,
         summary=head.summary,
-        text=_without_title(text, head.title),
+        text=_without_title(html_to_text(extracted, MAX_TEXT), head.title),
         author=head.author,
         published=head.published,
         image=head.image,
@@ -245,7 +233,6 @@ def _article_from_text(page: str, url: str) -> Article:
     has_heading = first_line.startswith("# ")
     return Article(
         url=url,
-        reader="plain",
         title=single_line(first_line[2:], MAX_TITLE) if has_heading else "",
         text=rest.lstrip() if has_heading else text,
     )
@@ -258,8 +245,8 @@ def _without_title(text: str, title: str) -> str:
 
 
 async def _extract_text(body: bytes, content_type: str | None, charset: str | None) -> str:
-    """Return the article HTML found by trafilatura; empty if it is not installed, fails or times out."""
-    if not is_html(body, content_type) or find_spec("trafilatura") is None:
+    """Return the article HTML found by trafilatura; empty if it finds none, fails or times out."""
+    if not is_html(body, content_type):
         return ""
     # Decoded here because only this side knows the HTTP charset: the subprocess always reads UTF-8.
     page = await asyncio.to_thread(decode_page, body, charset)
