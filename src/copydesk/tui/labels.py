@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 from copydesk.desk.catalog import get_source_type
 from copydesk.model.draft import MANUAL, Format, Severity, Status
+from copydesk.text.formatting import format_duration, plural
+from copydesk.tui.keys import key_label
 
 
 class Badge(NamedTuple):
@@ -61,6 +63,212 @@ def source_type_label(name: str) -> str:
 
 
 # Schedule
+
+SCHEDULE = "Schedule"
+ACCEPT_CLOCK = " accept · "
+"""Between the key that accepts the clock and the warning about it."""
+CLOCK_ACCEPTED = "Clock accepted. Posting resumed."
+DESK_NOT_LOADED = "The desk is still loading."
+DRAFT_UNSCHEDULED = "Unscheduled. The draft stays approved."
+HOUR_DOES_NOT_EXIST = "This hour does not exist on that day: the clocks go forward"
+MOVE_TO_PAST = "Cannot move a draft into the past"
+NO_APPROVED_DRAFTS = "No approved drafts to schedule"
+NO_SLOT_HERE = "No slot to delete here"
+REPEATED_HOUR = " again "
+"""In place of the hour in the second of two equal hours, in seven cells."""
+SKIPPED_HOUR = "skipped"
+SLOTS_CHANGED = "The slots have been changed since and were left as they are."
+TIME_HAS_PASSED = "This time has passed"
+
+
+def schedule_undo_hint() -> str:
+    """Return the hint that ends the result of a change on the schedule."""
+    return f"{key_label('schedule.undo')} undo"
+
+
+def week_title(dates: str, zone: str, offsets: str, current_offset: str, shown_drafts: int) -> str:
+    """Return the week and its time zone; `shown_drafts` is 0 unless there are more drafts than are shown."""
+    current = f" (now {current_offset})" if current_offset else ""
+    limit = f" · first {shown_drafts:,} drafts" if shown_drafts else ""
+    return f"{dates} · {zone_name(zone)}, {offsets}{current}{limit}"
+
+
+def zone_name(zone: str) -> str:
+    """Return the name of a time zone: `UTC` for `Etc/UTC`, as everybody writes it."""
+    return zone.removeprefix("Etc/")
+
+
+def offset_from(day: str, offset: str) -> str:
+    """Return the UTC offset that applies from a day on."""
+    return f"from {day} {offset}"
+
+
+def partial_hour(first_minute: int, last_minute: int) -> str:
+    """Return the part of an hour that exists on a day with a clock change."""
+    return f"from :{first_minute:02}" if first_minute else f"to :{last_minute:02}"
+
+
+def missing_hour(date: str, hour: int, *, is_repeat: bool) -> str:
+    """Describe an hour that the clocks do not show on a day."""
+    reason = "is not repeated" if is_repeat else "does not exist: the clocks go forward"
+    return f"{date} {hour:02}:00 {reason}"
+
+
+def hour_title(date: str, hours: str, occurrence: str, offset: str, distance: str) -> str:
+    """Describe an hour: `Sun 25 Oct 2026 02:00–02:59 (first time), UTC+02:00 · in 1 day`."""
+    return f"{date} {hours}{f' ({occurrence})' if occurrence else ''}, {offset} · {distance}"
+
+
+def hour_occurrence(*, is_repeat: bool) -> str:
+    """Return which of two equal hours it is."""
+    return "second time" if is_repeat else "first time"
+
+
+def day_distance(days: int, *, is_now: bool, is_past: bool) -> str:
+    """Return the distance of an hour from now; `days` is that of its day from today."""
+    if is_now:
+        return "now"
+    if days == 0:
+        return "today, past" if is_past else "today"
+    return f"in {plural(days, 'day')}" if days > 0 else f"{plural(-days, 'day')} ago"
+
+
+def free_slot(slot: str, *, is_skipped: bool) -> str:
+    """Describe a slot without a draft; `is_skipped` if a clock change moves it to another time."""
+    return f"free slot · every {slot}{' (skipped by the clock change)' if is_skipped else ''}"
+
+
+def conflict(minutes: int) -> str:
+    """Describe a conflict with a draft `minutes` later; a negative number is earlier."""
+    if minutes == 0:
+        return "Conflict: same time as another draft"
+    return f"Conflict: {abs(minutes)} min {'before' if minutes > 0 else 'after'} another draft"
+
+
+def time_in_other_zone(time: str, zone: str) -> str:
+    """Return the time that the user entered in another time zone."""
+    return f"set as {time} {zone_name(zone)}"
+
+
+def clock_change(day: str, times: str, *, forward: bool) -> str:
+    """Describe a clock change: `Clocks go forward on Sun 29 Mar: 02:00–03:00 does not exist.`"""
+    direction, effect = ("forward", "does not exist") if forward else ("back", "occurs twice")
+    return f"Clocks go {direction} on {day}: {times} {effect}."
+
+
+def clock_jumped(seconds: float) -> str:
+    """Warn that the clock was changed by `seconds`; negative is back."""
+    return f"Clock jumped {'forward' if seconds > 0 else 'back'} by {format_duration(abs(seconds))}: posting is paused."
+
+
+def no_slots(approved: int) -> tuple[str, str]:
+    """Return the texts before and after the key that adds a slot to an empty week."""
+    purpose = f" ({plural(approved, 'approved draft')} waiting)" if approved else ""
+    return "No weekly slots. ", f" adds one here{purpose}."
+
+
+def slot_prompt(hour: int) -> str:
+    """Prompt for weekly slots, by examples; the first one lies in the hour under the cursor."""
+    return f"Weekly slot: {hour:02}:30 · weekdays 9:30 · mon,wed 9"
+
+
+def slot_prompt_hint(slot: str) -> str:
+    """Return the hint below the prompt; `slot` is what an empty answer adds."""
+    return f"Empty for {slot} · a number alone is the minute · {key_label('line.leave')} cancel"
+
+
+def invalid_slot(hour: int) -> str:
+    """Refuse an answer to the prompt for slots."""
+    return f"Not a slot. Try 30, {hour:02}:30, weekdays 9:30 or mon,wed 9 · {key_label('line.leave')} cancel"
+
+
+def slots_exist(count: int, slots: str) -> str:
+    """Refuse slots all of which exist."""
+    return f"{'Slot already exists' if count == 1 else 'Slots already exist'}: {slots}"
+
+
+def slots_added(count: int, slots: str) -> str:
+    """Return the result of adding slots."""
+    return f"Added {'slot' if count == 1 else f'{count} slots:'} {slots} · {schedule_undo_hint()}"
+
+
+def slots_addition(count: int, slots: str) -> str:
+    """Name the addition of slots in the result of an undo."""
+    return f"addition of {'slot' if count == 1 else f'{count} slots:'} {slots}"
+
+
+def slot_deleted(slot: str) -> str:
+    """Return the result of deleting a slot."""
+    return f"Deleted slot {slot} · {schedule_undo_hint()}"
+
+
+def slot_deletion(slot: str) -> str:
+    """Name the deletion of a slot in the result of an undo."""
+    return f"deletion of slot {slot}"
+
+
+def time_zone_changed(zone: str) -> str:
+    """Return the result of a change of the time zone."""
+    return f"Time zone changed to {zone} · {schedule_undo_hint()}"
+
+
+def time_zone_change(old: str, new: str) -> str:
+    """Name a change of the time zone in the result of an undo."""
+    return f"time zone change from {old} to {new}"
+
+
+def no_draft_here(verb: str) -> str:
+    """Refuse an action in a cell without a draft: `No draft to move here`."""
+    return f"No draft to {verb} here"
+
+
+def draft_not_movable(status: Status) -> str:
+    """Refuse to change the time of a draft in this state."""
+    return f"This draft is {STATUS[status].text}: its time is fixed."
+
+
+def draft_scheduled(time: str) -> str:
+    """Return the result of scheduling a draft."""
+    return f"Scheduled for {time} · {schedule_undo_hint()}"
+
+
+def draft_unscheduled() -> str:
+    """Return the result of taking a draft off the schedule."""
+    return f"{DRAFT_UNSCHEDULED} · {schedule_undo_hint()}"
+
+
+def draft_picker_title(time: str, limit: int) -> str:
+    """Return the title of the list of approved drafts; `limit` is 0 unless there are more than are listed."""
+    newest = f" · newest {limit:,}" if limit else ""
+    return f"{time} · {key_label('list.open')} schedule · {key_label('pick.leave')} cancel{newest}"
+
+
+def plan_title(drafts: int) -> str:
+    """Return the title of the preview of automatic scheduling."""
+    return f"Schedule {plural(drafts, 'draft')} · {key_label('plan.do')} confirm · {key_label('plan.leave')} cancel"
+
+
+def more_drafts(count: int) -> str:
+    """Return the number of drafts that are not listed."""
+    return f"and {count:,} more"
+
+
+def drafts_not_scheduled(count: int, reason: str) -> str:
+    """Return how many drafts automatic scheduling leaves out, and why."""
+    return f"{plural(count, 'draft')} not scheduled{f': {reason}' if reason else ''}."
+
+
+def slot_advice() -> str:
+    """Return the advice for drafts that were not scheduled because there are no slots."""
+    return f" {key_label('schedule.new_slot')} adds a slot."
+
+
+def drafts_scheduled(count: int, changed: int, skipped: int, reason: str) -> str:
+    """Return the result of automatic scheduling; `changed` got another time than the preview showed."""
+    text = f"Scheduled {plural(count, 'draft')}"
+    text += f" ({changed:,} at another time than previewed)" if changed else ""
+    text += f", {skipped:,} not scheduled: {reason}" if skipped else ""
+    return f"{text} · {schedule_undo_hint()}"
 
 
 # Sources

@@ -29,7 +29,7 @@ async def test_cursor_starts_at_current_hour(tmp_path: Path) -> None:
 async def test_empty_schedule_names_next_key(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, approved=2)
     async with open_schedule(tmp_path) as ui:
-        assert "No slots yet: n makes one here, every week for 2 approved drafts." in ui.text
+        assert "No weekly slots. n adds one here (2 approved drafts waiting)." in ui.text
 
 
 async def test_slots_drafts_and_conflicts_are_displayed(tmp_path: Path) -> None:
@@ -42,8 +42,8 @@ async def test_slots_drafts_and_conflicts_are_displayed(tmp_path: Path) -> None:
         assert "+1" in ui.text
         await ui.press("j", "j", "j", "j")
         assert ui.cell_lines[1:] == [
-            "▌14:30 S scheduled !20 min before another short  Draft 1",
-            "14:50 S scheduled !20 min after another short  Draft 2",
+            "▌14:30 S scheduled · Conflict: 20 min before another draft · short  Draft 1",
+            "14:50 S scheduled · Conflict: 20 min after another draft · short  Draft 2",
         ]
         await ui.press("tab")
         assert ":50!S Dra" in ui.text
@@ -64,9 +64,9 @@ async def test_skipped_hour_is_marked(tmp_path: Path) -> None:
         await ui.move_to("03-29 02")
         assert "skipped" in ui.text
         assert ui.cell_lines == [
-            "Sun 29 Mar 2026 02:00 does not exist: the clocks skip it",
-            "The clocks go forward on Sun 29 Mar: 02:00–03:00 does not exist.",
-            "No slots yet: n makes one here, every week.",
+            "Sun 29 Mar 2026 02:00 does not exist: the clocks go forward",
+            "Clocks go forward on Sun 29 Mar: 02:00–03:00 does not exist.",
+            "No weekly slots. n adds one here.",
         ]
 
 
@@ -75,9 +75,9 @@ async def test_repeated_hour_is_displayed_twice_with_offsets(tmp_path: Path) -> 
         assert " again " in ui.text
         assert "UTC+02:00" in ui.text
         await ui.move_to("10-25 02")
-        assert ui.cell_lines[0] == "Sun 25 Oct 2026 02:00–02:59 (the first time), UTC+02:00 · in 1 day"
+        assert ui.cell_lines[0] == "Sun 25 Oct 2026 02:00–02:59 (first time), UTC+02:00 · in 1 day"
         await ui.press("j")
-        assert ui.cell_lines[0] == "Sun 25 Oct 2026 02:00–02:59 (the second time), UTC+01:00 · in 1 day"
+        assert ui.cell_lines[0] == "Sun 25 Oct 2026 02:00–02:59 (second time), UTC+01:00 · in 1 day"
 
 
 async def test_skipped_half_hour_is_marked(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ async def test_draft_scheduled_in_other_zone_says_so(tmp_path: Path) -> None:
         await insert_scheduled(desk, NOW + HOUR, scheduled_wall="2026-03-25T06:30", scheduled_zone="America/New_York")
     async with open_schedule(tmp_path, zone="Asia/Kathmandu") as ui:
         await ui.press("j")
-        assert "meant as 06:30 America/New_York" in ui.cell_lines[1]
+        assert "set as 06:30 America/New_York" in ui.cell_lines[1]
 
 
 async def test_narrow_terminal_shows_one_day(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from schedule_fixtures import MON, SUN, TUE, WED, make_slot, scheduled_times
 async def test_slot_is_created_at_cursor(tmp_path: Path, answer: str, expected: Slot) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("j", "j", "n")
-        assert "A slot every Wed, at which minute of 12:00–12:59?" in ui.text
+        assert "Weekly slot: 12:30 · weekdays 9:30 · mon,wed 9" in ui.text
         await (ui.answer(answer) if answer else ui.press("enter"))
         assert await ui.desk.schedule.slots() == (expected,)
         assert f"[:{expected.minute:02}" in ui.text
@@ -33,14 +33,14 @@ async def test_slots_of_several_days_are_one_change(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, slots=initial)
     async with open_schedule(tmp_path, size=(40, 24)) as ui:
         await ui.press("n")
-        assert "weekdays 9:30 · daily 9 · mon,wed 9:30" in " ".join(ui.text.split())
+        assert "Weekly slot: 10:30 · weekdays 9:30 · mon,wed 9" in " ".join(ui.text.split())
         await ui.answer("weekdays 9:30")
         expected = tuple(make_slot(day, 9, 30) for day in range(1, 6))
         assert await ui.desk.schedule.slots() == expected
-        assert ui.toasts[-1] == "4 slots Tue, Wed, Thu, Fri 09:30 made · u undo"
+        assert ui.toasts[-1] == "Added 4 slots: Tue, Wed, Thu, Fri 09:30 · u undo"
         await ui.press("n")
         await ui.answer("mon-fri 9.30")
-        assert ui.toasts[-1] == "There is a slot every Mon, Tue, Wed, Thu, Fri 09:30 already."
+        assert ui.toasts[-1] == "Slots already exist: Mon, Tue, Wed, Thu, Fri 09:30"
         await ui.press("u")
         assert await ui.desk.schedule.slots() == initial
         await ui.press("ctrl+r")
@@ -51,7 +51,7 @@ async def test_invalid_minute_reopens_prompt(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("n")
         await ui.answer("60")
-        assert "That is no minute, no time and no days" in ui.text
+        assert "Not a slot. Try 30, 10:30, weekdays 9:30 or mon,wed 9" in ui.text
         await ui.answer("25:00")
         await ui.press("escape")
         assert await ui.desk.schedule.slots() == ()
@@ -61,7 +61,7 @@ async def test_existing_slot_is_not_duplicated(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, slots=[make_slot(WED, 10)])
     async with open_schedule(tmp_path) as ui:
         await ui.press("n", "enter")
-        assert ui.toasts == ["There is a slot every Wed 10:00 already."]
+        assert ui.toasts == ["Slot already exists: Wed 10:00"]
 
 
 async def test_slot_deletion_is_undone_and_redone(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ async def test_slot_deletion_is_undone_and_redone(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("j", "d")
         assert await ui.desk.schedule.slots() == both[:1]
-        assert ui.toasts[-1] == "Slot Wed 11:00 deleted · u undo"
+        assert ui.toasts[-1] == "Deleted slot Wed 11:00 · u undo"
         await ui.press("u")
         assert await ui.desk.schedule.slots() == both
         await ui.press("ctrl+r")
@@ -92,7 +92,7 @@ async def test_undo_keeps_slots_changed_elsewhere(tmp_path: Path) -> None:
         await ui.desk.schedule.set_slots([make_slot(TUE, 8)])
         await ui.press("u")
         assert await ui.desk.schedule.slots() == (make_slot(TUE, 8),)
-        assert "changed since" in ui.toasts[-1]
+        assert "have been changed since" in ui.toasts[-1]
 
 
 async def test_failed_undo_can_be_retried(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ async def test_failed_undo_is_skipped_for_earlier_change(tmp_path: Path) -> None
         await ui.press("d")
         await ui.desk.schedule.set_slots([make_slot(TUE, 8)])
         await ui.press("u")
-        assert "changed since; they were left as they are. u undoes the change before it." in ui.toasts[-1]
+        assert "have been changed since and were left as they are. u undoes the change before it." in ui.toasts[-1]
         await ui.press("u")
         assert await ui.desk.schedule.zone() == zone
         assert await ui.desk.schedule.slots() == (make_slot(TUE, 8),)
@@ -127,7 +127,7 @@ async def test_slot_in_skipped_hour_names_its_time(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, slots=[make_slot(SUN, 2, 30)])
     async with open_schedule(tmp_path) as ui:
         await ui.move_to("03-29 03")
-        assert "▌03:00 free slot, every Sun 02:30, which the clocks skip here" in ui.cell_lines
+        assert "▌03:00 free slot · every Sun 02:30 (skipped by the clock change)" in ui.cell_lines
 
 
 # Zone and clock
@@ -179,6 +179,6 @@ async def test_clock_warning_is_displayed_until_accepted(tmp_path: Path, monkeyp
         monkeypatch.setattr(ui.app.desk.schedule, "clock_warning", get_warning)
         monkeypatch.setattr(ui.app.desk.schedule, "accept_clock", accept)
         await ui.press("]")
-        assert "C accept · The clock jumped forward by 3 hours: nothing goes out." in ui.text
+        assert "C accept · Clock jumped forward by 3 hours: posting is paused." in ui.text
         await ui.press("C")
         assert "jumped" not in ui.text

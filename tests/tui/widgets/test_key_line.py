@@ -58,7 +58,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: ConfirmDialog("Go?"): "y yes  n no",
     lambda: PostDialog(_load_plan): "y yes  n no",
     ComposeDialog: "Ctrl+s make it  Tab next  Ctrl+n empty it  Esc leave",
-    lambda: PlatformDialog(["bluesky"]): "j k move  Enter take  Esc leave",
+    lambda: PlatformDialog(["bluesky"]): "j k move  Enter choose  Esc cancel",
     lambda: SignInDialog(_LOGIN, {}, ""): "Esc leave",
     EditDialog: "Ctrl+s save  Esc leave",
     lambda: FeedImportDialog([]): "j k move  Esc close",
@@ -67,8 +67,8 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: WaitDialog("…"): "Esc leave",
     lambda: ExitDialog("…"): "",
     lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",
-    lambda: PlanDialog(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter do it  Esc leave",
-    lambda: PickDraftDialog([make_draft()], "Which?", NOW): "j k move  Enter take  Esc leave",
+    lambda: PlanDialog(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter confirm  Esc cancel",
+    lambda: PickDraftDialog([make_draft()], "Which?", NOW): "j k move  Enter choose  Esc cancel",
     SourceDialog: "Enter go on  Ctrl+s save untested  Tab next  Esc leave",
     lambda: SourceTestDialog(make_source()): "j k scroll  Esc close",
     VoiceDialog: "Ctrl+s save  Ctrl+t try  Tab next  Esc leave",
@@ -140,7 +140,7 @@ async def test_click_on_key_acts_on_dialog() -> None:
         for dialog, keys in (
             (ConfirmDialog("Go?"), "y yes"),
             (PromptDialog("Why?", value="Old news"), "Enter take"),
-            (PickDraftDialog([make_draft(7)], "Which?", NOW), "Enter take"),
+            (PickDraftDialog([make_draft(7)], "Which?", NOW), "Enter choose"),
             (FilterDialog(DraftView(), [], []), "Esc leave"),
         ):
             ui.app.push_screen(dialog, answers.append)

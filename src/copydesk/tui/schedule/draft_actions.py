@@ -11,12 +11,11 @@ from textual.message import Message
 
 from copydesk.model.draft import ListedDraft, Status
 from copydesk.model.schedule import NO_SLOTS_REASON, AutoSchedule, SlotAssignment
-from copydesk.text.formatting import plural
+from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.base import Dialog
-from copydesk.tui.keys import KeyContext, bindings, key_label
-from copydesk.tui.labels import STATUS
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, Table, paragraph
 from copydesk.tui.review.draft_row import draft_row
 from copydesk.tui.schedule.week_clock import format_day, shift_time
@@ -72,13 +71,13 @@ class DraftActions:
     def _movable_draft(self, verb: str) -> "WeekDraft | None":
         """Return the draft under the cursor if it can be rescheduled; otherwise notify why not and return None.
 
-        `verb` completes the sentence "There is no draft here to …".
+        `verb` completes the sentence "No draft to … here".
         """
         draft = self._pane.entry.draft if self._pane.entry else None
         if draft is None:
-            self._app.notify_latest(f"There is no draft here to {verb}.")
+            self._app.notify_latest(labels.no_draft_here(verb))
         elif draft.status not in _MOVABLE:
-            self._app.notify_latest(f"This draft is {STATUS[draft.status].text}: its time stays.")
+            self._app.notify_latest(labels.draft_not_movable(draft.status))
         else:
             return draft
         return None
@@ -90,7 +89,7 @@ class DraftActions:
             return
         at = shift_time(draft.at, self._pane.zone, days=days, hours=hours)
         if at <= self._pane.now():
-            self._app.notify_latest("That is in the past: the draft stays.")
+            self._app.notify_latest(labels.MOVE_TO_PAST)
             return
 
         async def reschedule(desk: "Desk") -> None:
@@ -103,14 +102,14 @@ class DraftActions:
 
     def cancel(self) -> None:
         """Unschedule the draft under the cursor."""
-        draft = self._movable_draft("take from its time")
+        draft = self._movable_draft("unschedule")
         if draft is None:
             return
 
         async def cancel(desk: "Desk") -> None:
             await desk.drafts.cancel_schedule(draft.id)
             self._edits.record((draft.id,))
-            self._app.notify_latest(f"The draft is approved again, without a time · {key_label('schedule.undo')} undo")
+            self._app.notify_latest(labels.draft_unscheduled())
 
         self._edits.enqueue(cancel)
 
@@ -118,7 +117,7 @@ class DraftActions:
         """Show the draft under the cursor on the review screen."""
         draft = self._pane.entry.draft if self._pane.entry else None
         if draft is None:
-            self._app.notify_latest("There is no draft here to open.")
+            self._app.notify_latest(labels.no_draft_here("open"))
             return
         self._app.show_draft(draft.id)
 
@@ -146,35 +145,35 @@ class DraftActions:
         if cell is None:
             return None
         if cell.span is None:
-            self._app.notify_latest("This hour does not exist on that day.")
+            self._app.notify_latest(labels.HOUR_DOES_NOT_EXIST)
             return None
         # The selected entry comes first: a selected slot wins over an earlier one.
         free = [entry for entry in (self._pane.entry, *cell.entries) if entry and entry.draft is None]
         at = free[0].at if free else cell.span.start
         if at <= self._pane.now():
-            self._app.notify_latest("That time has passed.")
+            self._app.notify_latest(labels.TIME_HAS_PASSED)
             return None
         return at
 
     def choose(self, message: ApprovedLoaded) -> None:
         """Open the list of approved drafts, to choose one for the time under the cursor."""
         if not message.drafts:
-            self._app.notify_latest("No approved draft waits for a time.")
+            self._app.notify_latest(labels.NO_APPROVED_DRAFTS)
             return
 
         def schedule(draft_id: str | None) -> None:
             if draft_id is not None:
                 self._schedule(draft_id, message.at, message.time_label)
 
-        limit_note = f" · the newest {MAX_APPROVED}" if len(message.drafts) == MAX_APPROVED else ""
-        title = f"{message.time_label} · {key_label('list.open')} schedules{limit_note}"
+        limit = MAX_APPROVED if len(message.drafts) == MAX_APPROVED else 0
+        title = labels.draft_picker_title(message.time_label, limit)
         self._app.push_if_current(self._screen, PickDraftDialog(message.drafts, title, self._pane.now()), schedule)
 
     def _schedule(self, draft_id: str, at: datetime, time_label: str) -> None:
         async def schedule(desk: "Desk") -> None:
             await desk.drafts.schedule(draft_id, at)
             self._edits.record((draft_id,))
-            self._app.notify_latest(f"Scheduled for {time_label} · {key_label('schedule.undo')} undo")
+            self._app.notify_latest(labels.draft_scheduled(time_label))
 
         self._edits.enqueue(schedule)
 
@@ -189,11 +188,11 @@ class DraftActions:
     def preview(self, plan: AutoSchedule) -> None:
         """Show the automatic schedule and apply it if it is accepted; notify if it schedules nothing."""
         if not plan.scheduled:
-            reason = f": {plan.reason}" if plan.reason else ""
-            left_out = plural(plan.skipped, "approved draft")
-            advice = f" {key_label('schedule.new_slot')} makes one." if plan.reason == NO_SLOTS_REASON else ""
+            advice = labels.slot_advice() if plan.reason == NO_SLOTS_REASON else ""
             self._app.notify_latest(
-                f"{left_out} left out{reason}.{advice}" if plan.skipped else "No approved draft waits for a time."
+                labels.drafts_not_scheduled(plan.skipped, plan.reason) + advice
+                if plan.skipped
+                else labels.NO_APPROVED_DRAFTS
             )
             return
 
@@ -210,10 +209,7 @@ class DraftActions:
         # Slots may have been taken, or drafts changed, while the plan was on the screen.
         planned = {(placed.draft_id, placed.scheduled_at) for placed in plan.scheduled}
         changed = sum((placed.draft_id, placed.scheduled_at) not in planned for placed in result.scheduled)
-        parts = [f"{plural(len(result.scheduled), 'draft')} scheduled"]
-        parts += [f"{changed} for another time than was shown"] * bool(changed)
-        parts += [f"{result.skipped} not: {result.reason}"] * bool(result.skipped)
-        self._app.notify_latest(f"{', '.join(parts)} · {key_label('schedule.undo')} undo")
+        self._app.notify_latest(labels.drafts_scheduled(len(result.scheduled), changed, result.skipped, result.reason))
 
 
 def plan_page(plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> list[Block]:
@@ -221,10 +217,9 @@ def plan_page(plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> list[Block]:
     listed = plan.scheduled[:MAX_LISTED_DRAFTS]
     blocks: list[Block] = [Table([_row(placed, zone, now) for placed in listed])]
     if remaining := len(plan.scheduled) - len(listed):
-        blocks.append(paragraph(f"and {remaining} more", "dim"))
+        blocks.append(paragraph(labels.more_drafts(remaining), "dim"))
     if plan.skipped:
-        reason = f": {safe_line(plan.reason)}" if plan.reason else ""
-        blocks += [paragraph(), paragraph(f"{plural(plan.skipped, 'draft')} left out{reason}.", "warn")]
+        blocks += [paragraph(), paragraph(labels.drafts_not_scheduled(plan.skipped, safe_line(plan.reason)), "warn")]
     return blocks
 
 
@@ -255,10 +250,7 @@ class PlanDialog(Dialog[bool], inherit_bindings=False):
         yield Page(self._blocks, id="over")
 
     def on_mount(self) -> None:
-        count = plural(len(self._plan.scheduled), "draft")
-        self.query_one(Page).set_title(
-            f"Schedule {count} · {key_label('plan.do')} does it · {key_label('plan.leave')} leaves"
-        )
+        self.query_one(Page).set_title(labels.plan_title(len(self._plan.scheduled)))
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
         """Close with the answer."""

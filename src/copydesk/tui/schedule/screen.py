@@ -7,9 +7,10 @@ from textual import on
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
+from copydesk.tui import labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.zone_prompt import prompt_time_zone
-from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.schedule.draft_actions import ApprovedLoaded, DraftActions, PlanReady
 from copydesk.tui.schedule.slot_actions import SlotActions
 from copydesk.tui.schedule.week_grid import WeekGrid
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class ScheduleScreen(DeskScreen):
     """Moves and schedules drafts, creates and deletes slots. Changes apply at once and can be undone with `u`."""
 
-    NAME = "Schedule"
+    NAME = labels.SCHEDULE
     WHERE = (KeyContext.SCHEDULE,)
     CSS_PATH = stylesheet_path("schedule.tcss")
     BINDINGS = bindings(KeyContext.SCHEDULE)
@@ -127,12 +128,13 @@ class ScheduleScreen(DeskScreen):
                 # Ask again, with the rejected name in the line and the error below it.
                 self.app.call_later(self.action_zone, new, error)
                 return
-            description = f"time zone {old} changed to {new}"
             step = UndoStep(
-                description, lambda desk: desk.schedule.set_zone(old), lambda desk: desk.schedule.set_zone(new)
+                labels.time_zone_change(old, new),
+                lambda desk: desk.schedule.set_zone(old),
+                lambda desk: desk.schedule.set_zone(new),
             )
             self.edits.record(step)
-            self.app.notify_latest(f"T{description[1:]} · {key_label('schedule.undo')} undo")
+            self.app.notify_latest(labels.time_zone_changed(new))
 
         self.edits.enqueue(change)
 
@@ -141,6 +143,6 @@ class ScheduleScreen(DeskScreen):
 
         async def accept(desk: "Desk") -> None:
             if await desk.schedule.accept_clock():
-                self.app.notify_latest("The clock is taken for right. What is due goes out again.")
+                self.app.notify_latest(labels.CLOCK_ACCEPTED)
 
         self.edits.enqueue(accept)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from copydesk.errors import ConflictError
 from copydesk.model.schedule import Slot
+from copydesk.tui import labels
 from copydesk.tui.dialogs.prompt import PromptDialog
-from copydesk.tui.keys import key_label
 from copydesk.tui.schedule.week_clock import GridPosition
 from copydesk.tui.schedule.week_lines import format_slot
 from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane
@@ -16,7 +16,6 @@ from copydesk.tui.undo_stack import UndoStep
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-_SLOT_EXAMPLES = "weekdays 9:30 · daily 9 · mon,wed 9:30"
 _DAY_NAMES = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 """Indexed by `day_of_week`: 0 is Sunday."""
 _WEEK = (1, 2, 3, 4, 5, 6, 0)
@@ -51,21 +50,16 @@ class SlotActions:
     def _prompt(self, position: GridPosition, value: str = "", error: str = "") -> None:
         # Slots count weekdays from Sunday (0).
         hour = Slot(day_of_week=position.day.isoweekday() % 7, hour=position.hour.hour, minute=0)
-        question = f"A slot every {format_slot(hour)[:3]}, at which minute of {hour.hour:02}:00–{hour.hour:02}:59?"
-        hint = (
-            error or f"Enter alone: {hour.hour:02}:00. Or a minute, or a time as 4:30, or days, too: {_SLOT_EXAMPLES}."
-        )
 
         def create(answer: str | None) -> None:
             slots = parse_slots(answer, hour) if answer is not None else ()
             if slots:
                 self._create(slots)
             elif answer is not None:
-                self._prompt(
-                    position, answer, f"That is no minute, no time and no days: write 30, 4:30, {_SLOT_EXAMPLES}."
-                )
+                self._prompt(position, answer, labels.invalid_slot(hour.hour))
 
-        dialog = PromptDialog(question, value=value, hint=f"{hint} {key_label('line.leave')} leaves.")
+        hint = error or labels.slot_prompt_hint(format_slot(hour))
+        dialog = PromptDialog(labels.slot_prompt(hour.hour), value=value, hint=hint)
         self._pane.app.push_screen(dialog, create)
 
     def _create(self, slots: Sequence[Slot]) -> None:
@@ -73,10 +67,11 @@ class SlotActions:
             old = await desk.schedule.slots()
             new = tuple(slot for slot in slots if slot not in old)
             if not new:
-                self._pane.app.notify_latest(f"There is a slot every {_format_slots(slots)} already.")
+                self._pane.app.notify_latest(labels.slots_exist(len(slots), _format_slots(slots)))
                 return
-            label = "slot" if len(new) == 1 else f"{len(new)} slots"
-            await self._replace(desk, old, (*old, *new), f"{label} {_format_slots(new)} made")
+            added = len(new), _format_slots(new)
+            await self._replace(desk, old, (*old, *new), labels.slots_addition(*added))
+            self._pane.app.notify_latest(labels.slots_added(*added))
 
         self._edits.enqueue(create)
 
@@ -84,14 +79,15 @@ class SlotActions:
         """Delete the weekly slot under the cursor. A draft in it keeps its time."""
         entry = self._pane.entry
         if entry is None or entry.slot is None:
-            self._pane.app.notify_latest("There is no slot here to delete.")
+            self._pane.app.notify_latest(labels.NO_SLOT_HERE)
             return
         slot = entry.slot.slot
 
         async def delete(desk: "Desk") -> None:
             old = await desk.schedule.slots()
             new = tuple(other for other in old if other != slot)
-            await self._replace(desk, old, new, f"slot {format_slot(slot)} deleted")
+            await self._replace(desk, old, new, labels.slot_deletion(format_slot(slot)))
+            self._pane.app.notify_latest(labels.slot_deleted(format_slot(slot)))
 
         self._edits.enqueue(delete)
 
@@ -101,7 +97,6 @@ class SlotActions:
             description, lambda desk: _replace_slots(desk, new, old), lambda desk: _replace_slots(desk, old, new)
         )
         self._edits.record(step)
-        self._pane.app.notify_latest(f"{description[:1].upper()}{description[1:]} · {key_label('schedule.undo')} undo")
 
 
 def _format_slots(slots: Sequence[Slot]) -> str:
@@ -114,7 +109,7 @@ async def _replace_slots(desk: "Desk", expected: tuple[Slot, ...], new: tuple[Sl
     """Replace the slots. Raise ConflictError if they were changed since and are no longer `expected`."""
     # Undo must not overwrite what another process has changed meanwhile.
     if await desk.schedule.slots() != expected:
-        raise ConflictError("The slots were changed since; they were left as they are.")
+        raise ConflictError(labels.SLOTS_CHANGED)
     await desk.schedule.set_slots(new)
 
 

@@ -9,13 +9,12 @@ from textual.content import Content
 
 from copydesk.model.job import ClockWarning
 from copydesk.model.schedule import MAX_WEEK_DRAFTS, Slot, Week
-from copydesk.text.formatting import format_duration, plural
+from copydesk.tui import labels
 from copydesk.tui.keys import key_label
 from copydesk.tui.labels import STATUS
 from copydesk.tui.layout import Paragraph
 from copydesk.tui.schedule.week_clock import (
     DAYS,
-    MONTHS,
     ClockChange,
     GridPosition,
     Hour,
@@ -40,11 +39,11 @@ def week_title(week: Week, now: datetime) -> str:
     """
     zone, sunday = ZoneInfo(week.zone), week.monday + timedelta(days=6)
     (_, first), *later = utc_offsets(week.monday, zone)
-    clock = ", ".join([first, *(f"from {DAYS[day.weekday()]} {text}" for day, text in later)])
+    clock = ", ".join([first, *(labels.offset_from(DAYS[day.weekday()], text) for day, text in later)])
     today = format_utc_offset(now.astimezone(zone))
-    current = "" if today in {first, *(text for _, text in later)} else f" (now {today})"
-    truncated = f" · the first {MAX_WEEK_DRAFTS} drafts" if week.more else ""
-    return f"{format_day(week.monday)} – {format_day(sunday)} {sunday.year} · {week.zone}, {clock}{current}{truncated}"
+    current = "" if today in {first, *(text for _, text in later)} else today
+    dates = f"{format_day(week.monday)} – {format_day(sunday)} {sunday.year}"
+    return labels.week_title(dates, week.zone, clock, current, MAX_WEEK_DRAFTS if week.more else 0)
 
 
 def week_header(grid: WeekLayout, width: int, today: date) -> Content:
@@ -62,7 +61,11 @@ def hour_label(hour: Hour, now: datetime | None) -> Content:
     """Return the hour's label at the left; `now` is the current time if it falls into this hour."""
     if now is not None:
         return Content.styled(f"▸{now:%H:%M} ", "accent")
-    return Content.styled(" again ", "warn") if hour.is_repeat else Content.styled(f" {hour.hour:02}:00 ", "dim")
+    return (
+        Content.styled(labels.REPEATED_HOUR, "warn")
+        if hour.is_repeat
+        else Content.styled(f" {hour.hour:02}:00 ", "dim")
+    )
 
 
 def cell_line(cell: HourCell, width: int, *, now: datetime, selected: CalendarEntry | None = None) -> Content:
@@ -83,11 +86,11 @@ def _empty_cell(cell: HourCell, room: int, now: datetime) -> tuple[str, str]:
     if cell.is_now:
         return f"─{now:%H:%M}".ljust(room, "─"), "accent"
     if cell.is_skipped:
-        return "skipped", "warn"
+        return labels.SKIPPED_HOUR, "warn"
     if cell.span is None:
         return "", ""
     if not cell.span.is_complete:
-        return f"from :{cell.span.first:02}" if cell.span.first else f"to :{cell.span.end - 1:02}", "warn"
+        return labels.partial_hour(cell.span.first, cell.span.end - 1), "warn"
     # "UTC+02:00" takes nine cells.
     return (
         (f"UTC{cell.repeated_offset}" if room >= 9 else cell.repeated_offset, "warn")
@@ -114,24 +117,14 @@ def cell_title(cell: HourCell, zone: ZoneInfo, now: datetime) -> str:
     day, hour = cell.position
     date_text = f"{format_day(day)} {day.year}"
     if cell.span is None:
-        reason = "is not shown again" if hour.is_repeat else "does not exist: the clocks skip it"
-        return f"{date_text} {hour.hour:02}:00 {reason}"
+        return labels.missing_hour(date_text, hour.hour, is_repeat=hour.is_repeat)
     first, last = time(hour.hour, cell.span.first), time(hour.hour, cell.span.end - 1)
     start = cell.span.start.astimezone(zone)
-    occurrence = " (the second time)" * hour.is_repeat or " (the first time)" * bool(cell.repeated_offset)
-    return (
-        f"{date_text} {first:%H:%M}–{last:%H:%M}{occurrence}, {format_utc_offset(start)} · "
-        f"{_distance(day, cell, now.astimezone(zone).date())}"
-    )
-
-
-def _distance(day: date, cell: HourCell, today: date) -> str:
-    if cell.is_now:
-        return "now"
-    days = (day - today).days
-    if days == 0:
-        return "today, past" if cell.is_past else "today"
-    return f"in {plural(days, 'day')}" if days > 0 else f"{plural(-days, 'day')} ago"
+    is_repeated = hour.is_repeat or bool(cell.repeated_offset)
+    occurrence = labels.hour_occurrence(is_repeat=hour.is_repeat) if is_repeated else ""
+    days = (day - now.astimezone(zone).date()).days
+    distance = labels.day_distance(days, is_now=cell.is_now, is_past=cell.is_past)
+    return labels.hour_title(date_text, f"{first:%H:%M}–{last:%H:%M}", occurrence, format_utc_offset(start), distance)
 
 
 def cell_details(
@@ -157,28 +150,24 @@ def cell_details(
 def _detail_line(entry: CalendarEntry, position: GridPosition, zone: ZoneInfo) -> Content:
     local_time = f"{entry.at.astimezone(zone):%H:%M} "
     if entry.draft is None:
-        return Content.assemble(local_time, (f"free slot, every {_slot_time(entry, position)}", "dim"))
+        return Content.assemble(local_time, (_free_slot(entry, position), "dim"))
     draft, sign = entry.draft, STATUS[entry.draft.status]
-    conflict = (
-        f" !{abs(entry.conflict_minutes)} min {'before' if entry.conflict_minutes >= 0 else 'after'} another"
-        if entry.conflict_minutes is not None
-        else ""
-    )
+    conflict = f" · {labels.conflict(entry.conflict_minutes)}" if entry.conflict_minutes is not None else ""
     return Content.assemble(
         local_time,
         (f"{sign.letter} {sign.text}", sign.role),
         (conflict, "bad"),
-        (f" {_original_time(entry, zone)}{draft.format.lower()}", "dim"),
+        (f" · {_original_time(entry, zone)}{draft.format.lower()}", "dim"),
         f"  {safe_line(draft.text)}",
     )
 
 
-def _slot_time(entry: CalendarEntry, position: GridPosition) -> str:
-    slot = entry.slot.slot if entry.slot else None
-    if slot is None:
-        return ""
-    skipped = "" if slot.hour == position.hour.hour and slot.minute == entry.minute else ", which the clocks skip here"
-    return format_slot(slot) + skipped
+def _free_slot(entry: CalendarEntry, position: GridPosition) -> str:
+    # An entry without a draft is a slot.
+    assert entry.slot
+    slot = entry.slot.slot
+    is_skipped = slot.hour != position.hour.hour or slot.minute != entry.minute
+    return labels.free_slot(format_slot(slot), is_skipped=is_skipped)
 
 
 def _original_time(entry: CalendarEntry, zone: ZoneInfo) -> str:
@@ -186,7 +175,7 @@ def _original_time(entry: CalendarEntry, zone: ZoneInfo) -> str:
     draft = entry.draft
     if draft is None or draft.zone is None or draft.wall is None or draft.zone == zone.key:
         return ""
-    return f"meant as {safe_line(draft.wall[11:16])} {safe_line(draft.zone)}, "
+    return f"{labels.time_in_other_zone(safe_line(draft.wall[11:16]), safe_line(draft.zone))} · "
 
 
 def format_slot(slot: Slot) -> str:
@@ -196,27 +185,19 @@ def format_slot(slot: Slot) -> str:
 
 def format_clock_change(change: ClockChange) -> str:
     """Describe a clock change in a sentence."""
-    move, what = ("forward", "does not exist") if change.forward else ("back", "comes twice")
-    day = f"{change.day.day} {MONTHS[change.day.month - 1]}"
-    return (
-        f"The clocks go {move} on {DAYS[change.day.weekday()]} {day}: {change.first:%H:%M}–{change.last:%H:%M} {what}."
-    )
+    times = f"{change.first:%H:%M}–{change.last:%H:%M}"
+    return labels.clock_change(format_day(change.day), times, forward=change.forward)
 
 
 def clock_warning_line(warning: ClockWarning) -> Content:
     """Return the warning about the clock, with the key that accepts its time."""
-    direction = "forward" if warning.seconds > 0 else "back"
-    message = f"The clock jumped {direction} by {format_duration(abs(warning.seconds))}: nothing goes out."
-    return Content.assemble((key_label("schedule.accept_clock"), "key"), (" accept · ", "dim"), (message, "bad"))
+    key = key_label("schedule.accept_clock"), "key"
+    return Content.assemble(key, (labels.ACCEPT_CLOCK, "dim"), (labels.clock_jumped(warning.seconds), "bad"))
 
 
 def empty_week_hint(week: Week, approved: int) -> Sequence[tuple[str, str]]:
     """Return a hint in styled pieces for a week without slots and drafts; empty if there are slots."""
     if week.every_slot:
         return ()
-    purpose = f" for {plural(approved, 'approved draft')}" if approved else ""
-    return (
-        ("No slots yet: ", "dim"),
-        (key_label("schedule.new_slot"), "key"),
-        (f" makes one here, every week{purpose}.", "dim"),
-    )
+    before, after = labels.no_slots(approved)
+    return (before, "dim"), (key_label("schedule.new_slot"), "key"), (after, "dim")

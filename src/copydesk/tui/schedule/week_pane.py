@@ -13,7 +13,7 @@ from textual.message import Message
 
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Status
-from copydesk.tui import empty_states
+from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.schedule.week_clock import GridPosition, Hour, grid_position
@@ -93,7 +93,7 @@ class WeekPane(Vertical):
         yield MessageLines(id="cell")
 
     def on_mount(self) -> None:
-        self.grid.set_title("Schedule")
+        self.grid.set_title(labels.SCHEDULE)
         self.grid.show_note(empty_states.OPENING)
         self.set_interval(CLOCK_REFRESH_INTERVAL, self.update_time)
         self.grid.focus()
@@ -249,7 +249,7 @@ class WeekEdits:
         """Queue a write behind the earlier ones, then load the week again, unless more writes are pending."""
         app = self._pane.app
         if app.desk is None:
-            app.notify_error(app.open_error or CopydeskError("The desk is not open yet."))
+            app.notify_error(app.open_error or CopydeskError(labels.DESK_NOT_LOADED))
             return
         self._pane.start_write()
         app.enqueue_write(work, hold_keys=keys_wait, on_finished=lambda: self._pane.finish_write(keys_wait=keys_wait))
