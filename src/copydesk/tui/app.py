@@ -11,7 +11,7 @@ from textual import constants, events
 from textual.app import App
 from textual.screen import Screen
 
-from copydesk.tui import themes
+from copydesk.tui import labels, themes
 from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, OpenDesk
 from copydesk.tui.keymap import custom_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings
@@ -95,7 +95,7 @@ class Console(DeskApp, inherit_bindings=False):
     BINDINGS = bindings(KeyContext.CONSOLE)
     COMMANDS = {_commands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
-    TITLE = "Copydesk"
+    TITLE = labels.APP_NAME
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class Console(DeskApp, inherit_bindings=False):
         try:
             themes.save_theme(self._theme_file, theme)
         except OSError as error:
-            self.notify(f"The colours could not be kept for the next time: {error.strerror}.", severity="warning")
+            self.notify(labels.theme_not_saved(error.strerror or str(error)), severity="warning")
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the first screen.
@@ -247,7 +247,7 @@ class Console(DeskApp, inherit_bindings=False):
         from copydesk.tui.dialogs.page import PageDialog  # noqa: PLC0415
         from copydesk.tui.help.screen import log_page  # noqa: PLC0415
 
-        self.push_screen(PageDialog("What was said", log_page(self.read_log(), self.clock())))
+        self.push_screen(PageDialog(labels.LOG_TITLE, log_page(self.read_log(), self.clock())))
 
     def action_compose(self) -> None:
         """Compose a new draft, or continue an autosaved one."""
@@ -295,7 +295,7 @@ class Console(DeskApp, inherit_bindings=False):
             return
         from copydesk.tui.dialogs.wait import ExitDialog  # noqa: PLC0415 - rarely needed
 
-        self.push_screen(ExitDialog("Finishing what you decided …"))
+        self.push_screen(ExitDialog(labels.EXIT_SAVING))
         self.run_worker(self._quit_after_writes(), exit_on_error=False)
 
     async def _quit_after_writes(self) -> None:

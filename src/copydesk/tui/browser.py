@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from copydesk.settings import ENVIRONMENT_PREFIX
+from copydesk.tui import labels
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -39,7 +40,7 @@ async def open_link(app: "App[int]", url: str) -> bool:
 async def open_or_show_link(app: "App[int]", url: str) -> None:
     """Open the link; if that fails, show its address in a notification."""
     if not await open_link(app, url):
-        app.notify(f"There is no browser to open {url}", severity="warning")
+        app.notify(labels.browser_missing(url), severity="warning")
 
 
 async def open_in_browser(url: str) -> bool:

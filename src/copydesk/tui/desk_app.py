@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.worker import Worker
 
 from copydesk.switch_interval import short_switch_interval
+from copydesk.tui import labels
 from copydesk.tui.keys import KEYS, Key, first_key_label
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, FirstPageLoaded, JobFinished, RunChanged
 from copydesk.tui.runtime.desk_tasks import DeskTaskApp, to_copydesk_error
@@ -43,7 +44,7 @@ class SourceFailures:
         previous, self._failing_ids = self._failing_ids, frozenset(source.id for source in failing)
         if previous is None:
             return []
-        return [f"{source.name} could not be read. {source.error}" for source in failing if source.id not in previous]
+        return [labels.source_failing(source.name, source.error) for source in failing if source.id not in previous]
 
 
 OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]

@@ -3,45 +3,43 @@
 from textual.content import Content
 
 from copydesk.errors import CopydeskError
+from copydesk.tui import labels
 from copydesk.tui.keys import key_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 
 Note = tuple[Block, ...]
-OPENING: Note = (paragraph("Opening the desk …", "dim"),)
+OPENING: Note = (paragraph(labels.LOADING, "dim"),)
 
 
-def _tab_keys() -> tuple[str, str]:
-    return f"{key_label('review.previous_tab')} {key_label('review.next_tab')}", "key"
+def _tab_keys() -> str:
+    return f"{key_label('review.previous_tab')} {key_label('review.next_tab')}"
+
+
+def _hints(*hints: tuple[str, str]) -> Paragraph:
+    """Return one line of keys and what they do."""
+    parts = [Content.assemble((keys, "key"), f" {effect}") for keys, effect in hints]
+    return Paragraph(Content(labels.SEPARATOR).join(parts))
 
 
 def no_matches() -> Note:
     """Return the note for a search or filter without a match in the tab."""
-    hint = (key_label("review.back"), "key"), " shows all of it again, ", _tab_keys(), " other tabs."
-    return paragraph("There is no such draft in this tab.", "strong"), paragraph(), Paragraph(Content.assemble(*hint))
+    keys = _hints((key_label("review.back"), labels.CLEAR_FILTER), (_tab_keys(), labels.SWITCH_TAB))
+    return paragraph(labels.EMPTY_MATCHES, "strong"), paragraph(), keys
 
 
 def nothing_to_review() -> Note:
     """Return the note for an empty review queue: there are sources, but nothing waits for review."""
-    hint = " runs the pipeline: it reads your sources and writes drafts."
-    return (
-        paragraph("Nothing to review.", "strong"),
-        paragraph(),
-        Paragraph(Content.assemble((key_label("review.run"), "key"), hint)),
-    )
+    run_hint = _hints((key_label("review.run"), labels.RUN_PIPELINE))
+    return paragraph(labels.EMPTY_QUEUE, "strong"), paragraph(), run_hint
 
 
 def no_sources() -> Note:
     """Return the note for a desk without sources, with the keys that lead to the first draft."""
-    steps = (
-        ("console.sources", "the screen Sources"),
-        ("sources.new", "there adds a source of yours: its address is enough"),
-        ("sources.example_a", "there takes an example, if you have none at hand"),
-        ("sources.run", "runs the pipeline: it reads the source and writes the first drafts"),
-    )
+    steps = labels.FIRST_STEPS.items()
     return (
-        paragraph("There is no source yet.", "strong"),
+        paragraph(labels.EMPTY_SOURCES, "strong"),
         paragraph(),
-        paragraph("Copydesk makes drafts of what it reads. Give it something to read:"),
+        paragraph(labels.EMPTY_SOURCES_HINT),
         paragraph(),
         Table([(Content.styled(key_label(action), "key"), Content(description)) for action, description in steps]),
     )
@@ -49,26 +47,20 @@ def no_sources() -> Note:
 
 def empty_tab(tab: str) -> Note:
     """Return the note for a tab without drafts; `tab` is its label."""
-    keys = Paragraph(Content.assemble(_tab_keys(), " show the other tabs."))
-    return (paragraph(f"{tab}: there is no draft.", "strong"), paragraph(), keys)
+    return paragraph(labels.empty_tab(tab), "strong"), paragraph(), _hints((_tab_keys(), labels.SWITCH_TAB))
 
 
 def desk_error(error: CopydeskError, *, is_open: bool) -> Note:
     """Return the note for a desk that could not be opened or, if `is_open`, not be read: the error and what to do."""
     from copydesk.text import clean  # noqa: PLC0415 - not needed for the first paint
 
-    action, auto_retry = ("read", " It is tried again by itself, too.") if is_open else ("opened", "")
     blocks: list[Block] = [
-        paragraph(f"The desk could not be {action}.", "bad"),
+        paragraph(labels.DESK_NOT_READABLE if is_open else labels.DESK_NOT_OPENED, "bad"),
         paragraph(),
         paragraph(clean(error.message)),
     ]
     if error.hint:
         blocks.append(paragraph(clean(error.hint)))
-    hint = (
-        (key_label("review.refresh"), "key"),
-        " tries again, ",
-        (key_label("console.quit"), "key"),
-        f" quits.{auto_retry}",
-    )
-    return (*blocks, paragraph(), Paragraph(Content.assemble(*hint)))
+    keys = _hints((key_label("review.refresh"), labels.RETRY), (key_label("console.quit"), labels.QUIT))
+    retry_note = (paragraph(labels.RETRIED_AUTOMATICALLY, "dim"),) if is_open else ()
+    return (*blocks, paragraph(), keys, *retry_note)

@@ -1,10 +1,12 @@
 """Every text a user sees in the console."""
 
+from datetime import datetime
 from typing import NamedTuple
 
 from copydesk.desk.catalog import get_source_type
 from copydesk.model.draft import MANUAL, Format, Severity, Status
-from copydesk.text.formatting import format_duration, plural
+from copydesk.model.run import RunStatus
+from copydesk.text.formatting import format_duration, format_relative, plural
 from copydesk.tui.keys import key_label
 
 
@@ -17,17 +19,17 @@ class Badge(NamedTuple):
 
 
 STATUS = {
-    Status.PENDING_GENERATION: Badge("W", "dim", "being written"),
-    Status.GENERATION_FAILED: Badge("F", "bad", "could not be written"),
+    Status.PENDING_GENERATION: Badge("W", "dim", "generating"),
+    Status.GENERATION_FAILED: Badge("F", "bad", "generation failed"),
     Status.PENDING_REVIEW: Badge("N", "accent", "new"),
-    Status.AWAITING_REVIEW: Badge("L", "accent", "look again"),
+    Status.AWAITING_REVIEW: Badge("L", "accent", "needs review"),
     Status.CHANGES_REQUESTED: Badge("C", "warn", "changes requested"),
-    Status.PENDING_REGENERATION: Badge("W", "dim", "being rewritten"),
+    Status.PENDING_REGENERATION: Badge("W", "dim", "regenerating"),
     Status.APPROVED: Badge("A", "good", "approved"),
     Status.REJECTED: Badge("R", "dim", "rejected"),
     Status.SCHEDULED: Badge("S", "good", "scheduled"),
-    Status.POSTING: Badge("O", "warn", "going out"),
-    Status.MISSED: Badge("M", "bad", "missed its time"),
+    Status.POSTING: Badge("O", "warn", "posting"),
+    Status.MISSED: Badge("M", "bad", "missed"),
     Status.POSTED: Badge("P", "dim", "posted"),
 }
 SEVERITY = {
@@ -36,16 +38,16 @@ SEVERITY = {
     Severity.INFO: Badge("i", "dim", "note"),
 }
 FLAG = {
-    Severity.ERROR: Badge("!", "bad", "a check found an error"),
-    Severity.WARNING: Badge("~", "warn", "a check warns"),
+    Severity.ERROR: Badge("!", "bad", "failed check"),
+    Severity.WARNING: Badge("~", "warn", "check warning"),
 }
 """The most severe check result, in a row of the queue."""
 FORMAT = {
-    Format.SHORT: Badge("s", "dim", "a short post"),
-    Format.THREAD: Badge("t", "dim", "a thread"),
-    Format.BLOG: Badge("b", "dim", "a blog post"),
+    Format.SHORT: Badge("s", "dim", "short post"),
+    Format.THREAD: Badge("t", "dim", "thread"),
+    Format.BLOG: Badge("b", "dim", "blog post"),
 }
-MANUAL_SOURCE = "yours"
+MANUAL_SOURCE = "Written by you"
 
 
 def source_type_label(name: str) -> str:
@@ -54,6 +56,138 @@ def source_type_label(name: str) -> str:
 
 
 # App, header, palette and dialogs
+
+APP_NAME = "Copydesk"
+APP_TOO_SMALL = "Copydesk needs at least 40 columns and 10 lines."
+CANCELLED_WHILE_SAVING = "Cancelled. Anything saved by then is shown on the screen."
+CHANGE_THEME = "Change theme"
+CLEAR_FILTER = "clear search and filter"
+CONFIRM_NO = "no"
+CONFIRM_YES = "yes"
+DESK_NOT_OPEN = "The desk is still opening. Try again in a moment."
+DESK_NOT_OPENED = "Could not open the desk."
+DESK_NOT_READABLE = "Could not load from the desk."
+DISCARD_NO = "keep editing"
+DISCARD_QUESTION = "Discard your changes?"
+DISCARD_YES = "discard"
+DRAFT_DELETED = "This draft was deleted with its source."
+EMPTY_MATCHES = "No matching drafts in this tab"
+EMPTY_QUEUE = "Nothing to review"
+EMPTY_SOURCES = "No sources yet"
+EMPTY_SOURCES_HINT = "Copydesk writes drafts from your sources. Add one first:"
+EXIT_SAVING = "Saving your changes…"
+FIELDS_KEYS = {"save": "save", "next": "next", "leave": "cancel"}
+FIRST_STEPS = {
+    "console.sources": "Go to Sources",
+    "sources.new": "there: add a source by its URL",
+    "sources.example_a": "there: add an example source",
+    "sources.run": "Run the pipeline: fetch the source and write the first drafts",
+}
+"""Shown in an empty review queue, by the action whose key does it."""
+LOADING = "Loading…"
+LOG_TITLE = "Log"
+PALETTE_SOURCE = "source"
+PASSPHRASE_FIELD = "passphrase"
+PASSPHRASE_LOCKED = "Your account credentials are locked. The passphrase prompt opens when you close this."
+PASSPHRASE_MISMATCH = "does not match"
+PASSPHRASE_NEW_HINT = "The passphrase is not stored. Without it, you have to connect your accounts again."
+PASSPHRASE_NEW_TITLE = "New passphrase for your account credentials"
+PASSPHRASE_REPEAT_FIELD = "repeat"
+PASSPHRASE_TITLE = "Passphrase for your account credentials"
+QUIT = "quit"
+RETRIED_AUTOMATICALLY = "Copydesk also retries automatically."
+RETRY = "retry"
+RUN_CANCELLED = "Run cancelled. Fetched items and finished drafts are kept."
+RUN_CANCELLING = "Cancelling…"
+RUN_ENDED_WITH_ERROR = "Run failed. Details are in the log."
+RUN_PIPELINE = "run the pipeline: fetch sources and write drafts"
+RUN_PROGRESS_CANCELLING = "cancelling run…"
+RUN_PROGRESS_STARTING = "starting run…"
+RUN_WITHOUT_SOURCES = "No sources to fetch."
+SAVING = "Saving…"
+SEPARATOR = " · "
+SWITCH_TAB = "switch tab"
+ZONE_PROMPT = "Time zone"
+ZONE_CHANGE_NOTE = "Scheduled posts keep their exact time: 09:00 here may be 10:00 in the new zone."
+
+
+def autosave_failed(reason: str, action_id: str) -> str:
+    return f"Autosave failed: {reason}. {key_label(action_id)} saves now."
+
+
+def browser_missing(url: str) -> str:
+    return f"No browser found. Open {url}"
+
+
+def close_hint(title: str, action_id: str, subject: str = "") -> str:
+    """Return the title of a page; the subject is last, because it may be long and is cut off at the end."""
+    return f"{title} · {key_label(action_id)} close{f' · {subject}' if subject else ''}"
+
+
+def empty_tab(tab: str) -> str:
+    return f"No drafts in {tab}"
+
+
+def palette_draft(status: Status) -> str:
+    return f"draft, {STATUS[status].text}"
+
+
+def redone(description: str) -> str:
+    return f"Redid {description}"
+
+
+def restored_text(saved_at: datetime, now: datetime) -> str:
+    return f"Restored unsaved text from {format_relative(saved_at, now)}."
+
+
+def run_failures(failed: int, attempted: int) -> str:
+    return f"{failed} of {plural(attempted, 'source')} failed. {key_label('console.sources')} Sources shows why."
+
+
+def run_outcome(status: RunStatus, error: str) -> str:
+    return f"Run {status.value}: {error or 'unknown error'}"
+
+
+def run_panel_title(*, active: bool) -> str:
+    close_key = key_label("review.back")
+    keys = f"{close_key} hide · {key_label('review.cancel_run')} cancel" if active else f"{close_key} close"
+    return f"Pipeline · {keys}"
+
+
+def run_without_sources_hint() -> str:
+    return f"Press {key_label('console.sources')} for Sources, then {key_label('sources.new')} to add one."
+
+
+def source_failing(name: str, error: str) -> str:
+    return f"Could not fetch {name}. {error}"
+
+
+def theme_not_saved(reason: str) -> str:
+    return f"Could not save the theme: {reason}."
+
+
+def undone(description: str) -> str:
+    return f"Undid {description}"
+
+
+def undo_next_hint(action_id: str) -> str:
+    return f"{key_label(action_id)} undoes the change before it."
+
+
+def unexpected_error(error: Exception) -> str:
+    return f"Unexpected error: {error!r}."
+
+
+def wait_message(message: str) -> str:
+    return f"{message} · {key_label('hold.leave')} cancel"
+
+
+def zone_hint(zone: str, reason: str, *, is_prefilled: bool) -> str:
+    """Return the line below the prompt: the reason of a refusal if there is one, and the keys."""
+    keys = f"{key_label('line.take')} confirm · {key_label('line.leave')} cancel"
+    if reason:
+        return f"{reason} {keys}" if is_prefilled else reason
+    return f"Now {zone}; for example Europe/Prague. {ZONE_CHANGE_NOTE} {keys}"
 
 
 # Review

@@ -11,8 +11,8 @@ from textual.fuzzy import Matcher
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
+from copydesk.tui import labels
 from copydesk.tui.keys import SCREEN_NAMES, Key, KeyContext, format_keys
-from copydesk.tui.labels import STATUS
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -58,7 +58,7 @@ def list_commands(app: PaletteApp) -> Iterable[Command]:
         if title not in used_titles:
             used_titles.add(title)
             yield Command(title, format_keys(key)[0], partial(app.run_key_action, key))
-    yield Command("Change the colours: the theme", "", app.action_change_theme)
+    yield Command(labels.CHANGE_THEME, "", app.action_change_theme)
 
 
 def _title(key: Key, current: str) -> str:
@@ -97,7 +97,7 @@ class CommandProvider(Provider):
         for source in await desk.sources.list():
             name = clean(source.name)
             if score := matcher.match(name):
-                line = _line(_highlighted(name, matcher), "source")
+                line = _line(_highlighted(name, matcher), labels.PALETTE_SOURCE)
                 yield Hit(score, line, partial(self._console.show_source, source.id), text=name)
 
     async def _drafts(self, desk: "Desk", query: str) -> Hits:
@@ -106,7 +106,7 @@ class CommandProvider(Provider):
             drafts = (await desk.drafts.search(query, half_typed=True, limit=MAX_DRAFTS)).items
         for draft in drafts:
             name = clean(draft.text)[:MAX_NAME_LENGTH]
-            line = _line(Content(name), f"draft, {STATUS[draft.status].text}")
+            line = _line(Content(name), labels.palette_draft(draft.status))
             # The desk's search matched all words, which is as good as a match gets.
             yield Hit(_BEST_SCORE, line, partial(self._console.show_draft, draft.id), text=name)
 

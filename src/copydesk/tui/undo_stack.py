@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNotAllowedError
 from copydesk.text import clean
 from copydesk.text.formatting import plural
-from copydesk.tui.keys import key_label
+from copydesk.tui import labels
 from copydesk.tui.review.outcomes import UNDO_NAMES
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ class UndoSkipList:
             return await desk.drafts.undo(skip=self._skipped, is_cancelled=should_stop)
         except UndoNotAllowedError as error:
             self._skipped.add(error.change_id)
-            raise ConflictError(
-                error.message, hint=f"{key_label('review.undo')} undoes the change before it."
-            ) from error
+            raise ConflictError(error.message, hint=labels.undo_next_hint("review.undo")) from error
 
 
 class UndoStep(NamedTuple):
@@ -83,7 +81,7 @@ class UndoStack:
             else:
                 del self._undo_steps[-1:]
                 self._redo_steps.append(step)
-                return f"Undone: {description}"
+                return labels.undone(description)
 
     async def _take_back(self, desk: "Desk", step: UndoStep | DraftIds, stopped: ShouldStop) -> str:
         if isinstance(step, UndoStep):
@@ -101,7 +99,7 @@ class UndoStack:
             raise error
         if step is not self._refused:
             self._refused = step
-            hint = f"{key_label('schedule.undo')} undoes the change before it."
+            hint = labels.undo_next_hint("schedule.undo")
             raise ConflictError(error.message, hint=hint) from error
 
     async def redo(self, desk: "Desk", should_stop: ShouldStop) -> str:
@@ -114,7 +112,7 @@ class UndoStack:
             description = await _run_for_drafts(desk.drafts.redo, step, should_stop)
         del self._redo_steps[-1:]
         self._undo_steps.append(step)
-        return f"Done again: {description}"
+        return labels.redone(description)
 
 
 async def _run_for_drafts(

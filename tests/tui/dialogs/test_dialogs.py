@@ -111,7 +111,7 @@ async def test_save_can_be_retried_after_unexpected_error(tmp_path: Path, monkey
             await ui.press("j", "e")
             await type_text(ui, "More. ")
             await ui.press("ctrl+s")
-            await wait_for_text(ui, "Copydesk did not expect this: RuntimeError('a flat tyre').")
+            await wait_for_text(ui, "Unexpected error: RuntimeError('a flat tyre').")
         await type_text(ui, "Yet ")
         assert "More. Yet Plain words." in ui.text
         await ui.press("ctrl+s")
@@ -181,7 +181,7 @@ async def test_create_can_be_retried_after_unexpected_error(tmp_path: Path, monk
         with monkeypatch.context() as patch:
             patch.setattr(Drafts, "create", fail)
             await ui.press("ctrl+s")
-            await wait_for_text(ui, "Copydesk did not expect this: RuntimeError('a flat tyre').")
+            await wait_for_text(ui, "Unexpected error: RuntimeError('a flat tyre').")
         await ui.press("ctrl+s")
         await wait_for_text(ui, "The draft is made")
 

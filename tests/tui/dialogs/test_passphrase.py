@@ -14,7 +14,7 @@ from copydesk.tui.dialogs.wait import WaitDialog
 from delayed_responses import wait_until
 from setup_driver import open_setup, open_setup_desk, type_answer, wait_for_prompt
 
-PROMPT = "The passphrase of the keys"
+PROMPT = "Passphrase for your account credentials"
 
 
 async def wait_for_screens(ui: ConsoleDriver, count: int) -> None:
@@ -27,7 +27,7 @@ async def test_prompt_waits_while_dialog_has_input() -> None:
         await ui.app.push_screen(PromptDialog("Why?"))
         prompt = asyncio.create_task(prompt_passphrase(ui.app, new=False))
         await type_answer(ui, "because")
-        assert ui.toasts == ["The keys to your accounts are locked. The passphrase is asked for when this is closed."]
+        assert ui.toasts == ["Your account credentials are locked. The passphrase prompt opens when you close this."]
         assert "because" in ui.text
         await type_answer(ui, "\n")
         await wait_for_prompt(ui, PROMPT)

@@ -179,7 +179,7 @@ async def test_quit_during_bulk_reports_progress(tmp_path: Path, monkeypatch: py
         review.app.simulate_key("a")
         review.app.simulate_key("q")
         try:
-            await review.wait_for(lambda: "Finishing what you decided …" in review.text)
+            await review.wait_for(lambda: "Saving your changes…" in review.text)
             review.app.simulate_key("x")
             await review.wait_for(lambda: review.app.stopping and not review.app.type_ahead.is_busy)
         finally:
@@ -224,7 +224,7 @@ async def test_history_and_copy(tmp_path: Path) -> None:
         first = review.current
         await review.press("a", "K", "H")
         assert "History · q closes" in review.text
-        assert "you approved it (look again → approved)" in review.text
+        assert "you approved it (needs review → approved)" in review.text
         assert "awaiting_review" not in review.text
         await review.press("q", "y")
         assert review.app.clipboard == first.text

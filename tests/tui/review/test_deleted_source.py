@@ -37,4 +37,4 @@ async def test_rows_of_deleted_source_disappear(tmp_path: Path) -> None:
         await wait_until_idle(pilot)
         assert {row.id for row in queue.window.rows} == remaining
         assert f"Queue · {len(remaining)}" in ui.text
-        assert ui.toasts[-1] == "This draft is gone: its source was deleted."
+        assert ui.toasts[-1] == "This draft was deleted with its source."

@@ -49,7 +49,7 @@ async def test_leaving_confirms_only_after_changes(tmp_path: Path) -> None:
         await review.press("e", "escape")
         assert "Ctrl+s saves" not in review.text
         await review.press("e", "z", "escape")
-        assert "Leave, and lose what you typed?" in review.text
+        assert "Discard your changes?" in review.text
         await review.press("n")
         assert "Ctrl+s saves" in review.text
         await review.press("escape", "y")

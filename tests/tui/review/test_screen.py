@@ -227,7 +227,7 @@ async def test_missing_browser_shows_link(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(browser, "open_in_browser", browse)
     async with open_console(FakeDesk(1)) as ui:
         await ui.press("o")
-        assert ui.toasts == ["There is no browser to open https://lighthouse.example/0"]
+        assert ui.toasts == ["No browser found. Open https://lighthouse.example/0"]
 
 
 async def test_missing_item_shows_toast() -> None:
@@ -260,7 +260,7 @@ async def test_unexpected_error_does_not_end_console() -> None:
 
         desk.drafts.window = window
         await ui.press("full_stop")
-        assert "Copydesk did not expect this" in ui.toasts[0]
+        assert "Unexpected error" in ui.toasts[0]
         assert "\x1b" not in ui.text
         assert "[/odd]" in ui.text
 

@@ -93,7 +93,7 @@ async def test_deleted_draft_is_reported(tmp_path: Path) -> None:
         draft_before = screen.queue.current
         assert draft_before is not None
         assert await show_draft(ui, screen, "nothing") == draft_before.id
-        assert "This draft is gone" in ui.toasts[-1]
+        assert "This draft was deleted" in ui.toasts[-1]
 
 
 async def test_headline_has_posting_time(tmp_path: Path) -> None:

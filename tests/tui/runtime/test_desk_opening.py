@@ -24,7 +24,7 @@ async def test_screen_appears_before_desk_is_open() -> None:
     app._open_desk = open_slowly
     async with app.run_test(size=(120, 32)) as pilot:
         await pilot.pause()
-        assert "Opening the desk" in screen_text(app)
+        assert "Loading…" in screen_text(app)
         await pilot.press("j", "tab", "P", "full_stop", "o", "question_mark", "escape")
         release.set()
         await wait_until_idle(pilot)
@@ -106,7 +106,7 @@ async def test_unexpected_open_error_is_displayed() -> None:
     app._open_desk = lambda: 1 / 0
     async with app.run_test(size=(120, 32)) as pilot:
         await wait_until_idle(pilot)
-        assert "did not expect this" in screen_text(app)
+        assert "Unexpected error: " in screen_text(app)
 
 
 async def test_desk_closes_when_console_exits() -> None:

@@ -62,7 +62,7 @@ async def test_hidden_run_reports_in_toast() -> None:
         await ui.wait()
         assert ui.toasts == [
             "7 new drafts from 54 items in 2.1 s.",
-            "1 of 10 sources could not be read: screen 3, Sources, says why.",
+            "1 of 10 sources failed. 3 Sources shows why.",
         ]
 
 
@@ -134,7 +134,7 @@ async def test_second_p_starts_no_second_run() -> None:
 async def test_run_without_source_is_refused() -> None:
     async with open_console(FakeDesk(0, sources=0)) as ui:
         await ui.press("P")
-        assert ui.toasts == ["There is no source to read. Add one: 3 shows the sources, n there adds one."]
+        assert ui.toasts == ["No sources to fetch. Press 3 for Sources, then n to add one."]
         assert "Pipeline" not in ui.text
 
 
@@ -189,10 +189,10 @@ def test_stage_share_and_counts() -> None:
 
 def test_run_summary_texts() -> None:
     assert format_summary(successful_run()) == "7 new drafts from 54 items in 2.1 s."
-    assert format_failures(successful_run()) == "1 of 10 sources could not be read: screen 3, Sources, says why."
+    assert format_failures(successful_run()) == "1 of 10 sources failed. 3 Sources shows why."
     assert (
         format_summary(make_run(RunStatus.CANCELLED, error="The run was cancelled."))
-        == "The run was cancelled; what it stored is kept."
+        == "Run cancelled. Fetched items and finished drafts are kept."
     )
     assert format_failures(make_run(RunStatus.SUCCEEDED)) == ""
 

@@ -212,7 +212,7 @@ async def test_failing_source_is_counted_once(tmp_path: Path, no_watch_delay: No
         await ui.press("P")
         await wait_for_text(ui, "1 problem Ctrl+l")
         await ui.press("ctrl+l")
-        assert "Second Site could not be read." in ui.text
+        assert "Could not fetch Second Site." in ui.text
         assert "Gone before" not in ui.text
 
 
@@ -231,7 +231,7 @@ async def test_change_watch_survives_unexpected_error(no_watch_delay: None) -> N
     async with open_console(desk) as ui:
         await wait_for_text(ui, "2 problems")
         await ui.press("ctrl+l")
-        assert "Copydesk did not expect this: ValueError('a bad row')." in ui.text
+        assert "Unexpected error: ValueError('a bad row')." in ui.text
         assert "The database is gone." in ui.text
 
 

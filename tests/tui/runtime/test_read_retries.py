@@ -62,15 +62,15 @@ async def test_screen_displays_read_error_and_retries(
     lock = ReadLock()
     app = Console(lambda: lock.desk(tmp_path), clock=lambda: NOW)
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
-        await wait_until(pilot, lambda: "could not be read" in screen_text(app))
-        assert "Opening the desk" not in screen_text(app)
+        await wait_until(pilot, lambda: "Could not load" in screen_text(app))
+        assert "Loading…" not in screen_text(app)
         assert "Is Copydesk open elsewhere?" in screen_text(app)
         assert ". tries again" in screen_text(app)
         attempts = lock.attempts
         await wait_until(pilot, lambda: lock.attempts > attempts + 3)
         assert sum("elsewhere" in entry.text for entry in app.notification_log) == 1
         lock.locked = False
-        await wait_until(pilot, lambda: "could not be read" not in screen_text(app))
+        await wait_until(pilot, lambda: "Could not load" not in screen_text(app))
         await wait_until_idle(pilot)
         assert isinstance(app.screen, DeskScreen)
         assert app.screen.is_loaded
@@ -107,7 +107,7 @@ async def test_refresh_key_retries_and_keeps_content(tmp_path: Path) -> None:
         lock.locked = True
         await pilot.press("full_stop")
         await wait_until(pilot, lambda: any("elsewhere" in entry.text for entry in app.notification_log))
-        assert "could not be read" not in screen_text(app)
+        assert "Could not load" not in screen_text(app)
         assert text_before.splitlines()[3] in screen_text(app)
 
 

@@ -107,7 +107,7 @@ async def test_unwritable_theme_file_is_reported(tmp_path: Path) -> None:
         await wait_until_idle(pilot)
         app.theme = "nord"
         await wait_until_idle(pilot)
-        assert "could not be kept" in ConsoleDriver(app, pilot).toasts[0]
+        assert "Could not save the theme" in ConsoleDriver(app, pilot).toasts[0]
         assert app.theme == "nord"
 
 

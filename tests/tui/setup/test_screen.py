@@ -78,15 +78,15 @@ async def connect_keyed(ui: ConsoleDriver, name: str) -> None:
 async def test_passphrase_is_prompted_and_confirmed_if_new(tmp_path: Path) -> None:
     async with open_setup(tmp_path, plain=False) as ui:
         await connect_keyed(ui, "me")
-        await wait_for_prompt(ui, "A new passphrase for the keys to your accounts")
+        await wait_for_prompt(ui, "New passphrase for your account credentials")
         await type_answer(ui, "four little words here\tfour\n")
-        await wait_for_prompt(ui, "once more: is another one")
+        await wait_for_prompt(ui, "repeat: does not match")
         assert "four" not in ui.text
         await type_answer(ui, " little words here\n")
         await wait_for_text(ui, "keyed:me is connected.")
     async with open_setup(tmp_path, plain=False) as ui:
         await connect_keyed(ui, "you")
-        await wait_for_prompt(ui, "The passphrase of the keys to your accounts")
+        await wait_for_prompt(ui, "Passphrase for your account credentials")
         await type_answer(ui, "four little words here\n")
         await wait_for_text(ui, "keyed:you is connected.")
 

@@ -9,10 +9,10 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from copydesk.text import clean
+from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog
-from copydesk.tui.keys import key_label
 from copydesk.tui.runtime.desk_tasks import to_copydesk_error
 
 AUTOSAVE_DELAY = 0.3
@@ -29,7 +29,7 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
     """Selector of the line for notices and errors."""
     SAVE_ACTION: ClassVar[str]
     """The action in the key table that saves the form."""
-    LEAVE_QUESTION: ClassVar[str] = "Leave, and lose what you typed?"
+    DISCARD_QUESTION: ClassVar[str] = labels.DISCARD_QUESTION
 
     app = getters.app(DeskApp)
 
@@ -72,8 +72,7 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
         try:
             await self.autosave()
         except OSError as error:
-            hint = f"{key_label(self.SAVE_ACTION)} saves it."
-            self.show_notice(f"What you type cannot be kept in a file: {error.strerror or error}. {hint}")
+            self.show_notice(labels.autosave_failed(error.strerror or str(error), self.SAVE_ACTION))
 
     def cancel_autosave(self) -> None:
         """Cancel the scheduled autosave."""
@@ -129,11 +128,12 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
     async def action_leave(self) -> None:
         """Close; ask first if something would be lost."""
         if self._saving:
-            self.show_notice("It is being saved …")
+            self.show_notice(labels.SAVING)
         elif not self.has_changes:
             await self.finish(saved=False)
         else:
-            self.app.push_screen(ConfirmDialog(self.LEAVE_QUESTION), self._leave_if_confirmed)
+            question = ConfirmDialog(self.DISCARD_QUESTION, yes=labels.DISCARD_YES, no=labels.DISCARD_NO)
+            self.app.push_screen(question, self._leave_if_confirmed)
 
     async def _leave_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
         if yes:

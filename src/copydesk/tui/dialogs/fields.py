@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
+from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.desk_tasks import DeskTask, DeskTaskApp, to_copydesk_error
@@ -95,7 +96,7 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
             yield Static(Content(""), id="wrong")
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
-            yield KeyHints("fields", {"save": "saves", "next": "next", "leave": "leaves it"}, classes="-hint")
+            yield KeyHints("fields", labels.FIELDS_KEYS, classes="-hint")
 
     @property
     def inputs(self) -> Iterator[Input]:
@@ -140,7 +141,7 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
         """Close and cancel a submission in progress; what the desk has written by then stays."""
         if self._submit_task is not None and self._is_submitting:
             self._submit_task.cancel()
-            self.app.notify("It was left before it was done; what is done all the same is on the screen.")
+            self.app.notify(labels.CANCELLED_WHILE_SAVING)
         self.close(None)
 
 

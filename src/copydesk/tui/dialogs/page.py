@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 
+from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
-from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
@@ -30,9 +31,7 @@ class PageDialog(Dialog[None], inherit_bindings=False):
         yield Page(self._blocks, id="reading")
 
     def on_mount(self) -> None:
-        # The subject may be long and is cut off at the end: put the key that closes the dialog before it.
-        suffix = f" · {self._subject}" if self._subject else ""
-        self.query_one(Page).set_title(f"{self._title} · {key_label('help.close')} closes{suffix}")
+        self.query_one(Page).set_title(labels.close_hint(self._title, "help.close", self._subject))
 
     def action_close(self) -> None:
         self.close()

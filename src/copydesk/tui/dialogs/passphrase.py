@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING
 from textual.widgets import Input, TextArea
 
 from copydesk.errors import FieldError, InvalidError
+from copydesk.tui import labels
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.runtime.desk_tasks import DeskTaskApp
 
-FIRST_FIELD, REPEAT_FIELD = "passphrase", "once more"
-NEW_TITLE = "A new passphrase for the keys to your accounts"
-EXISTING_TITLE = "The passphrase of the keys to your accounts"
-LOCKED_NOTICE = "The keys to your accounts are locked. The passphrase is asked for when this is closed."
 CHECK_INTERVAL = 0.1
 """Seconds between two checks whether the user is still typing elsewhere."""
-NEW_HINT = "It is kept nowhere: without it the accounts have to be connected again."
 
 
 async def prompt_passphrase(app: "DeskTaskApp", *, new: bool) -> str:
@@ -44,18 +40,19 @@ async def _prompt(app: "DeskTaskApp", *, new: bool) -> str:
     accepted: list[str] = []
 
     async def submit(_: "Desk", values: Mapping[str, str]) -> str:
-        if new and values[FIRST_FIELD] != values[REPEAT_FIELD]:
-            raise InvalidError(FieldError(REPEAT_FIELD, "is another one"))
-        accepted[:] = [values[FIRST_FIELD]]
+        if new and values[labels.PASSPHRASE_FIELD] != values[labels.PASSPHRASE_REPEAT_FIELD]:
+            raise InvalidError(FieldError(labels.PASSPHRASE_REPEAT_FIELD, labels.PASSPHRASE_MISMATCH))
+        accepted[:] = [values[labels.PASSPHRASE_FIELD]]
         return ""
 
     def finish(result: str | None) -> None:
         if not answer.done():
             answer.set_result(accepted[0] if result is not None and accepted else "")
 
-    names = (FIRST_FIELD, REPEAT_FIELD) if new else (FIRST_FIELD,)
+    names = (labels.PASSPHRASE_FIELD, labels.PASSPHRASE_REPEAT_FIELD) if new else (labels.PASSPHRASE_FIELD,)
     fields = [Field(name, name, secret=True, max_length=1000) for name in names]
-    screen = FieldsDialog(NEW_TITLE if new else EXISTING_TITLE, fields, submit, hint=NEW_HINT if new else "")
+    title, hint = (labels.PASSPHRASE_NEW_TITLE, labels.PASSPHRASE_NEW_HINT) if new else (labels.PASSPHRASE_TITLE, "")
+    screen = FieldsDialog(title, fields, submit, hint=hint)
     await _wait_until_idle(app)
     # Through the app, which receives the result: the screen that needs the passphrase may close.
     app.call_later(app.push_screen, screen, finish)
@@ -73,7 +70,7 @@ async def _wait_until_idle(app: "DeskTaskApp") -> None:
     notified = False
     while _is_typing(app):
         if not notified:
-            app.notify(LOCKED_NOTICE, severity="warning")
+            app.notify(labels.PASSPHRASE_LOCKED, severity="warning")
         notified = True
         await asyncio.sleep(CHECK_INTERVAL)
 

@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from copydesk.text import clean
+from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.styles import stylesheet_path
@@ -106,9 +107,9 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
         self.close(None)
 
 
-def confirm_keys_line() -> Content:
-    """Return the clickable line with the keys for yes and no."""
-    return key_hints("yes", {"yes": "yes", "no": "no"})
+def confirm_keys_line(yes: str = labels.CONFIRM_YES, no: str = labels.CONFIRM_NO) -> Content:
+    """Return the clickable line with the keys for yes and no, and what they do."""
+    return key_hints("yes", {"yes": yes, "no": no})
 
 
 class ConfirmDialog(Dialog[bool], inherit_bindings=False):
@@ -119,14 +120,15 @@ class ConfirmDialog(Dialog[bool], inherit_bindings=False):
     WHERE = (KeyContext.CONFIRM,)
     BINDINGS = bindings(KeyContext.CONFIRM)
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, *, yes: str = labels.CONFIRM_YES, no: str = labels.CONFIRM_NO) -> None:
         super().__init__()
         self._question = clean(question)
+        self._keys = confirm_keys_line(yes, no)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="ask"):
             yield Static(Content(self._question), classes="-question")
-            yield Static(confirm_keys_line(), classes="-hint")
+            yield Static(self._keys, classes="-hint")
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
         """Close with the answer."""

@@ -4,8 +4,9 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
-from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.styles import stylesheet_path
 
 
@@ -23,7 +24,7 @@ class WaitDialog(Dialog[None], inherit_bindings=False):
         """True if the user stopped waiting."""
 
     def compose(self) -> ComposeResult:
-        yield Static(Content(f"{self._message} · {key_label('hold.leave')} leaves"), id="hold")
+        yield Static(Content(labels.wait_message(self._message)), id="hold")
 
     @property
     def is_waiting(self) -> bool:

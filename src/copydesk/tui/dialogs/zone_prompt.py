@@ -4,13 +4,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from copydesk.errors import CopydeskError, InvalidError, UnknownTimeZoneError
+from copydesk.tui import labels
 from copydesk.tui.dialogs.prompt import PromptDialog
-from copydesk.tui.keys import key_label
 
 if TYPE_CHECKING:
     from copydesk.tui.desk_screen import DeskScreen
-
-ZONE_CHANGE_NOTE = "What is scheduled keeps its moment: 09:00 here may be 10:00 there."
 
 
 def prompt_time_zone(
@@ -30,11 +28,11 @@ def prompt_time_zone(
 
 def _prompt(zone: str, value: str, error: CopydeskError | None) -> PromptDialog:
     """Build the prompt; if the invalid name resembles exactly one zone, that is prefilled."""
-    hint = f"A name such as Europe/Prague. {ZONE_CHANGE_NOTE} {key_label('line.leave')} leaves."
-    if error is not None:
-        hint = str(error)
+    reason = str(error) if error is not None else ""
     if isinstance(error, InvalidError):
-        hint = f"{'; '.join(field_error.message for field_error in error.errors)}. {error.hint}".strip()
-    if isinstance(error, UnknownTimeZoneError) and len(error.suggestions) == 1:
-        value, hint = error.suggestions[0], f"{hint} Enter takes it, {key_label('line.leave')} leaves."
-    return PromptDialog(f"Which time zone in the place of {zone}?", value=value, hint=hint)
+        reason = f"{'; '.join(field_error.message for field_error in error.errors)}. {error.hint}".strip()
+    has_suggestion = isinstance(error, UnknownTimeZoneError) and len(error.suggestions) == 1
+    if isinstance(error, UnknownTimeZoneError) and has_suggestion:
+        value = error.suggestions[0]
+    hint = labels.zone_hint(zone, reason, is_prefilled=has_suggestion)
+    return PromptDialog(labels.ZONE_PROMPT, value=value, hint=hint)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from textual.screen import Screen
 
 from copydesk.errors import CopydeskError, DraftNotFoundError, NotFoundError
+from copydesk.tui import labels
 from copydesk.tui.runtime.key_buffer import MAX_WRITE_HOLD
 from copydesk.tui.runtime.notifications import NotifyingApp
 
@@ -29,7 +30,7 @@ READ_TIMEOUT = 2.0
 """Seconds that an action waits for its screen to load."""
 BULK_STOP_DELAY = 2.0
 """Seconds after which, on exit, no further draft of a bulk action is started."""
-DRAFT_DELETED_MESSAGE = "This draft is gone: its source was deleted."
+DRAFT_DELETED_MESSAGE = labels.DRAFT_DELETED
 WRITE_TIMEOUT = 60.0
 """Seconds that the console waits on exit for pending writes."""
 
@@ -189,7 +190,7 @@ class DeskTaskApp(NotifyingApp, inherit_bindings=False):
             if previous is not None:
                 await _wait_for_task(previous)
             if self.desk is None:
-                self.notify_error(self.open_error or CopydeskError("The desk is not open yet."))
+                self.notify_error(self.open_error or CopydeskError(labels.DESK_NOT_OPEN))
                 return
             try:
                 await work(self.desk)
@@ -216,7 +217,7 @@ async def _wait_for_task(task: asyncio.Task[None]) -> None:
 def to_copydesk_error(error: Exception) -> CopydeskError:
     """Return `error` as a CopydeskError with a message for a user who sees no ids."""
     if isinstance(error, DraftNotFoundError):
-        return NotFoundError(DRAFT_DELETED_MESSAGE)
+        return NotFoundError(labels.DRAFT_DELETED)
     if isinstance(error, CopydeskError):
         return error
-    return CopydeskError(f"Copydesk did not expect this: {error!r}.")
+    return CopydeskError(labels.unexpected_error(error))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from copydesk.errors import ConflictError
 from copydesk.model.run import Progress, Run, RunStatus, Stage
 from copydesk.text.formatting import plural
-from copydesk.tui.keys import key_label
+from copydesk.tui import labels
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -59,9 +59,9 @@ def format_progress(progress: Progress) -> str:
 def format_summary(run: Run) -> str:
     """Return the result of a run in one sentence."""
     if run.status is RunStatus.CANCELLED:
-        return "The run was cancelled; what it stored is kept."
+        return labels.RUN_CANCELLED
     if run.status is not RunStatus.SUCCEEDED:
-        return f"The run {run.status.value}: {run.error or 'nobody knows why.'}"
+        return labels.run_outcome(run.status, run.error or "")
     drafts, items = plural(run.stats.drafts_created, "new draft"), plural(run.stats.items_ingested, "item")
     return f"{drafts} from {items} in {run.duration or 0:.1f} s."
 
@@ -84,8 +84,7 @@ def format_failures(run: Run) -> str:
     failed = run.stats.sources_failed
     if not failed:
         return ""
-    attempted = plural(failed + run.stats.sources_fetched, "source")
-    return f"{failed} of {attempted} could not be read: screen {key_label('console.sources')}, Sources, says why."
+    return labels.run_failures(failed, failed + run.stats.sources_fetched)
 
 
 class PipelineRun:
@@ -102,10 +101,7 @@ class PipelineRun:
     async def run(self, desk: "Desk") -> None:
         """Queue the run and execute it. Raise ConflictError if there is no source."""
         if not await desk.sources.list():
-            hint = (
-                f"Add one: {key_label('console.sources')} shows the sources, {key_label('sources.new')} there adds one."
-            )
-            raise ConflictError("There is no source to read.", hint=hint)
+            raise ConflictError(labels.RUN_WITHOUT_SOURCES, hint=labels.run_without_sources_hint())
         await self._run(desk)
 
     def mark_finished(self) -> None:

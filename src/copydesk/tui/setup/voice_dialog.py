@@ -88,7 +88,6 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
     NOTICE_SELECTOR = "#voice-wrong"
     SAVE_ACTION = "voice.save"
-    LEAVE_QUESTION = "Leave, and lose what you changed?"
 
     sample_pane = getters.query_one("#tried", Page)
 

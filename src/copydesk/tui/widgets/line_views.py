@@ -11,6 +11,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from copydesk.tui import labels
 from copydesk.tui.layout import lay_out_blocks, paragraph
 from copydesk.tui.widgets.line_widget import LineWidget
 
@@ -150,4 +151,4 @@ class TooSmall(StaticLines):
     """Replaces everything else."""
 
     def lines(self, width: int) -> list[Content]:
-        return lay_out_blocks([paragraph("Copydesk needs 40 columns and 10 lines.", "warn")], max(width, 1))
+        return lay_out_blocks([paragraph(labels.APP_TOO_SMALL, "warn")], max(width, 1))

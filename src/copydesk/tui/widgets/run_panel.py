@@ -4,8 +4,8 @@ from textual.content import Content
 
 from copydesk.model.run import Run, RunStatus, Stage
 from copydesk.text.formatting import plural
+from copydesk.tui import labels
 from copydesk.tui.charts import progress_bar
-from copydesk.tui.keys import key_label
 from copydesk.tui.runtime.pipeline_run import RunView, format_funnel, format_progress, format_summary, progress_ratio
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.widgets.line_views import StaticLines
@@ -25,9 +25,7 @@ class RunPanel(StaticLines):
     def show(self, view: RunView) -> None:
         """Show the progress of a run."""
         self._view = view
-        close_key = key_label("review.back")
-        running = f"{close_key} leaves it running · {key_label('review.cancel_run')} cancels it"
-        self.set_title(f"Pipeline · {running if view.is_active else f'{close_key} closes'}")
+        self.set_title(labels.run_panel_title(active=view.is_active))
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
@@ -67,8 +65,8 @@ class RunPanel(StaticLines):
         if self._view.finished_run is not None:
             return _outcome(self._view.finished_run).truncate(width, ellipsis=True)
         if self._view.failed:
-            return Content.styled("It ended with an error.", "bad")
-        return Content.styled("Cancelling …", "warn") if self._view.cancelling else Content("")
+            return Content.styled(labels.RUN_ENDED_WITH_ERROR, "bad")
+        return Content.styled(labels.RUN_CANCELLING, "warn") if self._view.cancelling else Content("")
 
 
 def _outcome(run: Run) -> Content:

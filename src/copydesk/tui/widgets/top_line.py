@@ -6,6 +6,7 @@ from textual import events, getters
 from textual.content import Content
 
 from copydesk.text.formatting import plural
+from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import SCREEN_NAMES
 from copydesk.tui.widgets.line_views import StaticLines
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 _MIN_GAP = 2
 """Minimum cells between the left and the right part."""
-_NAME = "Copydesk"
 
 
 class TopLine(StaticLines):
@@ -95,7 +95,7 @@ class TopLine(StaticLines):
     def _left_variants(self) -> list[Content]:
         """Return variants of the left part, the longest first: names of other screens, or only their numbers."""
         long, short = self._tabs(full_names=True), self._tabs(full_names=False)
-        titles = [Content.styled(_NAME, "accent")]
+        titles = [Content.styled(labels.APP_NAME, "accent")]
         if self._desk_name:
             # The desk's name is more informative than the program's.
             desk = Content.styled(self._desk_name, "warn")
@@ -120,7 +120,7 @@ def _progress_text(view: "RunView") -> str:
     from copydesk.tui.runtime.pipeline_run import format_progress  # noqa: PLC0415 - not needed for the first paint
 
     if view.cancelling:
-        return "cancelling the run …"
+        return labels.RUN_PROGRESS_CANCELLING
     if view.current is None:
-        return "run begins …"
+        return labels.RUN_PROGRESS_STARTING
     return f"{view.current.stage.value} {format_progress(view.current)}"
