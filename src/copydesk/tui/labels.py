@@ -58,7 +58,7 @@ def source_type_label(name: str) -> str:
 # App, header, palette and dialogs
 
 APP_NAME = "Copydesk"
-APP_TOO_SMALL = "Copydesk needs at least 40 columns and 10 lines."
+APP_TOO_SMALL = "Copydesk needs 40 columns and 10 lines."
 CANCELLED_WHILE_SAVING = "Cancelled. Anything saved by then is shown on the screen."
 CHANGE_THEME = "Change theme"
 CLEAR_FILTER = "clear search and filter"

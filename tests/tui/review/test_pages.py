@@ -252,7 +252,7 @@ def test_error_flag_takes_precedence_over_warning() -> None:
 def test_error_page_has_hint() -> None:
     error = CopydeskError("The disk is full.", hint="Free some space.")
     page = render(list(desk_error(error, is_open=False)))
-    assert "The disk is full.\nFree some space.\n\n. tries again, q quits." in page
+    assert "The disk is full.\nFree some space.\n\n. retry · q quit" in page
 
 
 def test_content_is_never_markup() -> None:

@@ -85,7 +85,7 @@ async def test_open_error_is_displayed(error: type[CopydeskError]) -> None:
     desk = FakeDesk(3)
     desk.open_error = error(hint="Do this.")
     async with open_console(desk, size=(160, 32)) as ui:
-        assert "The desk could not be opened." in ui.text
+        assert "Could not open the desk." in ui.text
         assert error().message[:40] in ui.text
         assert "Do this." in ui.text
         await ui.press("j", "P", "question_mark")

@@ -106,7 +106,7 @@ async def test_x_cancels_run() -> None:
         await ui.press("P", "X")
         await ui.wait()
         assert desk.pipeline.cancelled == ["run"]
-        assert "The run was cancelled" in ui.text
+        assert "Run cancelled." in ui.text
 
 
 async def test_x_without_run_does_nothing() -> None:
@@ -145,7 +145,7 @@ async def test_failed_run_shows_error() -> None:
         await ui.press("P")
         desk.pipeline.resume.set()
         await ui.wait()
-        assert "The run failed: No source could be read." in ui.text
+        assert "Run failed: No source could be read." in ui.text
         await ui.press("P")
 
 
