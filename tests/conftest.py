@@ -1,7 +1,9 @@
 """Settings for all tests: the marker of server tests, reproducible hypothesis examples, a working Ctrl-C."""
 
+import gc
 import os
 import signal
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +13,20 @@ from hypothesis.internal.conjecture import providers
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("random" if os.environ.get("COPYDESK_PROVE") else "fixed")
+
+# The modules imported and the tests collected live to the end: looking for garbage among them is a quarter of the time.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, but not among what was collected so far; share what all desks and consoles compute."""
+    gc.freeze()
+    gc.enable()
+    if {"copydesk.store.migrate", "textual.css.stylesheet"} <= sys.modules.keys():
+        from shared_results import share_results
+
+        share_results()
+
 
 SERVER_FIXTURES = {"pds", "mastodon"}
 SERVER_MODULES = {"test_bluesky_network.py", "test_mastodon_mock.py", "test_web_console.py"}

@@ -1,0 +1,55 @@
+"""Results that are the same for every desk and console of a process, computed once.
+
+A user's process computes them once, too; a process of tests opens thousands of desks and consoles.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+from unittest.mock import patch
+
+from sqlalchemy import Connection, create_mock_engine
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+
+from copydesk.store import migrate
+from copydesk.store.tables import metadata
+
+parse_rules: Callable[..., list[RuleSet]] = Stylesheet._parse_rules
+"""The original method."""
+_parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+
+
+def share_results() -> None:
+    """Parse each style sheet and compile each table definition once in this process."""
+    patch.object(Stylesheet, "_parse_rules", _share_rules).start()
+    patch.object(migrate, "metadata", CompiledTables).start()
+
+
+def _share_rules(self: Stylesheet, css: str, *args: Any, **values: Any) -> list[RuleSet]:
+    """Parse `css`, unless it was parsed with the same colours before."""
+    key = (css, *args, *sorted(values.items()), *self._variables.items())
+    if key not in _parsed:
+        _parsed[key] = parse_rules(self, css, *args, **values)
+    return _parsed[key]
+
+
+class CompiledTables:
+    """Takes the place of the tables' metadata where a database is created."""
+
+    @staticmethod
+    def create_all(connection: Connection, *, checkfirst: bool) -> None:
+        """Create all tables."""
+        assert not checkfirst
+        for statement in _table_statements():
+            connection.exec_driver_sql(statement)
+
+
+@cache
+def _table_statements() -> tuple[str, ...]:
+    statements: list[str] = []
+    engine = create_mock_engine(
+        "sqlite://", lambda element, *_, **__: statements.append(str(element.compile(dialect=engine.dialect)))
+    )
+    metadata.create_all(engine, checkfirst=False)
+    return tuple(statements)
