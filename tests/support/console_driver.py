@@ -11,6 +11,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from textual.app import App
+from textual.events import Paste
+from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 
 from copydesk.errors import CopydeskError, NotFoundError
@@ -35,6 +38,10 @@ from copydesk.tui.app import Console
 NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
 SETTLE_TIMEOUT = 60.0
 """Seconds for the console to become idle on the slowest machine."""
+MAX_TYPED = 6
+"""Characters of a line that are all typed as keys."""
+QUIET_ROUNDS = 3
+"""Rounds of the event loop, a millisecond each, after which a console with nothing to do stays so."""
 TEXTS = (
     "A missing index made the docs search slow for a year. Measuring first would have found it in an afternoon.",
     "Quarrystone 4.2 replays its log in parallel: a restart after a crash takes 40 seconds, not 11 minutes.",
@@ -359,19 +366,54 @@ async def wait_until_idle(pilot: Pilot[int]) -> None:
     """Wait until no request to the desk is running and the screen shows the results."""
     app = pilot.app
     assert isinstance(app, Console)
-    idle_rounds, loop = 0, asyncio.get_running_loop()
+    await _wait_for_rounds(
+        app,
+        lambda: (
+            (app.desk is not None or app.open_error is not None)
+            and all(_is_paused_run(app, task) for task in app.pending_tasks)
+            and _is_quiet(app)
+        ),
+    )
+
+
+async def wait_for_messages(app: Console) -> None:
+    """Wait until every key and message is processed and shown; requests to the desk may be running."""
+    await _wait_for_rounds(app, lambda: _is_quiet(app))
+
+
+async def _wait_for_rounds(app: Console, condition: Callable[[], bool]) -> None:
+    """Wait until `condition` has been true in several rounds of the event loop, or the console exits."""
+    rounds, loop = 0, asyncio.get_running_loop()
     deadline = loop.time() + SETTLE_TIMEOUT
-    while idle_rounds < 3 and not app._exit:
+    while rounds < QUIET_ROUNDS and not app._exit:
         assert loop.time() < deadline, "the console does not come to rest"
-        # Without a delay the pilot waits until the whole process is idle, at least 20 ms each time.
-        await pilot.pause(0)
-        running = [task for task in app.pending_tasks if not _is_paused_run(app, task)]
-        is_open = app.desk is not None or app.open_error is not None
-        needs_drawing = app.screen._layout_required or app.screen._dirty_widgets
-        idle_rounds = (
-            idle_rounds + 1 if is_open and not running and not app.type_ahead.is_busy and not needs_drawing else 0
-        )
-        await asyncio.sleep(0.001)
+        await pass_round(app)
+        rounds = rounds + 1 if condition() else 0
+
+
+async def pass_round(app: App[int]) -> None:
+    """Let every task run once, and paint."""
+    await asyncio.sleep(0.001)
+    if app._screen_stack:
+        # The screen's own timer would paint up to a sixtieth of a second later.
+        app.screen._on_timer_update()
+
+
+def _is_quiet(app: Console) -> bool:
+    """Return whether no key or message is on its way, and nothing to paint."""
+    screen = app.screen
+    if app.type_ahead.is_busy or screen._layout_required or screen._dirty_widgets:
+        return False
+    if screen._callbacks or screen._recompose_required:
+        return False
+    # `Pilot.pause` asks the same by a message to each widget, which takes several times as long.
+    return all(map(_is_waiting, (app, *screen.walk_children(with_self=True))))
+
+
+def _is_waiting(pump: MessagePump) -> bool:
+    """Return whether `pump` has processed its messages and waits for the next one."""
+    queue = pump._message_queue
+    return pump._closed or (queue.empty() and bool(queue.ready_event._waiters))
 
 
 def _is_paused_run(app: Console, task: asyncio.Task[None]) -> bool:
@@ -422,6 +464,23 @@ class ConsoleDriver:
     def toasts(self) -> list[str]:
         """The messages of all toasts."""
         return [notification.message for notification in self.app._notifications]
+
+
+async def type_text(ui: ConsoleDriver, text: str) -> None:
+    """Type `text` into the focused widget.
+
+    The middle of a long line is pasted: each key takes as long as a paste of any length.
+    """
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            ui.app.simulate_key("enter")
+        long = len(line) > MAX_TYPED
+        for character in line[: MAX_TYPED // 2] if long else line:
+            ui.app.simulate_key(character)
+        if long:
+            ui.app.post_message(Paste(line[MAX_TYPED // 2 : -1]))
+            ui.app.simulate_key(line[-1])
+    await ui.wait()
 
 
 @asynccontextmanager

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from console_driver import pass_round, wait_for_messages
+
 if TYPE_CHECKING:
     from console_driver import ConsoleDriver
 
@@ -53,7 +55,7 @@ async def wait_until(condition: Callable[[], object], pause: Callable[[], Awaita
 async def assert_stays(ui: "ConsoleDriver", condition: Callable[[], object]) -> None:
     """Assert that `condition` is true, and stays so while responses that are not delayed arrive."""
     for _ in range(STABLE_ROUNDS):
-        await ui.pilot.pause(0.001)
+        await pass_round(ui.app)
         assert condition()
 
 
@@ -65,6 +67,5 @@ async def wait_stable_rounds(ui: "ConsoleDriver") -> None:
 async def press_without_waiting(ui: "ConsoleDriver", *keys: str) -> None:
     """Press keys without waiting for responses to earlier ones."""
     for key in keys:
-        await ui.pilot.press(key)
-        while ui.app.type_ahead.is_busy:
-            await ui.pilot.pause(0)
+        ui.app.simulate_key(key)
+        await wait_for_messages(ui.app)

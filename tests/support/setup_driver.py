@@ -73,14 +73,6 @@ async def open_setup(
         yield ui
 
 
-async def type_text(ui: ConsoleDriver, text: str) -> None:
-    """Type `text` into the focused widget."""
-    key_names = {"\n": "enter"}
-    for character in text:
-        ui.app.simulate_key(key_names.get(character, character))
-    await ui.wait()
-
-
 async def wait_for_text(ui: ConsoleDriver, text: str) -> None:
     """Wait until `text` is on the screen or in a toast."""
     await _wait_until(ui, lambda: text in ui.text or any(text in message for message in ui.toasts), text, ui.wait)

@@ -80,14 +80,6 @@ async def open_sources(
         yield ui
 
 
-async def type_text(ui: ConsoleDriver, text: str) -> None:
-    """Type `text` into the focused widget."""
-    key_names = {" ": "space"}
-    for character in text:
-        ui.app.simulate_key(key_names.get(character, character))
-    await ui.wait()
-
-
 def sources_screen(ui: ConsoleDriver) -> SourcesScreen:
     """Return the Sources screen, also from below a dialog."""
     (screen,) = (candidate for candidate in ui.app.screen_stack if isinstance(candidate, SourcesScreen))

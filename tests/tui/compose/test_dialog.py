@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from console_driver import ConsoleDriver
+from console_driver import ConsoleDriver, type_text
 from copydesk.desk import Desk
 from copydesk.editor import Autosave
 from copydesk.model.draft import Format, Status
@@ -14,7 +14,7 @@ from copydesk.tui.compose.form_state import PLACEHOLDERS, ComposeState, ImageInp
 from copydesk.tui.review.screen import ReviewScreen
 from delayed_responses import wait_until
 from image_samples import photo
-from setup_driver import add_sample_setup, open_setup, open_setup_desk, type_text, wait_for_text, wait_until_absent
+from setup_driver import add_sample_setup, open_setup, open_setup_desk, wait_for_text, wait_until_absent
 
 TEXT = "A ferry is a road that moves."
 

@@ -9,7 +9,7 @@ import pytest
 from textual.events import Paste
 from textual.widgets import Input, Static
 
-from console_driver import ConsoleDriver, FakeDesk, open_console
+from console_driver import ConsoleDriver, FakeDesk, open_console, type_text
 from copydesk.desk.accounts.service import Accounts
 from copydesk.desk.drafts.service import Drafts
 from copydesk.desk.sources.service import Sources
@@ -26,7 +26,6 @@ from setup_driver import (
     open_setup,
     open_setup_desk,
     type_answer,
-    type_text,
     wait_for_prompt,
     wait_for_text,
     wait_until_absent,

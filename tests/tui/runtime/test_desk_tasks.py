@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
-from console_driver import FakeDesk, open_console
+from console_driver import FakeDesk, open_console, type_text
 from copydesk.errors import StoreBusyError
 from copydesk.tui.dialogs.prompt import ConfirmDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
@@ -12,7 +12,7 @@ from copydesk.tui.sources.source_dialogs import SourceDialog
 from delayed_responses import wait_until
 from review_driver import open_review
 from schedule_driver import open_schedule
-from sources_driver import open_sources, type_text
+from sources_driver import open_sources
 
 
 async def test_tasks_finish_after_desk_closed() -> None:

@@ -6,7 +6,7 @@ import pytest
 from textual.events import MouseScrollDown
 from textual.widget import Widget
 
-from console_driver import ConsoleDriver, FakeDesk, make_draft, open_console, wait_until_idle
+from console_driver import ConsoleDriver, FakeDesk, make_draft, open_console, type_text, wait_until_idle
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import load
 from copydesk.tui.app import Console
@@ -16,7 +16,7 @@ from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_views import THUMB
 from desk_fixtures import URL_ONE
 from populated_desk import make_populated_console, populate
-from sources_driver import open_sources, type_text, wait_for_text
+from sources_driver import open_sources, wait_for_text
 
 
 def wheel_down(widget: Widget) -> MouseScrollDown:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console_driver import ConsoleDriver
+from console_driver import ConsoleDriver, type_text
 from copydesk.desk import Desk
 from copydesk.tui import browser
 from setup_driver import (
@@ -14,7 +14,6 @@ from setup_driver import (
     open_setup,
     open_setup_desk,
     type_answer,
-    type_text,
     wait_for_prompt,
     wait_for_text,
     wait_until_absent,

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from console_driver import type_text
 from copydesk.tui.keys import KeyContext, footer_entries
 from copydesk.tui.sources import actions
 from desk_fixtures import URL_ONE, URL_THREE, URL_TWO, FakeWeb, create_source, entry, feed, open_desk_at, story_title
-from sources_driver import add_three_sources, open_sources, sample_web, sources_screen, type_text, wait_for_text
+from sources_driver import add_three_sources, open_sources, sample_web, sources_screen, wait_for_text
 
 OPML = f"""<opml version="2.0"><body><outline text="First" xmlUrl="{URL_ONE}"/>
 <outline text="Second" xmlUrl="{URL_TWO}"/><outline text="Third" xmlUrl="{URL_THREE}"/></body></opml>"""
