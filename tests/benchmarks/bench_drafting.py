@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from table_row import Row
 
+from copydesk.desk.drafts.platform_limits import platforms_of_draft
 from copydesk.drafting.checks import RecentTexts, build_check_context, check
 from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import Format
 from copydesk.model.voice import Voice
-from copydesk.text.length import length
 from copydesk.text.thread import split_thread
+from platform_lengths import length
 
 ITEMS = 100
 RECENT_DRAFTS = 200
@@ -43,6 +44,7 @@ def make_brief(n: int, sentences: int = 30) -> Brief:
         text="\n\n".join(paragraphs),
         language="en",
         source_name="Lyon News",
+        platforms=platforms_of_draft(Format.SHORT, Voice()),
         voice=Voice(avoid=("game-changer", "leverage", "delve"), examples=tuple(make_sentence(k) for k in range(5))),
     )
 

@@ -12,16 +12,18 @@ from typing import Any
 
 import pytest
 
+from copydesk.desk.drafts.platform_limits import platforms_of_draft
 from copydesk.drafting.checks import build_check_context, check, confidence
 from copydesk.drafting.extract.passages import extract_passages
 from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief, Field
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
-from copydesk.text.length import length
+from copydesk.model.voice import Voice
 from copydesk.text.links import mask_links
 from copydesk.text.thread import split_parts
 from drafting_fixtures import FEEDS, assert_traced
+from platform_lengths import length
 
 ENTRY_COUNT = 5
 BLOCK_TAGS = frozenset("p div li ul ol h1 h2 h3 h4 h5 h6 blockquote pre table tr section article figure br hr".split())  # noqa: SIM905
@@ -85,6 +87,7 @@ def briefs(path: Path, format: Format) -> Iterator[Brief]:
             source_name=html_to_text(feed.feed.title),
             author=entry.get("author"),
             published=parse_time(entry.get("published_parsed")),
+            platforms=platforms_of_draft(format, Voice()),
             tags=tuple(tag.term for tag in entry.get("tags", []) if tag.term),
         )
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from copydesk.desk.drafts.platform_limits import platforms_of_draft
 from copydesk.drafting.checks import (
     RULES,
     CheckContext,
@@ -44,7 +45,9 @@ def make_context(format: Format = Format.SHORT, **changes: Any) -> CheckContext:
         "url": URL,
         "language": "en",
     }
-    return CheckContext(format=format, **(facts | changes))
+    values = facts | changes
+    values["platforms"] = platforms_of_draft(format, values.get("voice", Voice()), values.get("platforms", ()))
+    return CheckContext(format=format, **values)
 
 
 def findings_of(rule: str, text: str, context: CheckContext) -> list[Finding]:

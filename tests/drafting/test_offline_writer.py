@@ -14,11 +14,12 @@ from copydesk.drafting.writer import Brief, Field, WriterResult
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
 from copydesk.model.voice import Emoji, Link
-from copydesk.text.length import LIMITS, count_emoji, length
+from copydesk.text.length import count_emoji
 from copydesk.text.links import unbreakable_spans
 from copydesk.text.thread import split_parts
 from cost_growth import assert_linear
 from drafting_fixtures import SUMMARY, TEXT, assert_traced, make_brief, make_voice
+from platform_lengths import LIMITS, length
 
 
 def write(request: Brief) -> WriterResult:

@@ -13,6 +13,7 @@ from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Format
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.voice import Voice
+from copydesk.posting.registry import PLATFORMS
 from drafting_fixtures import NOW, assert_traced, make_brief
 
 
@@ -66,7 +67,7 @@ def test_brief_is_built_from_item() -> None:
         voice,
         source_type=SOURCE_TYPES["rss"],
         other_sources=("Other",),
-        platforms=("x",),
+        platforms=(PLATFORMS["x"],),
         feedback="f",
         previous="p",
     )
@@ -83,7 +84,7 @@ def test_brief_is_built_from_item() -> None:
         Format.THREAD,
         "dry",
         ("Other",),
-        ("x",),
+        (PLATFORMS["x"],),
     )
     assert (built.feedback, built.previous) == ("f", "p")
 

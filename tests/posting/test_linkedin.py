@@ -232,20 +232,20 @@ async def test_browser_sign_in_connects_account():
     setup = LinkedInSetup()
     client_credentials = {"client_id": "app", "client_secret": "hush"}
     sign_in = await setup.linkedin.start_sign_in(
-        LinkedIn.default_server, client_credentials, "http://127.0.0.1:8398/callback"
+        LinkedIn.info.default_server, client_credentials, "http://127.0.0.1:8398/callback"
     )
     authorization = parse_qs(urlsplit(sign_in.url).query)
     assert (authorization["state"], authorization["scope"]) == ([sign_in.state], ["openid profile w_member_social"])
     assert "hush" not in sign_in.url
-    connected = await setup.linkedin.finish_sign_in(LinkedIn.default_server, sign_in, "code")
+    connected = await setup.linkedin.finish_sign_in(LinkedIn.info.default_server, sign_in, "code")
     assert connected.account == ME
     assert set(connected.credentials) == {"access_token", "expires_at"}
     assert str(setup.server.requests[0].url) == "https://www.linkedin.com/oauth/v2/accessToken"
     rejected = await setup.linkedin.start_sign_in(
-        LinkedIn.default_server, {**client_credentials, "client_secret": "bad"}, "http://127.0.0.1:8398/"
+        LinkedIn.info.default_server, {**client_credentials, "client_secret": "bad"}, "http://127.0.0.1:8398/"
     )
     with pytest.raises(LoginError):
-        await setup.linkedin.finish_sign_in(LinkedIn.default_server, rejected, "code")
+        await setup.linkedin.finish_sign_in(LinkedIn.info.default_server, rejected, "code")
 
 
 async def test_unreported_metrics_are_none():

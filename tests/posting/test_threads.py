@@ -227,12 +227,12 @@ async def test_permalink_of_other_host_is_replaced():
 async def test_browser_sign_in_connects_account():
     setup = ThreadsSetup()
     sign_in = await setup.threads.start_sign_in(
-        Threads.default_server, {"client_id": "1", "client_secret": "hush"}, Threads.manual_redirect_uri
+        Threads.info.default_server, {"client_id": "1", "client_secret": "hush"}, Threads.info.manual_redirect_uri
     )
     authorization = parse_qs(urlsplit(sign_in.url).query)
-    assert authorization["redirect_uri"] == [Threads.manual_redirect_uri]
+    assert authorization["redirect_uri"] == [Threads.info.manual_redirect_uri]
     assert "hush" not in sign_in.url
-    connected = await setup.threads.finish_sign_in(Threads.default_server, sign_in, "code#_")
+    connected = await setup.threads.finish_sign_in(Threads.info.default_server, sign_in, "code#_")
     assert connected.account == ME
     assert connected.credentials["access_token"] == "token"
     assert set(connected.credentials) == {"access_token", "expires_at"}

@@ -339,7 +339,7 @@ async def test_forgotten_refresh_token_requires_login():
 
 async def test_browser_sign_in_uses_pkce_and_state():
     setup = XSetup()
-    sign_in = await setup.x.start_sign_in(X.default_server, {"client_id": "app"}, "http://127.0.0.1:8399/callback")
+    sign_in = await setup.x.start_sign_in(X.info.default_server, {"client_id": "app"}, "http://127.0.0.1:8399/callback")
     authorization = {name: values[0] for name, values in parse_qs(urlsplit(sign_in.url).query).items()}
     assert sign_in.url.startswith("https://x.com/i/oauth2/authorize?")
     assert authorization["state"] == sign_in.state
@@ -349,7 +349,7 @@ async def test_browser_sign_in_uses_pkce_and_state():
         "http://127.0.0.1:8399/callback",
     )
     assert sign_in.context["code_verifier"] not in sign_in.url
-    connected = await setup.x.finish_sign_in(X.default_server, sign_in, "the-code")
+    connected = await setup.x.finish_sign_in(X.info.default_server, sign_in, "the-code")
     assert connected.account == ME
     assert connected.credentials["refresh_token"] == "refresh-1"
     form = parse_qs(setup.server.requests[0].content.decode())
@@ -373,9 +373,9 @@ async def test_client_secret_is_sent_in_header():
 
 async def test_check_returns_current_name_and_verifies_owner():
     setup = XSetup()
-    assert await setup.x.check(Account(platform="x", server=X.default_server, id="12", name="was")) == ME
+    assert await setup.x.check(Account(platform="x", server=X.info.default_server, id="12", name="was")) == ME
     with pytest.raises(LoginError):
-        await setup.x.check(Account(platform="x", server=X.default_server, id="13", name="me"))
+        await setup.x.check(Account(platform="x", server=X.info.default_server, id="13", name="me"))
 
 
 async def test_metrics_of_missing_post_are_none():

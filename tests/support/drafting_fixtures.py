@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from copydesk.desk.drafts.platform_limits import platforms_of_draft
 from copydesk.drafting.writer import Brief, Field, WriterResult
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Format
@@ -50,9 +51,11 @@ def make_brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **c
         "tags": ("News", "Circular Economy", "Lyon"),
     }
     values = defaults | changes
-    # Tests name the source type; its facts are those of the registry.
+    # Tests name the source type and the platforms; their facts are those of the registries.
     values["source_type"] = SOURCE_TYPES.get(values["source_type"])
-    return Brief(format=format, voice=voice or Voice(), **values)
+    voice = voice or Voice()
+    values["platforms"] = platforms_of_draft(format, voice, values.get("platforms", ()))
+    return Brief(format=format, voice=voice, **values)
 
 
 def make_voice(format: Format = Format.SHORT, *, avoid: tuple[str, ...] = (), **settings: Any) -> Voice:

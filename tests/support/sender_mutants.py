@@ -20,7 +20,7 @@ def _use_new_keys(platform: Platform) -> None:
 
     def with_new_key(original: Any) -> Any:
         async def send(attempt: Any, row: Any) -> Any:
-            payload = await desk_sender.load_payload(attempt._ctx, row, platform.limits)
+            payload = await desk_sender.load_payload(attempt._ctx, row, platform.info.limits)
             intent = platform.render(payload.post, attempt._account.details, new_id(NOW))
             return await original(attempt, replace(row, intent=intent))
 
@@ -51,7 +51,7 @@ def _record_before_sending(platform: Any) -> None:
     """Record the post as sent before the request, and ignore the request's outcome."""
 
     async def send_later(attempt: Any, row: Any) -> Any:
-        payload = await desk_sender.load_payload(attempt._ctx, row, platform.limits)
+        payload = await desk_sender.load_payload(attempt._ctx, row, platform.info.limits)
         intent = row.intent or await attempt._prepare(row, payload)
         sending = delivery_states.send_started(row.progress, attempt._ctx.clock(), steps=len(intent.steps))
         result = StepResult(ids=intent.steps[len(sending.made)].expects or ("?",), urls=("https://fake.example/?",))

@@ -1,10 +1,10 @@
 """Fake platforms with a sign-in: one through a browser, one with a password."""
 
 from collections.abc import Mapping
-from typing import ClassVar
 from urllib.parse import urlencode
 
 import httpx
+from msgspec.structs import replace
 
 from copydesk.model.delivery import Account
 from copydesk.posting.fake import FakePlatform, FakeServer
@@ -16,11 +16,14 @@ STATE, CODE = "some-state", "the-code"
 class FakeBrowserPlatform(FakePlatform):
     """Returns a consent page, and accepts one code."""
 
-    name = "browser"
-    default_server = "https://browser.example"
-    credential_fields = (CredentialField(name="token", question="Token", secret=True, optional=True),)
-    fixed_port: ClassVar[int | None] = None
-    manual_redirect_uri: ClassVar[str] = ""
+    info = replace(
+        FakePlatform.info,
+        name="browser",
+        label="Browser",
+        default_server="https://browser.example",
+        credential_fields=(CredentialField(name="token", question="Token", secret=True, optional=True),),
+        uses_browser=True,
+    )
 
     async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
         page = f"{server}/yes?{urlencode({'redirect': redirect_uri})}"
@@ -37,11 +40,15 @@ class FakeBrowserPlatform(FakePlatform):
 class FakePasswordPlatform(FakePlatform):
     """Asks for a handle and a password, which must be `open`."""
 
-    name = "keyed"
-    default_server = "https://keyed.example"
-    credential_fields = (
-        CredentialField(name="handle", question="Handle"),
-        CredentialField(name="password", question="Password", secret=True),
+    info = replace(
+        FakePlatform.info,
+        name="keyed",
+        label="Keyed",
+        default_server="https://keyed.example",
+        credential_fields=(
+            CredentialField(name="handle", question="Handle"),
+            CredentialField(name="password", question="Password", secret=True),
+        ),
     )
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:

@@ -6,17 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.text import links
-from copydesk.text.length import (
-    BYTE_LIMITS,
-    LIMITS,
-    byte_length,
-    count_emoji,
-    fits,
-    graphemes,
-    length,
-    remove_emoji,
-    shorten_links,
-)
+from copydesk.text.length import byte_length, count_emoji, graphemes, remove_emoji, shorten_links
+from platform_lengths import BYTE_LIMITS, LIMITS, fits, length
 
 FAMILY = "👨‍👩‍👧‍👦"
 

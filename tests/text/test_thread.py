@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from copydesk.errors import WriterError
 from copydesk.text import links
-from copydesk.text.length import LIMITS, length
 from copydesk.text.thread import join_parts, split_parts, split_thread
 from cost_growth import assert_linear
+from platform_lengths import LIMITS, length
 
 
 def length_on_x(text: str) -> int:

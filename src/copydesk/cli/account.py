@@ -12,6 +12,7 @@ import click
 from copydesk.cli.commands import fail
 from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
 from copydesk.cli.formatting import format_ago, print_table
+from copydesk.desk.catalog import PLATFORMS
 from copydesk.errors import CopydeskError
 from copydesk.model.account import ConnectedAccount, CredentialField
 from copydesk.text import clean
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.accounts.service import ConnectMethod
 
-PLATFORMS = ("bluesky", "mastodon", "x", "linkedin", "threads", "wordpress", "ghost", "devto", "micropub", "webhook")
 ENVIRONMENT_PREFIX = "COPYDESK_CONNECT_"
 """Prefix of the environment variables that answer a platform's questions."""
 NO_ACCOUNTS = "No accounts yet. Connect one: copydesk account connect bluesky"
@@ -31,8 +31,8 @@ def account() -> None:
     """Connect, check and remove accounts."""
 
 
-@account.command()
-@click.argument("platform", type=click.Choice(PLATFORMS), metavar="PLATFORM")
+@account.command(epilog=f"Platforms: {', '.join(PLATFORMS)}.")
+@click.argument("platform", type=click.Choice(list(PLATFORMS)), metavar="PLATFORM")
 @click.option("--url", default="", metavar="URL", help="The server: your PDS, instance or blog.")
 @click.option(
     "--set",
@@ -49,8 +49,6 @@ def connect(
     context: Context, *, platform: str, url: str, answers: tuple[str, ...], by_hand: bool, plain: bool, as_json: bool
 ) -> None:
     """Connect an account, or sign in to it again.
-
-    PLATFORM is bluesky, mastodon, x, linkedin, threads, wordpress, ghost, devto, micropub or webhook.
 
     Secrets are prompted for, read from standard input (one per line) or taken from the environment, such as
     COPYDESK_CONNECT_PASSWORD. They are never passed as arguments.

@@ -24,7 +24,7 @@ def source() -> None:
     """Manage sources."""
 
 
-@source.command()
+@source.command(epilog=f"Types: {', '.join(SOURCE_TYPES)}.")
 @click.argument("type", type=click.Choice(list(SOURCE_TYPES)), metavar="TYPE")
 @click.argument("url")
 @click.option("--name", help="The name; by default the feed's own.")
@@ -34,8 +34,7 @@ def source() -> None:
 def add(context: Context, *, type: str, url: str, name: str | None, config: str | None, as_json: bool) -> None:
     """Add a source after a successful test fetch.
 
-    TYPE is rss, twitter, reddit, hackernews, google_news or substack. For rss, a site's address is
-    enough: Copydesk finds its feed.
+    For rss, a site's address is enough: Copydesk finds its feed.
     """
     settings = parse_config(config)
 

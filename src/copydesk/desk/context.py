@@ -105,11 +105,11 @@ class _LazyTransport:
 
 
 def _import_platform(name: str) -> None:
-    from copydesk.posting.registry import PLATFORMS  # noqa: PLC0415 - as above
+    from copydesk.posting.registry import PLATFORMS, load_adapter  # noqa: PLC0415 - as above
 
     import_module("copydesk.desk.accounts.credentials")
     if name in PLATFORMS:
-        import_module(PLATFORMS[name][0])
+        load_adapter(name)
 
 
 def utc_now() -> datetime:
@@ -187,7 +187,7 @@ class DeskContext:
 
     def _accepts(self, account: ConnectedAccount, format: Format) -> bool:
         try:
-            return format in self.platform(account.details.platform).limits.formats
+            return format in self.platform(account.details.platform).info.limits.formats
         except InvalidError:  # connected by a newer version that has more platforms
             return False
 

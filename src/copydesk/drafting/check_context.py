@@ -8,6 +8,7 @@ from copydesk.drafting.extract.attribution import format_day, get_source_name
 from copydesk.drafting.rules.analyzed_text import AnalyzedText, ngrams, split_words
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import DraftImage, Format, Severity
+from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
 from copydesk.model.voice import FormatVoice, Voice
 from copydesk.text.links import mask_links
@@ -78,8 +79,8 @@ class CheckContext(Struct, frozen=True):
     voice: Voice = Voice()
     recent: RecentTexts | None = None
     images: tuple[DraftImage, ...] = ()
-    platforms: tuple[str, ...] = ()
-    """Target platforms; empty for the writer's default."""
+    platforms: tuple[PlatformInfo, ...] = ()
+    """Platforms whose limits apply."""
 
     @property
     def settings(self) -> FormatVoice:

@@ -7,14 +7,12 @@ from typing import Protocol
 from copydesk.errors import SettingsError
 from copydesk.model.draft import Field, Format, Trace
 from copydesk.model.item import Item
+from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Json, Struct
 from copydesk.model.source import SourceTypeInfo
 from copydesk.model.voice import FormatVoice, Voice
 
-__all__ = ["Brief", "Field", "Trace", "Writer", "WriterResult", "build_brief", "get_writer"]
-
-DEFAULT_PLATFORMS = ("x", "bluesky")
-"""Their limits apply to a SHORT and to each part of a THREAD if no platforms are given."""
+__all__ = ["Brief", "Field", "Trace", "Writer", "WriterResult", "build_brief", "get_writer", "limiting_platforms"]
 
 
 class Brief(Struct, frozen=True):
@@ -39,8 +37,8 @@ class Brief(Struct, frozen=True):
     other_sources: tuple[str, ...] = ()
     """Names of the other sources that report the story."""
     voice: Voice = Voice()
-    platforms: tuple[str, ...] = ()
-    """Target platforms, the tightest of whose limits applies. Empty for DEFAULT_PLATFORMS."""
+    platforms: tuple[PlatformInfo, ...] = ()
+    """Platforms whose limits apply, see `limiting_platforms`."""
     feedback: str | None = None
     """The reviewer's requests about `previous`."""
     previous: str | None = None
@@ -97,6 +95,21 @@ def get_writer(name: str = "offline") -> Writer:
     return writer
 
 
+def limiting_platforms(
+    format: Format, voice: Voice, targets: tuple[PlatformInfo, ...], defaults: tuple[PlatformInfo, ...]
+) -> tuple[PlatformInfo, ...]:
+    """Return the platforms whose limits apply to each post of a draft: none for a BLOG, else `targets` or `defaults`.
+
+    The defaults do not apply if the voice allows posts longer than any of them does: the user has other platforms in
+    mind.
+    """
+    if format is Format.BLOG:
+        return ()
+    max_length = voice.format_settings(format).max_length
+    longest = max((info.limits.max_length or 0 for info in defaults), default=0)
+    return targets or (defaults if max_length is None or max_length <= longest else ())
+
+
 def build_brief(
     item: Item,
     format: Format,
@@ -104,7 +117,7 @@ def build_brief(
     *,
     source_type: SourceTypeInfo | None,
     other_sources: tuple[str, ...] = (),
-    platforms: tuple[str, ...] = (),
+    platforms: tuple[PlatformInfo, ...] = (),
     feedback: str | None = None,
     previous: str | None = None,
 ) -> Brief:

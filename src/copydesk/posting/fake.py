@@ -13,6 +13,7 @@ from typing import ClassVar
 import msgspec
 
 from copydesk.model.draft import Format
+from copydesk.model.platform import Limits, PlatformInfo
 from copydesk.model.serialization import Struct
 from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.platform import (
@@ -23,7 +24,6 @@ from copydesk.posting.platform import (
     DeliveryStep,
     Evidence,
     Intent,
-    Limits,
     LoginError,
     NotSentError,
     Post,
@@ -127,13 +127,13 @@ class FakeServer:
 class FakePlatform:
     """A platform over a `FakeServer`. Each request takes `latency` seconds."""
 
-    name: ClassVar[str] = "fake"
-    limits: ClassVar[Limits] = Limits(
-        formats=frozenset(Format), max_images=4, max_image_bytes=1_000_000, max_alt_length=1000
-    )
-    default_server: ClassVar[str] = "https://fake.example"
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="name", question="Name of the account"),
+    info: ClassVar[PlatformInfo] = PlatformInfo(
+        name="fake",
+        label="Fake",
+        adapter="",
+        limits=Limits(formats=frozenset(Format), max_images=4, max_image_bytes=1_000_000, max_alt_length=1000),
+        default_server="https://fake.example",
+        credential_fields=(CredentialField(name="name", question="Name of the account"),),
     )
 
     def __init__(
@@ -165,7 +165,7 @@ class FakePlatform:
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Return an account with any name; no credentials are needed."""
         await self._apply_fault(None)
-        account = Account(platform=self.name, server=server, id=credentials["name"], name=credentials["name"])
+        account = Account(platform=self.info.name, server=server, id=credentials["name"], name=credentials["name"])
         return ConnectResult(account=account, credentials={})
 
     async def check(self, account: Account) -> Account:

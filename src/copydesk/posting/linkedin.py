@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from copydesk.model.draft import Format
+from copydesk.model.platform import PlatformInfo
 from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
 from copydesk.posting.idempotency_keys import uuid_key
@@ -21,13 +21,11 @@ from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
     ConnectResult,
-    CredentialField,
     CredentialStore,
     DeliveryGuarantees,
     DeliveryStep,
     Evidence,
     Intent,
-    Limits,
     LoginError,
     NotSentError,
     Post,
@@ -40,8 +38,8 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url
-from copydesk.text.length import LIMITS, length
 from copydesk.text.links import HASHTAG, host, mask_links
 
 CLOCK_TOLERANCE = timedelta(minutes=2)
@@ -166,8 +164,6 @@ def _error_body(answer: Response) -> _ErrorBody:
 
 WEB = "https://www.linkedin.com"
 SCOPES = "openid profile w_member_social"
-REDIRECT_PORT = 8398
-"""LinkedIn compares the redirect URI literally with the registered one, including the port."""
 SETTLE_TIME = timedelta(seconds=90)
 """Wait this long after a lost request before probing: it may still arrive."""
 PROBE_WINDOW = timedelta(hours=1)
@@ -194,17 +190,7 @@ class LinkedIn:
     `probe_by_repeating` allows sending a lost post once more to learn its outcome.
     """
 
-    name: ClassVar[str] = "linkedin"
-    limits: ClassVar[Limits] = Limits(
-        formats=frozenset({Format.SHORT}), max_images=20, max_image_bytes=5_000_000, max_alt_length=1000
-    )
-    default_server: ClassVar[str] = "https://api.linkedin.com"
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="client_id", question="Client ID of your app at linkedin.com/developers"),
-        CredentialField(name="client_secret", question="Its client secret", secret=True),
-    )
-    fixed_port: ClassVar[int | None] = REDIRECT_PORT
-    manual_redirect_uri: ClassVar[str] = ""
+    info: ClassVar[PlatformInfo] = PLATFORMS["linkedin"]
 
     def __init__(
         self,
@@ -226,17 +212,18 @@ class LinkedIn:
 
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: threads, articles, text empty or too long, too many images, alt texts too long."""
-        if post.format not in self.limits.formats:
+        if post.format not in self.info.limits.formats:
             return [Problem(message="LinkedIn has no threads and takes no articles from apps: write one short post.")]
         text, messages = post.parts[0], []
         if not text.strip() and not post.alts:
             messages.append("It is empty.")
-        if (size := length(text, "linkedin")) > LIMITS["linkedin"]:
-            messages.append(f"It is {size} characters long; {LIMITS['linkedin']} are allowed.")
-        if len(post.alts) > self.limits.max_images:
-            messages.append(f"LinkedIn takes at most {self.limits.max_images} pictures.")
-        if any(len(alt) > self.limits.max_alt_length for alt in post.alts):
-            messages.append(f"The description of a picture may have {self.limits.max_alt_length} characters.")
+        if self.info.is_too_long(text):
+            size, limit = self.info.count(text), self.info.limits.max_length
+            messages.append(f"It is {size} characters long; {limit} are allowed.")
+        if len(post.alts) > self.info.limits.max_images:
+            messages.append(f"LinkedIn takes at most {self.info.limits.max_images} pictures.")
+        if any(len(alt) > self.info.limits.max_alt_length for alt in post.alts):
+            messages.append(f"The description of a picture may have {self.info.limits.max_alt_length} characters.")
         return [Problem(message=message, part=0) for message in messages]
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
@@ -284,7 +271,7 @@ class LinkedIn:
             **sign_in.context,
         }
         # LinkedIn's token endpoint is on another host than its API; a test server has both.
-        base = WEB if server == self.default_server else server
+        base = WEB if server == self.info.default_server else server
         tokens = await as_repeatable(
             oauth.request_tokens(self._client, f"{base}/oauth/v2/accessToken", form, self._clock())
         )
@@ -392,7 +379,7 @@ class LinkedIn:
         # The id becomes part of URNs and must not contain separators.
         if not user.sub.isascii() or not user.sub.replace("-", "").replace("_", "").isalnum():
             raise LoginError("LinkedIn does not say whose account it is.")
-        return Account(platform=self.name, server=server, id=user.sub, name=user.name or user.sub)
+        return Account(platform=self.info.name, server=server, id=user.sub, name=user.name or user.sub)
 
 
 _HEADERS = {"linkedin-version": API_VERSION, "x-restli-protocol-version": "2.0.0"}

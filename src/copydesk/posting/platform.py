@@ -14,6 +14,7 @@ from copydesk.errors import CopydeskError
 from copydesk.model.account import CredentialField
 from copydesk.model.delivery import Account, DeliveryStep, Evidence, Intent, PostMetrics, StepResult
 from copydesk.model.draft import Format
+from copydesk.model.platform import Limits, PlatformInfo
 from copydesk.model.serialization import Struct
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "LoginError",
     "NotSentError",
     "Platform",
+    "PlatformInfo",
     "Post",
     "PostImage",
     "PostMetrics",
@@ -115,18 +117,6 @@ class DeliveryGuarantees(Struct, frozen=True):
     """
 
 
-class Limits(Struct, frozen=True):
-    """Formats and image sizes that a platform accepts."""
-
-    formats: frozenset[Format]
-    max_images: int = 0
-    """Maximum per post."""
-    max_image_bytes: int = 0
-    # Accepted by every platform; some accept more.
-    image_types: tuple[str, ...] = ("image/jpeg", "image/png")
-    max_alt_length: int = 0
-
-
 class Problem(Struct, frozen=True):
     """A reason why the platform would reject the post as it is."""
 
@@ -183,12 +173,7 @@ class Platform(Protocol):
     creates something.
     """
 
-    name: ClassVar[str]
-    limits: ClassVar[Limits]
-    default_server: ClassVar[str]
-    """Default server URL; empty if the user has to enter one."""
-    credential_fields: ClassVar[tuple[CredentialField, ...]]
-    """Credentials that the user enters to connect an account."""
+    info: ClassVar[PlatformInfo]
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return the guarantees of the account's server."""
@@ -247,11 +232,6 @@ class Platform(Protocol):
 
 class BrowserPlatform(Platform, Protocol):
     """A platform whose accounts are connected in the user's browser (OAuth 2, RFC 8252) instead of with `connect`."""
-
-    fixed_port: ClassVar[int | None]
-    """Port of the loopback redirect URI that the user registered with the platform; None if any port works."""
-    manual_redirect_uri: ClassVar[str]
-    """Redirect URI that shows the code to the user for copying; empty if the platform has none."""
 
     async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
         """Return the sign-in with the page to open in the browser. Raise `LoginError` or `NotSentError`."""

@@ -1,31 +1,244 @@
-"""The platforms by name. A platform's module is imported when it is first used."""
+"""Registry of platforms.
 
-from collections.abc import Callable, Mapping
+A new platform needs a module with a class that fulfils `Platform`, and an entry here. The modules are imported when
+they are first used, because the console needs only the entries to start.
+"""
+
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from copydesk.posting.client import PlatformClient
-from copydesk.posting.platform import CredentialStore, Platform
+from copydesk.model.account import CredentialField
+from copydesk.model.draft import Format
+from copydesk.model.platform import Limits, PlatformInfo
+from copydesk.text.length import mastodon_length, utf16_length, x_length
 
-PLATFORMS: Mapping[str, tuple[str, str]] = {
-    "bluesky": ("copydesk.posting.bluesky", "Bluesky"),
-    "mastodon": ("copydesk.posting.mastodon", "Mastodon"),
-    "x": ("copydesk.posting.x", "X"),
-    "linkedin": ("copydesk.posting.linkedin", "LinkedIn"),
-    "threads": ("copydesk.posting.threads", "Threads"),
-    "wordpress": ("copydesk.posting.blogs.wordpress", "WordPress"),
-    "ghost": ("copydesk.posting.blogs.ghost", "Ghost"),
-    "devto": ("copydesk.posting.blogs.devto", "DevTo"),
-    "micropub": ("copydesk.posting.blogs.micropub", "Micropub"),
-    "webhook": ("copydesk.posting.webhook", "Webhook"),
+if TYPE_CHECKING:
+    from copydesk.posting.client import PlatformClient
+    from copydesk.posting.platform import CredentialStore, Platform
+
+DISCLOSURE_LEVELS = ("not_disclosed", "no_ai", "some_ai", "fully_autonomous")
+"""Forem's levels of AI disclosure; dev.to rejects articles without one."""
+_POSTS = frozenset({Format.SHORT, Format.THREAD})
+_ARTICLES = frozenset({Format.BLOG})
+_WEB_IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+
+PLATFORMS: dict[str, PlatformInfo] = {
+    info.name: info
+    for info in (
+        PlatformInfo(
+            name="bluesky",
+            label="Bluesky",
+            adapter="copydesk.posting.bluesky:Bluesky",
+            limits=Limits(
+                formats=_POSTS,
+                max_length=300,
+                max_bytes=3000,
+                max_images=4,
+                max_image_bytes=2_000_000,
+                max_alt_length=2000,  # the server has no limit; this is the one of Bluesky's own app
+            ),
+            # The card is part of the post, and the client must send it.
+            makes_link_cards=False,
+            shortens_links=True,
+            default_server="https://bsky.social",
+            credential_fields=(
+                CredentialField(name="handle", question="Handle, like me.bsky.social"),
+                CredentialField(
+                    name="password",
+                    question="App password (Settings, Privacy and security, App passwords)",
+                    secret=True,
+                ),
+            ),
+        ),
+        PlatformInfo(
+            name="mastodon",
+            label="Mastodon",
+            adapter="copydesk.posting.mastodon:Mastodon",
+            limits=Limits(
+                formats=_POSTS, max_length=500, max_images=4, max_image_bytes=10_000_000, max_alt_length=1500
+            ),
+            count=mastodon_length,
+            makes_link_cards=True,
+            credential_fields=(CredentialField(name="token", question="Access token", secret=True, optional=True),),
+            uses_browser=True,
+            manual_redirect_uri="urn:ietf:wg:oauth:2.0:oob",
+        ),
+        PlatformInfo(
+            name="x",
+            label="X",
+            adapter="copydesk.posting.x:X",
+            limits=Limits(
+                formats=_POSTS,
+                max_length=280,
+                max_images=4,
+                max_image_bytes=5_000_000,
+                image_types=("image/jpeg", "image/png", "image/webp"),
+                max_alt_length=1000,
+            ),
+            count=x_length,
+            makes_link_cards=True,
+            default_server="https://api.x.com",
+            credential_fields=(
+                CredentialField(name="client_id", question="Client ID of your app at developer.x.com (OAuth 2.0)"),
+                CredentialField(
+                    name="client_secret", question="Its client secret, if it has one", secret=True, optional=True
+                ),
+            ),
+            uses_browser=True,
+            redirect_port=8399,
+        ),
+        PlatformInfo(
+            name="linkedin",
+            label="LinkedIn",
+            adapter="copydesk.posting.linkedin:LinkedIn",
+            limits=Limits(
+                formats=frozenset({Format.SHORT}),
+                max_length=3000,
+                max_images=20,
+                max_image_bytes=5_000_000,
+                max_alt_length=1000,
+            ),
+            count=utf16_length,
+            default_server="https://api.linkedin.com",
+            credential_fields=(
+                CredentialField(name="client_id", question="Client ID of your app at linkedin.com/developers"),
+                CredentialField(name="client_secret", question="Its client secret", secret=True),
+            ),
+            uses_browser=True,
+            redirect_port=8398,
+        ),
+        PlatformInfo(
+            name="threads",
+            label="Threads",
+            adapter="copydesk.posting.threads:Threads",
+            limits=Limits(formats=_POSTS, max_length=500),
+            count=utf16_length,
+            makes_link_cards=True,
+            default_server="https://graph.threads.net",
+            credential_fields=(
+                CredentialField(
+                    name="client_id",
+                    question="Threads app ID, from the settings of your app at developers.facebook.com",
+                ),
+                CredentialField(name="client_secret", question="Threads app secret", secret=True),
+            ),
+            uses_browser=True,
+            redirect_port=8397,
+            # Threads requires https, which nothing serves there: the user copies the code from the address bar.
+            manual_redirect_uri="https://localhost:8397/callback",
+        ),
+        PlatformInfo(
+            name="wordpress",
+            label="WordPress",
+            adapter="copydesk.posting.blogs.wordpress:WordPress",
+            limits=Limits(
+                formats=_ARTICLES,
+                max_images=4,
+                max_image_bytes=2_000_000,
+                image_types=_WEB_IMAGE_TYPES,
+                max_alt_length=1000,
+            ),
+            credential_fields=(
+                CredentialField(name="user", question="Your user name on the blog"),
+                CredentialField(
+                    name="password",
+                    question="An application password (Users > Profile > Application Passwords)",
+                    secret=True,
+                ),
+            ),
+        ),
+        PlatformInfo(
+            name="ghost",
+            label="Ghost",
+            adapter="copydesk.posting.blogs.ghost:Ghost",
+            limits=Limits(
+                formats=_ARTICLES,
+                max_title_length=255,
+                max_images=4,
+                max_image_bytes=2_000_000,
+                image_types=_WEB_IMAGE_TYPES,
+                max_alt_length=125,
+            ),
+            credential_fields=(
+                CredentialField(
+                    name="key",
+                    question="The Admin API key of a custom integration (Settings > Integrations)",
+                    secret=True,
+                ),
+            ),
+        ),
+        PlatformInfo(
+            name="devto",
+            label="DEV",
+            adapter="copydesk.posting.blogs.devto:DevTo",
+            limits=Limits(formats=_ARTICLES, max_title_length=128),
+            default_server="https://dev.to",
+            credential_fields=(
+                CredentialField(
+                    name="key", question="An API key (Settings > Extensions > DEV Community API Keys)", secret=True
+                ),
+                CredentialField(
+                    name="disclosure",
+                    question=f"What your articles say of AI: {', '.join(DISCLOSURE_LEVELS)}"
+                    f" (empty: {DISCLOSURE_LEVELS[0]})",
+                    optional=True,
+                ),
+            ),
+        ),
+        PlatformInfo(
+            name="micropub",
+            label="Micropub",
+            adapter="copydesk.posting.blogs.micropub:Micropub",
+            limits=Limits(formats=_ARTICLES, max_images=4, max_image_bytes=2_000_000, max_alt_length=1000),
+            credential_fields=(CredentialField(name="token", question="A token of your site", secret=True),),
+        ),
+        PlatformInfo(
+            name="webhook",
+            label="Webhook",
+            adapter="copydesk.posting.webhook:Webhook",
+            limits=Limits(
+                formats=frozenset(Format),
+                max_images=4,
+                max_image_bytes=2_000_000,
+                image_types=_WEB_IMAGE_TYPES,
+                max_alt_length=2000,
+            ),
+            credential_fields=(
+                CredentialField(name="secret", question="The secret that requests are signed with", secret=True),
+            ),
+        ),
+    )
 }
-"""Module and class of each platform."""
+"""By name, in the order in which they are offered."""
+
+DEFAULT_PLATFORMS = ("x", "bluesky")
+"""Their limits apply to a SHORT and to each part of a THREAD if neither the draft nor the accounts name a platform."""
+
+
+def register_platform(info: PlatformInfo) -> None:
+    """Add the platform of a plug-in. Raise ValueError if there is another of its name."""
+    if PLATFORMS.setdefault(info.name, info) != info:
+        raise ValueError(f"There is a platform {info.name!r} already.")
+
+
+def get_platforms(names: Iterable[str]) -> tuple[PlatformInfo, ...]:
+    """Return the platforms with these names, without those that are not registered."""
+    return tuple(PLATFORMS[name] for name in names if name in PLATFORMS)
+
+
+def load_adapter(name: str) -> type["Platform"]:
+    """Import and return the class of the platform `name`, a key of `PLATFORMS`."""
+    module, _, class_name = PLATFORMS[name].adapter.partition(":")
+    adapter: type[Platform] = getattr(import_module(module), class_name)
+    return adapter
 
 
 def create_platform(
-    name: str, client: PlatformClient, credential_store: CredentialStore, clock: Callable[[], datetime]
-) -> Platform:
+    name: str, client: "PlatformClient", credential_store: "CredentialStore", clock: Callable[[], datetime]
+) -> "Platform":
     """Return a new instance of the platform `name`, a key of `PLATFORMS`."""
-    module, class_name = PLATFORMS[name]
-    instance: Platform = getattr(import_module(module), class_name)(client, credential_store, clock=clock)
+    # A protocol says nothing about constructors.
+    instance: Platform = load_adapter(name)(client, credential_store, clock=clock)  # type: ignore[call-arg]
     return instance

@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from copydesk.model.draft import Format
+from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import format_iso
 from copydesk.posting.blogs import articles
 from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
@@ -35,12 +36,10 @@ from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
-    CredentialField,
     CredentialStore,
     DeliveryGuarantees,
     DeliveryStep,
     Intent,
-    Limits,
     NotSentError,
     Post,
     PostImage,
@@ -50,6 +49,7 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import error_text, link_urls, parse_server_url
 
 IDEMPOTENCY_WINDOW = timedelta(days=30)
@@ -66,18 +66,7 @@ class _Receipt(msgspec.Struct, frozen=True):
 class Webhook:
     """A server that follows the rules above."""
 
-    name: ClassVar[str] = "webhook"
-    limits: ClassVar[Limits] = Limits(
-        formats=frozenset(Format),
-        max_images=4,
-        max_image_bytes=2_000_000,
-        image_types=("image/jpeg", "image/png", "image/gif", "image/webp"),
-        max_alt_length=2000,
-    )
-    default_server: ClassVar[str] = ""
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="secret", question="The secret that requests are signed with", secret=True),
-    )
+    info: ClassVar[PlatformInfo] = PLATFORMS["webhook"]
 
     def __init__(
         self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
@@ -120,7 +109,7 @@ class Webhook:
         if len(secret) < MIN_SECRET_LENGTH:
             raise RefusedPostError(f"The secret is too short: it takes at least {MIN_SECRET_LENGTH} characters.")
         parts = urlsplit(url)
-        account = Account(platform=self.name, server=url, id=url, name=parts.netloc + parts.path)
+        account = Account(platform=self.info.name, server=url, id=url, name=parts.netloc + parts.path)
         await self._send_check(account, secret)
         return ConnectResult(account=account, credentials={"secret": secret})
 

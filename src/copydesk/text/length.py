@@ -7,14 +7,9 @@ Mastodon: graphemes, 23 for a link; the host of a mention does not count. Thread
 
 import re
 import unicodedata
-from collections.abc import Callable
 
 from copydesk.text import links
 
-LIMITS = {"x": 280, "bluesky": 300, "mastodon": 500, "threads": 500, "linkedin": 3000}
-"""Maximum length of a post in the platform's own units. Mastodon: the default; a server may allow more."""
-BYTE_LIMITS = {"bluesky": 3000}
-"""Maximum size of a post in UTF-8 bytes."""
 LINK_LENGTH = 23
 """Length of any link on X and Mastodon, however long it is."""
 
@@ -36,20 +31,6 @@ def graphemes(text: str) -> list[str]:
     from copydesk.text.graphemes import split_graphemes  # noqa: PLC0415 - imports regex, which is slow
 
     return split_graphemes(text)
-
-
-def length(text: str, platform: str) -> int:
-    """Return the length of `text` in the platform's own units; in graphemes for an unknown platform."""
-    return _COUNTERS.get(platform, _grapheme_length)(text)
-
-
-def fits(text: str, platform: str) -> bool:
-    """Return True if `platform` accepts `text` as one post, or if its limit is not known."""
-    limit = LIMITS.get(platform)
-    if limit is not None and length(text, platform) > limit:
-        return False
-    max_bytes = BYTE_LIMITS.get(platform)
-    return max_bytes is None or byte_length(text) <= max_bytes
 
 
 def byte_length(text: str) -> int:
@@ -91,11 +72,13 @@ def _has_emoji(text: str) -> bool:
     return has_emoji(text)
 
 
-def _grapheme_length(text: str) -> int:
+def grapheme_length(text: str) -> int:
+    """Return the number of graphemes of `text`."""
     return len(text) if _SIMPLE_TEXT.fullmatch(text) else len(graphemes(text))
 
 
-def _x_length(text: str) -> int:
+def x_length(text: str) -> int:
+    """Return the length of `text` on X."""
     # X counts after NFC: a letter with a combining accent is one character.
     text = unicodedata.normalize("NFC", text)
     link_spans = links.all_spans(text)
@@ -113,19 +96,12 @@ def _code_point_weight(text: str) -> int:
     return 2 * len(text) - sum(match.end() - match.start() for match in _LIGHT_CHARACTERS.finditer(text))
 
 
-def _mastodon_length(text: str) -> int:
+def mastodon_length(text: str) -> int:
+    """Return the length of `text` on Mastodon."""
     shortened = links.replace_spans(text, links.spans(text), "x" * LINK_LENGTH)
-    return _grapheme_length(_REMOTE_MENTION.sub(r"\1", shortened))
+    return grapheme_length(_REMOTE_MENTION.sub(r"\1", shortened))
 
 
-def _utf16_length(text: str) -> int:
+def utf16_length(text: str) -> int:
+    """Return the number of UTF-16 code units of `text`."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-_COUNTERS: dict[str, Callable[[str], int]] = {
-    "x": _x_length,
-    "bluesky": _grapheme_length,
-    "mastodon": _mastodon_length,
-    "threads": _utf16_length,
-    "linkedin": _utf16_length,
-}

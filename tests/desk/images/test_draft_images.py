@@ -69,7 +69,9 @@ class TestPreparedForPlatform:
         (image,) = await load_images(desk.ctx, await create_images(desk, ONE), LIMITS)
         assert image.alt == ""
 
-    @pytest.mark.parametrize("limits", [platform.limits for platform in (Bluesky, Mastodon, X, LinkedIn, FakePlatform)])
+    @pytest.mark.parametrize(
+        "limits", [platform.info.limits for platform in (Bluesky, Mastodon, X, LinkedIn, FakePlatform)]
+    )
     async def test_platform_limits_are_met(self, desk, web, limits):
         web.put(ONE, encode(noise_image(1_600, 1_400), "JPEG", quality=95))
         assert len(web._pages[ONE][1]) > 2_000_000

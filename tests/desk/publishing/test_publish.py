@@ -4,6 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from copydesk.errors import ConflictError, InvalidError
 from copydesk.model.delivery import PostMetrics
@@ -263,11 +264,13 @@ async def test_missing_metrics_do_not_mean_deleted(tmp_path: Path, monkeypatch: 
         assert await desk.posting.collect_metrics() == 1
 
 
+BLOG_INFO = replace(FakePlatform.info, limits=Limits(formats=frozenset({Format.BLOG})))
+
+
 async def test_accounts_are_selected_by_format(tmp_path: Path) -> None:
     server = FakeServer()
     blog_platform = FakePlatform(FakeServer())
-    limits = Limits(formats=frozenset({Format.BLOG}))
-    blog_platform.limits = limits
+    blog_platform.info = BLOG_INFO
     async with open_posting_desk(tmp_path, {"fake": FakePlatform(server), "paper": blog_platform}) as desk:
         await connect_account(desk)
         await connect_account(desk, "daily", platform="paper")
@@ -279,7 +282,7 @@ async def test_accounts_are_selected_by_format(tmp_path: Path) -> None:
 
 async def test_posting_without_account_for_format_is_refused(tmp_path: Path) -> None:
     blog_platform = FakePlatform(FakeServer())
-    blog_platform.limits = Limits(formats=frozenset({Format.BLOG}))
+    blog_platform.info = BLOG_INFO
     async with open_posting_desk(tmp_path, {"paper": blog_platform}) as desk:
         await connect_account(desk, "daily", platform="paper")
         with pytest.raises(ConflictError, match="No connected account takes drafts of the format SHORT"):

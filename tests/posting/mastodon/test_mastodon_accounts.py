@@ -124,7 +124,7 @@ async def test_browser_sign_in_connects_account(setup):
 
 async def test_manual_sign_in_without_pkce(setup):
     setup.server.supports_pkce = False
-    sign_in = await setup.platform.start_sign_in(URL, {}, setup.platform.manual_redirect_uri)
+    sign_in = await setup.platform.start_sign_in(URL, {}, setup.platform.info.manual_redirect_uri)
     assert (sign_in.state, "code_challenge" in query_parameters(sign_in.url)) == ("", False)
     setup.server.challenges["a-code"] = ""
     assert (await setup.platform.finish_sign_in(URL, sign_in, " a-code\n")).account == setup.account

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from copydesk.credentials.redaction import DEFAULT_REDACTION, redact_crashes, redact_logs
@@ -80,9 +79,7 @@ def redact(text: str) -> str:
 def _single_value_fields() -> dict[str, str]:
     """Return, by platform, the field a single environment value stands for, where such a value is set."""
     fields: dict[str, str] = {}
-    # Import a platform's module only if the environment names it: all of them would be slow.
-    for name, (module, class_name) in PLATFORMS.items():
+    for name, info in PLATFORMS.items():
         if _SYSTEMD_DIRECTORY in os.environ or f"COPYDESK_SECRET_{name.upper()}" in os.environ:
-            credential_fields = getattr(import_module(module), class_name).credential_fields
-            fields[name] = next(field.name for field in credential_fields if field.secret)
+            fields[name] = next(field.name for field in info.credential_fields if field.secret)
     return fields

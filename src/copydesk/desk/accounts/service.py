@@ -70,14 +70,14 @@ class Accounts:
     def connect_method(self, platform: str) -> ConnectMethod:
         """Return the way to connect an account of `platform`. Raise InvalidError if there is no such platform."""
         adapter = self._ctx.platform(platform)
-        browser = hasattr(adapter, "start_sign_in")
+        info = adapter.info
         return ConnectMethod(
             platform=platform,
-            default_server=adapter.default_server,
-            credential_fields=adapter.credential_fields,
-            uses_browser=browser,
-            redirect_port=getattr(adapter, "fixed_port", None),
-            manual_redirect_uri=getattr(adapter, "manual_redirect_uri", ""),
+            default_server=info.default_server,
+            credential_fields=info.credential_fields,
+            uses_browser=info.uses_browser,
+            redirect_port=info.redirect_port,
+            manual_redirect_uri=info.manual_redirect_uri,
         )
 
     async def connect(self, platform: str, credentials: Mapping[str, str], server: str = "") -> ConnectedAccount:
@@ -109,7 +109,7 @@ class Accounts:
         """Complete a sign-in with the code from the redirect and return the account. Raises as `connect` does."""
         adapter = self._ctx.platform(platform)
         return await self._save(
-            await _browser_platform(adapter).finish_sign_in(server or adapter.default_server, sign_in, code)
+            await _browser_platform(adapter).finish_sign_in(server or adapter.info.default_server, sign_in, code)
         )
 
     async def check(self, name: str) -> ConnectedAccount:
@@ -161,12 +161,12 @@ class Accounts:
         adapter = self._ctx.platform(platform)
         missing = [
             field.name
-            for field in adapter.credential_fields
+            for field in adapter.info.credential_fields
             if not field.optional and not credentials.get(field.name, "").strip()
         ]
         if missing:
             raise InvalidError(*(FieldError(name, "is missing") for name in missing))
-        server_url = server or adapter.default_server
+        server_url = server or adapter.info.default_server
         if not server_url:
             raise InvalidError(FieldError("url", f"is missing: say where your {platform} is, with --url https://…"))
         return adapter, server_url

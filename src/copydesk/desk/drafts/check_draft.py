@@ -59,10 +59,12 @@ def _load_inputs(conn: Transaction, user_id: str, since: datetime, item_id: str 
 
 def _run_checks(draft: Draft, inputs: CheckInputs) -> CheckResult:
     """Run the checks. Slow enough to need a thread."""
+    from copydesk.desk.drafts.platform_limits import platforms_of_draft  # noqa: PLC0415
     from copydesk.drafting.checks import CheckContext, RecentTexts, build_check_context, check, confidence  # noqa: PLC0415
     from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - heavy, and only needed for checks
 
-    recent, voice, platforms = RecentTexts(inputs.recent), inputs.voice, draft.target_platforms
+    recent, voice = RecentTexts(inputs.recent), inputs.voice
+    platforms = platforms_of_draft(draft.format, voice, draft.target_platforms)
     if inputs.item:
         source_type = get_source_type(inputs.item.source_type) if inputs.item.source_type else None
         brief = build_brief(inputs.item, draft.format, voice, source_type=source_type, platforms=platforms)

@@ -15,6 +15,7 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW
 from copydesk.desk.drafts.create import derive_title
+from copydesk.desk.drafts.platform_limits import platforms_of_draft
 from copydesk.desk.experiments.assignment import Treatment, get_treatment
 from copydesk.desk.images.draft_images import page_image
 from copydesk.drafting.check_context import TrigramCache
@@ -286,13 +287,14 @@ def _load_inputs(conn: Transaction, user_id: str, draft_id: str, item: Item, now
 def _brief(inputs: _TextInputs, material: GenerationInput) -> Brief:
     item, draft, treatment = material.item, inputs.draft, inputs.treatment
     score_sources = draft.score.sources if draft.score else ()
+    voice = treatment.apply_to(inputs.voice, draft.format) if treatment else inputs.voice
     brief = build_brief(
         item,
         draft.format,
-        treatment.apply_to(inputs.voice, draft.format) if treatment else inputs.voice,
+        voice,
         source_type=get_source_type(item.source_type) if item.source_type else None,
         other_sources=tuple(source.name for source in score_sources if source.item_id != item.id),
-        platforms=draft.target_platforms,
+        platforms=platforms_of_draft(draft.format, voice, draft.target_platforms),
         feedback=draft.feedback,
         previous=draft.text or None,
     )

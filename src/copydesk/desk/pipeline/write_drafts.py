@@ -151,6 +151,7 @@ class _DraftWriting:
             raise WriterError(f"Writing failed with an error that Copydesk did not expect ({error_type}).") from error
 
     async def _write(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
+        from copydesk.desk.drafts.platform_limits import platforms_of_draft  # noqa: PLC0415
         from copydesk.drafting.checks import build_check_context, check  # noqa: PLC0415
         from copydesk.drafting.writer import build_brief  # noqa: PLC0415
 
@@ -160,7 +161,14 @@ class _DraftWriting:
         voice = assignment.apply_to(self._voice, format) if assignment else self._voice
         parameters = assignment.parameters if assignment else {}
         source_type = get_source_type(lead.source_type) if lead.source_type else None
-        brief = build_brief(lead, format, voice, source_type=source_type, other_sources=other_sources)
+        brief = build_brief(
+            lead,
+            format,
+            voice,
+            source_type=source_type,
+            other_sources=other_sources,
+            platforms=platforms_of_draft(format, voice),
+        )
         brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
         result = await self._writer.write(brief)
         now = self._ctx.clock()

@@ -139,7 +139,7 @@ class _DeliveryAttempt:
         if message := expiry_reason(row, self._ctx.clock(), self._ctx.settings.schedule):
             return await self._save(row, delivery_states.abandoned(row.progress, message), "too late", message)
         try:
-            payload = await load_payload(self._ctx, row, self._platform.limits)
+            payload = await load_payload(self._ctx, row, self._platform.info.limits)
             intent = row.intent or await self._prepare(row, payload)
         except StoreError:
             raise

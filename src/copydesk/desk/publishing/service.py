@@ -38,16 +38,11 @@ from copydesk.model.delivery import (
 from copydesk.model.draft import Format, ListedDraft, without_item
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
-from copydesk.posting.registry import PLATFORMS
+from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS
 from copydesk.store import accounts, deliveries, delivery_updates, draft_queries, draft_updates
 from copydesk.store.deliveries import DeliveryEvent, DeliveryRow
 from copydesk.store.transaction import Transaction
-from copydesk.text.length import LIMITS, length
 
-DEFAULT_PLATFORMS = ("x", "bluesky")
-"""Platforms whose limits are previewed while no account is connected."""
-LINK_CARD_PLATFORMS = frozenset({"x", "mastodon", "threads"})
-"""Platforms that create a link card from the first link themselves. On Bluesky and LinkedIn the client must send it."""
 T = TypeVar("T")
 POST_TIMEOUT = 30.0
 """Seconds that `post` waits for its deliveries to end."""
@@ -86,7 +81,7 @@ async def _preview_account(
         connected=connected,
         parts=parts,
         stops=(*problems, *(message for message in messages if message)),
-        card=account.platform in LINK_CARD_PLATFORMS,
+        card=platform.info.makes_link_cards,
     )
 
 
@@ -98,11 +93,11 @@ def _validate_parts(
     problems = platform.validate(post, account) if post.parts else ()
     is_thread = len(post.parts) > 1
     post_problems = tuple(problem.message for problem in problems if not is_thread or problem.part is None)
-    limit = account.longest or LIMITS.get(account.platform) if post.format is not Format.BLOG else None
+    limit = account.longest or platform.info.limits.max_length if post.format is not Format.BLOG else None
     parts = tuple(
         PreviewPart(
             text=text,
-            length=length(text, account.platform),
+            length=platform.info.count(text),
             limit=limit,
             stops=tuple(problem.message for problem in problems if is_thread and problem.part == index),
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.platform_limits import platforms_of_draft
 from copydesk.drafting.checks import build_check_context, check
 from copydesk.drafting.writer import build_brief, get_writer
 from copydesk.errors import NotFoundError
@@ -36,7 +37,7 @@ async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePrevi
     writer = get_writer()
     # Like a pipeline run, seed the writer's choices with the source's own id, so that the preview matches a real draft.
     source_type = get_source_type(item.source_type) if item.source_type else None
-    brief = build_brief(item, format, voice, source_type=source_type)
+    brief = build_brief(item, format, voice, source_type=source_type, platforms=platforms_of_draft(format, voice))
     brief = msgspec.structs.replace(brief, item_id=item.entry.ident)
     result = await writer.write(brief)
     return VoicePreview(

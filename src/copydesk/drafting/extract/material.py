@@ -8,12 +8,11 @@ from copydesk.drafting.avoid_list import find_avoided
 from copydesk.drafting.extract import attribution, select_sentences
 from copydesk.drafting.extract.passages import Passage, extract_passages, has_first_person, make_readable
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
-from copydesk.drafting.writer import DEFAULT_PLATFORMS, Brief, Field, Trace
+from copydesk.drafting.writer import Brief, Field, Trace
 from copydesk.errors import WriterError
-from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, Link
 from copydesk.text import links
-from copydesk.text.length import LIMITS, fits, graphemes, shorten_links
+from copydesk.text.length import graphemes
 
 _MAX_TITLE = 2000
 _LINKS_TAIL = re.compile(r"(?:\s+(?:https?://\S+|[#＃]\w+))+\s*$")
@@ -121,22 +120,15 @@ def template_value(text: str) -> TemplateValue:
 def create_limit_check(brief: Brief, *, short_links: bool = False) -> Fits:
     """Return a predicate: does a text fit into one post, by the voice's limit in graphemes and the platforms' own?
 
-    With `short_links`, links on Bluesky count as its app displays them.
+    With `short_links`, links count as the platform's own app displays them.
     """
     max_length = brief.settings.max_length
     platforms = brief.platforms
-    if brief.format is Format.BLOG:
-        platforms = ()
-    elif not platforms and (max_length is None or max_length <= LIMITS["bluesky"]):
-        platforms = DEFAULT_PLATFORMS
-    # X last: its count is the slowest, and most texts that are too long exceed another limit, too.
-    platforms = tuple(sorted(platforms, key=lambda platform: platform == "x"))
 
     def within(text: str) -> bool:
         if max_length is not None and len(graphemes(text)) > max_length:
             return False
-        shortened = shorten_links(text) if short_links else text
-        return all(fits(shortened if platform == "bluesky" else text, platform) for platform in platforms)
+        return all(platform.fits(platform.display_text(text) if short_links else text) for platform in platforms)
 
     return within
 

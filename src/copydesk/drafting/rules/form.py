@@ -8,12 +8,11 @@ import regex
 
 from copydesk.drafting.check_context import ERROR, INFO, WARNING, CheckContext, Rule, RuleMatch, always
 from copydesk.drafting.rules.analyzed_text import AnalyzedText, analyze_source
-from copydesk.drafting.writer import DEFAULT_PLATFORMS
 from copydesk.model.draft import DraftImage, Format
+from copydesk.model.platform import PlatformInfo
 from copydesk.text import HIDDEN_CHARACTERS
-from copydesk.text.length import BYTE_LIMITS, LIMITS, byte_length, length, shorten_links
+from copydesk.text.length import byte_length, grapheme_length
 
-_PLATFORM_NAMES = {"x": "X", "bluesky": "Bluesky", "mastodon": "Mastodon", "threads": "Threads", "linkedin": "LinkedIn"}
 _LEFTOVER = re.compile(
     r"^[ \t]*(?:here(?:['’]s| is) (?:a|the|your|my) (?:\w+ )?(?:draft|post|thread|tweet|version)\b"
     r"|sure[,!]|certainly[,!]|as an ai\b|(?:draft|post|tweet|caption)(?: \d+)?:)"
@@ -39,45 +38,32 @@ def _length(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch
     for number, (start, part) in enumerate(analyzed.parts, 1):
         which = f"Part {number} is" if context.format is Format.THREAD else "It is"
         span = (start, start + len(part))
-        if max_length is not None and (count := length(part, "bluesky")) > max_length:
+        if max_length is not None and (count := grapheme_length(part)) > max_length:
             yield RuleMatch(ERROR, f"{which} {count:,} characters long; the voice allows {max_length:,}.", *span)
-        for platform in _platforms(context):
+        for platform in context.platforms:
             if match := _too_long(part, platform, which):
                 yield match._replace(start=span[0], end=span[1])
 
 
-def _too_long(part: str, platform: str, which: str) -> RuleMatch | None:
-    count, limit = length(part, platform), LIMITS.get(platform)
+def _too_long(part: str, platform: PlatformInfo, which: str) -> RuleMatch | None:
+    count, limit = platform.count(part), platform.limits.max_length
     if limit is None or count <= limit:
         return None
-    message = f"{which} {count:,} long on {_PLATFORM_NAMES[platform]}, which takes {limit:,}."
-    # Bluesky's app shortens links when it posts, so the limit may still be kept.
-    if platform == "bluesky" and length(shorten_links(part), platform) <= limit:
+    # The platform's own app may shorten links when it posts, so the limit may still be kept.
+    if not platform.is_too_long(platform.display_text(part)):
         return RuleMatch(
-            WARNING,
-            f"{which} within {_PLATFORM_NAMES[platform]}'s {limit:,} only with its link shown short ({count:,}).",
+            WARNING, f"{which} within {platform.label}'s {limit:,} only with its link shown short ({count:,})."
         )
-    return RuleMatch(ERROR, message)
+    return RuleMatch(ERROR, f"{which} {count:,} long on {platform.label}, which takes {limit:,}.")
 
 
 def _bytes(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
-    for platform in _platforms(context):
-        max_bytes = BYTE_LIMITS.get(platform)
+    for platform in context.platforms:
+        max_bytes = platform.limits.max_bytes
         for start, part in analyzed.parts if max_bytes else ():
             if max_bytes and (count := byte_length(part)) > max_bytes:
-                message = f"{count:,} bytes on {_PLATFORM_NAMES[platform]}, which takes {max_bytes:,}."
+                message = f"{count:,} bytes on {platform.label}, which takes {max_bytes:,}."
                 yield RuleMatch(ERROR, message, start, start + len(part))
-
-
-def _platforms(context: CheckContext) -> tuple[str, ...]:
-    """Return the platforms whose limits apply: none for a BLOG, otherwise the draft's or the default ones.
-
-    The default does not apply if the voice allows posts longer than Bluesky does: the user has other platforms in mind.
-    """
-    if context.format is Format.BLOG:
-        return ()
-    max_length = context.settings.max_length
-    return context.platforms or (DEFAULT_PLATFORMS if max_length is None or max_length <= LIMITS["bluesky"] else ())
 
 
 def _leak(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:

@@ -11,16 +11,14 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from copydesk.model.draft import Format
+from copydesk.model.platform import PlatformInfo
 from copydesk.posting.blogs.articles import Article, is_same_title
 from copydesk.posting.blogs.draft_then_publish import DraftThenPublish
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
-    CredentialField,
     DeliveryStep,
     Evidence,
-    Limits,
     NotSentError,
     Post,
     PostImage,
@@ -29,14 +27,13 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from copydesk.posting.registry import DISCLOSURE_LEVELS, PLATFORMS
 from copydesk.posting.site import Site, link_urls, parse_server_url
 
 MAX_TAGS, MAX_TAG_LENGTH = 4, 30
 PAGE_SIZE, MAX_PAGES = 30, 100
 """Articles per page, each with its full text, and the number of pages read at most."""
 CLOCK_TOLERANCE = timedelta(minutes=2)
-DISCLOSURE_LEVELS = ("not_disclosed", "no_ai", "some_ai", "fully_autonomous")
-"""Forem's levels of AI disclosure; dev.to rejects articles without one."""
 _NOT_IN_TAGS = re.compile(r"[\W_]+")
 _FRONT_MATTER = re.compile(r"-{3,}[^\S\n]*(?=\n|$)")
 
@@ -74,20 +71,7 @@ class _User(msgspec.Struct, frozen=True):
 class DevTo(DraftThenPublish):
     """A Forem site, dev.to by default."""
 
-    name: ClassVar[str] = "devto"
-    limits: ClassVar[Limits] = Limits(formats=frozenset({Format.BLOG}))
-    default_server: ClassVar[str] = "https://dev.to"
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(
-            name="key", question="An API key (Settings > Extensions > DEV Community API Keys)", secret=True
-        ),
-        CredentialField(
-            name="disclosure",
-            question=f"What your articles say of AI: {', '.join(DISCLOSURE_LEVELS)} (empty: {DISCLOSURE_LEVELS[0]})",
-            optional=True,
-        ),
-    )
-    max_title_length: ClassVar[int | None] = 128
+    info: ClassVar[PlatformInfo] = PLATFORMS["devto"]
 
     def draft_body(self, post: Post, article: Article) -> dict[str, object]:
         """Return the request body of the draft, with the first four tags in lower-case letters and digits."""
@@ -103,7 +87,7 @@ class DevTo(DraftThenPublish):
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Return the account of the author that the API key belongs to."""
-        address = parse_server_url(server or self.default_server)
+        address = parse_server_url(server or self.info.default_server)
         disclosure = credentials.get("disclosure", "").strip() or DISCLOSURE_LEVELS[0]
         if disclosure not in DISCLOSURE_LEVELS:
             raise RefusedPostError(f"It has to be one of {', '.join(DISCLOSURE_LEVELS)}.")
@@ -118,7 +102,7 @@ class DevTo(DraftThenPublish):
 
     async def _account(self, server: str, site: Site) -> Account:
         user = await site.get("/users/me", _User)
-        return Account(platform=self.name, server=server, id=str(user.id), name=user.username or str(user.id))
+        return Account(platform=self.info.name, server=server, id=str(user.id), name=user.username or str(user.id))
 
     async def find_draft(self, site: Site, draft: DeliveryStep, since: datetime) -> StepResult | None:
         """Return the article with the same title and text; None if there is none."""

@@ -9,16 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar
 
+from copydesk.model.platform import PlatformInfo
 from copydesk.posting.blogs import articles
 from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import (
     Account,
-    CredentialField,
     CredentialStore,
     DeliveryGuarantees,
     DeliveryStep,
     Intent,
-    Limits,
     Post,
     PostImage,
     Problem,
@@ -33,11 +32,7 @@ PUBLISH_BODY: dict[str, object] = {"publish": True}
 class DraftThenPublish(ABC):
     """Base class of blog platforms that create a draft before they publish it."""
 
-    name: ClassVar[str]
-    limits: ClassVar[Limits]
-    default_server: ClassVar[str]
-    credential_fields: ClassVar[tuple[CredentialField, ...]]
-    max_title_length: ClassVar[int | None] = None
+    info: ClassVar[PlatformInfo]
 
     def __init__(
         self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
@@ -55,7 +50,7 @@ class DraftThenPublish(ABC):
 
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return the reasons why the post would make no article here."""
-        return articles.validate_article(post, max_title_length=self.max_title_length)
+        return articles.validate_article(post, max_title_length=self.info.limits.max_title_length)
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
         """Return two steps, the draft and its publication, both with the slug as their key."""

@@ -14,17 +14,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from copydesk.model.draft import Format
+from copydesk.model.platform import PlatformInfo
 from copydesk.posting.blogs import articles
 from copydesk.posting.blogs.draft_then_publish import DraftThenPublish
 from copydesk.posting.client import encode_form_with_image, image_file_name
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
-    CredentialField,
     DeliveryStep,
     Evidence,
-    Limits,
     LoginError,
     Post,
     PostImage,
@@ -33,6 +31,7 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import Site, link_urls, parse_server_url
 
 API = "/ghost/api/admin"
@@ -71,21 +70,7 @@ class _Images(msgspec.Struct, frozen=True):
 class Ghost(DraftThenPublish):
     """A self-hosted Ghost blog."""
 
-    name: ClassVar[str] = "ghost"
-    limits: ClassVar[Limits] = Limits(
-        formats=frozenset({Format.BLOG}),
-        max_images=4,
-        max_image_bytes=2_000_000,
-        image_types=("image/jpeg", "image/png", "image/gif", "image/webp"),
-        max_alt_length=125,
-    )
-    default_server: ClassVar[str] = ""
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(
-            name="key", question="The Admin API key of a custom integration (Settings > Integrations)", secret=True
-        ),
-    )
-    max_title_length: ClassVar[int | None] = 255
+    info: ClassVar[PlatformInfo] = PLATFORMS["ghost"]
 
     def draft_body(self, post: Post, article: articles.Article) -> dict[str, object]:
         """Return the request body of the draft."""
@@ -120,7 +105,7 @@ class Ghost(DraftThenPublish):
         # `/site/` is public, so it would accept any key: list a post to verify this one.
         await site.get("/posts/", _PostList, params={"limit": "1", "fields": "id,status"})
         parts = urlsplit(server)
-        return Account(platform=self.name, server=server, id=server, name=parts.netloc + parts.path)
+        return Account(platform=self.info.name, server=server, id=server, name=parts.netloc + parts.path)
 
     async def find_draft(self, site: Site, draft: DeliveryStep, since: datetime) -> StepResult | None:
         """Return the post with the slug, draft or published; None if there is none."""

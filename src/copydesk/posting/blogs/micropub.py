@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
-from copydesk.model.draft import Format
+from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
 from copydesk.posting.blogs import articles
 from copydesk.posting.client import PlatformClient, Response, encode_form_with_image, image_file_name
@@ -21,13 +21,11 @@ from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
     ConnectResult,
-    CredentialField,
     CredentialStore,
     DeliveryGuarantees,
     DeliveryStep,
     Evidence,
     Intent,
-    Limits,
     LoginError,
     NotSentError,
     Post,
@@ -38,6 +36,7 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import Site, link_urls, parse_server_url
 from copydesk.text import links
 from copydesk.text.html_tags import iter_tags
@@ -186,14 +185,7 @@ class _Config(msgspec.Struct, frozen=True, rename="kebab"):
 class Micropub:
     """A site with a Micropub endpoint."""
 
-    name: ClassVar[str] = "micropub"
-    limits: ClassVar[Limits] = Limits(
-        formats=frozenset({Format.BLOG}), max_images=4, max_image_bytes=2_000_000, max_alt_length=1000
-    )
-    default_server: ClassVar[str] = ""
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="token", question="A token of your site", secret=True),
-    )
+    info: ClassVar[PlatformInfo] = PLATFORMS["micropub"]
 
     def __init__(
         self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
@@ -229,7 +221,7 @@ class Micropub:
         # A relative endpoint on the page resolves differently with and without the trailing slash.
         page = f"{address}/" if server.strip().endswith("/") else address
         secrets = {"token": credentials["token"].strip(), "endpoint": await self._find_endpoint(page)}
-        account = Account(platform=self.name, server=address, id=address, name=_account_name(address))
+        account = Account(platform=self.info.name, server=address, id=address, name=_account_name(address))
         await self._load_config(self._site(secrets))
         return ConnectResult(account=account, credentials=secrets)
 

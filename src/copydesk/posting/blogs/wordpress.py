@@ -11,23 +11,22 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from copydesk.model.draft import Format
+from copydesk.model.platform import PlatformInfo
 from copydesk.posting.blogs import articles
 from copydesk.posting.blogs.draft_then_publish import DraftThenPublish
 from copydesk.posting.client import Response, encode_form_with_image, image_file_name, shorten
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
-    CredentialField,
     DeliveryStep,
     Evidence,
-    Limits,
     Post,
     PostImage,
     PostMetrics,
     RefusedPostError,
     StepResult,
 )
+from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import Site, link_urls, parse_server_url
 
 API = "/wp-json/wp/v2"
@@ -74,21 +73,7 @@ class _User(msgspec.Struct, frozen=True):
 class WordPress(DraftThenPublish):
     """A self-hosted WordPress blog."""
 
-    name: ClassVar[str] = "wordpress"
-    limits: ClassVar[Limits] = Limits(
-        formats=frozenset({Format.BLOG}),
-        max_images=4,
-        max_image_bytes=2_000_000,
-        image_types=("image/jpeg", "image/png", "image/gif", "image/webp"),
-        max_alt_length=1000,
-    )
-    default_server: ClassVar[str] = ""
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="user", question="Your user name on the blog"),
-        CredentialField(
-            name="password", question="An application password (Users > Profile > Application Passwords)", secret=True
-        ),
-    )
+    info: ClassVar[PlatformInfo] = PLATFORMS["wordpress"]
 
     def draft_body(self, post: Post, article: articles.Article) -> dict[str, object]:
         """Return the request body of the draft; its tags are names here and replaced by ids when it is sent."""
@@ -121,7 +106,7 @@ class WordPress(DraftThenPublish):
         user = await site.get("/users/me", _User, params={"context": "edit", "_fields": "id,slug"})
         parts = urlsplit(server)
         name = f"{user.slug}@{parts.netloc}{parts.path}" if user.slug else parts.netloc + parts.path
-        return Account(platform=self.name, server=server, id=str(user.id), name=name)
+        return Account(platform=self.info.name, server=server, id=str(user.id), name=name)
 
     async def find_draft(self, site: Site, draft: DeliveryStep, since: object) -> StepResult | None:
         """Return the post with the slug, in whatever status; None if there is none."""

@@ -14,7 +14,7 @@ from typing import ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from copydesk.model.draft import Format
+from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct, to_json_value
 from copydesk.posting.bluesky import records
 from copydesk.posting.bluesky.records import COLLECTION, Writes
@@ -23,13 +23,11 @@ from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
-    CredentialField,
     CredentialStore,
     DeliveryGuarantees,
     DeliveryStep,
     Evidence,
     Intent,
-    Limits,
     LoginError,
     NotSentError,
     Post,
@@ -40,8 +38,9 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url
-from copydesk.text.length import BYTE_LIMITS, LIMITS, byte_length, length
+from copydesk.text.length import byte_length
 
 _HANDLE = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)
 _NO_HANDLE = "handle.invalid"
@@ -137,11 +136,11 @@ def normalize_handle(text: str) -> str:
 
 def text_problem(text: str, *, may_be_empty: bool) -> str:
     """Return why the server would reject `text` as a post; empty if it would accept it."""
-    count, limit = length(text, "bluesky"), LIMITS["bluesky"]
-    if count > limit:
-        return f"It has {count} characters; Bluesky takes {limit}."
-    size, limit = byte_length(text), BYTE_LIMITS["bluesky"]
-    if size > limit:
+    info = PLATFORMS["bluesky"]
+    if info.is_too_long(text):
+        return f"It has {info.count(text)} characters; Bluesky takes {info.limits.max_length}."
+    if not info.fits(text):
+        size, limit = byte_length(text), info.limits.max_bytes
         return f"It has {size} bytes; Bluesky takes {limit}. Emoji of several parts are large."
     return "" if text.strip() or may_be_empty else "It has no text."
 
@@ -155,22 +154,7 @@ MAX_IDS_PER_REQUEST = 25
 class Bluesky:
     """Accounts on bsky.social or any other PDS, with an app password."""
 
-    name: ClassVar[str] = "bluesky"
-    limits: ClassVar[Limits] = Limits(
-        formats=frozenset({Format.SHORT, Format.THREAD}),
-        max_images=4,
-        max_image_bytes=2_000_000,
-        max_alt_length=2000,  # the server has no limit; this is the one of Bluesky's own app
-    )
-    default_server: ClassVar[str] = "https://bsky.social"
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="handle", question="Handle, like me.bsky.social"),
-        CredentialField(
-            name=PASSWORD,
-            question="App password (Settings, Privacy and security, App passwords)",
-            secret=True,
-        ),
-    )
+    info: ClassVar[PlatformInfo] = PLATFORMS["bluesky"]
 
     def __init__(
         self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
@@ -184,14 +168,14 @@ class Bluesky:
 
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: posts too long or empty, threads too long, too many images."""
-        if post.format not in self.limits.formats:
+        if post.format not in self.info.limits.formats:
             return [Problem(message="Bluesky takes no articles.")]
         problems = [] if post.parts else [Problem(message="It has no text.")]
         if len(post.parts) > MAX_PARTS:
             problems.append(Problem(message=f"It has {len(post.parts)} posts; {MAX_PARTS} go into one thread."))
-        if len(post.alts) > self.limits.max_images:
+        if len(post.alts) > self.info.limits.max_images:
             problems.append(
-                Problem(message=f"It has {len(post.alts)} pictures; Bluesky takes {self.limits.max_images}.")
+                Problem(message=f"It has {len(post.alts)} pictures; Bluesky takes {self.info.limits.max_images}.")
             )
         for index, text in enumerate(post.parts):
             if problem := text_problem(text, may_be_empty=bool(post.alts) and index == 0):
@@ -213,7 +197,9 @@ class Bluesky:
         session = await self._sessions.sign_in(
             server_url, normalize_handle(credentials["handle"]), credentials[PASSWORD].strip()
         )
-        account = account_from_session(Account(platform=self.name, server=server_url, id=session.did, name=""), session)
+        account = account_from_session(
+            Account(platform=self.info.name, server=server_url, id=session.did, name=""), session
+        )
         return ConnectResult(
             account=account, credentials={PASSWORD: credentials[PASSWORD].strip(), REFRESH: session.refresh_jwt}
         )

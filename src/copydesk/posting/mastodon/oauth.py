@@ -9,10 +9,11 @@ from copydesk.posting.client import shorten
 from copydesk.posting.mastodon.api_models import ClientApplication, OAuthMetadata, Token, error_text
 from copydesk.posting.mastodon.server import Server
 from copydesk.posting.platform import LoginError, NotSentError, SignIn, UnknownOutcomeError
+from copydesk.posting.registry import PLATFORMS
 
 SCOPES = "read:accounts read:statuses write:statuses write:media"
 """The minimum that posting and metrics need."""
-MANUAL_REDIRECT_URI = "urn:ietf:wg:oauth:2.0:oob"
+MANUAL_REDIRECT_URI = PLATFORMS["mastodon"].manual_redirect_uri
 """Redirect URI that makes the server show the code to the user."""
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from copydesk.model.draft import Format
+from copydesk.model.platform import PlatformInfo
 from copydesk.posting.client import PlatformClient, encode_form_with_image, error_for_read, image_file_name
 from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.mastodon import oauth
@@ -31,13 +31,11 @@ from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
     ConnectResult,
-    CredentialField,
     CredentialStore,
     DeliveryGuarantees,
     DeliveryStep,
     Evidence,
     Intent,
-    Limits,
     LoginError,
     NotSentError,
     Post,
@@ -50,8 +48,9 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from copydesk.posting.registry import PLATFORMS
 from copydesk.text.html_tags import strip_tags, unescape_html
-from copydesk.text.length import LIMITS, length
+from copydesk.text.length import mastodon_length
 from copydesk.text.links import MENTION
 
 PAGE_SIZE = 40
@@ -189,16 +188,7 @@ _CONCURRENT_KEYS_SINCE = (4, 6)
 class Mastodon:
     """Accounts on Mastodon and compatible servers. `pause` waits for a number of seconds."""
 
-    name: ClassVar[str] = "mastodon"
-    limits: ClassVar[Limits] = Limits(
-        formats=frozenset({Format.SHORT, Format.THREAD}), max_images=4, max_image_bytes=10_000_000, max_alt_length=1500
-    )
-    default_server: ClassVar[str] = ""
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="token", question="Access token", secret=True, optional=True),
-    )
-    fixed_port: ClassVar[int | None] = None
-    manual_redirect_uri: ClassVar[str] = oauth.MANUAL_REDIRECT_URI
+    info: ClassVar[PlatformInfo] = PLATFORMS["mastodon"]
 
     def __init__(
         self,
@@ -230,12 +220,14 @@ class Mastodon:
         problems = [
             problem for index, text in enumerate(post.parts) for problem in _text_problems(text, index, account)
         ]
-        if post.format not in self.limits.formats:
+        if post.format not in self.info.limits.formats:
             problems.append(Problem(message="Mastodon has no articles; make it a short post or a thread."))
-        if len(post.alts) > self.limits.max_images:
-            problems.append(Problem(message=f"It has {len(post.alts)} pictures; at most {self.limits.max_images} go."))
-        if any(len(alt) > self.limits.max_alt_length for alt in post.alts):
-            limit = self.limits.max_alt_length
+        if len(post.alts) > self.info.limits.max_images:
+            problems.append(
+                Problem(message=f"It has {len(post.alts)} pictures; at most {self.info.limits.max_images} go.")
+            )
+        if any(len(alt) > self.info.limits.max_alt_length for alt in post.alts):
+            limit = self.info.limits.max_alt_length
             problems.append(Problem(message=f"The description of a picture is longer than {limit} characters."))
         return problems
 
@@ -346,7 +338,7 @@ class Mastodon:
         owner = await server.get_json("/api/v1/accounts/verify_credentials", CredentialAccount)
         info = await load_server_info(server)
         return Account(
-            platform=self.name,
+            platform=self.info.name,
             server=server.url,
             id=owner.id,
             name=f"{owner.username}@{info.domain}",
@@ -378,8 +370,8 @@ def _with_hint(error: PostingError, status: int, completed: Sequence[StepResult]
 
 
 def _text_problems(text: str, index: int, account: Account) -> Iterable[Problem]:
-    limit = account.longest or LIMITS["mastodon"]
     size = _server_length(text, account)
+    limit = account.longest or PLATFORMS["mastodon"].limits.max_length or size
     if not text.strip():
         yield Problem(message="It is empty.", part=index)
     elif size > limit:
@@ -388,7 +380,7 @@ def _text_problems(text: str, index: int, account: Account) -> Iterable[Problem]
 
 def _server_length(text: str, account: Account) -> int:
     """Return the length as the server counts it: others than Mastodon count URLs in full and code points."""
-    size = length(text, "mastodon")
+    size = mastodon_length(text)
     return size if account.software.startswith("mastodon ") else max(size, len(text))
 
 

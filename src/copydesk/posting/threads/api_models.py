@@ -17,7 +17,7 @@ from copydesk.posting.platform import (
     PostMetrics,
     UnknownOutcomeError,
 )
-from copydesk.text.length import byte_length, count_emoji, graphemes, length
+from copydesk.text.length import byte_length, count_emoji, graphemes, utf16_length
 from copydesk.text.links import host, postable_url
 
 HOST = "Threads"
@@ -204,9 +204,9 @@ def length_on_threads(text: str) -> int:
     """Return the length as Threads counts it: an emoji counts as its UTF-8 bytes (Threads, "Posts")."""
     # Splitting into graphemes is slow and only needed for emoji.
     if not count_emoji(text):
-        return length(text, "threads")
+        return utf16_length(text)
     pieces = graphemes(text)
-    return sum(byte_length(piece) if count_emoji(piece) else length(piece, "threads") for piece in pieces)
+    return sum(byte_length(piece) if count_emoji(piece) else utf16_length(piece) for piece in pieces)
 
 
 def public_url(post: ThreadsPost, account: Account) -> str:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import ClassVar
 
-from copydesk.model.draft import Format
+from copydesk.model.platform import PlatformInfo
 from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response
 from copydesk.posting.idempotency_keys import uuid_key
@@ -18,13 +18,11 @@ from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
     ConnectResult,
-    CredentialField,
     CredentialStore,
     DeliveryGuarantees,
     DeliveryStep,
     Evidence,
     Intent,
-    Limits,
     LoginError,
     NotSentError,
     Post,
@@ -37,6 +35,7 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url
 from copydesk.posting.threads.api_models import (
     CLOCK_TOLERANCE,
@@ -57,7 +56,6 @@ from copydesk.posting.threads.api_models import (
     public_url,
     validate_id,
 )
-from copydesk.text.length import LIMITS
 
 AUTHORIZE = "https://threads.com/oauth/authorize"
 SCOPES = (
@@ -75,18 +73,7 @@ CONTAINER_RETRY_DELAY = timedelta(seconds=30)
 class Threads:
     """Threads, with an app that the user registered. `clock` returns aware datetimes."""
 
-    name: ClassVar[str] = "threads"
-    limits: ClassVar[Limits] = Limits(formats=frozenset({Format.SHORT, Format.THREAD}))
-    default_server: ClassVar[str] = "https://graph.threads.net"
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(
-            name="client_id", question="Threads app ID, from the settings of your app at developers.facebook.com"
-        ),
-        CredentialField(name="client_secret", question="Threads app secret", secret=True),
-    )
-    fixed_port: ClassVar[int | None] = 8397
-    manual_redirect_uri: ClassVar[str] = "https://localhost:8397/callback"
-    """Threads requires https, which nothing serves there: the user copies the code from the address bar."""
+    info: ClassVar[PlatformInfo] = PLATFORMS["threads"]
 
     def __init__(
         self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
@@ -103,7 +90,7 @@ class Threads:
 
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: images, which Threads loads from public URLs only, and parts that are empty or too long."""
-        if post.format not in self.limits.formats:
+        if post.format not in self.info.limits.formats:
             return [Problem(message="Threads takes short posts and threads.")]
         problems = []
         if post.alts:
@@ -113,7 +100,7 @@ class Threads:
         for index, text in enumerate(post.parts):
             if not text.strip():
                 problems.append(Problem(message="It is empty.", part=index))
-            if (size := length_on_threads(text)) > (limit := LIMITS["threads"]):
+            if (size := length_on_threads(text)) > (limit := self.info.limits.max_length or size):
                 problems.append(Problem(message=f"It is {size} characters long; {limit} are allowed.", part=index))
         return problems
 
@@ -310,7 +297,7 @@ class Threads:
         user = answer.decode(User)
         if not is_valid_id(user.id) or not is_valid_name(user.username):
             raise LoginError("Threads does not say whose account it is.")
-        return Account(platform=self.name, server=server, id=user.id, name=user.username)
+        return Account(platform=self.info.name, server=server, id=user.id, name=user.username)
 
     async def _refresh(self, account: Account, credentials: Mapping[str, str]) -> TokenResponse:
         url = f"{account.server}/refresh_access_token"

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import msgspec
 
-from copydesk.model.draft import Format
+from copydesk.model.platform import Limits, PlatformInfo
 from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
 from copydesk.posting.idempotency_keys import uuid_key
@@ -25,13 +25,11 @@ from copydesk.posting.platform import (
     Account,
     ConnectResult,
     Cost,
-    CredentialField,
     CredentialStore,
     DeliveryGuarantees,
     DeliveryStep,
     Evidence,
     Intent,
-    Limits,
     LoginError,
     Post,
     PostImage,
@@ -42,6 +40,7 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
 )
+from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url
 from copydesk.posting.x.api_models import (
     CLOCK_TOLERANCE,
@@ -56,7 +55,6 @@ from copydesk.posting.x.api_models import (
     is_valid_id,
 )
 from copydesk.posting.x.metrics import fetch_metrics
-from copydesk.text.length import LIMITS, length
 from copydesk.text.links import all_spans
 
 POST_PRICE, LINK_POST_PRICE, ALT_TEXT_PRICE = Decimal("0.015"), Decimal("0.20"), Decimal("0.005")
@@ -93,8 +91,10 @@ def _text_problems(post: Post, index: int) -> list[str]:
     messages = []
     if not text.strip() and not (index == 0 and post.alts):
         messages.append("It is empty.")
-    if (size := length(text, "x")) > LIMITS["x"]:
-        messages.append(f"It is {size} characters long as X counts; {LIMITS['x']} are allowed.")
+    info = PLATFORMS["x"]
+    if info.is_too_long(text):
+        size, limit = info.count(text), info.limits.max_length
+        messages.append(f"It is {size} characters long as X counts; {limit} are allowed.")
     # X would reject the second one as a duplicate, in the middle of the thread.
     if text in post.parts[:index]:
         messages.append("X refuses the same text twice.")
@@ -103,8 +103,6 @@ def _text_problems(post: Post, index: int) -> list[str]:
 
 AUTHORIZE = "https://x.com/i/oauth2/authorize"
 SCOPES = "tweet.read tweet.write users.read media.write offline.access"
-REDIRECT_PORT = 8399
-"""X compares the redirect URI literally with the registered one, including the port."""
 REFRESH_BEFORE = timedelta(minutes=10)
 """Refresh tokens this long before they expire. A pair lasts two hours and can be refreshed once."""
 MAX_PAGES = 10
@@ -133,21 +131,7 @@ class _MeResponse(msgspec.Struct, frozen=True):
 class X:
     """X, with an app that the user registered. `clock` returns aware datetimes."""
 
-    name: ClassVar[str] = "x"
-    limits: ClassVar[Limits] = Limits(
-        formats=frozenset({Format.SHORT, Format.THREAD}),
-        max_images=4,
-        max_image_bytes=5_000_000,
-        image_types=("image/jpeg", "image/png", "image/webp"),
-        max_alt_length=1000,
-    )
-    default_server: ClassVar[str] = "https://api.x.com"
-    credential_fields: ClassVar[tuple[CredentialField, ...]] = (
-        CredentialField(name="client_id", question="Client ID of your app at developer.x.com (OAuth 2.0)"),
-        CredentialField(name="client_secret", question="Its client secret, if it has one", secret=True, optional=True),
-    )
-    fixed_port: ClassVar[int | None] = REDIRECT_PORT
-    manual_redirect_uri: ClassVar[str] = ""
+    info: ClassVar[PlatformInfo] = PLATFORMS["x"]
 
     def __init__(
         self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
@@ -164,7 +148,7 @@ class X:
 
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: text empty or too long, too many images, the same text twice in one thread."""
-        return validate_post(post, self.limits)
+        return validate_post(post, self.info.limits)
 
     def cost(self, post: Post, account: Account) -> Cost | None:
         """Return the price that X charges for the post."""
@@ -293,8 +277,8 @@ class X:
 
     async def _upload_images(self, account: Account, images: Sequence[PostImage]) -> list[str]:
         """Upload the images and return their media ids; they stay invisible until a post uses them."""
-        if len(images) > self.limits.max_images:
-            raise RefusedPostError(f"X takes at most {self.limits.max_images} pictures.")
+        if len(images) > self.info.limits.max_images:
+            raise RefusedPostError(f"X takes at most {self.info.limits.max_images} pictures.")
         return [await as_repeatable(self._upload_image(account, image)) for image in images]
 
     async def _upload_image(self, account: Account, image: PostImage) -> str:
@@ -319,7 +303,7 @@ class X:
         if not answer.is_success:
             raise error_for_read(answer, HOST, self._clock(), explanation=error_text(answer))
         me = answer.decode(_MeResponse).data
-        return Account(platform=self.name, server=server, id=me.id, name=me.username)
+        return Account(platform=self.info.name, server=server, id=me.id, name=me.username)
 
     async def _refresh(self, account: Account, credentials: Mapping[str, str]) -> TokenResponse:
         token = credentials.get("refresh_token", "")

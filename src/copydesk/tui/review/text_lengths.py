@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
+from copydesk.desk.catalog import PLATFORMS
 from copydesk.model.draft import Format
 from copydesk.text.formatting import plural
-from copydesk.text.length import LIMITS, length
 from copydesk.text.thread import split_parts
 
 GAP = Content("  ")
@@ -14,15 +14,18 @@ TOO_LONG = "too long"
 
 
 def relevant_platforms(targets: Iterable[str], connected: Iterable[str]) -> tuple[str, ...]:
-    """Return the platforms whose limits apply: the draft's targets, else those with an account, else all.
+    """Return the names of the platforms whose limits apply, the tightest first.
 
-    `targets` may name an account of a platform, as `mastodon:fosstodon.org`.
+    They are the draft's targets, else those with an account, else all. `targets` may name an account of a
+    platform, as `mastodon:fosstodon.org`.
     """
+    limits = {info.name: info.limits.max_length for info in PLATFORMS.values() if info.limits.max_length is not None}
+    limits = dict(sorted(limits.items(), key=lambda entry: entry[1]))
     targeted = {target.partition(":")[0].lower() for target in targets}
     for candidates in (targeted, set(connected)):
-        if found := tuple(platform for platform in LIMITS if platform in candidates):
+        if found := tuple(name for name in limits if name in candidates):
             return found
-    return tuple(LIMITS)
+    return tuple(limits)
 
 
 def length_lines(text: str, format: Format, platforms: Sequence[str], width: int) -> list[Content]:
@@ -44,9 +47,10 @@ def length_lines(text: str, format: Format, platforms: Sequence[str], width: int
 
 def _format_count(parts: Sequence[str], platform: str) -> Content:
     """Return `x 257/280`, for a thread that of its longest post: `x 3: 291/280, 11 too long`."""
-    limit = LIMITS[platform]
+    info = PLATFORMS[platform]
+    limit = info.limits.max_length or 0
     # A thread without text has no parts.
-    counts = [length(part, platform) for part in parts] or [0]
+    counts = [info.count(part) for part in parts] or [0]
     longest = max(counts)
     position = f"{counts.index(longest) + 1}: " if len(counts) > 1 else ""
     label = f"{platform} {position}{longest}/{limit}"

@@ -1,0 +1,67 @@
+"""Facts of a platform: what it accepts, how it counts, what it asks for."""
+
+from collections.abc import Callable
+
+from copydesk.model.account import CredentialField
+from copydesk.model.draft import Format
+from copydesk.model.serialization import Struct
+from copydesk.text.length import byte_length, grapheme_length, shorten_links
+
+
+class Limits(Struct, frozen=True):
+    """Formats, lengths and image sizes that a platform accepts."""
+
+    formats: frozenset[Format]
+    max_length: int | None = None
+    """Maximum length of a post in the platform's own units, None without one. A server may allow more."""
+    max_bytes: int | None = None
+    """Maximum size of a post in UTF-8 bytes."""
+    max_title_length: int | None = None
+    """Maximum characters of an article's title."""
+    max_images: int = 0
+    """Maximum per post."""
+    max_image_bytes: int = 0
+    # Accepted by every platform; some accept more.
+    image_types: tuple[str, ...] = ("image/jpeg", "image/png")
+    max_alt_length: int = 0
+
+
+class PlatformInfo(Struct, frozen=True):
+    """Everything known about a platform besides the code that talks to it."""
+
+    name: str
+    """The name on the wire, in the database and on the command line."""
+    label: str
+    """The name as the platform writes it."""
+    adapter: str
+    """Module and class that talk to it, `package.module:Class`. Imported when an account of it is first used."""
+    limits: Limits
+    count: Callable[[str], int] = grapheme_length
+    """Return the length of a text in the platform's own units."""
+    shortens_links: bool = False
+    """Its own app shows links shortened, so that a text may fit although it is too long in full."""
+    makes_link_cards: bool = False
+    """It makes a card of the first link by itself."""
+    default_server: str = ""
+    """Default server URL; empty if the user has to enter one."""
+    credential_fields: tuple[CredentialField, ...] = ()
+    """What the user is asked for to connect an account."""
+    uses_browser: bool = False
+    """Accounts are connected in the user's browser (OAuth 2, RFC 8252), unless an optional secret was entered."""
+    redirect_port: int | None = None
+    """Port of the loopback redirect URI that the user registered with the platform; None if any port works."""
+    manual_redirect_uri: str = ""
+    """Redirect URI that shows the code to the user for copying; empty if the platform has none."""
+
+    def is_too_long(self, text: str) -> bool:
+        """Return True if `text` has more than the maximum length."""
+        return self.limits.max_length is not None and self.count(text) > self.limits.max_length
+
+    def fits(self, text: str) -> bool:
+        """Return True if the platform accepts `text` as one post."""
+        max_bytes = self.limits.max_bytes
+        return not self.is_too_long(text) and (max_bytes is None or byte_length(text) <= max_bytes)
+
+    def display_text(self, text: str) -> str:
+        """Return `text` as the platform's own app shows it: with short links, where it shortens them."""
+        return shorten_links(text) if self.shortens_links else text

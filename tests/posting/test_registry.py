@@ -1,0 +1,38 @@
+"""Tests for the registry of platforms."""
+
+import pytest
+from msgspec.structs import replace
+
+from copydesk.posting.registry import PLATFORMS, get_platforms, load_adapter, register_platform
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_every_platform_has_an_adapter(name: str) -> None:
+    adapter = load_adapter(name)
+    assert adapter.info is PLATFORMS[name]
+    assert hasattr(adapter, "start_sign_in") == adapter.info.uses_browser
+
+
+def test_name_is_registered_once() -> None:
+    register_platform(PLATFORMS["x"])
+    with pytest.raises(ValueError, match="'x'"):
+        register_platform(replace(PLATFORMS["x"], label="Other"))
+
+
+def test_unregistered_platforms_are_left_out() -> None:
+    assert [info.label for info in get_platforms(["x", "gopher", "linkedin"])] == ["X", "LinkedIn"]
+
+
+def test_only_bluesky_shows_links_short() -> None:
+    text = "a" * 270 + " https://example.com/an/address/that/is/very/long/indeed"
+    bluesky, mastodon = get_platforms(["bluesky", "mastodon"])
+    assert bluesky.is_too_long(text)
+    assert bluesky.fits(bluesky.display_text(text))
+    assert mastodon.display_text(text) == text
+
+
+def test_bytes_are_limited() -> None:
+    (bluesky,) = get_platforms(["bluesky"])
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    assert not bluesky.is_too_long(family * 200)
+    assert not bluesky.fits(family * 200)
