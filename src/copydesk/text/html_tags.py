@@ -91,11 +91,14 @@ class Tag(NamedTuple):
     content: str = ""
     """Raw text of a title or script; empty otherwise."""
 
-    def read_attributes(self) -> dict[str, str]:
-        """Return the attributes by lower-case name, character references resolved; the first of duplicates wins."""
+    def read_attributes(self, max_length: int = MAX_VALUE_LENGTH) -> dict[str, str]:
+        """Return the attributes by lower-case name, character references resolved; the first of duplicates wins.
+
+        Values are cut to `max_length` characters.
+        """
         attributes: dict[str, str] = {}
         for match in islice(_ATTRIBUTE.finditer(self.markup), MAX_ATTRIBUTES):
-            value = (match[2] or match[3] or match[4] or "")[:MAX_VALUE_LENGTH]
+            value = (match[2] or match[3] or match[4] or "")[:max_length]
             attributes.setdefault(match[1][:MAX_ATTRIBUTES].lower(), unescape_html(value).strip())
         return attributes
 

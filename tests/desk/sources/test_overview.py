@@ -160,7 +160,7 @@ async def test_imported_feeds_are_tested(tmp_path):
     results: list[FeedImportResult] = []
     async with open_desk_at(tmp_path, web) as desk:
         await create_source(desk, URL_ONE)
-        await desk.sources.import_feeds(desk.sources.read_opml(OPML_LIST), results.append)
+        await desk.sources.import_feeds(await desk.sources.read_opml(OPML_LIST), results.append)
         names = [source.name for source in await desk.sources.list()]
 
     outcomes = {result.feed.name: result.outcome for result in results}
@@ -179,7 +179,7 @@ async def test_failed_feed_can_be_added_untested(tmp_path):
     results: list[FeedImportResult] = []
     web = FakeWeb()
     async with open_desk_at(tmp_path, web) as desk:
-        await desk.sources.import_feeds(desk.sources.read_opml(OPML_LIST)[:2], results.append, test=False)
+        await desk.sources.import_feeds((await desk.sources.read_opml(OPML_LIST))[:2], results.append, test=False)
         assert len(await desk.sources.list()) == 2
     assert web.requested_urls == []
 
@@ -190,7 +190,7 @@ async def test_cancelled_import_keeps_added_feeds(tmp_path):
     response = web.hold(URL_TWO)
     reported = asyncio.Event()
     async with open_desk_at(tmp_path, web) as desk:
-        feeds = desk.sources.read_opml(OPML_LIST)[:2]
+        feeds = (await desk.sources.read_opml(OPML_LIST))[:2]
         import_task = asyncio.create_task(desk.sources.import_feeds(feeds, lambda _: reported.set()))
         await asyncio.gather(response.requested.wait(), reported.wait())
         import_task.cancel()

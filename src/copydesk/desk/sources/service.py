@@ -190,15 +190,15 @@ class Sources:
         existing = {_identity(source) for source in await self.list()}
         await import_feeds(create, feeds, existing, on_result)
 
-    def read_opml(self, body: bytes) -> tuple[feed_import.Outline, ...]:
+    async def read_opml(self, body: bytes) -> tuple[feed_import.Outline, ...]:
         """Return the feeds of an OPML file. Raise InvalidError if it is not one."""
-        return feed_import.parse_opml(body)
+        return await feed_import.parse_opml(body)
 
     async def import_opml(self, body: bytes) -> ImportResult:
         """Add the feeds of an OPML file without fetching them. Existing sources are not changed."""
         candidates_found, refused = [], []
         now = self._ctx.clock()
-        for outline in feed_import.parse_opml(body):
+        for outline in await feed_import.parse_opml(body):
             config = msgspec.to_builtins(outline.config) if outline.config else None
             try:
                 spec = await preview_fetch.validate_source(

@@ -160,7 +160,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     async def _load_feeds(self, desk: "Desk", path: str) -> None:
         body = await asyncio.to_thread(_read_file, path)
-        self.post_message(FeedsLoaded(desk.sources.read_opml(body)))
+        self.post_message(FeedsLoaded(await desk.sources.read_opml(body)))
 
     @on(FeedsLoaded)
     def _open_import(self, message: FeedsLoaded) -> None:
