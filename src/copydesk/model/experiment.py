@@ -138,7 +138,7 @@ def parse_variant_value(text: str) -> Json:
 
 
 def format_variant_value(value: object) -> str:
-    """Format a value so that `parse_variant_value` reads it back; null becomes "as always"."""
+    """Format a value so that `parse_variant_value` reads it back; null becomes "default"."""
     if value is None:
-        return "as always"
+        return "default"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

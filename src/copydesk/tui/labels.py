@@ -1,10 +1,12 @@
 """Every text a user sees in the console."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from copydesk.desk.catalog import get_source_type
 from copydesk.model.draft import MANUAL, Format, Severity, Status
+from copydesk.model.experiment import ExperimentStatus
 from copydesk.model.run import RunStatus
 from copydesk.text.formatting import format_duration, format_relative, plural
 from copydesk.tui.keys import key_label
@@ -409,6 +411,140 @@ def drafts_scheduled(count: int, changed: int, skipped: int, reason: str) -> str
 
 
 # Experiments
+
+EXPERIMENTS = "Experiments"
+AVERAGE_EDIT_NOTE = "Average edit: share of words changed before approval."
+CONCLUDE_HINT = "Empty for no winner. A concluded experiment cannot be reopened."
+CONCLUDED_WITHOUT_WINNER = "Concluded without a winner."
+COUNTS_NOTE = "Counts only: small differences may be chance."
+EXPERIMENT_NAME_PLACEHOLDER = "e.g. Hashtags"
+EXPERIMENT_STATUS = {
+    ExperimentStatus.ACTIVE: Badge("A", "good", "active"),
+    ExperimentStatus.CONCLUDED: Badge("C", "accent", "concluded"),
+    ExperimentStatus.ARCHIVED: Badge("x", "dim", "archived"),
+}
+EXPERIMENT_WAITING = Badge("W", "warn", "waiting")
+IMPRESSIONS_NOT_REPORTED = "impressions not reported"
+NAME_FIELD = "Name"
+NEW_EXPERIMENT = "New experiment"
+NO_EXPERIMENTS = "No experiments yet"
+NO_EXPERIMENTS_HINT = " creates one: new drafts take turns with two to five variants, and this screen compares them."
+"""After the key that creates an experiment."""
+NO_METRICS = "no metrics yet"
+NO_POSTS_TO_COMPARE = "No posts yet: nothing to compare."
+NO_WINNER = "none"
+PARAMETER_FIELD = "Parameter"
+PARAMETER_PLACEHOLDER = "e.g. hashtags"
+RATE = "Rate"
+RATE_EXPLANATION = "interactions / impressions"
+UNKNOWN_VALUE = "–"
+VARIANTS = "Variants"
+VARIANT_FIELDS = {
+    "Control": "e.g. none = 0",
+    "Variant B": "e.g. two = 2",
+    "Variant C": "(optional)",
+    "Variant D": "(optional)",
+    "Variant E": "(optional)",
+}
+"""The labels of the fields, with their placeholders."""
+VARIANT_METRICS = (
+    "setting",
+    "drafts",
+    "approved",
+    "rejected",
+    "average edit",
+    "posts",
+    "measured posts",
+    "impressions",
+    "interactions",
+    "interactions per post",
+    "rate",
+)
+"""The rows of the comparison, in this order."""
+
+
+def list_title(name: str, count: int) -> str:
+    """Return the title of a list and the number of its rows."""
+    return f"{name} · {count:,}" if count else name
+
+
+def experiment_parameter(parameter: str) -> str:
+    """Return what an experiment compares."""
+    return f"tests {parameter}"
+
+
+def started(time_ago: str) -> str:
+    """Return when an experiment started."""
+    return f"started {time_ago}"
+
+
+def ended(time_ago: str) -> str:
+    """Return when an experiment was concluded."""
+    return f"ended {time_ago}"
+
+
+def waiting_for_experiment(name: str) -> str:
+    """Warn that an experiment waits for another one."""
+    return f"Waiting until {name} is concluded: a draft takes part in one experiment only."
+
+
+def unsupported_variants(parameter: str) -> str:
+    """Warn that the offline writer treats some variants alike."""
+    return f"The offline writer does not support these settings of {parameter}: some variants come out the same."
+
+
+def assigned_drafts(drafted: int, assigned: int) -> str:
+    """Return how many of the assigned drafts were written."""
+    return f"{drafted:,} of {assigned:,}"
+
+
+def concluded_with_winner(variant: str) -> str:
+    """Return the user's conclusion."""
+    return f"Concluded. Winner: {variant}"
+
+
+def experiment_form_hint(parameters: Sequence[str]) -> str:
+    """Explain the fields of the form."""
+    return (
+        f"Parameters: {', '.join(parameters)} (right arrow completes). "
+        "Variants: label = value; a number, text, true, false, or null for default."
+    )
+
+
+def winner_prompt(labels: Sequence[str]) -> str:
+    """Prompt for the winner of an experiment; `none` is offered unless a variant is called so."""
+    names = labels if NO_WINNER in labels else [NO_WINNER, *labels]
+    return f"Winner: {' · '.join(names)}"
+
+
+def experiment_created(name: str) -> str:
+    """Return the result of creating an experiment."""
+    return f"Created {name}"
+
+
+def experiment_concluded(name: str) -> str:
+    """Return the result of concluding an experiment."""
+    return f"Concluded {name}"
+
+
+def experiment_archived(name: str) -> str:
+    """Return the result of archiving an experiment."""
+    return f"Archived {name}"
+
+
+def experiment_already(status: ExperimentStatus) -> str:
+    """Refuse an action on an experiment that has this status or a later one."""
+    return f"Already {EXPERIMENT_STATUS[status].text}"
+
+
+def experiment_still_active() -> str:
+    """Refuse to archive an active experiment."""
+    return f"Cannot archive an active experiment. {key_label('experiments.conclude')} concludes it."
+
+
+def parameter_missing(example: str) -> str:
+    """Refuse the form without a parameter."""
+    return f"Enter a parameter, for example {example}."
 
 
 # Engagement

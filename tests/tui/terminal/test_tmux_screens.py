@@ -106,7 +106,7 @@ def test_week_is_scheduled_from_plan(sample_home: Path) -> None:
             terminal.press("n")
             terminal.wait_for(f"at which minute of {hour}:00")
             terminal.press("Enter")
-            terminal.wait_for(rf"{hour}:00 free slot, every")
+            terminal.wait_for(rf"{hour}:00 free slot · every")
             terminal.press("j")
         terminal.press("A")
         terminal.wait_for(r"Schedule 3 drafts · Enter does it[\s\S]* 0?0:00 .*\n[\s\S]* 0?1:00 .*\n[\s\S]* 0?2:00 ")

@@ -15,25 +15,20 @@ from copydesk.model.experiment import (
     format_variant_value,
 )
 from copydesk.text.formatting import format_age, format_relative, plural
+from copydesk.tui import labels
 from copydesk.tui.charts import Estimate, EstimateChart, format_percent
 from copydesk.tui.keys import key_label
 from copydesk.tui.labels import Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.terminal.cells import fit, safe_line
 
-NAME_COLUMN_WIDTH = 13
+NAME_COLUMN_WIDTH = 22
 """Cells of the column with the names of the metrics."""
 MIN_COLUMN_WIDTH, MAX_COLUMN_WIDTH = 9, 20
 PARAMETER_WIDTH = 12
 WINNER_MARK = "✓"
 MIN_WIDTH_FOR_DRAFTS = 60
 """Rows of at least this many cells show the number of drafts."""
-STATUS_SIGNS = {
-    ExperimentStatus.ACTIVE: Badge("A", "good", "active"),
-    ExperimentStatus.CONCLUDED: Badge("C", "accent", "concluded"),
-    ExperimentStatus.ARCHIVED: Badge("x", "dim", "archived"),
-}
-WAITING_SIGN = Badge("W", "warn", "waits")
 
 
 class ExperimentView(NamedTuple):
@@ -49,18 +44,13 @@ class ExperimentView(NamedTuple):
     @property
     def sign(self) -> Badge:
         """Return the letter, style and words of the experiment's state."""
-        return WAITING_SIGN if self.blocked_by else STATUS_SIGNS[self.experiment.status]
+        return labels.EXPERIMENT_WAITING if self.blocked_by else labels.EXPERIMENT_STATUS[self.experiment.status]
 
 
 def no_experiments() -> tuple[Block, ...]:
     """Return the page shown while there is no experiment: what one is, and how to create it."""
-    begins = (key_label("experiments.new"), "key"), " begins one: drafts are then written in two to five ways, in turn,"
-    return (
-        paragraph("There is no experiment yet.", "strong"),
-        paragraph(),
-        Paragraph(Content.assemble(*begins)),
-        paragraph("and here you see what became of each."),
-    )
+    hint = (key_label("experiments.new"), "key"), labels.NO_EXPERIMENTS_HINT
+    return paragraph(labels.NO_EXPERIMENTS, "strong"), paragraph(), Paragraph(Content.assemble(*hint))
 
 
 def experiment_row(view: ExperimentView, now: datetime, width: int) -> Content:
@@ -91,7 +81,7 @@ def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
         paragraph(),
         SideBySide([_column(view, variant, arm) for variant, arm in zip(experiment.variants, arms, strict=True)]),
         paragraph(),
-        Paragraph(Content.assemble(("Rate", "strong"), "  ", ("interactions by impressions, as counted", "dim"))),
+        Paragraph(Content.assemble((labels.RATE, "strong"), "  ", (labels.RATE_EXPLANATION, "dim"))),
         EstimateChart([Estimate(arm.name, arm.rate_pooled, _basis(arm)) for arm in arms]),
         paragraph(),
         *_conclusion(view),
@@ -104,24 +94,21 @@ def _status_line(view: ExperimentView, now: datetime) -> Content:
     line = Content.styled(" · ", "dim").join(
         [
             Content.styled(sign.text, sign.role),
-            Content(f"tries out {safe_line(experiment.parameter)}"),
-            Content.styled(f"began {format_relative(experiment.started_at, now)}", "dim"),
+            Content(labels.experiment_parameter(safe_line(experiment.parameter))),
+            Content.styled(labels.started(format_relative(experiment.started_at, now)), "dim"),
         ]
     )
-    return line + Content.styled(
-        f" · ended {format_relative(experiment.ended_at, now)}" if experiment.ended_at else "", "dim"
-    )
+    if experiment.ended_at is None:
+        return line
+    return line + Content.styled(f" · {labels.ended(format_relative(experiment.ended_at, now))}", "dim")
 
 
 def _remarks(view: ExperimentView) -> Iterator[Content]:
     """Yield warnings about what keeps the experiment from yielding results."""
     if view.blocked_by:
-        yield Content.styled(
-            f"It waits until {safe_line(view.blocked_by)} is concluded: a draft takes part in one experiment.", "warn"
-        )
+        yield Content.styled(labels.waiting_for_experiment(safe_line(view.blocked_by)), "warn")
     if view.has_identical_variants:
-        parameter = safe_line(view.experiment.parameter)
-        yield Content.styled(f"The offline writer cannot follow {parameter} as set here: it writes alike.", "warn")
+        yield Content.styled(labels.unsupported_variants(safe_line(view.experiment.parameter)), "warn")
 
 
 class VariantColumn(NamedTuple):
@@ -170,19 +157,20 @@ def _right_aligned(text: str, width: int) -> str:
 
 def _column(view: ExperimentView, variant: Variant, results: VariantResults) -> VariantColumn:
     value = next(iter(variant.config.values()), None)
-    metrics = (
-        ("value", safe_line(format_variant_value(value))),
-        ("drafts", f"{results.drafted} of {results.assigned}"),
-        ("approved", f"{results.accepted}{_format_share(results.acceptance_rate)}"),
-        ("rejected", f"{results.rejected}"),
-        ("edited", _or_dash(results.mean_edit_ratio, format_percent)),
-        ("posts", f"{results.published}"),
-        ("with figures", f"{results.measured}"),
-        ("impressions", _or_dash(results.impressions, lambda value: f"{value:,.0f}")),
-        ("interactions", f"{results.interactions:,}" if results.measured else "–"),
-        ("per post", _or_dash(results.interactions_per_post, lambda value: f"{value:,.1f}")),
-        ("rate", _or_dash(results.rate_pooled, format_percent)),
+    values = (
+        safe_line(format_variant_value(value)),
+        labels.assigned_drafts(results.drafted, results.assigned),
+        f"{results.accepted:,}{_format_share(results.acceptance_rate)}",
+        f"{results.rejected:,}",
+        _or_dash(results.mean_edit_ratio, format_percent),
+        f"{results.published:,}",
+        f"{results.measured:,}",
+        _or_dash(results.impressions, lambda value: f"{value:,.0f}"),
+        f"{results.interactions:,}" if results.measured else labels.UNKNOWN_VALUE,
+        _or_dash(results.interactions_per_post, lambda value: f"{value:,.1f}"),
+        _or_dash(results.rate_pooled, format_percent),
     )
+    metrics = tuple(zip(labels.VARIANT_METRICS, values, strict=True))
     won = f" {WINNER_MARK}" if results.id == view.results.winner else ""
     return VariantColumn(name=safe_line(results.name) + won, metrics=metrics)
 
@@ -193,12 +181,12 @@ def _format_share(value: float | None) -> str:
 
 def _or_dash(value: float | None, format_value: Callable[[float], str]) -> str:
     """Format `value`, or return a dash: an unknown value is not zero."""
-    return "–" if value is None else format_value(value)
+    return labels.UNKNOWN_VALUE if value is None else format_value(value)
 
 
 def _basis(results: VariantResults) -> str:
     if results.impressions is None:
-        return "impressions not reported" if results.measured else "no figures yet"
+        return labels.IMPRESSIONS_NOT_REPORTED if results.measured else labels.NO_METRICS
     return plural(results.measured, "post")
 
 
@@ -207,10 +195,10 @@ def _conclusion(view: ExperimentView) -> Iterator[Block]:
     results, posts = view.results, sum(arm.published for arm in view.results.arms)
     winner = next((arm.name for arm in results.arms if arm.id == results.winner), None)
     if winner is not None:
-        yield paragraph(f"You concluded it with {safe_line(winner)} as the winner.", "good")
+        yield paragraph(labels.concluded_with_winner(safe_line(winner)), "good")
     elif view.experiment.status is not ExperimentStatus.ACTIVE:
-        yield paragraph("You concluded it without a winner.")
+        yield paragraph(labels.CONCLUDED_WITHOUT_WINNER)
     if not posts:
-        yield paragraph("None of its drafts is posted yet: there is nothing to compare.")
-    yield paragraph("These are counts as they stand; no verdict is made.", "dim")
-    yield paragraph("Edited is the mean share of words that you changed before you approved.", "dim")
+        yield paragraph(labels.NO_POSTS_TO_COMPARE)
+    yield paragraph(labels.COUNTS_NOTE, "dim")
+    yield paragraph(labels.AVERAGE_EDIT_NOTE, "dim")

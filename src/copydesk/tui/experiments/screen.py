@@ -19,8 +19,7 @@ from copydesk.model.experiment import (
     NewExperiment,
     parse_variants,
 )
-from copydesk.text import clean
-from copydesk.tui import empty_states
+from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
 from copydesk.tui.dialogs.prompt import PromptDialog
@@ -28,7 +27,6 @@ from copydesk.tui.experiments.page import ExperimentView, experiment_page, exper
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.styles import stylesheet_path
-from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.widgets.line_list import LineList, TimestampedList
 from copydesk.tui.widgets.page import Page
 
@@ -39,15 +37,18 @@ MAX_VARIANTS = 5
 PANES = ("experiments", "variants")
 _STATUS_ORDER = tuple(ExperimentStatus)
 _FIELDS = (
-    Field("name", "name", "for example Hashtags", max_length=100),
-    Field("parameter", "what differs", "for example hashtags", max_length=100, suggestions=WRITER_PARAMETERS),
-    Field("1", "control", "for example none = 0"),
-    Field("2", "another way", "for example two = 2"),
-    *(Field(f"{number}", f"way {number}", "may stay empty") for number in range(3, MAX_VARIANTS + 1)),
-)
-_HINT = (
-    f"What differs: {', '.join(WRITER_PARAMETERS)}; the right arrow completes it. A way is label = value: a number, "
-    "words, true, false, or null for as always."
+    Field("name", labels.NAME_FIELD, labels.EXPERIMENT_NAME_PLACEHOLDER, max_length=100),
+    Field(
+        "parameter",
+        labels.PARAMETER_FIELD,
+        labels.PARAMETER_PLACEHOLDER,
+        max_length=100,
+        suggestions=WRITER_PARAMETERS,
+    ),
+    *(
+        Field(f"{number}", label, placeholder)
+        for number, (label, placeholder) in enumerate(labels.VARIANT_FIELDS.items(), 1)
+    ),
 )
 
 
@@ -61,7 +62,7 @@ class ExperimentList(TimestampedList[ExperimentView]):
 class ExperimentsScreen(DeskScreen):
     """The list, and below or beside it one experiment."""
 
-    NAME = "Experiments"
+    NAME = labels.EXPERIMENTS
     WHERE = (KeyContext.LIST, KeyContext.EXPERIMENTS)
     BINDINGS = bindings(KeyContext.EXPERIMENTS)
     CSS_PATH = stylesheet_path("experiments.tcss")
@@ -91,8 +92,8 @@ class ExperimentsScreen(DeskScreen):
         yield Page(id="variants")
 
     def on_mount(self) -> None:
-        self.list_pane.set_title("Experiments")
-        self.detail_pane.set_title("Variants")
+        self.list_pane.set_title(labels.EXPERIMENTS)
+        self.detail_pane.set_title(labels.VARIANTS)
         self.list_pane.show_note(empty_states.OPENING)
 
     def refresh_data(self) -> None:
@@ -115,8 +116,7 @@ class ExperimentsScreen(DeskScreen):
             target_id = message.select_id or (current.experiment.id if current else "")
             positions = {view.experiment.id: index for index, view in enumerate(message.experiments)}
             self.list_pane.show(message.experiments, positions.get(target_id, 0))
-        count = len(message.experiments)
-        self.list_pane.set_title(f"Experiments · {count}" if count else "Experiments")
+        self.list_pane.set_title(labels.list_title(labels.EXPERIMENTS, len(message.experiments)))
 
     def show_error(self, error: CopydeskError) -> None:
         """Show the error in the lower pane: the list may be too low for it."""
@@ -159,12 +159,15 @@ class ExperimentsScreen(DeskScreen):
 
     def action_new(self) -> None:
         """Open the form of a new experiment."""
-        self.app.push_screen(FieldsDialog("A new experiment", _FIELDS, self._create, hint=_HINT), self._report_change)
+        form = FieldsDialog(
+            labels.NEW_EXPERIMENT, _FIELDS, self._create, hint=labels.experiment_form_hint(WRITER_PARAMETERS)
+        )
+        self.app.push_screen(form, self._report_change)
 
     async def _create(self, desk: "Desk", values: Mapping[str, str]) -> str:
         created = await desk.experiments.create(_parse_form(values))
         self._select_id = created.id
-        return f"Began {created.name}."
+        return labels.experiment_created(created.name)
 
     def _report_change(self, message: str | None) -> None:
         if message is not None:
@@ -174,11 +177,13 @@ class ExperimentsScreen(DeskScreen):
     def action_conclude(self) -> None:
         """Prompt for the winner, by label, and conclude the experiment under the cursor."""
         view = self.list_pane.current
-        if view is None or not self._require_status(view.experiment, ExperimentStatus.ACTIVE, "concluded"):
+        if view is None:
             return
-        question = f"Conclude {clean(view.experiment.name)}: which one won?"
-        labels = [variant.label for variant in view.experiment.variants]
-        prompt = PromptDialog(question, hint="Enter alone: none did. It cannot be begun again.", suggestions=labels)
+        if view.experiment.status is not ExperimentStatus.ACTIVE:
+            self.app.notify(labels.experiment_already(view.experiment.status), severity="warning")
+            return
+        names = [variant.label for variant in view.experiment.variants]
+        prompt = PromptDialog(labels.winner_prompt(names), hint=labels.CONCLUDE_HINT, suggestions=names)
         self.app.push_screen(prompt, lambda answer: self._conclude(view.experiment, answer))
 
     def _conclude(self, experiment: Experiment, typed: str | None) -> None:
@@ -187,12 +192,15 @@ class ExperimentsScreen(DeskScreen):
         by_label = {variant.label: variant.id for variant in experiment.variants}
         ids = {variant.id for variant in experiment.variants}
         answer = typed.strip()
+        # A variant may be called "none", too.
+        if answer == labels.NO_WINNER and answer not in by_label:
+            answer = ""
         # An id, a label, or text that the desk will reject with an explanation; empty for no winner.
         winner = (answer if answer in ids else by_label.get(answer, answer)) or None
 
         async def work(desk: "Desk") -> None:
             await desk.experiments.conclude(experiment.id, winner)
-            self.app.notify(f"Concluded {experiment.name}.")
+            self.app.notify(labels.experiment_concluded(experiment.name))
             await self._loader.submit_and_wait(desk)
 
         self.app.run_desk_task(work, hold_keys=True)
@@ -200,21 +208,21 @@ class ExperimentsScreen(DeskScreen):
     def action_archive(self) -> None:
         """Archive the experiment under the cursor."""
         view = self.list_pane.current
-        if view is None or not self._require_status(view.experiment, ExperimentStatus.CONCLUDED, "archived"):
+        if view is None:
+            return
+        status = view.experiment.status
+        if status is not ExperimentStatus.CONCLUDED:
+            is_active = status is ExperimentStatus.ACTIVE
+            refusal = labels.experiment_still_active() if is_active else labels.experiment_already(status)
+            self.app.notify(refusal, severity="warning")
             return
 
         async def work(desk: "Desk") -> None:
             await desk.experiments.archive(view.experiment.id)
-            self.app.notify(f"Archived {view.experiment.name}.")
+            self.app.notify(labels.experiment_archived(view.experiment.name))
             await self._loader.submit_and_wait(desk)
 
         self.app.run_desk_task(work, hold_keys=True)
-
-    def _require_status(self, experiment: Experiment, required: ExperimentStatus, participle: str) -> bool:
-        if experiment.status is not required:
-            reason = f"It is {experiment.status}: only one that is {required} can be {participle}."
-            self.app.notify(reason, severity="warning")
-        return experiment.status is required
 
 
 def _to_views(experiments: Sequence[Experiment]) -> tuple[ExperimentView, ...]:
@@ -243,7 +251,7 @@ def _parse_form(values: Mapping[str, str]) -> NewExperiment:
     """
     entered = [variant for number in range(1, MAX_VARIANTS + 1) if (variant := values[f"{number}"])]
     if not values["parameter"]:
-        raise CopydeskError(f"Say what differs; for example {safe_line(WRITER_PARAMETERS[0])}.")
+        raise CopydeskError(labels.parameter_missing(WRITER_PARAMETERS[0]))
     assignments = [variant if "=" in variant else f"{variant}={variant}" for variant in entered]
     variants = parse_variants(assignments, values["parameter"])
     return NewExperiment(name=values["name"], parameter=values["parameter"], variants=variants)
