@@ -24,7 +24,7 @@ class ConfigField(Struct, frozen=True):
     """A setting that only some source types have."""
 
     name: str
-    """Name in `SourceConfig`."""
+    """Name in `SourceConfig`, or in its `options`."""
     label: str
     hint: str
     in_form: bool = False
@@ -45,6 +45,11 @@ class SourceTypeInfo(Struct, frozen=True):
     is_aggregator: bool = False
     """The entries point to articles elsewhere: of a story's items the article itself is preferred."""
     credit: Credit = Credit.SOURCE
+
+    @property
+    def form_fields(self) -> tuple[ConfigField, ...]:
+        """The settings that are shown in the form."""
+        return tuple(field for field in self.config_fields if field.in_form)
 
     def has_host(self, host: str) -> bool:
         """Return True if `host` is one of the type's hosts or below one."""
@@ -122,6 +127,8 @@ class SourceConfig(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """twitter: include replies."""
     reposts: bool = False
     """twitter: include reposts."""
+    options: dict[str, str] = {}
+    """Settings that have no field here, by name. Each has to be one of the type's `config_fields`."""
 
 
 class Source(Struct, frozen=True):

@@ -86,7 +86,7 @@ def test_resolved_address_is_saved() -> None:
 
 def test_query_applies_to_searchable_types() -> None:
     config = SourceConfig(query="words")
-    assert location_of(make_source(config=config)).query == ""
+    assert location_of(make_source(config=config)).settings == ()
     assert location_of(make_source(config=config, type="hackernews")).config == {"query": "words"}
 
 

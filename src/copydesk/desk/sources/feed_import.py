@@ -200,4 +200,5 @@ async def _import_feed(create: CreateSource, feed: Outline, existing: Collection
 
 def feed_identity(type: str, url: str | None, config: SourceConfig | None) -> Identity:
     """Return the key by which sources count as the same: a second one would count twice in every story."""
-    return type, url, (config or SourceConfig()).query
+    config = config or SourceConfig()
+    return type, url, config.query, tuple(sorted(config.options.items()))

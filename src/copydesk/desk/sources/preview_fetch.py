@@ -25,6 +25,7 @@ async def validate_source(type: object, url: object, config: object, *, name: st
         raise InvalidError(FieldError("type", f"takes one of {', '.join(SOURCE_TYPES)}"))
     settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
     _validate_settings(settings)
+    _validate_options(source_type, settings)
     if settings.include or settings.exclude:
         # In a thread: compiling also measures each expression, which takes seconds for a slow one.
         await asyncio.to_thread(compile_rules, settings.include, settings.exclude)
@@ -36,18 +37,28 @@ def _validate_settings(settings: SourceConfig) -> None:
     """Raise InvalidError for every setting that holds a control character or text no database stores."""
     errors = []
     for name, value in msgspec.to_builtins(settings).items():
-        texts = [str(text) for text in (value if isinstance(value, tuple | list) else [value])]
+        values = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else [value]
+        texts = [str(text) for text in values]
         problems = (storage_problem(text) or control_character_problem(text) for text in texts)
         errors += [FieldError(f"config.{name}", problem) for problem in problems if problem]
     if errors:
         raise InvalidError(*errors)
 
 
+def _validate_options(type: str, settings: SourceConfig) -> None:
+    """Raise InvalidError for options that the source type does not have."""
+    known = {field.name for field in SOURCE_TYPES[type].config_fields} - set(SourceConfig.__struct_fields__)
+    unknown = [name for name in settings.options if name not in known]
+    if unknown:
+        problem = f"is no option of {type}; it has {', '.join(sorted(known)) or 'none'}"
+        raise InvalidError(*(FieldError(f"config.options.{name[:50]}", problem) for name in unknown))
+
+
 def source_identity(spec: SourceSpec) -> tuple[object, ...]:
     """Return everything that decides which entries a source yields; sources that differ in it are different sources."""
     config = spec.config
     lists = (config.listing, config.window, config.list, config.query, config.hl, config.gl, config.ceid)
-    return spec.type, spec.url, *lists, config.replies, config.reposts
+    return spec.type, spec.url, *lists, config.replies, config.reposts, tuple(sorted(config.options.items()))
 
 
 async def preview_fetch(ctx: DeskContext, spec: SourceSpec) -> FetchResult:

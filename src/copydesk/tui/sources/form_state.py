@@ -21,23 +21,29 @@ class SourceLocation(NamedTuple):
 
     type: str
     url: str
-    query: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Settings of the type that are shown in the form, with their values; without empty ones."""
 
     @property
     def config(self) -> dict[str, object] | None:
         """The part of the location that belongs into the source's settings."""
-        return {"query": self.query} if self.query else None
+        return _nest_options(dict(self.settings)) or None
 
 
 def location_of(source: Source) -> SourceLocation:
     """Return the location of a source."""
-    query = source.config.query if source.config else None
-    return SourceLocation(source.type, clean(source.url or ""), clean(query or "") if can_search(source.type) else "")
+    stored = _flatten_options(source.config)
+    return SourceLocation(
+        source.type,
+        clean(source.url or ""),
+        select_settings(source.type, {name: clean(str(value)) for name, value in stored.items()}),
+    )
 
 
-def can_search(type: str) -> bool:
-    """Return True if sources of this type can be a search query instead of a URL."""
-    return any(field.name == "query" for field in get_source_type(type).config_fields)
+def select_settings(type: str, values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return those of `values` that are not empty and belong to a setting shown in the form of this source type."""
+    names = (field.name for field in get_source_type(type).form_fields)
+    return tuple((name, values[name]) for name in names if values.get(name))
 
 
 def split_list(line: str) -> list[str]:
@@ -107,11 +113,27 @@ def build_update(source: Source, fields: SourceFields, url: str) -> dict[str, ob
 
 def _merge_config(stored: SourceConfig | None, before: SourceFields, entered: SourceFields) -> dict[str, object]:
     """Merge the settings edited in the form into the stored ones."""
-    config: dict[str, object] = msgspec.to_builtins(stored) if stored else {}
+    config = _flatten_options(stored)
     previous = _settings(before)
     # Settings that were not edited, or are not in the form, keep their stored values.
     config |= {name: value for name, value in _settings(entered).items() if value != previous[name]}
-    return {name: value for name, value in config.items() if value not in (None, [], "")}
+    return _nest_options({name: value for name, value in config.items() if value not in (None, [], "")})
+
+
+def _flatten_options(config: SourceConfig | None) -> dict[str, object]:
+    """Return all settings by name, those of the source type itself included."""
+    settings: dict[str, object] = msgspec.to_builtins(config) if config else {}
+    options = settings.pop("options", {})
+    assert isinstance(options, dict)
+    return settings | options
+
+
+def _nest_options(settings: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings as the interface takes them: `options` holds those that are no fields of `SourceConfig`."""
+    known = {field.encode_name for field in msgspec.structs.fields(SourceConfig)}
+    options = {name: value for name, value in settings.items() if name not in known}
+    fields = {name: value for name, value in settings.items() if name in known}
+    return {**fields, "options": options} if options else fields
 
 
 def _settings(entered: SourceFields) -> Mapping[str, object]:
@@ -121,7 +143,8 @@ def _settings(entered: SourceFields) -> Mapping[str, object]:
         "include": split_list(entered.include),
         "exclude": split_list(entered.exclude),
         "tags": split_list(entered.tags),
-        "query": entered.location.query,
+        **{field.name: "" for field in get_source_type(entered.location.type).form_fields},
+        **dict(entered.location.settings),
     }
 
 

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from copydesk.desk.catalog import DEFAULT_TYPE, SOURCE_TYPES, guess_source_type
+from copydesk.desk.catalog import DEFAULT_TYPE, SOURCE_TYPES, get_source_type, guess_source_type
 from copydesk.errors import CopydeskError
 from copydesk.model.source import Source
 from copydesk.text import clean
@@ -26,8 +26,8 @@ from copydesk.tui.sources.form_state import (
     SourceFields,
     SourceLocation,
     build_update,
-    can_search,
     fields_of,
+    select_settings,
 )
 from copydesk.tui.sources.messages import LocationTested, SourceRefused, SourceSaved, SourceTested
 from copydesk.tui.sources.pages import test_fetch_page
@@ -48,7 +48,6 @@ MAX_FIELD_LENGTH = 4000
 _HINTS = {
     "url": "https://example.org, or its feed",
     "name": "as it calls itself",
-    "query": "words to search for",
     "weight": "1; from 0 to 10, how much it counts in the ranking",
     "interval": "minutes between fetches; learnt from the source",
     "include": "words, /expressions/: one must be in it",
@@ -56,7 +55,7 @@ _HINTS = {
     "tags": "put on every draft made of it",
 }
 _SAVE_UNTESTED = "saves it all the same"
-_LABELS = {"url": "address", "query": "search"}
+_LABELS = {"url": "address"}
 
 
 class SourceDialog(Dialog[Source | None], inherit_bindings=False):
@@ -69,8 +68,8 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.SOURCE_FORM,)
     BINDINGS = bindings(KeyContext.SOURCE_FORM)
-    NEW_FIELDS: ClassVar = ("url", "query", "name")
-    EDIT_FIELDS: ClassVar = ("name", "url", "query", "weight", "interval", "include", "exclude", "tags")
+    NEW_FIELDS: ClassVar = ("url", "name")
+    EDIT_FIELDS: ClassVar = ("name", "url", "weight", "interval", "include", "exclude", "tags")
 
     app = getters.app(DeskApp)
 
@@ -94,7 +93,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
             yield Page(id="found")
 
     def _fields(self) -> Iterable[Widget]:
-        values = self._initial._asdict() | {"url": self._initial.location.url, "query": self._initial.location.query}
+        values = self._initial._asdict() | {"url": self._initial.location.url}
         for name in self.EDIT_FIELDS if self._source else self.NEW_FIELDS:
             line = SafeInput(
                 values[name], placeholder=_HINTS[name], id=name, max_length=MAX_FIELD_LENGTH, select_on_focus=False
@@ -104,18 +103,37 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
                 labels = {info.name: info.label for info in SOURCE_TYPES.values()}
                 choice = Choice(labels, self._initial.location.type, id="type")
                 yield Horizontal(Static("type", classes="-label"), choice)
+            if name == "url":
+                yield from self._type_settings()
+
+    def _type_settings(self) -> Iterable[Widget]:
+        """Yield a line for each setting that only some source types have; those of other types are hidden."""
+        values = dict(self._initial.location.settings)
+        fields = {field.name: field for info in SOURCE_TYPES.values() for field in info.form_fields}
+        for field in fields.values():
+            line = SafeInput(
+                values.get(field.name, ""),
+                placeholder=field.hint,
+                id=f"setting-{field.name}",
+                name=field.name,
+                max_length=MAX_FIELD_LENGTH,
+                select_on_focus=False,
+                classes="-setting",
+            )
+            label = Static(Content(field.label), classes="-label")
+            yield Horizontal(label, line, id=f"setting-{field.name}-line", classes="-setting-line", name=field.name)
 
     def on_mount(self) -> None:
-        self._update_search_line()
+        self._update_setting_lines()
         self._hide_outdated_result()
         self._show_next_step()
         self.query_one(Input).focus()
 
     @property
     def _form(self) -> SourceFields:
-        texts = {str(line.id): line.value.strip() for line in self.query(Input)}
-        url, query = texts.pop("url"), texts.pop("query")
-        location = SourceLocation(self._type, url, query if can_search(self._type) else "")
+        texts = {str(line.id): line.value.strip() for line in self.query(Input) if not line.has_class("-setting")}
+        settings = {str(line.name): line.value.strip() for line in self.query("Input.-setting").results(Input)}
+        location = SourceLocation(self._type, texts.pop("url"), select_settings(self._type, settings))
         return self._initial._replace(location=location, **texts)
 
     @property
@@ -127,7 +145,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         # Guess the type from the address until the user chooses one.
         if event.input.id == "url" and not self._type_is_set:
             self.query_one(Choice).value = guess_source_type(event.value.strip()).name
-        self._update_search_line()
+        self._update_setting_lines()
         # Every edit makes leaving ask for a second press again.
         self._leave_confirmed = False
         self._hide_outdated_result()
@@ -136,7 +154,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     @on(Choice.Changed)
     def _follow_type(self) -> None:
         self._type_is_set = True
-        self._update_search_line()
+        self._update_setting_lines()
         self._hide_outdated_result()
         self._show_next_step()
 
@@ -145,8 +163,10 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         if self._tested is None or self._tested[0] != self._form.location:
             self.query_one("#found").display = False
 
-    def _update_search_line(self) -> None:
-        self.query_one("#query-line").display = can_search(self._type)
+    def _update_setting_lines(self) -> None:
+        names = {field.name for field in get_source_type(self._type).form_fields}
+        for line in self.query(".-setting-line"):
+            line.display = line.name in names
 
     def _show_next_step(self) -> None:
         form, leave_link = self._form, key_hint("source_form.leave", "leaves")
