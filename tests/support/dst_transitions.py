@@ -1,4 +1,4 @@
-"""Find every clock change of a time zone hour by hour, without the code under test."""
+"""Find every clock change of a time zone day by day, without the code under test."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 FIRST, LAST = datetime(2026, 1, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)
-HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 
 
 class Transition(NamedTuple):
@@ -20,7 +20,7 @@ def find_transitions(zone: ZoneInfo, first: datetime = FIRST, last: datetime = L
     """Yield every clock change between `first` and `last`, in order."""
     at, offset = first, first.astimezone(zone).utcoffset()
     while at < last:
-        next_at = at + 6 * HOUR
+        next_at = at + DAY
         new_offset = next_at.astimezone(zone).utcoffset()
         if new_offset != offset:
             yield Transition(_bisect(at, next_at, offset, zone), new_offset - offset)

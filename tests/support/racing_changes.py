@@ -1,6 +1,6 @@
 """One of several processes that change the same drafts at random, as fast as possible.
 
-As a script, `home seed seconds`: prints `ready`, waits for a line, and prints its results as JSON.
+As a script, `home seed steps`: prints `ready`, waits for a line, and prints its results as JSON.
 """
 
 import asyncio
@@ -8,7 +8,6 @@ import json
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -93,24 +92,23 @@ class Racer:
         return len((await self.desk.schedule.auto_schedule(self.rng.sample(self.ids, 5))).scheduled)
 
 
-async def run_racer(home: Path, seed: int, seconds: float) -> None:
+async def run_racer(home: Path, seed: int, steps: int) -> None:
     """Take part in one race."""
     async with open_desk(settings_at(home), clock=Watch()) as desk:
         racer = Racer(desk, list(load_drafts(home)), seed)
         print("ready", flush=True)
         sys.stdin.readline()
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        for _ in range(steps):
             await racer.step()
     results = {name: getattr(racer, name) for name in ("changed", "done", "refused", "wrong")}
     print(json.dumps(results), flush=True)
 
 
-def run_racers(home: Path, seeds: list[int], seconds: float) -> list[dict[str, Any]]:
+def run_racers(home: Path, seeds: list[int], steps: int) -> list[dict[str, Any]]:
     """Let one process per seed race; return their results."""
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     processes = [
-        subprocess.Popen([sys.executable, __file__, str(home), str(seed), str(seconds)], **pipes) for seed in seeds
+        subprocess.Popen([sys.executable, __file__, str(home), str(seed), str(steps)], **pipes) for seed in seeds
     ]
     assert [process.stdout.readline() for process in processes] == ["ready\n"] * len(processes)
     for process in processes:
@@ -122,4 +120,4 @@ def run_racers(home: Path, seeds: list[int], seconds: float) -> list[dict[str, A
 
 
 if __name__ == "__main__":
-    asyncio.run(run_racer(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))
+    asyncio.run(run_racer(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
