@@ -9,6 +9,10 @@ define install
 	$(PIP) install --no-deps --require-hashes --requirement .venv/requirements.txt
 endef
 PYTEST = $(BIN)/python -m pytest
+# More workers than the two cores of a small machine: a part of the time is spent waiting for other processes.
+TESTS = $(PYTEST) -n 3 --dist loadgroup
+# Images for containers switch the cache of compiled modules off; the tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test test-servers coverage prove prove-network check format bench metrics screenshots docs lock clean
 
@@ -55,17 +59,19 @@ format: .venv/test ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-test: check ## every check, and every test that needs no server: minutes
-	$(PYTEST) -n 2 --dist loadgroup -m "not servers"
+# The tests are compiled while the checks use one core; otherwise each worker would compile all of them.
+test: .venv/test ## every check, and every test that needs no server: minutes
+	@$(PYTEST) -q --collect-only >/dev/null & $(MAKE) check; status=$$?; wait; exit $$status
+	$(TESTS) -m "not servers"
 
 test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon) and a browser; built once, in ~/.cache
-	$(PYTEST) -n 2 --dist loadgroup -m servers
+	$(TESTS) -m servers
 
-coverage: .venv/servers ## all tests, with branch coverage
-	$(PYTEST) -n 2 --dist loadgroup --cov --cov-report=term:skip-covered
+coverage: .venv/test ## the branches that the tests without servers cover
+	$(TESTS) -m "not servers" --cov --cov-report=term:skip-covered
 
 prove: .venv/servers ## the proofs whole, of which `make test` has a sample: some minutes
-	COPYDESK_PROVE=1 $(PYTEST) -n 2 --dist loadgroup tests/proof tests/scheduling
+	COPYDESK_PROVE=1 $(TESTS) tests/proof tests/scheduling
 
 prove-network: .venv/servers ## the metrics from a whole Bluesky network, where PostgreSQL is installed
 	COPYDESK_NETWORK_PROOF=1 $(PYTEST) tests/proof/test_bluesky_network.py

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,6 +44,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_proof = item.path.parent.name == "proof"
         if (is_proof and (starts_server or fixtures & SERVER_FIXTURES)) or item.path.name in SERVER_MODULES:
             item.add_marker("servers")
+
+
+ALLOWED_SKIPS = ("captured feeds", "real feeds", "proof of its own")
+"""Parts of the reasons for which tests are skipped everywhere."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI, fail a test that is skipped because something is not installed."""
+    report = yield
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        if not any(allowed in reason for allowed in ALLOWED_SKIPS):
+            report.outcome, report.longrepr = "failed", f"In CI nothing is skipped. {reason}"
+    return report
 
 
 # Hypothesis also draws constants from the modules loaded so far, so that examples would depend
