@@ -1,13 +1,23 @@
 """Tests for the platform client: which failures certainly changed nothing, and which have an unknown outcome."""
 
 from datetime import UTC, datetime, timedelta
+from email import message_from_bytes, policy
+from hashlib import sha256
 
 import httpx
 import pytest
 
 from copydesk.errors import PrivateAddressError
-from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write, retry_at
-from copydesk.posting.platform import LoginError, NotSentError, RefusedPostError, UnknownOutcomeError
+from copydesk.posting.client import (
+    PlatformClient,
+    Response,
+    encode_form_with_image,
+    error_for_read,
+    error_for_write,
+    image_file_name,
+    retry_at,
+)
+from copydesk.posting.platform import LoginError, NotSentError, PostImage, RefusedPostError, UnknownOutcomeError
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 URL = "https://social.example/api"
@@ -154,3 +164,51 @@ async def test_endless_response_times_out():
 
     with pytest.raises(UnknownOutcomeError):
         await PlatformClient(httpx.MockTransport(slow), timeout=0.01).request("POST", URL)
+
+
+def parse_form(content_type: str, body: bytes) -> dict[str, tuple[str | None, str, bytes]]:
+    """Return file name, media type and content of each field, parsed with the standard library."""
+    message = message_from_bytes(f"content-type: {content_type}\r\n\r\n".encode() + body, policy=policy.HTTP)
+    return {
+        part.get_param("name", header="content-disposition"): (
+            part.get_filename(),
+            part.get_content_type(),
+            part.get_payload(decode=True),
+        )
+        for part in message.iter_parts()
+    }
+
+
+IMAGE = PostImage(content=b"\x89PNG\r\n\r\n--copydesk-\xff", media_type="image/png", width=1, height=1, alt="")
+
+
+@pytest.mark.parametrize("value", ["", "A crane", 'Zürich "and"\r\nline', "--copydesk-\r\n", "日本"])
+def test_form_with_image_is_encoded(value):
+    content_type, body = encode_form_with_image({"description": value}, IMAGE, image_file_name(IMAGE, "picture"))
+    fields = parse_form(content_type, body)
+    assert fields["description"][2].decode() == value
+    assert fields["file"] == ("picture.png", "image/png", IMAGE.content)
+
+
+def test_repeated_upload_is_byte_identical():
+    """Recorded once: the bytes that servers have accepted. A change here is a change on the wire."""
+    forms = [encode_form_with_image({"purpose": "image", "alt": "A crane"}, IMAGE, "picture.png") for _ in range(2)]
+    assert forms[0] == forms[1]
+    boundary = f"copydesk-{sha256(IMAGE.content).hexdigest()[:32]}"
+    assert forms[0] == (
+        f"multipart/form-data; boundary={boundary}",
+        (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nimage\r\n'
+            f'--{boundary}\r\nContent-Disposition: form-data; name="alt"\r\n\r\nA crane\r\n'
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="picture.png"\r\n'
+            "Content-Type: image/png\r\n\r\n"
+        ).encode()
+        + IMAGE.content
+        + f"\r\n--{boundary}--\r\n".encode(),
+    )
+
+
+def test_file_name_cannot_add_a_header():
+    content_type, body = encode_form_with_image({}, IMAGE, 'a"\r\nX-Evil: 1\r\n.png')
+    assert b"\r\nX-Evil" not in body
+    assert list(parse_form(content_type, body)) == ["file"]

@@ -238,16 +238,17 @@ def image_file_name(image: PostImage, stem: str) -> str:
 def encode_form_with_image(fields: Mapping[str, str], image: PostImage, name: str) -> tuple[str, bytes]:
     """Return the content type and the body of a form with `fields` and the image as its `file` field, named `name`.
 
-    The result is deterministic: the boundary is a hash of the content, so the content cannot contain it.
+    The same arguments give the same bytes, so that a repeated upload can be recognized: httpx's random boundary is
+    replaced by a hash of the image, which the image cannot contain.
     """
+    import httpx  # noqa: PLC0415 - slow to import, and most posts have no image
+
     boundary = f"copydesk-{sha256(image.content).hexdigest()[:32]}"
-    sections = [
-        f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
-        for field, value in fields.items()
-    ]
-    sections.append(
-        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
-        f"Content-Type: {image.media_type}\r\n\r\n"
+    form = httpx.Request(
+        "POST",
+        "https://form.invalid/",  # never sent; only its body is used
+        headers={"content-type": f"multipart/form-data; boundary={boundary}"},
+        data=fields,
+        files={"file": (name, image.content, image.media_type)},
     )
-    body = "".join(sections).encode() + image.content + f"\r\n--{boundary}--\r\n".encode()
-    return f"multipart/form-data; boundary={boundary}", body
+    return form.headers["content-type"], form.read()
