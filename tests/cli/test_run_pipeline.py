@@ -161,12 +161,34 @@ def test_terminal_shows_progress_bars(home):
     code, output = run_on_terminal(home, "--run-pipeline")
 
     assert code == 0
-    finished = [line.rpartition("\x1b[K")[2] for line in output.split("\r\n") if "━" in line]
+    finished = _last_bars(output)
     assert [line.split()[0] for line in finished] == STAGES
-    assert all(re.match(r"\w+ +━{30} (\d)/\1", line) for line in finished), finished
-    assert output.count("\r\x1b[K") > len(STAGES)
+    assert all(re.fullmatch(r"\w+ +━{30} (\d)/\1\s*", line) for line in finished), finished
     assert "6 new drafts" in output
-    assert set(re.findall(r"\x1b[^K]*?[A-Za-z]", output)) == {"\x1b[K"}
+
+
+def test_bars_are_left_out_without_colours(home):
+    """On a terminal that can only be written to there is a bar per stage at the end, without control sequences."""
+    _, output = run_on_terminal(home, "--run-pipeline", TERM="dumb", NO_COLOR="1")
+    assert [line.split()[0] for line in _last_bars(output)] == STAGES
+    assert "\x1b" not in output
+
+
+def test_import_shows_bar_on_terminal_only(home, tmp_path):
+    feeds = "".join(f'<outline xmlUrl="https://a.example/{number}"/>' for number in range(7))
+    (tmp_path / "list.opml").write_text(f"<opml>{feeds}</opml>", encoding="utf-8")
+    _, output = run_on_terminal(home, "source", "import", str(tmp_path / "list.opml"))
+    (bar,) = _last_bars(output)
+    assert re.fullmatch(r"import +━{30} 7/7\s*", bar)
+    assert "7 added" in output
+    result = run_in_process(home, "source", "import", str(tmp_path / "list.opml"))
+    assert (result.out, result.err) == ("0 added, 7 already present, 0 failed.\n", "")
+
+
+def test_rich_is_not_loaded_in_a_pipe():
+    code = "import sys, copydesk.cli.run, copydesk.cli.source; print({'rich.progress', 'textual'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
 
 
 def test_draft_list_fits_terminal_width(home):
@@ -183,24 +205,35 @@ def test_draft_list_fits_terminal_width(home):
 
 def test_progress_bar_fits_on_one_line(home):
     """A long source name once wrapped the bar, and each step left a line behind."""
-    execute_sql(home, "UPDATE source SET name = ? WHERE id = ?", "\x1b[31m漢字" * 40, source_ids(home)[0])
+    execute_sql(home, "UPDATE source SET name = ? WHERE id = ?", "\x1b[31m漢字[red]" * 40, source_ids(home)[0])
     _, output = run_on_terminal(home, "--run-pipeline", columns=60)
 
-    lines = [part for part in re.split(r"\r|\x1b\[K|\n", output) if "━" in part or "╌" in part]
+    lines = [part for part in re.split(r"\r|\n", _without_sequences(output)) if "━" in part or "╺" in part]
     assert lines
-    assert max(_cells(line) for line in lines) < 60
-    assert "\x1b[31m" not in output
+    assert max(_cells(line.rstrip()) for line in lines) <= 60
+    assert "\x1b[31m漢" not in output
+
+
+def _without_sequences(output: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
+
+
+def _last_bars(output: str) -> list[str]:
+    """Return the bars of the last frame: those after the last one of the first stage."""
+    bars = [line for line in re.split(r"[\r\n]+", _without_sequences(output)) if "━" in line]
+    stages = [line.split()[0] for line in bars]
+    return bars[len(stages) - 1 - stages[::-1].index(stages[0]) :]
 
 
 def _cells(text: str) -> int:
-    return sum(2 if char >= "\u1100" and char not in "━╌" else 1 for char in text)
+    return sum(2 if char >= "\u1100" and char not in "━╺╸" else 1 for char in text)
 
 
-def run_on_terminal(home, *args: str, columns: int = 100) -> tuple[int, str]:
+def run_on_terminal(home, *args: str, columns: int = 100, **variables: str) -> tuple[int, str]:
     """Run `copydesk` on a pseudo-terminal; return its exit code and output."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
-    env = make_environment(home) | {"TERM": "xterm"}
+    env = make_environment(home) | {"TERM": "xterm"} | variables
     process = subprocess.Popen([*COMMAND, *args], env=env, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     output = b""

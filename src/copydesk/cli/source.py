@@ -7,6 +7,7 @@ import click
 
 from copydesk.cli.context import AS_JSON, Context, confirm, parse_config, pass_context, print_json
 from copydesk.cli.formatting import format_ago, format_time, print_table
+from copydesk.cli.progress import StageProgress
 from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.model.serialization import to_json
 from copydesk.model.source import Source
@@ -15,6 +16,7 @@ from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.desk.sources.service import ImportResult
 
 CONFIG = click.option("--config", metavar="JSON", help="Settings of the source, such as '{\"weight\": 2}'.")
 
@@ -168,7 +170,12 @@ def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
 def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
     """Import the feeds of an OPML file; existing sources are left unchanged."""
     body = file.read()
-    result = context.run(lambda desk: desk.sources.import_opml(body))
+
+    async def work(desk: "Desk") -> "ImportResult":
+        with StageProgress(sys.stderr, silent=as_json or not sys.stderr.isatty()) as display:
+            return await desk.sources.import_opml(body, lambda done, total: display.show("import", done, total))
+
+    result = context.run(work)
     if as_json:
         print_json(result.added)
     else:

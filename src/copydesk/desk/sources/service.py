@@ -194,11 +194,15 @@ class Sources:
         """Return the feeds of an OPML file. Raise InvalidError if it is not one."""
         return await feed_import.parse_opml(body)
 
-    async def import_opml(self, body: bytes) -> ImportResult:
-        """Add the feeds of an OPML file without fetching them. Existing sources are not changed."""
+    async def import_opml(self, body: bytes, on_progress: Callable[[int, int], None] = lambda *_: None) -> ImportResult:
+        """Add the feeds of an OPML file without fetching them. Existing sources are not changed.
+
+        `on_progress` is called after each feed with the number of feeds that were checked and of all.
+        """
         candidates_found, refused = [], []
         now = self._ctx.clock()
-        for outline in await feed_import.parse_opml(body):
+        outlines = await feed_import.parse_opml(body)
+        for number, outline in enumerate(outlines, 1):
             config = msgspec.to_builtins(outline.config) if outline.config else None
             try:
                 spec = await preview_fetch.validate_source(
@@ -207,6 +211,7 @@ class Sources:
                 candidates_found.append(_build_source(spec, spec.url, now, has_config=config is not None))
             except InvalidError as error:
                 refused.append(FieldError(outline.url, str(error)))
+            on_progress(number, len(outlines))
         added = await self._ctx.write(_add_missing, candidates_found)
         added_ids = {source.id for source in added}
         known = tuple(source.url or "" for source in candidates_found if source.id not in added_ids)
