@@ -50,7 +50,7 @@ class FieldError(NamedTuple):
 
 
 class CopydeskError(Exception):
-    """Something went wrong; nothing else is known."""
+    """An unknown error occurred."""
 
     category: ClassVar[str] = "error"
 
@@ -70,7 +70,7 @@ class SettingsError(CopydeskError):
 
 
 class InvalidError(CopydeskError):
-    """A field breaks a rule of the interface."""
+    """A field has an invalid value."""
 
     category = "invalid"
 
@@ -81,7 +81,7 @@ class InvalidError(CopydeskError):
 
 
 class UnknownTimeZoneError(InvalidError):
-    """There is no time zone of this name."""
+    """Unknown time zone."""
 
     def __init__(self, error: FieldError, suggestions: Sequence[str], *, hint: str) -> None:
         self.suggestions = tuple(suggestions)  # similar names, to suggest
@@ -89,17 +89,17 @@ class UnknownTimeZoneError(InvalidError):
 
 
 class NotFoundError(CopydeskError):
-    """There is nothing with this id."""
+    """Nothing found with this id."""
 
     category = "not-found"
 
 
 class DraftNotFoundError(NotFoundError):
-    """There is no draft with this id, or no longer: drafts go with their source."""
+    """No draft with this id. It may have been deleted with its source."""
 
 
 class ConflictError(CopydeskError):
-    """The current state does not allow this; nothing was changed."""
+    """Not allowed in the current state; nothing changed."""
 
     category = "conflict"
 
@@ -117,7 +117,7 @@ class ConflictError(CopydeskError):
 
 
 class UndoNotAllowedError(ConflictError):
-    """The last change cannot be taken back; nothing was changed."""
+    """The last change cannot be undone; nothing changed."""
 
     def __init__(self, message: str, change_id: int, **kwargs: Any) -> None:
         self.change_id = change_id  # its id, so that the caller can undo the changes before it
@@ -125,43 +125,43 @@ class UndoNotAllowedError(ConflictError):
 
 
 class StoreError(CopydeskError):
-    """The database cannot be used; nothing was changed."""
+    """Cannot use the database; nothing changed."""
 
     category = "store"
 
 
 class StoreBusyError(StoreError):
-    """Another process holds the database; nothing was changed. Try again in a moment."""
+    """Another process has locked the database; nothing changed. Try again in a moment."""
 
     category = "store-busy"
 
 
 class StoreFullError(StoreError):
-    """The disk is full; nothing was changed. Free some space and try again."""
+    """The disk is full; nothing changed. Free some space and try again."""
 
     category = "store-full"
 
 
 class StoreMissingError(StoreError):
-    """The database was moved, deleted or replaced; nothing was changed. Put it back, or start Copydesk again."""
+    """The database was moved, deleted or replaced; nothing changed. Restore it, or restart Copydesk."""
 
     category = "store-gone"
 
 
 class StoreTooNewError(StoreError):
-    """A newer version of Copydesk wrote this database; it was left untouched. Install that version."""
+    """A newer version of Copydesk created this database; nothing changed. Install that version."""
 
     category = "store-newer"
 
 
 class StoreCorruptError(StoreError):
-    """The database file cannot be read as one. Restore the copy beside it, or move it away to start anew."""
+    """The file is not a readable database. Restore the backup next to it, or move it away to start over."""
 
     category = "store-damaged"
 
 
 class FetchError(CopydeskError):
-    """The source could not be read."""
+    """Cannot read the source."""
 
     category = "fetch"
     not_sent = False
@@ -173,91 +173,91 @@ class FetchError(CopydeskError):
 
 
 class UnreachableError(FetchError):
-    """No answer from the source's address."""
+    """Cannot reach the source."""
 
     category = "unreachable"
 
 
 class PrivateAddressError(FetchError):
-    """The address is not a public one."""
+    """The address is not public."""
 
     category = "refused-address"
 
 
 class FetchTimeoutError(FetchError):
-    """The source did not answer in time."""
+    """The source did not respond in time."""
 
     category = "too-slow"
 
 
 class ResponseTooLargeError(FetchError):
-    """The answer is too large."""
+    """The response is too large."""
 
     category = "too-large"
 
 
 class RateLimitedError(FetchError):
-    """The source asks us to come back later."""
+    """The source is rate-limiting requests."""
 
     category = "throttled"
 
 
 class LoginRequiredError(FetchError):
-    """The source wants credentials."""
+    """The source requires credentials."""
 
     category = "needs-login"
 
 
 class PageNotFoundError(FetchError):
-    """There is nothing at this address (404)."""
+    """Page not found (404)."""
 
     category = "missing"
 
 
 class GoneError(FetchError):
-    """The source is gone for good (410)."""
+    """The source was removed permanently (410)."""
 
     category = "gone"
 
 
 class ResponseStatusError(FetchError):
-    """The source answered with an error."""
+    """The source returned an error."""
 
     category = "answer"
 
 
 class NotAFeedError(FetchError):
-    """The answer is not a feed."""
+    """The response is not a feed."""
 
     category = "not-a-feed"
 
 
 class NotAnArticleError(FetchError):
-    """The answer is not a page with text."""
+    """The response is not a page with text."""
 
     category = "not-an-article"
 
 
 class CredentialsError(CopydeskError):
-    """The keys to accounts cannot be read or kept; nothing was overwritten."""
+    """Cannot read or store account credentials; nothing was overwritten."""
 
     category = "secrets"
 
 
 class WrongPassphraseError(CredentialsError):
-    """The passphrase is not the one of the file."""
+    """Wrong passphrase."""
 
     category = "wrong-passphrase"
 
 
 class SignInError(CopydeskError):
-    """The way through the browser did not lead into the account."""
+    """Sign-in with the browser failed."""
 
     category = "sign-in"
 
 
 class WriterError(CopydeskError):
-    """The draft could not be written."""
+    """Cannot generate the draft."""
 
     category = "writer"
 
@@ -269,7 +269,7 @@ class RunCancelledError(CopydeskError):
 
 
 class ImageError(CopydeskError):
-    """An image cannot be used."""
+    """Cannot use the image."""
 
     category: ClassVar[str] = "picture"
 

@@ -263,8 +263,8 @@ def test_doctor_reports_problems(tmp_path, server):
     server.fail("/feed", 410)
     run_in_process(tmp_path, "--run-pipeline")
     output = run_ok(tmp_path, "doctor")
-    assert "warning  sources   1 of 1 failing: The Ferry Gazette. `copydesk source show ID` says why." in output
-    assert "warning  pipeline  The last run failed: Every source failed (1)" in output
+    assert "warning  sources   1 of 1 failing: The Ferry Gazette. See `copydesk source show ID`." in output
+    assert "warning  pipeline  The last run failed: All sources failed (1)." in output
 
     for path in tmp_path.glob("copydesk.db*"):
         path.unlink()

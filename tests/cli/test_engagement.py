@@ -97,8 +97,8 @@ def test_summary_without_posts(home):
         (("record", DRAFT_ID, "x", "--status", "sent"), 2, "--status"),
         (("record", DRAFT_ID, " "), 2, "platform: takes 1 to 50"),
         (("record", DRAFT_ID), 2, "PLATFORM"),
-        (("record", UNKNOWN_ID, "x", "--likes", "1"), 1, "There is no draft"),
-        (("show", "--top", "51"), 2, "top: takes a whole number of 1 to 50"),
+        (("record", UNKNOWN_ID, "x", "--likes", "1"), 1, "No draft"),
+        (("show", "--top", "51"), 2, "top: takes a whole number from 1 to 50"),
     ],
 )
 def test_invalid_usage_is_one_line(home, args, code, message):

@@ -54,7 +54,7 @@ def test_duplicate_label_is_usage_error(tmp_path):
     result = run_in_process(tmp_path, "experiment", "new", "Twice", "hashtags", "--variant", "a=0", "--variant", "a=2")
 
     assert_one_line_error(result, 2)
-    assert "--variant: 'a' is there already" in result.err
+    assert "--variant: 'a' is a duplicate" in result.err
 
 
 def test_variants_from_json(tmp_path):
@@ -110,16 +110,16 @@ def test_empty_list_explains_new(tmp_path):
     ("args", "code", "message"),
     [
         (("new", "N", "hook"), 2, "--variant"),
-        (("new", "N", "hook", "--variant", "a"), 2, "is not like none=0"),
+        (("new", "N", "hook", "--variant", "a"), 2, "is not LABEL=VALUE"),
         (("new", "N", "hook", "--variant", "a=1"), 2, "variants: takes 2 to 5 entries, not 1"),
         (("new", "N", "hashtags", "--variant", "a=1", "--variant", "b=9"), 2, "variants[1].config"),
         (("new", "n" * 101, "hook", "--variant", "a=1", "--variant", "b=2"), 2, "name: takes 1 to 100"),
         (("new", "N", "hook", "--variants", "{}"), 2, "not a JSON list"),
         (("new", "N", "hook", "--variants", "[]", "--variant", "a=1"), 2, "--variants"),
         (("list", "--status", "over"), 2, "--status"),
-        (("show", UNKNOWN_ID), 1, "There is no experiment"),
-        (("conclude", UNKNOWN_ID), 1, "There is no experiment"),
-        (("archive", UNKNOWN_ID), 1, "There is no experiment"),
+        (("show", UNKNOWN_ID), 1, "No experiment"),
+        (("conclude", UNKNOWN_ID), 1, "No experiment"),
+        (("archive", UNKNOWN_ID), 1, "No experiment"),
     ],
 )
 def test_invalid_usage_is_one_line(tmp_path, args, code, message):

@@ -91,12 +91,12 @@ def test_history_includes_previous_versions(tmp_path, url):
 
     assert [line.split(")  ", 1)[-1] for line in result.out.splitlines()] == [
         f"{first}:",
-        "you made it (pending_generation)",
-        "the system wrote the text (pending_generation → pending_review)",
+        "you created it (pending_generation)",
+        "the system generated the text (pending_generation → pending_review)",
         "you asked for a new version (pending_review → pending_regeneration) “Shorter.”",
-        "the system wrote a new version (pending_regeneration → changes_requested)",
+        "the system generated a new version (pending_regeneration → changes_requested)",
         f"{second}:",
-        "the system made it (awaiting_review)",
+        "the system created it (awaiting_review)",
     ]
     events, _ = run_json(tmp_path, "history", second)
     assert [event["draftId"] for event in events] == [first] * 4 + [second]
@@ -109,7 +109,7 @@ def test_several_drafts_are_regenerated_at_once(tmp_path, url):
     ids = [created["drafts"][0]["id"] for created in (first, second)]
     result = run_in_process(tmp_path, "draft", "regenerate", *ids)
 
-    assert result.out == "2 to be written anew.\n"
+    assert result.out == "2 regenerating.\n"
     assert result.err.startswith("Generating 2 drafts…\n")
     ((pending,),) = query_db(tmp_path, "SELECT count(*) FROM draft WHERE status LIKE 'pending_reg%'")
     assert pending == 0

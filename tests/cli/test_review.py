@@ -100,8 +100,8 @@ def test_several_ids_print_bulk_result(tmp_path):
     assert response["results"]["failed"][0]["id"] == UNKNOWN_ID
     result = run_in_process(tmp_path, "draft", "archive", first, UNKNOWN_ID)
     assert (result.code, result.out) == (1, "1 archived, 1 failed.\n")
-    assert result.err.startswith(f"{UNKNOWN_ID}: There is no draft")
-    assert run_ok(tmp_path, "draft", "unapprove", second, second).endswith("no longer approved, now awaiting_review.\n")
+    assert result.err.startswith(f"{UNKNOWN_ID}: No draft")
+    assert run_ok(tmp_path, "draft", "unapprove", second, second).endswith("unapproved, now awaiting_review.\n")
 
 
 def test_refused_action_lists_possible_actions(tmp_path):
@@ -109,10 +109,10 @@ def test_refused_action_lists_possible_actions(tmp_path):
     for command, code in (("cancel", 1), ("unapprove", 1)):
         result = run_in_process(tmp_path, "draft", command, draft_id)
         assert_one_line_error(result, code)
-        assert "Possible now: approve, reject, regenerate, archive." in result.err
+        assert "Use approve, reject, regenerate or archive instead." in result.err
     result = run_in_process(tmp_path, "draft", "approve", UNKNOWN_ID)
     assert_one_line_error(result, 1)
-    assert "There is no draft" in result.err
+    assert "No draft" in result.err
 
 
 def test_all_matching_needs_confirmation(tmp_path):
@@ -235,7 +235,7 @@ def test_nonexistent_local_time_is_shifted(tmp_path):
     (change_date,) = (day for day in march if day.isoweekday() == 7)
     result = run_in_process(tmp_path, "draft", "schedule", draft_id, "--at", f"{change_date} 02:30")
 
-    assert "02:30 does not exist on that day in Europe/Prague: it will be 03:00" in result.err
+    assert "02:30 does not exist on that day in Europe/Prague (clock change); scheduled for 03:00" in result.err
     schedules = query_db(tmp_path, "SELECT scheduled_at, scheduled_wall, scheduled_zone FROM draft")
     expected = datetime(change_date.year, 3, change_date.day, 1, tzinfo=UTC)
     assert schedules == [(int(expected.timestamp()) * 10**6, f"{change_date}T03:00", "Europe/Prague")]
@@ -246,7 +246,7 @@ def test_schedule_without_time_takes_next_slot(tmp_path):
     run_ok(tmp_path, "draft", "approve", first_id, second_id)
     result = run_in_process(tmp_path, "draft", "schedule", first_id)
     assert_one_line_error(result, 1)
-    assert "There are no slots to schedule to." in result.err
+    assert "No weekly slots." in result.err
 
     execute_sql(tmp_path, "UPDATE user SET time_zone = 'UTC'")
     run_ok(tmp_path, "slot", "set", "mon 09:00")
@@ -329,7 +329,7 @@ def test_text_is_saved_when_draft_changed(tmp_path):
     assert_one_line_error(result, 1)
     saved = Path(result.err.split("Your text is saved in ")[1].strip().rstrip("."))
 
-    assert "changed meanwhile" in result.err
+    assert "changed in the meantime" in result.err
     assert saved.read_text() == "My words."
     saved.unlink()
 
@@ -349,7 +349,7 @@ def test_editor_does_not_open_for_rejected_draft(tmp_path):
     result = edit_with_script(tmp_path, draft_id, "path.with_name('opened').touch()")
 
     assert_one_line_error(result, 1)
-    assert "This draft is rejected; edit is not possible." in result.err
+    assert "Cannot edit a draft that is rejected." in result.err
     assert not (tmp_path / "opened").exists()
 
 
@@ -378,14 +378,14 @@ def test_undo_and_redo(tmp_path):
     assert run_json(tmp_path, "draft", "undo")["status"] == "awaiting_review"
     result = run_in_process(tmp_path, "draft", "undo")
     assert_one_line_error(result, 1)
-    assert "There is nothing to be undone." in result.err
+    assert "Nothing to undo." in result.err
 
 
 def test_undo_and_redo_report_new_state(tmp_path):
     draft_id = create_draft(tmp_path)
     run_ok(tmp_path, "draft", "approve", draft_id)
     result = run_ok(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Say more.")
-    assert result == f"{draft_id} no longer approved, now changes_requested.\n"
+    assert result == f"{draft_id} unapproved, now changes_requested.\n"
     run_ok(tmp_path, "draft", "archive", draft_id)
     run_ok(tmp_path, "draft", "undo")
     result = run_ok(tmp_path, "draft", "redo")
@@ -411,7 +411,7 @@ def test_history_is_readable(tmp_path):
     lines = [line.split(")  ", 1)[-1] for line in run_ok(tmp_path, "draft", "history", draft_id).splitlines()]
 
     assert lines[:3] == [
-        "you made it (awaiting_review)",
+        "you created it (awaiting_review)",
         "you edited the text",
         "you approved it (awaiting_review → approved)",
     ]

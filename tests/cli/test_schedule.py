@@ -58,12 +58,12 @@ def test_slots_are_set_and_listed(tmp_path):
     [
         (["slot", "set"], "--clear"),
         (["slot", "set", "mon 9", "--clear"], "--clear"),
-        (["slot", "set", "mon 9", "noday 10"], "slots[1]: “noday 10” is no weekly time"),
-        (["slot", "set", "mon 9", "mon 09:00"], "slots[1]: mon 09:00 is already slots[0]"),
-        (["slot", "zone", "Europe/Pragu"], "timeZone: Europe/Pragu is no time zone"),
+        (["slot", "set", "mon 9", "noday 10"], "slots[1]: “noday 10” is not a weekly time"),
+        (["slot", "set", "mon 9", "mon 09:00"], "slots[1]: mon 09:00 is a duplicate of slots[0]"),
+        (["slot", "zone", "Europe/Pragu"], "timeZone: Europe/Pragu is not an IANA time zone"),
         (["schedule", "conflicts", "--at", "30/11"], "--at: “30/11” cannot be read as one time"),
-        (["schedule", "conflicts", "--at", "2020-01-01T00:00Z"], "--at: is not in the future"),
-        (["schedule", "conflicts", "--at", "9999-12-31T23:59Z"], "--at: is more than ten years ahead"),
+        (["schedule", "conflicts", "--at", "2020-01-01T00:00Z"], "--at: is in the past"),
+        (["schedule", "conflicts", "--at", "9999-12-31T23:59Z"], "--at: is more than ten years in the future"),
         (["schedule", "conflicts"], "Missing option '--at'"),
     ],
 )
@@ -134,7 +134,7 @@ def test_unscheduled_drafts_fail_command(tmp_path):
     result = run_in_process(tmp_path, "schedule", "auto", draft_id, "nobody", "--yes")
 
     assert (result.code, result.out) == (1, "")
-    assert result.err == "2 drafts not scheduled: there are no slots to schedule to; 1 is no approved draft.\n"
+    assert result.err == "2 drafts not scheduled: no weekly slots yet; 1 is not approved.\n"
     assert run_in_process(tmp_path, "schedule", "plan", draft_id).code == 0
 
 

@@ -52,7 +52,7 @@ def test_locked_database_is_busy_after_timeout(tmp_path, mode, args):
         result = run_in_process(tmp_path, *args, copydesk_database__busy_timeout="0.1")
 
     assert_one_line_error(result, 1)
-    assert result.err == "Error: Another process holds the database; nothing was changed. Try again in a moment.\n"
+    assert result.err == "Error: Another process has locked the database; nothing changed. Try again in a moment.\n"
     assert query_db(tmp_path, "SELECT count(*) FROM source") == query_db(tmp_path, "SELECT count(*) FROM run") == [(0,)]
     assert run_in_process(tmp_path, *args).code == 0
 
@@ -93,7 +93,7 @@ def test_non_database_file_is_left_unchanged(tmp_path):
     for args in (*READING, ("--run-pipeline",)):
         result = run_in_process(tmp_path, *args)
         assert_one_line_error(result, 1)
-        assert "copydesk.db cannot be read as a database. Restore the copy beside it, or move it away" in result.err
+        assert "copydesk.db is not a readable database. Restore the backup next to it, or move it away" in result.err
 
     assert (tmp_path / "copydesk.db").read_bytes() == b"these are my holiday notes\n" * 500
 
@@ -106,7 +106,7 @@ def test_foreign_database_is_left_unchanged(tmp_path):
     result = run_in_process(tmp_path, "source", "list")
 
     assert_one_line_error(result, 1)
-    assert "is a database, but not one of Copydesk's. Move it away." in result.err
+    assert "is a database of another program. Move it away." in result.err
     assert (tmp_path / "copydesk.db").read_bytes() == before
 
 
@@ -118,7 +118,7 @@ def test_newer_database_is_refused_unchanged(tmp_path):
     result = run_in_process(tmp_path, "--run-pipeline", "--json")
 
     assert_one_line_error(result, 1)
-    assert "A newer version of Copydesk wrote" in result.err
+    assert "A newer version of Copydesk created" in result.err
     assert "Install that version" in result.err
     assert (tmp_path / "copydesk.db").read_bytes() == before
     assert HEAD_REVISION != "9999"
@@ -202,7 +202,7 @@ def test_directory_as_database_is_reported(tmp_path):
     result = run_in_process(tmp_path, "source", "list")
 
     assert_one_line_error(result, 1)
-    assert "copydesk.db cannot be opened or written: Is a directory. Check who owns it and its folder." in result.err
+    assert "copydesk.db: Is a directory. Check the owner of the file and its folder." in result.err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

@@ -64,19 +64,19 @@ async def test_failing_source_is_reported(tmp_path: Path) -> None:
         assert await examine_topic(desk, "sources") == [(Verdict.OK, "2, none failing.")]
         web.disconnect(URL_ONE)
         await desk.pipeline.run()
-        message = "1 of 2 failing: The Ferry Gazette. `copydesk source show ID` says why."
+        message = "1 of 2 failing: The Ferry Gazette. See `copydesk source show ID`."
         assert await examine_topic(desk, "sources") == [(Verdict.WARNING, message)]
 
 
 async def test_missing_settings_file_is_reported(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path, sample_web()) as desk:
         ((_, message),) = await examine_topic(desk, "settings")
-    assert message.startswith("No settings file: what it would set is at its default.")
+    assert message.startswith("No settings file; all defaults.")
 
 
 async def test_missing_account_is_reported_without_keys(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
-        message = "None is connected. To post, connect one: copydesk account connect bluesky"
+        message = "No accounts. To post, connect an account: copydesk account connect bluesky"
         assert await examine_topic(desk, "accounts") == [(Verdict.OK, message)]
         assert await examine_topic(desk, "keys") == []
 
@@ -85,9 +85,9 @@ async def test_account_error_is_reported_with_hint(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms(), **SEALED) as desk:
         await connect_account(desk), await connect_account(desk, "you")
         _, you = await desk.accounts.list()
-        assert await examine_topic(desk, "accounts") == [(Verdict.OK, "2, none in trouble.")]
+        assert await examine_topic(desk, "accounts") == [(Verdict.OK, "2, none failing.")]
         await desk.ctx.write(accounts.set_error, you, "The key is not good any more. Connect it again.")
-        message = "1 of 2 cannot be posted to. fake:you: The key is not good any more. Connect it again."
+        message = "1 of 2 failing. fake:you: The key is not good any more. Connect it again."
         assert await examine_topic(desk, "accounts") == [(Verdict.WARNING, message)]
 
 
@@ -95,7 +95,7 @@ async def test_unencrypted_keys_are_a_warning(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms(), **PLAIN) as desk:
         await connect_account(desk)
         ((verdict, message),) = await examine_topic(desk, "keys")
-        assert (verdict, message.startswith("None is kept so far. The first goes to ")) == (Verdict.OK, True)
+        assert (verdict, message.startswith("None stored yet. The first will be stored in ")) == (Verdict.OK, True)
         await save_key(desk)
         ((verdict, message),) = await examine_topic(desk, "keys")
     assert verdict is Verdict.WARNING
@@ -109,7 +109,7 @@ async def test_encrypted_keys_need_a_passphrase(tmp_path: Path, monkeypatch: pyt
         await connect_account(desk)
         await save_key(desk)
         path = tmp_path / "secrets" / "secrets.sealed"
-        message = f"Kept in {path}, encrypted with a passphrase. The environment gives COPYDESK_PASSPHRASE."
+        message = f"Stored in {path}, encrypted with a passphrase. From the environment: COPYDESK_PASSPHRASE."
         assert await examine_topic(desk, "keys") == [(Verdict.OK, message)]
     monkeypatch.delenv("COPYDESK_PASSPHRASE")
     async with open_posting_desk(tmp_path, fake_platforms(), **SEALED) as desk:
@@ -129,16 +129,14 @@ async def test_keys_in_two_backends_are_an_error(tmp_path: Path) -> None:
 
 async def test_unused_images_are_counted(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
-        assert await examine_topic(desk, "pictures") == [(Verdict.OK, "0 kept, 0.0 MiB.")]
+        assert await examine_topic(desk, "pictures") == [(Verdict.OK, "0 stored, 0.0 MiB.")]
         folder = desk.settings.images_folder
         url = save(folder, drawing())
         (folder / ".begun").write_bytes(b"x")
         await create_approved_draft(desk, images=[{"url": url, "source": "UPLOAD"}])
-        assert await examine_topic(desk, "pictures") == [(Verdict.OK, "1 kept, 0.0 MiB.")]
+        assert await examine_topic(desk, "pictures") == [(Verdict.OK, "1 stored, 0.0 MiB.")]
         save(folder, photo(800, 600))
-        assert await examine_topic(desk, "pictures") == [
-            (Verdict.OK, "2 kept, 0.1 MiB. No draft has 1 of them any more, 0.1 MiB.")
-        ]
+        assert await examine_topic(desk, "pictures") == [(Verdict.OK, "2 stored, 0.1 MiB. 1 of them unused, 0.1 MiB.")]
 
 
 async def test_missing_pillow_is_reported_only_for_approved_images(

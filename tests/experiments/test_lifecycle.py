@@ -30,7 +30,7 @@ def test_action_follows_table_or_is_refused(status, action):
 def test_active_experiment_must_be_concluded_before_archiving():
     with pytest.raises(ConflictError) as refused:
         status_after("active", "archive")
-    assert str(refused.value) == "This experiment is active; archive is not possible. Conclude it first."
+    assert str(refused.value) == "Cannot archive an experiment that is active. Conclude it first."
 
 
 def test_winner_is_a_variant_or_none():

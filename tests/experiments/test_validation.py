@@ -99,10 +99,10 @@ def test_voice_setting_values_are_checked(parameter, good, invalid):
 @pytest.mark.parametrize(
     ("parameter", "config", "message"),
     [
-        ("hashtags", {"hashtags": "lots"}, "config.hashtags: takes a whole number of 0 to 5"),
-        ("hashtags", {"hashtags": 9}, "config.hashtags: takes a whole number of 0 to 5"),
+        ("hashtags", {"hashtags": "lots"}, "config.hashtags: takes a whole number from 0 to 5"),
+        ("hashtags", {"hashtags": 9}, "config.hashtags: takes a whole number from 0 to 5"),
         ("emoji", {"emoji": "loud"}, "config.emoji: takes one of never, sparing, free"),
-        ("length", {"length": 10}, "config.length: takes a whole number of 50 to 50,000, or words"),
+        ("length", {"length": 10}, "config.length: takes a whole number from 50 to 50,000, or text"),
         ("emoji", {"emojis": "free"}, 'config: takes the value under the parameter\'s own name: {"emoji": ...}'),
         ("emoji", 3, "config: takes an object with named fields"),
         ("emoji", None, "config: is missing"),

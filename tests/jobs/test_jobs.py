@@ -207,7 +207,7 @@ async def test_failing_job_does_not_stop_the_rest(tmp_path: Path, monkeypatch: p
             "zones": "RuntimeError('no such luck')",
             "missed": None,
         }
-        assert "zones: Copydesk did not expect this: RuntimeError('no such luck')" in messages.texts
+        assert "zones: Unexpected error: RuntimeError('no such luck')" in messages.texts
         # It is retried, after a pause.
         await tick_and_finish(jobs)
         assert len(messages.messages) == 2

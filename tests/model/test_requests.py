@@ -109,7 +109,7 @@ class TestCreate:
 
     def test_platform_has_no_control_characters(self):
         assert find_problems(create, text="x", targetPlatforms=["x", "blue\x1b]0;sky\x07"]) == {
-            "targetPlatforms[1]": "holds a control character (U+001B)"
+            "targetPlatforms[1]": "contains a control character (U+001B)"
         }
 
     def test_tags_are_trimmed_and_unique(self):
@@ -175,7 +175,7 @@ class TestCreate:
         assert set(invalid) == {"text", "format", "formats", "formats[1]", "tags[2]", "images[0].url", "colour"}
 
     def test_unknown_fields_and_non_objects_are_refused(self):
-        assert find_problems(create, text="x", textt="y") == {"textt": "is no known field"}
+        assert find_problems(create, text="x", textt="y") == {"textt": "unknown field"}
         with pytest.raises(InvalidError, match="body: takes an object"):
             validate_create(["text"])
 
@@ -232,8 +232,8 @@ class TestChange:
     @pytest.mark.parametrize(
         ("time", "expected"),
         [
-            ("2026-11-20T12:00:00Z", "not in the future"),
-            ("0001-01-01T00:00:00+14:00", "not in the future"),
+            ("2026-11-20T12:00:00Z", "is in the past"),
+            ("0001-01-01T00:00:00+14:00", "is in the past"),
             ("2026-11-21T09:00:00", "offset"),
             ("9999-12-31T23:59:59-12:00", "ten years"),
             ("tomorrow", "takes a time"),
@@ -299,7 +299,9 @@ class TestBulk:
 
     def test_action_fields_are_checked(self):
         assert set(find_problems(bulk, action="reschedule", ids=["a"])) == {"scheduledAt"}
-        assert find_problems(bulk, action="approve", ids=["a"], feedback="x") == {"feedback": "goes only with reject"}
+        assert find_problems(bulk, action="approve", ids=["a"], feedback="x") == {
+            "feedback": "only allowed with reject"
+        }
         assert set(find_problems(bulk, action="approve", ids=["a"], smartSchedule=True)) == {"smartSchedule"}
         assert set(find_problems(bulk, action="approve", ids=["a"], text="x")) == {"text"}
 
@@ -308,13 +310,13 @@ class TestBulk:
         assert request.change_per_draft == ChangeDraft(action=Action.REJECT, feedback="Old news.")
 
     def test_outcome_counts_and_keeps_order(self):
-        outcome = bulk_response(Action.APPROVE, ["b", "a"], [BulkFailure(id="c", error="There is no draft 'c'.")])
+        outcome = bulk_response(Action.APPROVE, ["b", "a"], [BulkFailure(id="c", error="No draft 'c'.")])
         assert to_json_value(outcome) == {
             "action": "approve",
             "total": 3,
             "succeeded": 2,
             "failed": 1,
-            "results": {"succeeded": ["b", "a"], "failed": [{"id": "c", "error": "There is no draft 'c'."}]},
+            "results": {"succeeded": ["b", "a"], "failed": [{"id": "c", "error": "No draft 'c'."}]},
         }
 
 

@@ -86,7 +86,8 @@ def test_archived_draft_refuses_actions(action, status):
     assert allowed_actions(status, archived=True) == ()
     with pytest.raises(ConflictError) as caught:
         next_status(action, status, archived=True)
-    assert str(caught.value) == f"This draft is archived; {action} is not possible. Undo the archiving first."
+    verb = "unschedule" if action is Action.CANCEL_SCHEDULE else action
+    assert str(caught.value) == f"Cannot {verb} a draft that is archived. Undo the archiving first."
     assert (caught.value.current_status, caught.value.allowed_actions) == (status, ())
 
 
@@ -96,7 +97,7 @@ def test_edit_follows_table_or_is_refused(status):
     if status in EDIT_TABLE:
         assert status_after_edit(status, archived=False) == EDIT_TABLE[status]
     else:
-        with pytest.raises(ConflictError, match="edit is not possible"):
+        with pytest.raises(ConflictError, match="Cannot edit a draft that is "):
             status_after_edit(status, archived=False)
 
 
@@ -139,9 +140,15 @@ def test_feedback_affects_unapprove_only(action, status):
 def test_refusal_names_status_and_allowed_actions():
     with pytest.raises(ConflictError) as caught:
         next_status(Action.APPROVE, Status.POSTED, archived=False)
-    assert str(caught.value) == "This draft is posted; approve is not possible. Possible now: archive, post."
+    assert str(caught.value) == "Cannot approve a draft that is posted. Use archive or post instead."
     assert caught.value.current_status == "posted"
     assert caught.value.allowed_actions == ("archive", "post")
+
+
+def test_repeated_action_names_time():
+    with pytest.raises(ConflictError) as caught:
+        next_status(Action.SCHEDULE, Status.SCHEDULED, archived=False, scheduled_for="Mon 30 Nov 09:00")
+    assert str(caught.value) == "Already scheduled for Mon 30 Nov 09:00. Use reschedule, cancel or post instead."
 
 
 @given(STATUSES)
@@ -149,8 +156,8 @@ def test_status_has_action_or_names_what_to_wait_for(status):
     for action in set(Action) - set(allowed_actions(status, archived=False)):
         with pytest.raises(ConflictError) as caught:
             next_status(action, status, archived=False)
-        assert caught.value.hint.startswith(("Possible now: ", "Wait until "))
-        assert not caught.value.hint.endswith(": .")
+        assert caught.value.hint.startswith(("Use ", "Wait until "))
+        assert not caught.value.hint.endswith("Use  instead.")
 
 
 @given(STATUSES)

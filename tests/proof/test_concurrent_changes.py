@@ -32,7 +32,7 @@ async def test_concurrent_changes_are_neither_lost_nor_repeated(tmp_path):
         assert event["action"] != "edit" or event["after"].get("text", text) == text
     # A refusal is a conflict naming the draft's current state, or says that there is nothing to undo.
     refusals = [error for answer in answers for error in answer["refused"]]
-    assert any("changed meanwhile" in error for error in refusals)
+    assert any("changed in the meantime" in error for error in refusals)
     assert_slots_were_free(before, events)
 
 

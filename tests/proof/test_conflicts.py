@@ -41,7 +41,7 @@ async def test_edit_without_status_change_conflicts_too(tmp_path, monkeypatch):
         await run_before_write(
             slow, monkeypatch, "write", lambda: fast.drafts.edit(draft_id, "The faster one's words.")
         )
-        with pytest.raises(ConflictError, match="changed meanwhile"):
+        with pytest.raises(ConflictError, match="changed in the meantime"):
             await slow.drafts.edit(draft_id, "The slower one's words.")
     assert load_drafts(tmp_path)[draft_id]["text"] == "The faster one's words."
     assert_consistent(tmp_path, before)

@@ -62,7 +62,7 @@ def test_drafts_beyond_last_slot_are_skipped():
     result = plan_drafts([draft(f"{count:02}") for count in range(60)], MONDAYS, PRAGUE, (), NOW)
     assert len(result.scheduled) == 53
     assert result.skipped == 7
-    assert result.reason == "no slot was left for 7 drafts: every slot of the next 366 days is taken"
+    assert result.reason == "no free slot for 7 drafts: all slots in the next 366 days are taken"
 
 
 def test_reason_uses_singular_for_one_draft():
@@ -72,7 +72,7 @@ def test_reason_uses_singular_for_one_draft():
 
 def test_no_slots_skips_all_drafts():
     result = plan_drafts([draft("a")], [], PRAGUE, (), NOW)
-    assert result == SchedulePlan(scheduled=(), skipped=1, reason="there are no slots to schedule to")
+    assert result == SchedulePlan(scheduled=(), skipped=1, reason="no weekly slots yet")
 
 
 @pytest.mark.parametrize("slots", [[], MONDAYS])

@@ -57,16 +57,19 @@ def test_skipped_time_keeps_its_wall_time():
     scheduled = scheduled_at_wall_time(datetime.fromisoformat("2027-03-28T02:30"), PRAGUE)
     assert scheduled.wall_time.wall == "2027-03-28T02:30"
     assert scheduled.at == instant_of(scheduled.wall_time) == utc("2027-03-28T01:00")
-    assert describe_clock_change(scheduled) == "02:30 does not exist on that day in Europe/Prague: it will be 03:00"
+    assert (
+        describe_clock_change(scheduled)
+        == "02:30 does not exist on that day in Europe/Prague (clock change); scheduled for 03:00"
+    )
 
 
 def test_repeated_time_warning_names_both():
     first = describe_clock_change(scheduled_at_wall_time(datetime.fromisoformat("2027-10-31T02:30"), PRAGUE))
     assert first == (
-        "02:30 comes twice on that day in Europe/Prague: this is the first, and 2027-10-31T02:30:00+01:00 is the second"
+        "02:30 occurs twice on that day in Europe/Prague: this is the first; 2027-10-31T02:30:00+01:00 is the second"
     )
     second = describe_clock_change(scheduled_at_instant(utc("2027-10-31T01:30"), PRAGUE))
-    assert second.endswith("this is the second, and 2027-10-31T02:30:00+02:00 is the first")
+    assert second.endswith("this is the second; 2027-10-31T02:30:00+02:00 is the first")
 
 
 def test_unambiguous_time_has_no_warning():

@@ -57,7 +57,7 @@ def small_disk() -> Iterator[None]:
 
 
 async def test_refused_write_rolls_back(store: Database, small_disk: None) -> None:
-    with pytest.raises(StoreFullError, match=r"desk\.db could not be read or written"):
+    with pytest.raises(StoreFullError, match=r"Cannot read or write the disk with .*desk\.db; nothing changed"):
         await store.write(insert_two_megabytes)
 
     assert await count_rows(store) == [0, 0, 0]
@@ -74,7 +74,7 @@ async def test_disk_full_at_commit_rolls_back(store: Database, small_disk: None)
         insert_two_megabytes(connection)
         completed.append("every statement")
 
-    with pytest.raises(StoreFullError, match=r"desk\.db could not be read or written"):
+    with pytest.raises(StoreFullError, match=r"Cannot read or write the disk with .*desk\.db; nothing changed"):
         await store.write(fill_in_memory)
 
     assert completed
@@ -114,7 +114,7 @@ async def test_damaged_page_is_reported(tmp_path: Path) -> None:
     damage(store.path)
 
     store = await open_store(tmp_path)
-    with pytest.raises(StoreCorruptError, match=r"desk\.db cannot be read as a database.* Restore the copy"):
+    with pytest.raises(StoreCorruptError, match=r"desk\.db is not a readable database.* Restore the backup"):
         await count_rows(store)
     await store.close()
 
@@ -160,7 +160,7 @@ def test_sqlite_code_maps_to_error(code: int, kind: type[StoreError] | None) -> 
 async def test_invalid_unicode_in_parameter_is_refused(store: Database) -> None:
     query = text("SELECT name FROM user WHERE id = :id")
     parameters = {"id": "x" * 500 + "Ada \udcff" + "y" * 500}
-    with pytest.raises(InvalidError, match=r"^x{16}Ada \\udcff: holds bytes that are no UTF-8$"):
+    with pytest.raises(InvalidError, match=r"^x{16}Ada \\udcff: is not valid UTF-8$"):
         await store.read(lambda connection: connection.execute(query, parameters))
 
 

@@ -128,7 +128,7 @@ async def test_newer_database_is_refused_untouched(tmp_path: Path) -> None:
     before = path.read_bytes()
 
     engines = open_database(path)
-    with pytest.raises(StoreTooNewError, match=r"newer version .* wrote .*desk\.db \(revision 9999\)"):
+    with pytest.raises(StoreTooNewError, match=r"newer version .* created .*desk\.db \(revision 9999\)"):
         await prepare_database(path, engines, NOW)
     await engines.close()
 
@@ -174,7 +174,7 @@ async def test_non_database_file_is_refused_untouched(tmp_path: Path) -> None:
     path.write_text("Dear diary, " * 1000)
     engines = open_database(path)
 
-    with pytest.raises(StoreCorruptError, match=r"desk\.db cannot be read as a database"):
+    with pytest.raises(StoreCorruptError, match=r"desk\.db is not a readable database"):
         await prepare_database(path, engines, NOW)
 
     await engines.close()
@@ -188,7 +188,7 @@ async def test_foreign_database_is_refused_untouched(tmp_path: Path, statement: 
     before = path.read_bytes()
     engines = open_database(path)
 
-    with pytest.raises(StoreCorruptError, match="not one of Copydesk's"):
+    with pytest.raises(StoreCorruptError, match="a database of another program"):
         await prepare_database(path, engines, NOW)
 
     await engines.close()

@@ -184,11 +184,11 @@ async def test_failed_upgrade_changes_nothing_and_names_backup(
     before = dump(old_database)
     set_next_version(FAILING_UPGRADE)
 
-    with pytest.raises(StoreError, match=r"the migration is wrong\. Nothing was changed") as caught:
+    with pytest.raises(StoreError, match=r"the migration is wrong\. Nothing changed") as caught:
         await upgrade(old_database)
 
     (copy,) = backup.list_backups(old_database)
-    assert caught.value.hint == f"A copy of it is {copy}."
+    assert caught.value.hint == f"Backup: {copy}."
     assert dump(old_database) == before == dump(copy)
 
 
@@ -196,7 +196,7 @@ async def test_upgrade_leaving_orphans_is_rolled_back(old_database: Path, set_ne
     before = dump(old_database)
     set_next_version(ORPHANING_UPGRADE)
 
-    with pytest.raises(StoreError, match="rows of item point at nothing"):
+    with pytest.raises(StoreError, match="rows of item refer to missing rows"):
         await upgrade(old_database)
 
     assert dump(old_database) == before
@@ -215,7 +215,7 @@ async def test_disk_full_during_upgrade_is_reported(old_database: Path, set_next
     before = dump(old_database)
     set_next_version(DISK_FILLING_UPGRADE)
 
-    with pytest.raises(StoreFullError, match=f"could not be brought from revision {CURRENT_REVISION} to next"):
+    with pytest.raises(StoreFullError, match=f"Cannot migrate .* from revision {CURRENT_REVISION} to next"):
         await upgrade(old_database)
 
     assert dump(old_database) == before
@@ -232,7 +232,7 @@ async def test_failed_backup_prevents_upgrade(
     monkeypatch.setattr(backup, "_copy", no_space)
     set_next_version(RECREATE_TABLES)
 
-    with pytest.raises(StoreError, match=r"No copy of .* could be made: No space left on device; nothing was changed"):
+    with pytest.raises(StoreError, match=r"Cannot back up .*: No space left on device; nothing changed"):
         await upgrade(old_database)
 
     assert dump(old_database) == before

@@ -111,7 +111,7 @@ def make_score(name: str, kind: str, number: int) -> Score:
         ("interest", 0.75, 0.28, "matches open source, databases"),
         ("source", 0.5, 0.12, f"{name} has weight 1.5"),
         ("popularity", 0.33, 0.14, "212 points, more than 33% of what Hacker News had lately"),
-        ("corroboration", 0.4, 0.06, "told by 2 sources"),
+        ("corroboration", 0.4, 0.06, "reported by 2 sources"),
         ("novelty", 1.0, 0.10, "nothing like it in the last 60 days"),
     )
     return Score(
@@ -227,7 +227,7 @@ class FakeDrafts:
         self.requested_items.append(item_id)
         await asyncio.sleep(0)
         if item_id not in self.items:
-            raise NotFoundError(f"There is no item {item_id!r}.")
+            raise NotFoundError(f"No item {item_id!r}.")
         return self.items[item_id]
 
 

@@ -75,7 +75,7 @@ class Platforms:
         from copydesk.posting.registry import PLATFORMS, create_platform  # noqa: PLC0415
 
         if name not in PLATFORMS:
-            raise InvalidError(FieldError("platform", f"is none of {', '.join(PLATFORMS)}"))
+            raise InvalidError(FieldError("platform", f"must be one of {', '.join(PLATFORMS)}"))
         caller = PlatformClient(self._ctx.transport or self._transport_pool)
         return create_platform(name, caller, AccountCredentials(lambda: self._ctx.vault), self._ctx.clock)
 

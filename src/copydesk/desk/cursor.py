@@ -35,7 +35,7 @@ def decode(cursor: str, *scope: object) -> str:
                 return last
     except (binascii.Error, ValueError, msgspec.DecodeError):
         pass
-    raise InvalidError(FieldError("cursor", "is not one that this list gave; leave it out to start anew"))
+    raise InvalidError(FieldError("cursor", "is invalid; leave it out to start from the beginning"))
 
 
 def _checksum(body: bytes, scope: tuple[object, ...]) -> bytes:

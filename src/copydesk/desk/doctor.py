@@ -22,9 +22,9 @@ MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
 
 _ADVICE = {
-    BackendKind.KEYRING: "They cannot be read from here. Unlock it, or start Copydesk in your session.",
-    BackendKind.ENCRYPTED: "They cannot be read from here. Set COPYDESK_PASSPHRASE, or call this in a terminal.",
-    BackendKind.PLAIN: "To encrypt them, remove the accounts, set COPYDESK_PASSPHRASE and connect them again.",
+    BackendKind.KEYRING: "Cannot read it from here. Unlock the keyring, or start Copydesk in your session.",
+    BackendKind.ENCRYPTED: "Cannot decrypt it. Set COPYDESK_PASSPHRASE, or run this in a terminal.",
+    BackendKind.PLAIN: "To encrypt it, remove the accounts, set COPYDESK_PASSPHRASE and connect them again.",
 }
 
 
@@ -67,9 +67,7 @@ async def examine(
 
 def _check_settings(settings: Settings) -> CheckFinding:
     file = settings.settings_file
-    message = (
-        f"{file}." if file.exists() else f"No settings file: what it would set is at its default. It would be {file}."
-    )
+    message = f"{file}." if file.exists() else f"No settings file; all defaults. Its path would be {file}."
     return CheckFinding(what="settings", verdict=Verdict.OK, found=message)
 
 
@@ -94,8 +92,8 @@ def _check_database(path: Path) -> CheckFinding:
         connection.close()
     if result == "ok":
         size = path.stat().st_size / 2**20
-        return CheckFinding(what="database", verdict=Verdict.OK, found=f"{path}, {size:.1f} MiB, whole.")
-    advice = f"Restore the newest copy: {path.name}.bak-* beside it."
+        return CheckFinding(what="database", verdict=Verdict.OK, found=f"{path}, {size:.1f} MiB, intact.")
+    advice = f"Restore the newest backup next to it: {path.name}.bak-*."
     return CheckFinding(what="database", verdict=Verdict.ERROR, found=f"{path} is damaged: {result}.", advice=advice)
 
 
@@ -105,9 +103,9 @@ async def _check_sources(desk: Desk) -> CheckFinding:
     failing = await desk.pipeline.list_failing_sources()
     if not sources:
         advice = "Add one: copydesk source add rss https://example.com/feed"
-        return CheckFinding(what="sources", verdict=Verdict.WARNING, found="There are none.", advice=advice)
+        return CheckFinding(what="sources", verdict=Verdict.WARNING, found="No sources.", advice=advice)
     if failing:
-        advice = "`copydesk source show ID` says why."
+        advice = "See `copydesk source show ID`."
         message = f"{len(failing)} of {len(sources)} failing: {', '.join(source.name for source in failing[:5])}."
         return CheckFinding(what="sources", verdict=Verdict.WARNING, found=message, advice=advice)
     return CheckFinding(what="sources", verdict=Verdict.OK, found=f"{len(sources)}, none failing.")
@@ -127,11 +125,11 @@ async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:
     """Check the accounts, and the vault if there are any: without accounts nobody should be asked to unlock it."""
     connected = await desk.accounts.list()
     if not connected:
-        advice = "To post, connect one: copydesk account connect bluesky"
-        return (CheckFinding(what="accounts", verdict=Verdict.OK, found="None is connected.", advice=advice),)
+        advice = "To post, connect an account: copydesk account connect bluesky"
+        return (CheckFinding(what="accounts", verdict=Verdict.OK, found="No accounts.", advice=advice),)
     failing = [f"{account.label}: {account.trouble}" for account in connected if account.trouble]
-    message = f"{len(failing)} of {len(connected)} cannot be posted to. {' '.join(failing[:5])}"
-    all_fine = f"{len(connected)}, none in trouble."
+    message = f"{len(failing)} of {len(connected)} failing. {' '.join(failing[:5])}"
+    all_fine = f"{len(connected)}, none failing."
     verdict = Verdict.WARNING if failing else Verdict.OK
     return CheckFinding(what="accounts", verdict=verdict, found=message if failing else all_fine), await _check_vault(
         desk
@@ -143,8 +141,8 @@ async def _check_vault(desk: Desk) -> CheckFinding:
         vault = await desk.accounts.vault_status()
     except CredentialsError as error:
         return CheckFinding(what="keys", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
-    environment = f" The environment gives {', '.join(vault.environment)}." if vault.environment else ""
-    place = "Kept in" if vault.has_credentials else "None is kept so far. The first goes to"
+    environment = f" From the environment: {', '.join(vault.environment)}." if vault.environment else ""
+    place = "Stored in" if vault.has_credentials else "None stored yet. The first will be stored in"
     message = f"{place} {vault.description}.{environment}"
     advice = (
         _ADVICE[vault.backend]
@@ -160,11 +158,11 @@ async def _check_images(desk: Desk) -> CheckFinding:
     referenced = await ctx.read(drafts.list_stored_image_digests)
     stored = await asyncio.to_thread(list_stored, desk.settings.images_folder)
     orphans = [size for digest, size in stored.items() if digest not in referenced]
-    message = f"{len(stored)} kept, {sum(stored.values()) / 2**20:.1f} MiB."
+    message = f"{len(stored)} stored, {sum(stored.values()) / 2**20:.1f} MiB."
     if orphans:
-        message += f" No draft has {len(orphans)} of them any more, {sum(orphans) / 2**20:.1f} MiB."
+        message += f" {len(orphans)} of them unused, {sum(orphans) / 2**20:.1f} MiB."
     if find_spec("PIL") is None and await ctx.read(drafts.has_postable_images):
-        message += " Drafts that are to be posted have some, and Pillow, which makes them fit, is not installed."
+        message += " Approved drafts have images, but Pillow, which resizes them, is not installed."
         advice = "Install it: pip install pillow"
         return CheckFinding(what="pictures", verdict=Verdict.WARNING, found=message, advice=advice)
     return CheckFinding(what="pictures", verdict=Verdict.OK, found=message)

@@ -19,7 +19,7 @@ TRANSITIONS = {
 _HINTS = {
     ExperimentStatus.ACTIVE: "Conclude it first.",
     ExperimentStatus.CONCLUDED: "It can be archived.",
-    ExperimentStatus.ARCHIVED: "Nothing more can be done with it.",
+    ExperimentStatus.ARCHIVED: "It is archived for good.",
 }
 
 
@@ -33,7 +33,7 @@ def status_after_change(
     required, next_status = TRANSITIONS[change.action]
     if status is not required:
         allowed = [action for action, (origin, _) in TRANSITIONS.items() if origin is status]
-        message = f"This experiment is {status}; {change.action} is not possible."
+        message = f"Cannot {change.action} an experiment that is {status}."
         raise ConflictError(message, hint=_HINTS[status], current_status=status, allowed=allowed)
     ids = [variant.id for variant in variants]
     if change.winner is not None and change.winner not in ids:
@@ -66,7 +66,7 @@ def validate_experiment_change(request: ChangeExperiment | Mapping[str, object])
     reader.require("action")
     action, winner = reader.choice("action", ExperimentAction), reader.text("winner", MAX_VARIANT_ID_LENGTH)
     if action is ExperimentAction.ARCHIVE and reader.has("winner"):
-        reader.add_problem("winner", "goes only with conclude")
+        reader.add_problem("winner", "is only allowed with conclude")
     reader.raise_if_invalid()
     assert action is not None  # raise_if_invalid has raised otherwise
     return ChangeExperiment(action=action, winner=winner)
@@ -82,7 +82,7 @@ def _variants(reader: FieldReader, parameter: str | None) -> tuple[Variant, ...]
         if parameter and not fields.has_problem("config"):
             _check_config(fields, config, parameter)
         if any(other.id == variant_id for other in variants):
-            fields.add_problem("id", "is another variant's already")
+            fields.add_problem("id", "is already used by another variant")
         if variant_id and label:
             variants.append(Variant(id=variant_id, label=label, config=cast("dict[str, Json]", config)))
     return tuple(variants)
@@ -92,9 +92,9 @@ def _check_config(reader: FieldReader, config: dict[str, object], parameter: str
     """Record what is invalid about a variant's config."""
     encoded = _encode_config(config)
     if encoded is None:
-        reader.add_problem("config", "holds what cannot be kept as JSON")
+        reader.add_problem("config", "cannot be stored as JSON")
     elif len(encoded) > MAX_CONFIG_SIZE:
-        reader.add_problem("config", f"is {len(encoded):,} bytes of JSON; {MAX_CONFIG_SIZE:,} are the most")
+        reader.add_problem("config", f"is {len(encoded):,} bytes of JSON; the limit is {MAX_CONFIG_SIZE:,}")
     elif parameter not in config:
         example = f'{{"{parameter}": ...}}'
         reader.add_problem("config", f"takes the value under the parameter's own name: {example}")

@@ -78,7 +78,7 @@ def parameter_problem(parameter: str, value: object) -> str:
         return setting_problem(parameter, value)
     if parameter == "length" and not isinstance(value, str) and value is not None:
         fits = type(value) is int and MIN_LENGTH <= value <= MAX_LENGTH
-        return "" if fits else f"takes a whole number of {MIN_LENGTH} to {MAX_LENGTH:,}, or words"
+        return "" if fits else f"takes a whole number from {MIN_LENGTH} to {MAX_LENGTH:,}, or text"
     return ""
 
 

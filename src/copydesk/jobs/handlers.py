@@ -25,11 +25,7 @@ JobHandler = Callable[[Desk], Awaitable[Sequence[JobOutcome]]]
 
 async def _apply_zone_changes(desk: Desk) -> Sequence[JobOutcome]:
     draft_ids = await desk.schedule.due_drafts.apply_zone_changes()
-    return (
-        _single_outcome(f"{plural(len(draft_ids), 'draft')} moved: the rules of a time zone changed")
-        if draft_ids
-        else ()
-    )
+    return _single_outcome(f"{plural(len(draft_ids), 'draft')} moved: time zone rules changed") if draft_ids else ()
 
 
 async def _mark_missed(desk: Desk) -> Sequence[JobOutcome]:

@@ -163,7 +163,7 @@ class Jobs:
         """Check the wall clock; report a jump once."""
         before, self._clock_warning = self._clock_warning, await self._desk.schedule.clock_warning()
         if self._clock_warning is not None and before is None:
-            message = "the clock jumped; nothing goes out until you say: copydesk schedule clock --accept"
+            message = "the clock jumped; posting is paused. Accept the time: copydesk schedule clock --accept"
             self._notify("clock", message, failed=True)
 
     def _start(self, name: JobName) -> None:
@@ -269,4 +269,4 @@ async def run_jobs(
 
 
 def _error_message(error: Exception) -> str:
-    return str(error) if isinstance(error, CopydeskError) else f"Copydesk did not expect this: {error!r}"
+    return str(error) if isinstance(error, CopydeskError) else f"Unexpected error: {error!r}"

@@ -120,9 +120,9 @@ def parse_variants(definitions: Sequence[str], parameter: str) -> tuple[Variant,
         label, equals, value = definition.partition("=")
         label = label.strip()
         if not equals:
-            raise InvalidError(FieldError("variants", f"{definition!r} is not like none=0"))
+            raise InvalidError(FieldError("variants", f"{definition!r} is not LABEL=VALUE"))
         if any(variant.label == label for variant in variants):
-            raise InvalidError(FieldError("variants", f"{label!r} is there already"))
+            raise InvalidError(FieldError("variants", f"{label!r} is a duplicate"))
         config = {parameter.strip(): parse_variant_value(value.strip())}
         variants.append(Variant(id=ascii_lowercase[index % 26], label=label, config=config))
     return tuple(variants)

@@ -130,13 +130,13 @@ def _time(reader: FieldReader, name: str, value: object) -> datetime | None:
         reader.add_problem(name, "takes a time like 2026-11-20T15:04:05Z")
         return None
     if time.utcoffset() is None:
-        reader.add_problem(name, "takes a time with its offset, such as Z or +01:00")
+        reader.add_problem(name, "needs a UTC offset, such as Z or +01:00")
         return None
     try:
         return time.astimezone(UTC)
     # The first and last hours of the calendar may have no equivalent in UTC.
     except OverflowError:
-        reader.add_problem(name, "is at an end of the calendar")
+        reader.add_problem(name, "is outside the supported date range")
         return None
 
 

@@ -196,7 +196,7 @@ def validate_change(request: ChangeDraft | Mapping[str, object], now: datetime) 
     """
     reader = FieldReader(ChangeDraft, request)
     if not reader.has("action") and not reader.has("text"):
-        reader.add_problem("action", "is missing: give an action, a text or both")
+        reader.add_problem("action", "is missing: pass an action, a text or both")
     action = reader.choice("action", Action)
     fields = _action_fields(reader, action, now)
     change = ChangeDraft(
@@ -237,11 +237,11 @@ def _check_mode(reader: FieldReader) -> None:
     if reader.has("text"):
         for name in ("url", "prompt", "formats"):
             if reader.has(name):
-                reader.add_problem(name, "does not go with text: give the text, or what to write it from")
+                reader.add_problem(name, "cannot be combined with text: pass either a text, or a url or prompt")
     elif not reader.has("url") and not reader.has("prompt"):
-        reader.add_problem("text", "is missing: give a text, or a url or a prompt to write one from")
+        reader.add_problem("text", "is missing: pass a text, a url or a prompt")
     if reader.has("format") and (reader.has("url") or reader.has("prompt")):
-        reader.add_problem("format", "goes with text: with url and prompt it is formats")
+        reader.add_problem("format", "needs text; use formats with url or prompt")
 
 
 def _read_images(reader: FieldReader) -> tuple[NewImage, ...]:
@@ -286,5 +286,5 @@ def _allow_only_with(
     # With an invalid action, a second message about its fields would only confuse.
     if reader.has(name) and action not in actions and (action or not reader.has("action")):
         reader.add_problem(
-            name, f"goes only with {' or '.join(candidate for candidate in actions if candidate in allowed)}"
+            name, f"only allowed with {' or '.join(candidate for candidate in actions if candidate in allowed)}"
         )

@@ -21,7 +21,7 @@ MAX_WEEK_DRAFTS = 2_000
 
 SET_SLOTS_COMMAND = 'copydesk slot set "mon 09:00"'
 """The command named in hints when there are no slots; the console replaces it by its own keys."""
-NO_SLOTS_REASON = "there are no slots to schedule to"
+NO_SLOTS_REASON = "no weekly slots yet"
 """The `reason` of an AutoSchedule if no slots are defined."""
 
 

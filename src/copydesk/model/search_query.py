@@ -57,7 +57,7 @@ def parse_query(text: object, *, incomplete: bool = False) -> Query:
     # Drop terms without letters and digits, such as a lone dash.
     terms = tuple(term for match in _TERM.finditer(text) if (term := _term(match)).tokens)
     if all(term.excluded for term in terms):
-        raise _invalid("takes a word to look for" + (", beside those to leave out" if terms else ""))
+        raise _invalid("needs a search word" + (" besides the excluded ones" if terms else ""))
     if sum(len(term.tokens) for term in terms) > MAX_QUERY_WORDS:
         raise _invalid(f"takes at most {MAX_QUERY_WORDS} words")
     for term in terms:

@@ -3,7 +3,7 @@
 Tables, and a few functions that read them. The store applies each change with compare-and-set on the status it read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -81,9 +81,36 @@ SYSTEM_EVENTS: Mapping[SystemEvent, Transition] = {
 }
 
 _WAIT = {
-    _S.PENDING_GENERATION: "Wait until its text is written.",
-    _S.PENDING_REGENERATION: "Wait until its new version is written.",
-    _S.POSTING: "Wait until its deliveries have ended; copydesk delivery list tells how they get on.",
+    _S.PENDING_GENERATION: "Wait until its text is generated.",
+    _S.PENDING_REGENERATION: "Wait until its new version is generated.",
+    _S.POSTING: "Wait until its deliveries are finished: copydesk delivery list",
+}
+_STATE_PHRASES = {
+    _S.PENDING_GENERATION: "being generated",
+    _S.GENERATION_FAILED: "not generated",
+    _S.PENDING_REVIEW: "new",
+    _S.AWAITING_REVIEW: "in review",
+    _S.CHANGES_REQUESTED: "marked for changes",
+    _S.PENDING_REGENERATION: "being regenerated",
+    _S.APPROVED: "approved",
+    _S.REJECTED: "rejected",
+    _S.SCHEDULED: "scheduled",
+    _S.POSTING: "being posted",
+    _S.MISSED: "missed",
+    _S.POSTED: "posted",
+}
+COMMAND_NAMES: Mapping[str, str] = {
+    **{action: action.value for action in Action},
+    Action.CANCEL_SCHEDULE: "cancel",
+}
+"""Action -> the name of its command."""
+_VERBS = {**COMMAND_NAMES, Action.CANCEL_SCHEDULE: "unschedule", "edit": "edit"}
+_REPETITIONS = {
+    (Action.APPROVE, _S.APPROVED),
+    (Action.REJECT, _S.REJECTED),
+    (Action.REGENERATE, _S.PENDING_REGENERATION),
+    (Action.SCHEDULE, _S.SCHEDULED),
+    (Action.POST, _S.POSTING),
 }
 
 
@@ -97,13 +124,15 @@ def can_edit(status: Status, *, archived: bool) -> bool:
     return not archived and status in EDIT_STATUSES
 
 
-def next_status(action: Action, status: Status, *, archived: bool, feedback: str | None = None) -> Status:
+def next_status(
+    action: Action, status: Status, *, archived: bool, feedback: str | None = None, scheduled_for: str = ""
+) -> Status:
     """Return the status after `action`. Blank feedback counts as none.
 
-    Raise ConflictError with the current status and the allowed actions.
+    Raise ConflictError with the current status, the draft's time if given in `scheduled_for`, and the allowed actions.
     """
     if archived or status not in ACTIONS[action].from_statuses:
-        raise _conflict(action, status, archived=archived)
+        raise _conflict(action, status, archived=archived, scheduled_for=scheduled_for)
     if feedback and feedback.strip() and action in FEEDBACK_STATUSES:
         return FEEDBACK_STATUSES[action]
     return ACTIONS[action].to_status or status
@@ -124,12 +153,21 @@ def status_after_event(event: SystemEvent, status: Status) -> Status:
     return move.to_status or status
 
 
-def _conflict(attempted: str, status: Status, *, archived: bool) -> ConflictError:
-    """Return the error: `This draft is posted; approve is not possible. Possible now: archive, post.`"""
+def _conflict(attempted: str, status: Status, *, archived: bool, scheduled_for: str = "") -> ConflictError:
+    """Return the error: `Cannot approve a draft that is posted. Use archive or post instead.`"""
     allowed = allowed_actions(status, archived=archived)
     if archived:
-        current, hint = "archived", "Undo the archiving first."
+        state, hint = "archived", "Undo the archiving first."
     else:
-        current, hint = status.value, _WAIT.get(status) or f"Possible now: {', '.join(allowed)}."
-    message = f"This draft is {current}; {attempted} is not possible."
+        state, hint = _STATE_PHRASES[status], _WAIT.get(status) or alternatives_hint(allowed)
+    if (attempted, status) in _REPETITIONS and not archived:
+        message = f"Already {state}{f' for {scheduled_for}' if scheduled_for and status is _S.SCHEDULED else ''}."
+    else:
+        message = f"Cannot {_VERBS.get(attempted, 'update')} a draft that is {state}."
     return ConflictError(message, hint=hint, current_status=status, allowed=allowed)
+
+
+def alternatives_hint(actions: Sequence[Action]) -> str:
+    """Return the allowed actions as a hint with the names of their commands: `Use approve, edit or archive instead.`"""
+    names = [COMMAND_NAMES[action] for action in actions]
+    return f"Use {' or '.join(filter(None, (', '.join(names[:-1]), names[-1])))} instead." if names else ""

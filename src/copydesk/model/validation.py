@@ -55,7 +55,7 @@ class FieldReader:
         for name in data:
             if name not in field_names:
                 self.add_problem(
-                    str(name)[:_MAX_NAME_LENGTH].encode("utf-8", "backslashreplace").decode(), "is no known field"
+                    str(name)[:_MAX_NAME_LENGTH].encode("utf-8", "backslashreplace").decode(), "unknown field"
                 )
         self._fields = {name: value for name, value in data.items() if value is not None}
 
@@ -130,7 +130,7 @@ class FieldReader:
         for entry, value in self._entries(name, 1, max_count):
             choice = self._choice(entry, value, tuple(kind))
             if choice in chosen:
-                self.add_problem(entry, f"{choice} is there already")
+                self.add_problem(entry, f"{choice} is a duplicate")
             elif choice is not None:
                 chosen.append(choice)
         return tuple(chosen)
@@ -150,7 +150,7 @@ class FieldReader:
         # Not isinstance: True is an int.
         if type(value) is int and minimum <= value <= maximum:
             return value
-        self.add_problem(name, f"takes a whole number of {minimum} to {maximum:,}")
+        self.add_problem(name, f"takes a whole number from {minimum} to {maximum:,}")
         return None
 
     def future_time(self, name: str, now: datetime) -> datetime | None:
@@ -257,26 +257,26 @@ def storage_problem(text: str) -> str:
     Other control characters in a draft are data: they are stored as received and displayed as code points.
     """
     if "\x00" in text:
-        return "holds a NUL character"
+        return "contains a NUL character"
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
-        return "holds bytes that are no UTF-8"
+        return "is not valid UTF-8"
     return ""
 
 
 def control_character_problem(text: str, forbidden: re.Pattern[str] | None = CONTROL_CHARACTERS) -> str:
     """Return a message naming the first forbidden character of `text`, or "" if there is none."""
     match = forbidden.search(text) if forbidden else None
-    return f"holds a control character (U+{ord(match[0]):04X})" if match else ""
+    return f"contains a control character (U+{ord(match[0]):04X})" if match else ""
 
 
 def scheduled_time_problem(at: datetime, now: datetime) -> str:
     """Return why `at` cannot be scheduled, or "" if it can. A valid time is certain to be representable in UTC."""
     if at.utcoffset() is None:
-        return "needs an offset from UTC, as in 2026-11-30T14:30:00+01:00 or with a Z"
+        return "needs a UTC offset, as in 2026-11-30T14:30:00+01:00 or 2026-11-30T13:30:00Z"
     if at <= now:
-        return f"is not in the future: it is {format_iso(now)} now"
+        return f"is in the past: it is {format_iso(now)} now"
     # Compare without converting to UTC, which overflows for the first and last hours of the calendar.
-    return "is more than ten years ahead" if at > now + MAX_TIME_AHEAD else ""
+    return "is more than ten years in the future" if at > now + MAX_TIME_AHEAD else ""
 
 
 def _address_problem(address: str) -> str:
@@ -287,12 +287,12 @@ def _address_problem(address: str) -> str:
     except ValueError:
         return "is not a web address"
     if parts.scheme not in {"http", "https"} or not host:
-        return "takes a web address that starts with https:// or http://"
+        return "must start with https:// or http://"
     if _NOT_IN_ADDRESS.search(address):
-        return "has a space or a control character in it"
+        return "contains a space or a control character"
     # Credentials in an address would be stored, displayed and posted.
     if parts.username is not None or parts.password is not None:
-        return "holds a user name or a password; leave out what stands before the @"
+        return "contains a user name or password; remove the part before the @"
     return ""
 
 

@@ -32,7 +32,7 @@ def validate_slots(slots: Sequence[Slot]) -> tuple[Slot, ...]:
     Raise InvalidError that names each slot that is out of range or a duplicate, as `slots[2]`.
     """
     if len(slots) > MAX_SLOTS:
-        raise InvalidError(FieldError("slots", f"takes at most {MAX_SLOTS}, not {len(slots)}"))
+        raise InvalidError(FieldError("slots", f"takes at most {MAX_SLOTS} slots, not {len(slots)}"))
     errors = [error for index, slot in enumerate(slots) for error in _range_errors(slot, f"slots[{index}]")]
     if errors := errors or _duplicate_errors(slots):
         raise InvalidError(*errors)
@@ -123,7 +123,7 @@ def _duplicate_errors(slots: Sequence[Slot]) -> list[FieldError]:
     for index, slot in enumerate(slots):
         first_index.setdefault(slot, index)
     return [
-        FieldError(f"slots[{index}]", f"{format_slot(slot)} is already slots[{first_index[slot]}]")
+        FieldError(f"slots[{index}]", f"{format_slot(slot)} is a duplicate of slots[{first_index[slot]}]")
         for index, slot in enumerate(slots)
         if first_index[slot] != index
     ]
@@ -182,4 +182,4 @@ def _reason(skipped: int, *, any_slots: bool) -> str:
         return ""
     if not any_slots:
         return NO_SLOTS_REASON
-    return f"no slot was left for {plural(skipped, 'draft')}: every slot of the next 366 days is taken"
+    return f"no free slot for {plural(skipped, 'draft')}: all slots in the next 366 days are taken"

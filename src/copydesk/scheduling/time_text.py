@@ -80,7 +80,7 @@ def parse_slot(text: str, *, field: str = "slots") -> Slot:
     day = match_name(match["day"], DAYS) if match else None
     clock = parse_clock(match["clock"]) if match else None
     if day is None or clock is None:
-        raise InvalidError(FieldError(field, f"“{clean(text[:40])}” is no weekly time; {_SLOT_EXAMPLES}"))
+        raise InvalidError(FieldError(field, f"“{clean(text[:40])}” is not a weekly time; {_SLOT_EXAMPLES}"))
     return Slot(day_of_week=day, hour=clock.hour, minute=clock.minute)
 
 
@@ -157,12 +157,12 @@ def parse_time(text: str, zone: ZoneInfo, now: datetime, *, field: str = "schedu
             or _parse_day_and_time(normalized, zone, now, field)
         )
     except OverflowError:  # in the years 1 and 9999, where local time or UTC has no date
-        raise InvalidError(FieldError(field, "is at an end of the calendar; ten years ahead is the most")) from None
+        raise InvalidError(FieldError(field, "is more than ten years in the future")) from None
     if scheduled is None:
         quoted = clean(text[:40])
-        raise InvalidError(FieldError(field, f"“{quoted}” cannot be read as one time; write it like {TIME_EXAMPLES}"))
+        raise InvalidError(FieldError(field, f"“{quoted}” is not a time; examples: {TIME_EXAMPLES}"))
     if scheduled.at <= now:
-        raise InvalidError(FieldError(field, f"is not in the future: {format_time(scheduled.at, zone, now)}"))
+        raise InvalidError(FieldError(field, f"is in the past: {format_time(scheduled.at, zone, now)}"))
     if problem := scheduled_time_problem(scheduled.at, now):
         raise InvalidError(FieldError(field, problem))
     return scheduled

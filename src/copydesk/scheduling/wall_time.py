@@ -31,11 +31,9 @@ def get_zone(name: str, *, field: str = "timeZone") -> ZoneInfo:
         hint = (
             f"Did you mean {' or '.join(similar)}?"
             if similar
-            else "It is a name such as Europe/Prague or America/New_York."
+            else "Use a name such as Europe/Prague or America/New_York."
         )
-        raise UnknownTimeZoneError(
-            FieldError(field, f"{quoted} is no time zone of the IANA database"), similar, hint=hint
-        )
+        raise UnknownTimeZoneError(FieldError(field, f"{quoted} is not an IANA time zone"), similar, hint=hint)
     return ZoneInfo(name)
 
 
@@ -185,11 +183,11 @@ def describe_clock_change(scheduled: ScheduledTime) -> str:
     zone = get_zone(scheduled.wall_time.zone)
     if is_skipped(wall, zone):
         actual = scheduled.at.astimezone(zone)
-        return f"{wall:%H:%M} does not exist on that day in {zone.key}: it will be {actual:%H:%M}"
+        return f"{wall:%H:%M} does not exist on that day in {zone.key} (clock change); scheduled for {actual:%H:%M}"
     if is_repeated(wall, zone):
         other = instant_of_wall(wall, zone, second=not second).astimezone(zone).isoformat()
         this, that = ("second", "first") if second else ("first", "second")
-        return f"{wall:%H:%M} comes twice on that day in {zone.key}: this is the {this}, and {other} is the {that}"
+        return f"{wall:%H:%M} occurs twice on that day in {zone.key}: this is the {this}; {other} is the {that}"
     return ""
 
 
@@ -208,4 +206,4 @@ def _parse_wall_time(wall_time: WallTime) -> tuple[datetime, bool]:
 
 
 def _invalid_wall_time_error(wall_time: WallTime) -> InvalidError:
-    return InvalidError(FieldError("wall", f"{wall_time.wall[:40]!r} is no wall time such as 2026-11-30T14:30"))
+    return InvalidError(FieldError("wall", f"{wall_time.wall[:40]!r} is not a local time such as 2026-11-30T14:30"))

@@ -30,8 +30,8 @@ def create_backup(path: Path, revision: str, now: datetime) -> Path:
             outdated.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
-            f"No copy of {path} could be made: {error.strerror}; nothing was changed.",
-            hint="Check the folder and the space on the disk.",
+            f"Cannot back up {path}: {error.strerror}; nothing changed.",
+            hint="Check the folder and the free disk space.",
         ) from error
     finally:
         with suppress(OSError):

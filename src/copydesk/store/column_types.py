@@ -102,7 +102,7 @@ class JsonText(TypeDecorator[Any]):
         try:
             return self._decoder.decode(value)
         except msgspec.DecodeError as error:
-            raise StoreCorruptError(f"The database holds a {self.type} that cannot be read: {error}") from error
+            raise StoreCorruptError(f"The database contains a {self.type} that cannot be read: {error}") from error
 
 
 class Choice(TypeDecorator[E], Generic[E]):
@@ -132,7 +132,7 @@ class Choice(TypeDecorator[E], Generic[E]):
         try:
             return self._members[value]
         except KeyError:
-            raise StoreCorruptError(f"The database holds {value!r} as a {self.choices.__name__}.") from None
+            raise StoreCorruptError(f"The database contains {value!r} as a {self.choices.__name__}.") from None
 
 
 def keyset(columns: Sequence[Column[Any]], position: Sequence[Any], *, descending: bool = True) -> ColumnElement[bool]:

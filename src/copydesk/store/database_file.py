@@ -16,7 +16,7 @@ def create_private_file(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StoreError(
-            f"{path} cannot be opened or written: {error.strerror}.", hint="Check who owns it and its folder."
+            f"Cannot open or write {path}: {error.strerror}.", hint="Check the owner of the file and its folder."
         ) from error
 
 
@@ -25,7 +25,7 @@ def reject_network_file_system(path: Path) -> None:
     fs_type = file_system_type(path, _mounts())
     if fs_type in _NETWORK_FILE_SYSTEMS:
         raise StoreError(
-            f"{path} is on a network file system ({fs_type}), where a database gets damaged.",
+            f"{path} is on a network file system ({fs_type}), which can corrupt the database.",
             hint="Choose a folder on a local disk.",
         )
 

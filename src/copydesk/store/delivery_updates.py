@@ -177,7 +177,7 @@ def _status_values(progress: Delivery, now: datetime) -> dict[str, object]:
     if progress.state is DeliveryState.PLANNED and (progress.attempts or message):
         status = RecordStatus.FAILED  # it is retried, or waits for the user
     if progress.state in (DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER):
-        message = f"It is not known whether it was posted. {message}".strip()
+        message = f"It is unknown whether it was posted. {message}".strip()
     failed = status in (RecordStatus.FAILED, RecordStatus.ABANDONED)
     return {
         "status": status,

@@ -157,7 +157,7 @@ def _event(row: Sequence[Any]) -> EventRow:
     try:
         values |= {name: decode(values[name]) for name, decode in _DECODERS.items()}
     except (ValueError, msgspec.DecodeError) as error:
-        raise StoreCorruptError(f"The database holds an event that cannot be read: {error}") from error
+        raise StoreCorruptError(f"The database contains an unreadable event: {error}") from error
     return EventRow(**values)
 
 

@@ -58,7 +58,7 @@ def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tu
         tags = _tags(execute(_tags_sql(len(rows)), parameters))
         return tuple(_draft(row, images.get(row[0], ()), tags.get(row[0], ())) for row in rows)
     except (ValueError, LookupError, TypeError, msgspec.MsgspecError) as error:
-        raise StoreCorruptError(f"The database holds a draft that cannot be read: {error!r}") from error
+        raise StoreCorruptError(f"The database contains an unreadable draft: {error!r}") from error
 
 
 def list_queue(execute: Execute, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:

@@ -150,9 +150,7 @@ def load_snapshot(conn: Connection, user_id: str, draft_id: str, *, include_text
 
 def draft_not_found(draft_id: str) -> DraftNotFoundError:
     """Return the error for an id that is not a draft of the user."""
-    return DraftNotFoundError(
-        f"There is no draft {draft_id[:MAX_ID_LENGTH]!r}.", hint="`copydesk draft list` shows them all."
-    )
+    return DraftNotFoundError(f"No draft {draft_id[:MAX_ID_LENGTH]!r}.", hint="List all drafts: `copydesk draft list`.")
 
 
 def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change: DraftChange) -> int:
@@ -260,8 +258,8 @@ def version_conflict(current: DraftSnapshot) -> ConflictError:
     """Return the error for a draft that was changed after its snapshot was taken."""
     state = "archived" if current.archived else current.status.value
     return ConflictError(
-        f"This draft was changed meanwhile and is {state} now; nothing was changed.",
-        hint="Look at it again.",
+        f"This draft changed in the meantime: it is {state} now. Your change was not saved.",
+        hint="Review it again.",
         current_status=current.status,
         allowed=allowed_actions(current.status, archived=current.archived),
     )

@@ -30,7 +30,7 @@ def translate_errors(path: Path) -> Iterator[None]:
         # A lone surrogate cannot be printed either, hence the escapes.
         context = error.object[max(0, error.start - ERROR_CONTEXT_LENGTH) : error.end]
         escaped = context.encode("utf-8", "backslashreplace").decode()
-        raise InvalidError(FieldError(escaped, "holds bytes that are no UTF-8")) from error
+        raise InvalidError(FieldError(escaped, "is not valid UTF-8")) from error
     except (DBAPIError, sqlite3.Error) as error:
         store_error = to_store_error(path, error)
         if store_error is None:
@@ -49,14 +49,14 @@ def to_store_error(path: Path, error: Exception) -> StoreError | None:
         return StoreFullError()
     if primary_code == sqlite3.SQLITE_IOERR:
         return StoreFullError(
-            f"The disk under {path} could not be read or written; nothing was changed.",
-            hint="It may be full, or it may be failing.",
+            f"Cannot read or write the disk with {path}; nothing changed.",
+            hint="It may be full or failing.",
         )
     if primary_code in _DAMAGED:
         return StoreCorruptError(
-            f"{path} cannot be read as a database.",
-            hint="Restore the copy beside it, or move it away to start anew.",
+            f"{path} is not a readable database.",
+            hint="Restore the backup next to it, or move it away to start over.",
         )
     if primary_code in _NO_ACCESS:
-        return StoreError(f"{path} cannot be opened or written.", hint="Check who owns it and its folder.")
+        return StoreError(f"Cannot open or write {path}.", hint="Check the owner of the file and its folder.")
     return None

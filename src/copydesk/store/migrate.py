@@ -75,11 +75,11 @@ def read_revision(path: Path) -> str | None:
         if "alembic_version" in tables:
             row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     if row is None:
-        raise StoreCorruptError(f"{path} is a database, but not one of Copydesk's.", hint="Move it away.")
+        raise StoreCorruptError(f"{path} is a database of another program.", hint="Move it away.")
     if row[0] not in REVISIONS:
         raise StoreTooNewError(
-            f"A newer version of Copydesk wrote {path} (revision {row[0]}); it was left untouched.",
-            hint="Install that version, or move the file away to start anew.",
+            f"A newer version of Copydesk created {path} (revision {row[0]}); nothing changed.",
+            hint="Install that version, or move the file away to start over.",
         )
     return str(row[0])
 
@@ -125,7 +125,7 @@ def _run_migrations(connection: Connection) -> None:
     command.upgrade(config, HEAD_REVISION)
     new_orphans = _orphans(connection) - orphans_before
     if new_orphans:
-        raise StoreError(f"rows of {', '.join(sorted(new_orphans))} point at nothing")
+        raise StoreError(f"rows of {', '.join(sorted(new_orphans))} refer to missing rows")
 
 
 def _scripts() -> Path:
@@ -141,6 +141,6 @@ def _upgrade_error(path: Path, revision: str, backup: Path, error: Exception) ->
     # Keeps a full disk or a damaged file distinguishable from a bug in the migration.
     error_type = type(to_store_error(path, error) or StoreError())
     return error_type(
-        f"{path} could not be brought from revision {revision} to {HEAD_REVISION}: {error}. Nothing was changed.",
-        hint=f"A copy of it is {backup}.",
+        f"Cannot migrate {path} from revision {revision} to {HEAD_REVISION}: {error}. Nothing changed.",
+        hint=f"Backup: {backup}.",
     )

@@ -3,6 +3,7 @@
 Sentences name keys by their labels, which follow the user's own key assignments.
 """
 
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
@@ -335,8 +336,29 @@ def first_key_label(keys: Iterable[Key], action_id: str) -> str:
     return next(format_keys(action)[0] for action in keys if action.id == action_id)
 
 
+_ALTERNATIVES = re.compile(r"Use ([a-z]+(?:(?:, | or )[a-z]+)*) instead\.")
+"""The hint of a refused action, see `transitions.alternatives_hint`."""
+_ALTERNATIVE_KEYS = {
+    "approve": ("review.approve", "approves"),
+    "reject": ("review.reject", "rejects"),
+    "regenerate": ("review.regenerate", "regenerates"),
+    "schedule": ("review.schedule", "schedules"),
+    "reschedule": ("review.schedule_at", "reschedules"),
+    "post": ("review.post", "posts now"),
+    "archive": ("review.archive", "archives"),
+}
+"""Command name -> the key of the review screen that does the same, and its verb."""
+
+
+def _alternative_keys(hint: re.Match[str]) -> str:
+    names = re.split(", | or ", hint[1])
+    known = [_ALTERNATIVE_KEYS[name] for name in names if name in _ALTERNATIVE_KEYS]
+    return f"{', '.join(f'{key_label(action)} {verb}' for action, verb in known)}." if known else hint[0]
+
+
 def replace_commands_with_keys(text: str) -> str:
     """Replace a command mentioned in `text` by the keys that do the same in the console."""
+    text = _ALTERNATIVES.sub(_alternative_keys, text)
     if "copydesk slot" not in text:
         return text
     from copydesk.model.schedule import SET_SLOTS_COMMAND  # noqa: PLC0415 - not for the first paint

@@ -47,12 +47,14 @@ async def test_results_keep_request_order(desk, tmp_path):
         "results": {
             "succeeded": [first],
             "failed": [
-                {"id": third, "error": "This draft is archived; reject is not possible. Undo the archiving first."},
-                {"id": UNKNOWN_ID, "error": f"There is no draft '{UNKNOWN_ID}'. `copydesk draft list` shows them all."},
+                {"id": third, "error": "Cannot reject a draft that is archived. Undo the archiving first."},
+                {
+                    "id": UNKNOWN_ID,
+                    "error": f"No draft '{UNKNOWN_ID}'. List all drafts: `copydesk draft list`.",
+                },
                 {
                     "id": second,
-                    "error": "This draft is rejected; reject is not possible. "
-                    "Possible now: approve, regenerate, archive.",
+                    "error": "Already rejected. Use approve, regenerate or archive instead.",
                 },
             ],
         },
@@ -82,7 +84,7 @@ async def test_schedule_assigns_slots_in_request_order(desk):
     assert scheduled_at == [monday + timedelta(weeks=week) for week in range(52)]
     assert result.results.succeeded == tuple(ids[1:53])
     assert [failure.id for failure in result.results.failed] == [UNKNOWN_ID, ids[53], ids[54], ids[0]]
-    assert result.results.failed[1].error.startswith("Every slot of the next 366 days is taken.")
+    assert result.results.failed[1].error.startswith("All slots in the next 366 days are taken.")
 
 
 async def test_given_time_applies_to_all_drafts(desk):

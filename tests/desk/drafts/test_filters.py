@@ -243,10 +243,10 @@ INVALID_FILTERS = {
     "source_type": ("gopher", "sourceType: takes one of rss, "),
     "tags": ("x" * 51, r"tags\[0\]: takes 1 to 50 characters, not 51"),
     "scheduled_after": ("soon", "scheduledAfter: takes a time like 2026-11-20T15:04:05Z"),
-    "scheduled_before": ("2026-11-20T15:04:05", "scheduledBefore: takes a time with its offset, such as Z or"),
+    "scheduled_before": ("2026-11-20T15:04:05", "scheduledBefore: needs a UTC offset, such as Z or"),
     "archived": ("yes", "archived: takes one of exclude, only, include"),
     "limit": (0, "limit: takes 1 to 100"),
-    "cursor": ("x", "cursor: is not one that this list gave"),
+    "cursor": ("x", "cursor: is invalid; leave it out"),
 }
 
 

@@ -113,7 +113,7 @@ async def test_cursor_is_bound_to_its_filter(desk):
     second_page = await desk.drafts.list(limit=100, format=Format.BLOG, cursor=page.next_cursor)
     assert len(second_page.items) == 4
     for other in ({}, {"format": Format.SHORT}, {"format": Format.BLOG, "status": Status.APPROVED}):
-        with pytest.raises(InvalidError, match="cursor: is not one that this list gave"):
+        with pytest.raises(InvalidError, match="cursor: is invalid; leave it out"):
             await desk.drafts.list(cursor=page.next_cursor, **other)
 
 
@@ -144,9 +144,9 @@ async def test_draft_and_item_as_json(desk):
 
 
 async def test_unknown_id_is_not_found(desk):
-    with pytest.raises(NotFoundError, match="There is no draft 'nobody'"):
+    with pytest.raises(NotFoundError, match="No draft 'nobody'"):
         await desk.drafts.get("nobody")
-    with pytest.raises(NotFoundError, match="There is no item 'nobody'"):
+    with pytest.raises(NotFoundError, match="No item 'nobody'"):
         await desk.drafts.item("nobody")
 
 

@@ -285,7 +285,7 @@ async def test_search_hits_are_windows(desk: Desk, monkeypatch: pytest.MonkeyPat
     around = await desk.drafts.around(view, positions[6], limit=4)
     assert (around.before, around.slice.positions) == (4, positions[4:10])
     assert await desk.drafts.extent(view, positions[2], positions[7]) == (2, 6)
-    with pytest.raises(InvalidError, match="query: takes a word to look for"):
+    with pytest.raises(InvalidError, match="query: needs a search word"):
         await desk.drafts.window(DraftView(query="-draft"))
 
 

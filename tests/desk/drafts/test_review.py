@@ -71,7 +71,15 @@ async def test_action_status_matrix(desk, tmp_path):
     await set_slots(desk, MONDAY)
     draft_id = await create_draft(desk)
     for version, (action, status) in enumerate(product(set(Action) - {Action.POST}, Status), start=100):
-        set_columns(tmp_path, draft_id, status=status.value, archived_at=None, version=version * 2, scheduled_at=None)
+        set_columns(
+            tmp_path,
+            draft_id,
+            status=status.value,
+            archived_at=None,
+            version=version * 2,
+            scheduled_at=None,
+            scheduled_wall=None,
+        )
         before = snapshot(tmp_path)
         if action in allowed_actions(status, archived=False):
             assert (await desk.drafts.change(draft_id, request_for(action))).status == next_status(
@@ -80,10 +88,20 @@ async def test_action_status_matrix(desk, tmp_path):
             continue
         with pytest.raises(ConflictError) as refused:
             await desk.drafts.change(draft_id, request_for(action))
-        assert f"This draft is {status}; {action} is not possible." in str(refused.value)
+        with pytest.raises(ConflictError) as by_table:
+            next_status(action, status, archived=False)
+        assert str(refused.value) == str(by_table.value)
         assert refused.value.current_status == status
         assert refused.value.allowed_actions == allowed_actions(status, archived=False)
         assert snapshot(tmp_path) == before
+
+
+async def test_scheduled_draft_refuses_schedule_with_its_time(desk):
+    draft_id = await create_draft(desk)
+    await desk.drafts.change(draft_id, {"action": "approve"})
+    await desk.drafts.change(draft_id, {"action": "schedule", "scheduledAt": "2027-03-01T09:00:00Z"})
+    with pytest.raises(ConflictError, match=r"^Already scheduled for Mon 1 Mar 09:00\. Use reschedule, cancel or post"):
+        await desk.drafts.change(draft_id, {"action": "schedule", "scheduledAt": "2027-03-02T09:00:00Z"})
 
 
 @pytest.mark.parametrize("status", Status)
@@ -94,7 +112,7 @@ async def test_edit_is_possible_in_allowed_statuses(desk, tmp_path, status):
     if can_edit(status, archived=False):
         assert (await desk.drafts.edit(draft_id, "Another text.")).text == "Another text."
         return
-    with pytest.raises(ConflictError, match=f"This draft is {status}; edit is not possible"):
+    with pytest.raises(ConflictError, match=r"^Cannot edit a draft that is "):
         await desk.drafts.edit(draft_id, "Another text.")
     assert snapshot(tmp_path) == before
 
@@ -104,7 +122,7 @@ async def test_archived_draft_accepts_no_action(desk, tmp_path, action):
     draft_id = await create_draft(desk)
     await desk.drafts.archive(draft_id)
     before = snapshot(tmp_path)
-    with pytest.raises(ConflictError, match="This draft is archived"):
+    with pytest.raises(ConflictError, match="a draft that is archived"):
         await desk.drafts.change(draft_id, request_for(action))
 
     assert snapshot(tmp_path) == before
@@ -184,7 +202,7 @@ async def test_edit_and_action_are_one_change(desk, tmp_path):
 async def test_refused_action_discards_edit(desk, tmp_path):
     draft_id = await create_draft(desk)
     before = snapshot(tmp_path)
-    with pytest.raises(ConflictError, match="reschedule is not possible"):
+    with pytest.raises(ConflictError, match="Cannot reschedule a draft that is in review"):
         await desk.drafts.change(draft_id, {"text": "Better.", "action": "reschedule", "scheduledAt": LATER})
 
     assert snapshot(tmp_path) == before
@@ -225,7 +243,7 @@ async def test_regenerate_reuses_last_feedback(desk):
 async def test_post_without_platform_is_refused(desk, tmp_path):
     draft_id = await create_approved(desk)
     before = snapshot(tmp_path)
-    with pytest.raises(ConflictError, match="No platform is connected") as refused:
+    with pytest.raises(ConflictError, match="No accounts connected") as refused:
         await desk.drafts.change(draft_id, {"action": "post"})
 
     assert "post" not in refused.value.allowed_actions
@@ -277,7 +295,7 @@ async def test_schedule_without_slots_is_refused(desk, tmp_path):
     draft_id = await create_approved(desk)
     before = snapshot(tmp_path)
     for request in ({"action": "schedule"}, {"action": "schedule", "smartSchedule": True, "scheduledAt": LATER}):
-        with pytest.raises(ConflictError, match="There are no slots to schedule to") as refused:
+        with pytest.raises(ConflictError, match="No weekly slots") as refused:
             await desk.drafts.change(draft_id, request)
         assert refused.value.current_status == "approved"
     assert snapshot(tmp_path) == before
@@ -295,7 +313,7 @@ async def test_full_schedule_is_reported(desk, tmp_path):
         )
     draft_id = await create_approved(desk)
     before = snapshot(tmp_path)
-    with pytest.raises(ConflictError, match="Every slot of the next 366 days is taken"):
+    with pytest.raises(ConflictError, match="All slots in the next 366 days are taken"):
         await desk.drafts.change(draft_id, {"action": "schedule", "smartSchedule": True})
 
     assert snapshot(tmp_path) == before
@@ -337,10 +355,10 @@ async def test_invalid_request_names_field(desk, tmp_path, field, payload):
 async def test_unknown_id_is_not_found(desk, draft_id):
     drafts = desk.drafts
     for method in (drafts.get, drafts.approve, drafts.history, drafts.list_versions, drafts.undo, drafts.redo):
-        with pytest.raises(NotFoundError, match="There is no draft") as unknown:
+        with pytest.raises(NotFoundError, match="No draft") as unknown:
             await method(draft_id)
         assert len(str(unknown.value)) < 200
-    with pytest.raises(NotFoundError, match="There is no draft"):
+    with pytest.raises(NotFoundError, match="No draft"):
         await desk.drafts.edit(draft_id, "Words.")
 
 
@@ -351,13 +369,13 @@ async def test_foreign_draft_is_not_found(desk, tmp_path):
         execute_sql(tmp_path, f"UPDATE {table} SET user_id = 'zz'")
     before = snapshot(tmp_path)
     for method in (desk.drafts.approve, desk.drafts.archive, desk.drafts.history, desk.drafts.undo):
-        with pytest.raises(NotFoundError, match=f"There is no draft '{draft_id}'"):
+        with pytest.raises(NotFoundError, match=f"No draft '{draft_id}'"):
             await method(draft_id)
-    with pytest.raises(ConflictError, match="There is nothing to be undone"):
+    with pytest.raises(ConflictError, match="Nothing to undo"):
         await desk.drafts.undo()
     result = await desk.drafts.bulk({"action": "approve", "ids": [draft_id]})
 
-    assert result.results.failed[0].error.startswith(f"There is no draft '{draft_id}'")
+    assert result.results.failed[0].error.startswith(f"No draft '{draft_id}'")
     assert snapshot(tmp_path) == before
 
 
@@ -366,7 +384,7 @@ async def test_stale_version_is_refused(desk, tmp_path):
     stale = await desk.drafts.get(draft_id)
     await desk.drafts.edit(draft_id, "Another text.")
     before = snapshot(tmp_path)
-    with pytest.raises(ConflictError, match="changed meanwhile and is awaiting_review now") as refused:
+    with pytest.raises(ConflictError, match="changed in the meantime: it is awaiting_review now") as refused:
         await desk.drafts.change(draft_id, {"action": "approve"}, expected_version=stale.version)
 
     assert refused.value.current_status == "awaiting_review"
@@ -403,7 +421,7 @@ async def test_change_overtaken_before_write_is_refused(tmp_path, monkeypatch):
             return await write(*args, **kwargs)
 
         monkeypatch.setattr(first.ctx.database, "write", late_write)
-        with pytest.raises(ConflictError, match="changed meanwhile and is rejected now") as refused:
+        with pytest.raises(ConflictError, match="changed in the meantime: it is rejected now") as refused:
             await first.drafts.approve(draft_id)
         events = await second.drafts.history(draft_id)
 

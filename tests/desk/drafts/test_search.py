@@ -178,17 +178,17 @@ async def test_cursor_is_bound_to_query_and_filters(desk):
         ("passengers", list_cursor, {}),
         ("passengers", "", {}),
     ):
-        with pytest.raises(InvalidError, match="cursor: is not one that this list gave"):
+        with pytest.raises(InvalidError, match="cursor: is invalid; leave it out"):
             await desk.drafts.search(query, cursor=other_cursor, **filters)
 
 
 INVALID_QUERIES = {
-    "": "takes a word to look for",
-    '  "" * - ... \u200b': "takes a word to look for",
-    "-ferry": "takes a word to look for, beside those to leave out",
+    "": "needs a search word",
+    '  "" * - ... \u200b': "needs a search word",
+    "-ferry": "needs a search word besides the excluded ones",
     "f*": "takes at least 2 characters before a star",
-    "ferry\x00": "holds a NUL character",
-    "ferry \ud800": "holds bytes that are no UTF-8",
+    "ferry\x00": "contains a NUL character",
+    "ferry \ud800": "is not valid UTF-8",
     "x" * (MAX_QUERY_LENGTH + 1): "takes at most 500 characters, not 501",
     "a " * 33: "takes at most 32 words",
 }

@@ -131,12 +131,12 @@ async def test_new_change_clears_redo(desk):
     await desk.drafts.approve(first)
     await desk.drafts.undo(first)
     await desk.drafts.reject(first)
-    with pytest.raises(ConflictError, match="nothing to be redone on this draft"):
+    with pytest.raises(ConflictError, match="Nothing to redo on this draft"):
         await desk.drafts.redo(first)
 
     await desk.drafts.undo(first)
     await desk.drafts.approve(second)
-    with pytest.raises(ConflictError, match="something was changed after the last undo"):
+    with pytest.raises(ConflictError, match="something changed since the last undo"):
         await desk.drafts.redo()
     # The draft itself is still where the undo left it.
     await desk.drafts.redo(first)
@@ -171,11 +171,11 @@ async def test_undo_without_id_goes_back_one_by_one(desk, tmp_path):
         ("approve", (first_id,)),
     ]
     assert restorable_rows(tmp_path) == first
-    with pytest.raises(ConflictError, match="There is nothing to be undone"):
+    with pytest.raises(ConflictError, match="Nothing to undo"):
         await desk.drafts.undo()
     assert [(await desk.drafts.redo()).action for _ in range(3)] == ["approve", "reject", "unapprove"]
     assert restorable_rows(tmp_path) == last
-    with pytest.raises(ConflictError, match="There is nothing to be redone"):
+    with pytest.raises(ConflictError, match="Nothing to redo"):
         await desk.drafts.redo()
 
 
@@ -229,7 +229,7 @@ async def test_undone_drafts_of_bulk_are_skipped(desk):
 
     assert result.succeeded == (third,)
     assert [(failure.id, failure.error) for failure in result.failed] == [
-        (second, "Something happened to this draft since (posting has begun); it was left as it is.")
+        (second, "Not changed: since then posting started.")
     ]
 
 
@@ -243,12 +243,12 @@ async def test_one_draft_of_bulk_can_be_undone(desk):
 
 async def test_unchanged_draft_has_nothing_to_undo(desk):
     (draft_id,) = await create_drafts(desk, 1)
-    with pytest.raises(ConflictError, match="There is nothing to be undone on this draft") as refused:
+    with pytest.raises(ConflictError, match="Nothing to undo on this draft") as refused:
         await desk.drafts.undo(draft_id)
 
     assert refused.value.current_status == "awaiting_review"
     assert "approve" in refused.value.allowed_actions
-    with pytest.raises(ConflictError, match="There is nothing to be undone"):
+    with pytest.raises(ConflictError, match="Nothing to undo"):
         await desk.drafts.undo()
 
 
@@ -260,18 +260,18 @@ async def test_system_changes_cannot_be_undone(desk):
     await apply_system_change(desk, first, "late", status=Status.MISSED)
     with pytest.raises(
         ConflictError,
-        match=r"The last thing that happened to this draft \(it was too late to be sent\) cannot be undone",
+        match=r"The last change of this draft \(it missed its time\) cannot be undone",
     ):
         await desk.drafts.undo(first)
     # An older change must not be undone instead.
     with pytest.raises(
-        ConflictError, match=r"Your last change \(it was scheduled\) cannot be undone: since then it was too late"
+        ConflictError, match=r"Your last change \(it was scheduled\) cannot be undone: since then it missed its time"
     ):
         await desk.drafts.undo()
     await desk.drafts.reschedule(first, LATER)
 
     assert (await desk.drafts.undo()).action == "reschedule"
-    with pytest.raises(ConflictError, match=r"\(late\)|nothing to be undone on this draft"):
+    with pytest.raises(ConflictError, match=r"\(late\)|Nothing to undo on this draft"):
         await desk.drafts.undo(first)
     assert (await desk.drafts.get(first)).status == "missed"
     await desk.drafts.undo(second)
@@ -290,7 +290,7 @@ async def test_passing_skips_unreachable_change(desk):
     passed.add(refused.value.change_id)
     assert (await desk.drafts.undo(skip=passed)).succeeded == (second,)
     assert (await desk.drafts.undo(skip=passed)).succeeded == (first,)
-    with pytest.raises(ConflictError, match="nothing to be undone"):
+    with pytest.raises(ConflictError, match="Nothing to undo"):
         await desk.drafts.undo(skip=passed)
 
 
@@ -315,7 +315,7 @@ async def test_unreachable_bulk_can_be_skipped(desk):
     desk.ctx.clock.now += timedelta(days=30)
     passed = set()
     with pytest.raises(
-        UndoNotAllowedError, match=r"\(.*\) cannot be undone on any of its 3 drafts. Its time"
+        UndoNotAllowedError, match=r"\(.*\) cannot be undone on any of its 3 drafts. Cannot undo this: its time"
     ) as refused:
         await desk.drafts.undo(skip=passed)
     passed.add(refused.value.change_id)
@@ -325,7 +325,7 @@ async def test_unreachable_bulk_can_be_skipped(desk):
     await desk.drafts.approve(first)
     await desk.drafts.approve(last)
     assert [(await desk.drafts.undo(skip=passed)).succeeded for _ in range(2)] == [(last,), (first,)]
-    with pytest.raises(ConflictError, match="nothing to be undone"):
+    with pytest.raises(ConflictError, match="Nothing to undo"):
         await desk.drafts.undo(skip=passed)
 
 
@@ -387,7 +387,7 @@ async def test_delivered_change_is_not_undone(desk, tmp_path, delivery):
     execute_sql(tmp_path, statement, delivery)
     before = restorable_rows(tmp_path)
     for draft_or_last in (draft_id, None):
-        with pytest.raises(ConflictError, match="It went to bluesky since; that cannot be undone"):
+        with pytest.raises(ConflictError, match="Cannot undo this: it was posted to bluesky since"):
             await desk.drafts.undo(draft_or_last)
 
     assert restorable_rows(tmp_path) == before
@@ -407,7 +407,7 @@ async def test_passed_time_is_not_restored(tmp_path):
         await desk.drafts.reschedule(second, NOW + timedelta(days=1))
         clock.advance(7200)
         for draft_id in (first, second):
-            with pytest.raises(ConflictError, match=r"Its time, 2026-02-10T13:00:00.000Z, has passed"):
+            with pytest.raises(ConflictError, match=r"its time, 2026-02-10T13:00:00.000Z, has passed"):
                 await desk.drafts.undo(draft_id)
         await desk.drafts.edit(second, "Other words.")
         await desk.drafts.undo(second)
@@ -472,7 +472,7 @@ async def test_undoing_200_random_steps_restores_drafts(desk, tmp_path, seed):
         assert not (await desk.drafts.undo()).failed
 
     assert restorable_rows(tmp_path) == first
-    with pytest.raises(ConflictError, match="There is nothing to be undone"):
+    with pytest.raises(ConflictError, match="Nothing to undo"):
         await desk.drafts.undo()
     # Every version has its event, and each records the values before it.
     for draft_id in ids:
@@ -525,7 +525,7 @@ async def test_bulk_deleted_during_undo_is_a_conflict(desk, tmp_path, monkeypatc
     original, ids = events.list_by_bulk, await create_drafts(desk, 2)
     await desk.drafts.bulk({"action": "archive", "ids": ids})
     monkeypatch.setattr(events, "list_by_bulk", deleting)
-    with pytest.raises(ConflictError, match="deleted meanwhile; nothing was undone"):
+    with pytest.raises(ConflictError, match="Cannot undo this: the drafts were deleted"):
         await desk.drafts.undo()
 
 
@@ -556,7 +556,7 @@ async def test_two_desks_do_not_undo_one_change_twice(tmp_path):
         (draft_id,) = await create_drafts(first_desk, 1)
         await first_desk.drafts.reject(draft_id, "No.")
         await second_desk.drafts.undo()
-        with pytest.raises(ConflictError, match="There is nothing to be undone"):
+        with pytest.raises(ConflictError, match="Nothing to undo"):
             await first_desk.drafts.undo()
         await first_desk.drafts.redo()
 

@@ -145,16 +145,16 @@ async def test_recording_does_not_change_draft(desk):
         ({"platform": "  "}, "platform", "takes 1 to 50 characters, not 0"),
         ({"platform": None}, "platform", "is missing"),
         ({"platform": "p" * 51}, "platform", "takes 1 to 50 characters, not 51"),
-        ({"platform": "a\x00b"}, "platform", "holds a NUL character"),
+        ({"platform": "a\x00b"}, "platform", "contains a NUL character"),
         ({"postId": "p" * 501}, "postId", "takes 1 to 500 characters, not 501"),
         ({"status": "sent"}, "status", "takes one of pending, posted, failed, abandoned"),
         ({"errorMessage": "e" * 2001}, "errorMessage", "takes 1 to 2,000 characters, not 2,001"),
-        ({"likes": -1}, "likes", "takes a whole number of 0 to 1,000,000,000,000"),
-        ({"replies": 1.5}, "replies", "takes a whole number of 0 to 1,000,000,000,000"),
-        ({"reposts": True}, "reposts", "takes a whole number of 0 to 1,000,000,000,000"),
-        ({"impressions": "7"}, "impressions", "takes a whole number of 0 to 1,000,000,000,000"),
-        ({"clicks": 10**12 + 1}, "clicks", "takes a whole number of 0 to 1,000,000,000,000"),
-        ({"views": 3}, "views", "is no known field"),
+        ({"likes": -1}, "likes", "takes a whole number from 0 to 1,000,000,000,000"),
+        ({"replies": 1.5}, "replies", "takes a whole number from 0 to 1,000,000,000,000"),
+        ({"reposts": True}, "reposts", "takes a whole number from 0 to 1,000,000,000,000"),
+        ({"impressions": "7"}, "impressions", "takes a whole number from 0 to 1,000,000,000,000"),
+        ({"clicks": 10**12 + 1}, "clicks", "takes a whole number from 0 to 1,000,000,000,000"),
+        ({"views": 3}, "views", "unknown field"),
     ],
 )
 async def test_invalid_field_is_refused(desk, fields, field, rule):
@@ -276,7 +276,7 @@ async def test_top_is_1_to_50(desk, top):
     with pytest.raises(InvalidError) as error:
         await desk.engagement.summary(top=top)
 
-    assert field_errors(error) == {"top": "takes a whole number of 1 to 50"}
+    assert field_errors(error) == {"top": "takes a whole number from 1 to 50"}
 
 
 async def test_foreign_posts_are_not_counted(desk):

@@ -200,7 +200,7 @@ async def test_unknown_and_foreign_experiments_are_not_found(desk):
     assert await desk.experiments.list() == ()
     for experiment_id in (UNKNOWN_ID, experiment.id):
         for method in (desk.experiments.get, desk.experiments.conclude, desk.experiments.archive):
-            with pytest.raises(NotFoundError, match="There is no experiment"):
+            with pytest.raises(NotFoundError, match="No experiment"):
                 await method(experiment_id)
 
 

@@ -304,7 +304,7 @@ async def test_unexpected_writer_error_is_not_revealed(tmp_path, monkeypatch):
 
     assert (draft.status, draft.text, draft.images) == (Status.GENERATION_FAILED, "", ())
     assert draft.last_error == (
-        "Writing failed with an error that Copydesk did not expect (RuntimeError). Regenerate it to try again."
+        "Generating the text failed with an unexpected error (RuntimeError). Regenerate it to try again."
     )
 
 
@@ -497,7 +497,7 @@ async def test_generation_is_abandoned_after_three_attempts(tmp_path):
         await claim_for_other(desk, draft_id, owner="elsewhere/1/1")
         execute_sql(tmp_path, "UPDATE generation SET attempts = 3, lease_until = 0")
         await desk.generation.drain()
-        assert "begun 3 times" in ((await only_draft(desk)).last_error or "")
+        assert "interrupted 3 times" in ((await only_draft(desk)).last_error or "")
 
 
 async def test_undone_regeneration_is_skipped(tmp_path, monkeypatch):
@@ -618,7 +618,7 @@ async def test_failed_check_does_not_stop_other_drafts(tmp_path, monkeypatch):
 
     assert (failed.status, drafted.text) == (Status.GENERATION_FAILED, "lucky")
     assert failed.last_error == (
-        "Writing failed with an error that Copydesk did not expect (ValueError). Regenerate it to try again."
+        "Generating the text failed with an unexpected error (ValueError). Regenerate it to try again."
     )
 
 
@@ -753,7 +753,7 @@ async def test_pending_draft_cannot_be_changed(tmp_path):
     async with open_desk_at(tmp_path) as desk:
         (draft_id,) = await create_drafts(desk)
         for action in (Action.APPROVE, Action.REGENERATE, Action.ARCHIVE):
-            with pytest.raises(Exception, match="pending_generation"):
+            with pytest.raises(Exception, match="a draft that is being generated"):
                 await desk.drafts.change(draft_id, {"action": action.value})
 
 

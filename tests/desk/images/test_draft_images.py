@@ -81,9 +81,9 @@ class TestPreparedForPlatform:
 
     async def test_too_many_images_are_refused_without_fetching(self, desk, web):
         draft_images = await create_images(desk, ONE, TWO)
-        with pytest.raises(ImageError, match="2 pictures, and the platform takes at most 1 "):
+        with pytest.raises(ImageError, match="2 images; the platform allows at most 1 "):
             await load_images(desk.ctx, draft_images, msgspec.structs.replace(LIMITS, max_images=1))
-        with pytest.raises(ImageError, match="takes no pictures"):
+        with pytest.raises(ImageError, match="the platform allows none per post"):
             await load_images(desk.ctx, draft_images, Limits(formats=frozenset()))
         assert web.requested_urls == []
 
@@ -138,7 +138,7 @@ class TestIdenticalForAllAttempts:
 
         (tmp_path / "pictures" / digest).unlink()
         web.put(ONE, drawing())
-        with pytest.raises(ImageError, match="Picture 1: It is not kept any more"):
+        with pytest.raises(ImageError, match="Image 1: It is not kept any more"):
             await load_images(desk.ctx, draft_images, LIMITS)
 
     async def test_new_draft_refetches_image(self, desk, web, tmp_path):
@@ -154,10 +154,10 @@ class TestAllOrNone:
     @pytest.mark.parametrize(
         ("content", "message", "retryable"),
         [
-            (b"<html>gone", "Picture 2: It is a web page", False),
-            (photo()[:400], "Picture 2: It is damaged or cut off", False),
-            (None, "Picture 2: pictures.example does not have it", False),
-            (503, "Picture 2: pictures.example answered with status 503", True),
+            (b"<html>gone", "Image 2: It is a web page", False),
+            (photo()[:400], "Image 2: It is damaged or cut off", False),
+            (None, "Image 2: pictures.example does not have it", False),
+            (503, "Image 2: pictures.example answered with status 503", True),
         ],
         ids=["page", "cut", "missing", "later"],
     )
@@ -175,7 +175,7 @@ class TestAllOrNone:
     async def test_fetched_images_survive_failure(self, desk, web):
         web.disconnect(TWO)
         draft_images = await create_images(desk, ONE, TWO)
-        with pytest.raises(ImageError, match="Picture 2") as refused:
+        with pytest.raises(ImageError, match="Image 2") as refused:
             await load_images(desk.ctx, draft_images, LIMITS)
         assert refused.value.is_temporary
 
@@ -187,13 +187,13 @@ class TestAllOrNone:
         web.put(ONE, animation())
         (og,) = await load_images(desk.ctx, await create_images(desk, ONE), LIMITS)
         assert og.media_type == "image/png"
-        with pytest.raises(ImageError, match="Picture 1: It moves"):
+        with pytest.raises(ImageError, match="Image 1: It moves"):
             await load_images(desk.ctx, await create_images(desk, ONE, source="UPLOAD"), LIMITS)
 
     async def test_private_address_is_refused(self, tmp_path):
         async with open_desk_at(tmp_path) as desk:
             draft_images = await create_images(desk, "http://127.0.0.1:9/a.png")
-            with pytest.raises(ImageError, match=r"Picture 1: 127\.0\.0\.1 is not a public address"):
+            with pytest.raises(ImageError, match=r"Image 1: 127\.0\.0\.1 is not a public address"):
                 await load_images(desk.ctx, draft_images, LIMITS)
 
 
@@ -229,7 +229,7 @@ class TestUploadedFiles:
         assert stored_files(tmp_path) == []
 
     async def test_unknown_stored_image_names_field(self, desk, tmp_path):
-        with pytest.raises(InvalidError, match=r"images\[1\]\.url: names a picture that is not kept here"):
+        with pytest.raises(InvalidError, match=r"images\[1\]\.url: refers to an image that is not stored here"):
             await create_images(desk, ONE, "copydesk:picture/" + "0" * 64)
         assert query_db(tmp_path, "SELECT count(*) FROM draft") == [(0,)]
 
@@ -245,7 +245,7 @@ class TestUploadedFiles:
             desk, await desk.drafts.save_image(write_image(tmp_path, drawing())), source="UPLOAD"
         )
         (tmp_path / "pictures" / stored_files(tmp_path)[0]).unlink()
-        with pytest.raises(ImageError, match="Picture 1: It is not kept any more"):
+        with pytest.raises(ImageError, match="Image 1: It is not kept any more"):
             await load_images(desk.ctx, draft_images, LIMITS)
 
 
@@ -278,7 +278,7 @@ class TestGeneratedImages:
         with pytest.raises(ImageError, match=r"images_b\.base_url is not set") as refused:
             await desk.drafts.generate_image("A crane", ImageSource.AI_PROVIDER_B)
         assert "COPYDESK_IMAGES_B__KEY" in refused.value.hint
-        with pytest.raises(ImageError, match="UPLOAD makes no pictures"):
+        with pytest.raises(ImageError, match="UPLOAD does not generate images"):
             await desk.drafts.generate_image("A crane", ImageSource.UPLOAD)
 
     async def test_api_key_is_not_stored(self, tmp_path):
@@ -304,7 +304,7 @@ async def test_alt_text_and_image_can_be_edited(tmp_path):
         draft_id = created.drafts[0].id
         described = await desk.drafts.describe_image(draft_id, " Two bars ")
         assert [described_image.alt for described_image in described.images] == ["Two bars"]
-        with pytest.raises(InvalidError, match="picture: is none of the draft's"):
+        with pytest.raises(InvalidError, match="picture: is not an image of the draft"):
             await desk.drafts.describe_image(draft_id, "x", position=2)
         with pytest.raises(InvalidError, match="alt"):
             await desk.drafts.describe_image(draft_id, " ")

@@ -71,7 +71,7 @@ async def test_slow_disk_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.M
     async with open_desk_at(tmp_path) as desk:
         url = save(desk.settings.images_folder, drawing())
         (thumbnail,) = await desk.drafts.thumbnails(await create_images(desk, url))
-    assert thumbnail == Thumbnail(message="It takes too long to read.")
+    assert thumbnail == Thumbnail(message="Reading it takes too long.")
 
 
 async def test_file_is_checked_before_it_is_stored(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ async def test_cancel_at_any_database_call(tmp_path, monkeypatch):
 async def test_finished_run_cannot_be_cancelled(tmp_path):
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
         run = await desk.pipeline.run()
-        with pytest.raises(ConflictError, match="The run has ended") as conflict:
+        with pytest.raises(ConflictError, match="The run has already ended") as conflict:
             await desk.pipeline.cancel(run.id)
         assert conflict.value.current_status == RunStatus.SUCCEEDED
         assert await desk.pipeline.get(run.id) == run

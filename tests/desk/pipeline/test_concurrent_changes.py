@@ -109,7 +109,7 @@ async def test_url_is_unique_among_sources(tmp_path):
     web.put(URL_ONE, feed(entry(1)))
     async with open_desk_at(tmp_path, web) as desk:
         first = await create_source(desk, URL_ONE)
-        with pytest.raises(InvalidError, match=first.id):
+        with pytest.raises(InvalidError, match=f"already added as “{first.name}”"):
             await desk.sources.create("rss", URL_ONE)
         assert len(await desk.sources.list()) == 1
 

@@ -120,7 +120,7 @@ async def test_finished_run_is_not_reexecuted(tmp_path):
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
         run = await desk.pipeline.run()
         executed = await desk.pipeline.execute(run.id)
-        with pytest.raises(NotFoundError, match="There is no run 'x'"):
+        with pytest.raises(NotFoundError, match="No run 'x'"):
             await desk.pipeline.get("x")
 
     assert executed == run
@@ -145,7 +145,7 @@ async def test_unwritable_story_does_not_stop_run(tmp_path, monkeypatch):
         assert sorted(await draft_titles(desk)) == sorted([story_title(1), story_title(3)])
 
     assert (run.status, run.stats.drafts_created, run.stats.drafts_failed) == (RunStatus.SUCCEEDED, 2, 1)
-    assert filter_reasons(tmp_path) == {story_title(2): "could not be drafted: There is nothing to say."}
+    assert filter_reasons(tmp_path) == {story_title(2): "drafting failed: There is nothing to say."}
     progress = steps.for_stage(Stage.DRAFT)
     assert all(earlier.done <= later.done for earlier, later in pairwise(progress))
     assert (progress[-1].done, progress[-1].total) == (3, 3)
@@ -191,7 +191,7 @@ async def test_unexpected_writer_error_skips_story(tmp_path, monkeypatch):
         assert await draft_titles(desk) == [story_title(2)]
 
     assert (run.status, run.stats.drafts_failed) == (RunStatus.SUCCEEDED, 1)
-    assert "could not be drafted" in filter_reasons(tmp_path)[story_title(1)]
+    assert "drafting failed" in filter_reasons(tmp_path)[story_title(1)]
 
 
 async def test_text_of_any_writer_is_checked(tmp_path, monkeypatch):
@@ -230,7 +230,7 @@ async def test_run_fails_when_all_sources_fail(tmp_path):
         await create_source(desk)
         run = await desk.pipeline.run(RunRequest())
         assert (run.status, run.stats.sources_failed) == (RunStatus.FAILED, 1)
-        assert "Every source failed (1); the first says: There is nothing at this address" in str(run.error)
+        assert "All sources failed (1). First error: There is nothing at this address" in str(run.error)
         assert query_db(tmp_path, "SELECT error_category FROM run") == [("missing",)]
 
         await create_source(desk, URL_TWO)
@@ -279,7 +279,7 @@ async def test_run_pages_are_stable(tmp_path):
 
 async def test_invalid_run_request_is_not_queued(tmp_path):
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
-        with pytest.raises(NotFoundError, match="There is no source 'nobody'"):
+        with pytest.raises(NotFoundError, match="No source 'nobody'"):
             await desk.pipeline.run(RunRequest(source_ids=("nobody",)))
         with pytest.raises(InvalidError, match="maxDrafts"):
             await desk.pipeline.run(RunRequest(max_drafts=-1))

@@ -163,7 +163,7 @@ async def test_drafted_story_is_not_drafted_from_another_source(tmp_path):
         assert sorted(await draft_titles(desk)) == sorted([headline, story_title(2)])
 
     assert query_db(tmp_path, "SELECT reason FROM item WHERE state = 'duplicate'") == [
-        ("its story was drafted before",)
+        ("its story already has a draft",)
     ]
 
 

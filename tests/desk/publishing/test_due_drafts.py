@@ -68,8 +68,8 @@ async def test_downtime_is_given_as_reason(tmp_path: Path) -> None:
         draft_id = await insert_scheduled(desk, NOW - HOUR)
         blog_id = await insert_scheduled(desk, NOW - 25 * HOUR, format="BLOG")
         assert await mark_missed(desk) == {draft_id, blog_id}
-        assert (await desk.drafts.get(draft_id)).last_error == "It was late by more than 30 minutes; nothing was sent."
-        assert (await desk.drafts.get(blog_id)).last_error == "It was late by more than 1 day; nothing was sent."
+        assert (await desk.drafts.get(draft_id)).last_error == "Missed: more than 30 minutes late. Nothing was sent."
+        assert (await desk.drafts.get(blog_id)).last_error == "Missed: more than 1 day late. Nothing was sent."
 
 
 async def test_missed_draft_can_be_rescheduled(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ async def test_post_waiting_for_login_expires(tmp_path: Path) -> None:
         await desk.schedule.due_drafts.mark_missed()
         expired = await desk.drafts.get(draft_id)
         assert (expired.status, server.posts) == ("approved", ())
-        assert "It was late by more than 30 minutes; nothing was sent." in (expired.last_error or "")
+        assert "Missed: more than 30 minutes late. Nothing was sent." in (expired.last_error or "")
         await connect_account(desk)
         assert await desk.posting.send_due() == ()
 

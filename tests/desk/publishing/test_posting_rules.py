@@ -12,7 +12,7 @@ from image_samples import drawing
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 REQUIRE_ALT = Posting(require_alt=True)
-MESSAGE = "Picture 2 has no description, which posting.require_alt in the settings asks for."
+MESSAGE = "Image 2 has no alt text, required by the setting posting.require_alt."
 REQUIRED = {"COPYDESK_POSTING__REQUIRE_ALT": "true"}
 PICTURE = "https://pictures.example/a.png"
 
@@ -28,7 +28,7 @@ def post(*alts: str) -> Post:
         (("A quay", "A crane"), ()),
         (("A quay", ""), (MESSAGE,)),
         (("A quay", " \n"), (MESSAGE,)),
-        (("", "A quay", ""), (MESSAGE.replace("Picture 2 has", "Pictures 1, 3 have"),)),
+        (("", "A quay", ""), (MESSAGE.replace("Image 2 has", "Images 1, 3 have"),)),
     ],
 )
 def test_images_without_alt_are_listed(alts, blockers):

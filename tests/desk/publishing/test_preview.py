@@ -67,4 +67,4 @@ async def test_posting_settings_apply(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms(), COPYDESK_POSTING__REQUIRE_ALT="true") as desk:
         await connect_account(desk)
         (preview,) = await desk.posting.preview("One.", Format.SHORT, alts=["a boat", ""])
-    assert preview.stops[0].startswith("Picture 2 has no description")
+    assert preview.stops[0].startswith("Image 2 has no alt text")

@@ -43,7 +43,7 @@ async def test_draft_is_posted_to_all_accounts(tmp_path: Path) -> None:
 async def test_posting_without_account_is_refused(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
         draft_id = await create_approved_draft(desk)
-        with pytest.raises(ConflictError, match="No account is connected; nothing was posted"):
+        with pytest.raises(ConflictError, match="No accounts connected; nothing was posted"):
             await desk.posting.post(draft_id)
         assert await draft_status(desk, draft_id) == "approved"
 
@@ -53,7 +53,7 @@ async def test_draft_is_posted_only_to_requested_accounts(tmp_path: Path) -> Non
     async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
         await connect_account(desk), await connect_account(desk, "you")
         draft_id = await create_approved_draft(desk)
-        with pytest.raises(InvalidError, match="mastodon is not connected; there is fake:me, fake:you"):
+        with pytest.raises(InvalidError, match="mastodon is not connected; connected: fake:me, fake:you"):
             await desk.posting.post(draft_id, ["mastodon"])
         assert (await desk.posting.post(draft_id, [YOU])).posted == (YOU,)
         assert (await desk.posting.post(draft_id)).posted == (ME,)
@@ -88,7 +88,7 @@ async def test_post_is_found_after_lost_response(tmp_path: Path) -> None:
         result = await desk.posting.post(draft_id)
         assert (result.posted, result.draft.status) == ((ME,), "posted")
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says.startswith("Posted: the connection broke, and it was found on the account")
+        assert report.says.startswith("Posted (found on the account after the connection broke)")
     assert len(server.posts) == 1
 
 
@@ -116,7 +116,7 @@ async def test_interrupted_thread_is_continued(tmp_path: Path) -> None:
         draft_id = await create_approved_draft(desk, "One.\n\n---\n\nTwo.\n\n---\n\nThree.", "THREAD")
         await desk.posting.post(draft_id, wait=1)
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says.startswith("2 of 3 posts are there.")
+        assert report.says.startswith("2 of 3 posts are online.")
         watch.now += MINUTE
         await desk.posting.send_due()
         assert await draft_status(desk, draft_id) == "posted"
@@ -133,7 +133,7 @@ async def test_duplicate_text_within_30_days_is_refused(tmp_path: Path) -> None:
         )
         assert (await desk.posting.post(first)).posted == (ME,)
         assert [blocker.message for blocker in await desk.posting.blockers(second)] == [
-            f"The same text went out there on {NOW:%-d %B}."
+            f"The same text was posted there on {NOW:%-d %B}."
         ]
         assert (await desk.posting.post(second)).failed == (ME,)
         (report,) = await desk.posting.list_deliveries(second)
@@ -168,9 +168,9 @@ async def test_undecidable_outcome_needs_user(tmp_path: Path) -> None:
         assert (await desk.posting.post(draft_id)).under_way == (ME,)
         (report,) = await desk.posting.list_deliveries(draft_id)
         assert report.state == "needs_user"
-        assert "Not known whether it was posted." in report.says
+        assert "Unknown whether it was posted." in report.says
         marked = await desk.posting.mark_posted(report.id, "https://fake.example/1")
-        assert marked.says == "Posted, as you said: https://fake.example/1"
+        assert marked.says == "Posted (confirmed by you): https://fake.example/1"
         assert await draft_status(desk, draft_id) == "posted"
 
 
@@ -285,5 +285,5 @@ async def test_posting_without_account_for_format_is_refused(tmp_path: Path) -> 
     blog_platform.info = BLOG_INFO
     async with open_posting_desk(tmp_path, {"paper": blog_platform}) as desk:
         await connect_account(desk, "daily", platform="paper")
-        with pytest.raises(ConflictError, match="No connected account takes drafts of the format SHORT"):
+        with pytest.raises(ConflictError, match="No connected account accepts the format SHORT"):
             await desk.posting.post(await create_approved_draft(desk))

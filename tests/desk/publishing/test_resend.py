@@ -101,9 +101,9 @@ async def test_abandoned_unknown_delivery_needs_explicit_resend(tmp_path: Path) 
         (report,) = await desk.posting.list_deliveries(draft_id)
         assert report.state == "unknown"
         abandoned = await desk.posting.give_up(report.id)
-        assert abandoned.says.startswith("Given up: It is not known whether it was posted.")
+        assert abandoned.says.startswith("Given up: It is unknown whether it was posted.")
         assert [blocker.message for blocker in await desk.posting.blockers(draft_id)] == [abandoned.says]
-        with pytest.raises(ConflictError, match="Nobody knows whether it is there already"):
+        with pytest.raises(ConflictError, match="It may already be posted there"):
             await desk.posting.post(draft_id)
         with pytest.raises(ConflictError, match="The last request may arrive yet"):
             await desk.posting.resend(report.id)

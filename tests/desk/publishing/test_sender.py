@@ -34,7 +34,7 @@ async def test_unexpected_error_ends_after_retries(tmp_path: Path) -> None:
         draft_id = await create_approved_draft(desk)
         assert (await desk.posting.post(draft_id, wait=0.5)).under_way == (ME,)
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says.startswith("Copydesk did not expect this: ValueError. Next try at")
+        assert report.says.startswith("Unexpected error: ValueError. Next attempt at")
         for _ in range(4):
             watch.now += 39 * MINUTE
             await desk.posting.send_due()
@@ -55,7 +55,7 @@ async def test_busy_database_before_sending_changes_nothing(tmp_path: Path, monk
             with pytest.raises(StoreBusyError):
                 await desk.posting.post(draft_id)
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says == "Waits to be sent."
+        assert report.says == "Waiting to be sent."
         await desk.posting.send_due()
         assert await draft_status(desk, draft_id) == "posted"
 
@@ -139,7 +139,7 @@ async def test_interrupted_delivery_can_be_settled_without_login(tmp_path: Path)
         assert (await desk.job_leases.due_work()).to_send
         await desk.posting.send_due()
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says.startswith("Not known whether it was posted. The platform does not know the account")
+        assert report.says.startswith("Unknown whether it was posted. The platform does not know the account")
         assert not (await desk.job_leases.due_work()).to_send
         await desk.posting.mark_posted(report.id)
         assert await draft_status(desk, draft_id) == "posted"
@@ -172,8 +172,10 @@ async def test_unknown_outcome_is_recorded(tmp_path: Path) -> None:
         draft_id = await create_approved_draft(desk)
         await desk.posting.post(draft_id, wait=60)
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says.startswith("Not known whether it was posted. The connection broke before an answer came. We")
-    message = "It is not known whether it was posted. The connection broke before an answer came."
+        assert report.says.startswith(
+            "Unknown whether it was posted. The connection broke before an answer came. The account"
+        )
+    message = "It is unknown whether it was posted. The connection broke before an answer came."
     assert query_db(tmp_path, "SELECT status, error_message FROM engagement") == [("pending", message)]
 
 

@@ -74,7 +74,7 @@ async def test_only_given_approved_drafts_are_scheduled(tmp_path: Path) -> None:
         archived = await insert_draft(desk, archived_at=NOW)
         outcome = await desk.schedule.auto_schedule([second, first, rejected, archived, "nobody", second])
         assert {assignment.draft_id for assignment in outcome.scheduled} == {first, second}
-        assert (outcome.skipped, outcome.reason) == (3, "3 are no approved drafts")
+        assert (outcome.skipped, outcome.reason) == (3, "3 are not approved")
         assert await draft_status(desk, other) == "approved"
         assert await draft_status(desk, archived) == "approved"
 
@@ -93,7 +93,7 @@ async def test_no_slots_skips_all(tmp_path: Path) -> None:
         await insert_drafts(desk, 2)
         outcome = await desk.schedule.auto_schedule()
         assert (outcome.scheduled, outcome.skipped) == ((), 2)
-        assert outcome.reason == "there are no slots to schedule to"
+        assert outcome.reason == "no weekly slots yet"
 
 
 async def test_slots_of_one_year_are_used(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ async def test_slots_of_one_year_are_used(tmp_path: Path) -> None:
         await insert_drafts(desk, 55)
         outcome = await desk.schedule.auto_schedule()
         assert (len(outcome.scheduled), outcome.skipped) == (52, 3)
-        assert "every slot of the next 366 days is taken" in outcome.reason
+        assert "all slots in the next 366 days are taken" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ async def test_foreign_draft_is_unknown(tmp_path: Path) -> None:
         user = desk.ctx.user
         foreign_user = await desk.ctx.write(_create_foreign_user)
         desk.ctx.user = foreign_user
-        assert (await desk.schedule.auto_schedule([draft_id])).reason == "1 is no approved draft"
+        assert (await desk.schedule.auto_schedule([draft_id])).reason == "1 is not approved"
         assert (await desk.schedule.conflicts(NOW)).count == 0
         assert await desk.schedule.slots() == ()
         desk.ctx.user = user
@@ -208,7 +208,7 @@ async def test_draft_rejected_concurrently_is_skipped(tmp_path: Path, monkeypatc
         monkeypatch.setattr(desk.ctx, "write_batch", write_after_other)
         outcome = await desk.schedule.auto_schedule()
         assert [assignment.draft_id for assignment in outcome.scheduled] == [second]
-        assert (outcome.skipped, outcome.reason) == (1, "1 is no approved draft")
+        assert (outcome.skipped, outcome.reason) == (1, "1 is not approved")
         assert await draft_status(desk, first) == "rejected"
 
 
@@ -230,8 +230,8 @@ async def test_drafts_without_slot_are_counted_after_replanning(
         outcome = await desk.schedule.auto_schedule()
         # The year has 52 Fridays; the rejected draft's slot went to one that had found none.
         assert (len(outcome.scheduled), outcome.skipped) == (52, 2)
-        no_slot = "no slot was left for 1 draft: every slot of the next 366 days is taken"
-        assert outcome.reason == f"{no_slot}; 1 is no approved draft"
+        no_slot = "no free slot for 1 draft: all slots in the next 366 days are taken"
+        assert outcome.reason == f"{no_slot}; 1 is not approved"
 
 
 async def test_full_disk_keeps_completed_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,5 +82,5 @@ async def test_truncated_week_is_marked(tmp_path: Path) -> None:
 async def test_end_of_calendar_is_refused(tmp_path: Path, day: date) -> None:
     async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots([make_slot(MON, 9)])
-        with pytest.raises(InvalidError, match="end of the calendar"):
+        with pytest.raises(InvalidError, match="outside the supported date range"):
             await desk.schedule.week(day)

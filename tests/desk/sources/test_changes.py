@@ -69,11 +69,11 @@ async def test_source_is_not_moved_to_existing_url(tmp_path):
     web = FakeWeb()
     web.put(URL_TWO, feed(entry(1)))
     async with open_desk_at(tmp_path, web) as desk:
-        source, other = await create_source(desk), await create_source(desk, URL_TWO, name="Two")
+        source, _ = await create_source(desk), await create_source(desk, URL_TWO, name="Two")
         with pytest.raises(InvalidError) as error:
             await desk.sources.update(source.id, {"url": URL_TWO})
 
-        assert error.value.errors == (FieldError("url", f"is the source {other.id} (Two) already"),)
+        assert error.value.errors == (FieldError("url", "already added as “Two”"),)
         assert (await desk.sources.get(source.id)).url == URL_ONE
 
 

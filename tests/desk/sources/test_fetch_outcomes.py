@@ -196,7 +196,7 @@ async def test_offline_machine_blames_no_source(tmp_path):
         sources = await desk.sources.list()
 
     assert run.status is RunStatus.FAILED
-    assert run.error == "No source could be reached: this machine seems to be offline. What was stored is kept."
+    assert run.error == "Cannot reach any source: this machine seems to be offline. Stored items are kept."
     assert query_db(tmp_path, "SELECT error_category FROM run") == [("unreachable",)]
     assert [source.fail_count for source in sources] == [0, 0, 0]
     assert all("no connection" in str(source.last_error) for source in sources)

@@ -91,7 +91,7 @@ async def test_deletion_question_names_scheduled_and_posted_drafts(tmp_path):
 
     assert deletion_prompt(row) == (
         "Delete The Lighthouse, with its 3 items and 3 drafts, of them 1 scheduled and 1 posted? "
-        "What was posted stays where it is, but is no longer known here. This cannot be undone."
+        "Posts stay online but are no longer tracked. This cannot be undone."
     )
 
 

@@ -102,8 +102,8 @@ async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
     [
         (["X", "", "1", "2"], "Enter a parameter, for example hashtags."),
         (["X", "hashtags", "1"], "takes 2 to 5 entries, not 1"),
-        (["X", "hashtags", "1", "9"], "takes a whole number of 0 to 5"),
-        (["X", "tone", "a=b", "a=c"], "'a' is there already"),
+        (["X", "hashtags", "1", "9"], "takes a whole number from 0 to 5"),
+        (["X", "tone", "a=b", "a=c"], "'a' is a duplicate"),
         (["", "tone", "a", "b"], "name: "),
     ],
 )

@@ -62,7 +62,7 @@ async def test_draft_edited_elsewhere_is_not_approved(tmp_path: Path) -> None:
         review.app.simulate_key("a")
         await review.wait()
         assert await review.get_status(first.id) is not Status.APPROVED
-        assert any("was changed meanwhile" in message for message in review.toasts)
+        assert any("changed in the meantime" in message for message in review.toasts)
 
 
 async def test_undo_and_redo_reverse_decisions_in_order(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ async def test_undo_and_redo_reverse_decisions_in_order(tmp_path: Path) -> None:
 async def test_undo_without_changes_shows_message(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         await review.press("u")
-        assert review.toasts == ["There is nothing to be undone."]
+        assert review.toasts == ["Nothing to undo."]
 
 
 async def test_fast_keys_are_applied_in_order(tmp_path: Path) -> None:
@@ -146,9 +146,7 @@ async def test_bulk_reports_failures_and_keeps_marks(tmp_path: Path, monkeypatch
         await review.press("a")
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 4
         assert failed_ids == [(ids[1],)]
-        assert review.toasts[0].startswith(
-            "4 approved, 1 not: “Two of three newsletters lose readers a…”: This draft is"
-        )
+        assert review.toasts[0].startswith("4 approved, 1 not: “Two of three newsletters lose readers a…”: Cannot")
         assert review.toasts[0].endswith("· u undo")
         await review.press("u")
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 0

@@ -31,7 +31,7 @@ async def test_schedule_without_slot_approves_nothing(tmp_path: Path) -> None:
         await review.press("s")
         assert await review.get_status(first.id) is first.status
         assert review.find_row(first.id).status is first.status
-        assert "There are no slots to schedule to. Set some: 2, then n." in review.toasts[-1]
+        assert "No weekly slots. Add some: 2, then n." in review.toasts[-1]
         assert "problem" not in review.lines[0]
 
 

@@ -162,7 +162,7 @@ async def test_invalid_search_is_explained_in_line(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 9) as (ui, _):
         await ui.press("slash")
         await type_search(ui, "-x")
-        assert "takes a word to look for" in ui.lines[2]
+        assert "needs a search word" in ui.lines[2]
         assert not ui.toasts
         await ui.press("escape")
         assert "Queue · 9" in ui.text

@@ -234,7 +234,7 @@ async def test_missing_item_shows_toast() -> None:
     desk = FakeDesk(1)
     desk.drafts.items.clear()
     async with open_console(desk) as ui:
-        assert ui.toasts == ["There is no item 'item-0'."]
+        assert ui.toasts == ["No item 'item-0'."]
         assert "Queue · 1" in ui.text
 
 
@@ -247,7 +247,7 @@ async def test_failed_refresh_shows_toast() -> None:
 
         desk.drafts.window = window
         await ui.press("full_stop")
-        assert ui.toasts == ["Another process holds the database; nothing was changed. Try again in a moment."]
+        assert ui.toasts == ["Another process has locked the database; nothing changed. Try again in a moment."]
         assert "Queue · 3" in ui.text
 
 

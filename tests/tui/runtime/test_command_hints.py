@@ -9,9 +9,10 @@ from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.cli.context import Context
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.tui.app import Console
+from copydesk.tui.keys import replace_commands_with_keys
 from copydesk.tui.review.publish_dialogs import PostDialog, PostPlan
 
-NOT_FOUND = NotFoundError("There is no source 'x'.", hint="`copydesk source list` shows them all.")
+NOT_FOUND = NotFoundError("There is no source 'x'.", hint="List all sources: `copydesk source list`.")
 
 
 @pytest.mark.parametrize(
@@ -30,9 +31,14 @@ async def test_toast_and_log_commands_name_desk(*, home: Path | None, sample: bo
         app.notify_error(NOT_FOUND)
         app.log_problem(str(NOT_FOUND))
         await wait_until_idle(pilot)
-        message = f"There is no source 'x'. `{command}` shows them all."
+        message = f"There is no source 'x'. List all sources: `{command}`."
         assert ConsoleDriver(app, pilot).toasts == [message]
         assert {entry.text for entry in app.read_log()} == {message}
+
+
+def test_alternatives_to_refused_action_name_keys() -> None:
+    refusal = "Already scheduled for Mon 30 Nov 09:00. Use reschedule, cancel or post instead."
+    assert replace_commands_with_keys(refusal) == "Already scheduled for Mon 30 Nov 09:00. S reschedules, p posts now."
 
 
 async def test_post_dialog_commands_name_desk() -> None:

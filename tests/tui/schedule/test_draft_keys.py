@@ -223,4 +223,4 @@ async def test_plan_without_slots_names_next_key(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, approved=2)
     async with open_schedule(tmp_path) as ui:
         await ui.press("A")
-        assert ui.toasts == ["2 drafts not scheduled: there are no slots to schedule to. n adds a slot."]
+        assert ui.toasts == ["2 drafts not scheduled: no weekly slots yet. n adds a slot."]

@@ -232,14 +232,14 @@ async def test_refused_voice_stays_in_form(tmp_path: Path) -> None:
 async def test_voice_preview_without_items_has_hint(tmp_path: Path) -> None:
     async with open_setup(tmp_path) as ui:
         await ui.press("j", "e")
-        await wait_for_text(ui, "There is no item to try it on.")
+        await wait_for_text(ui, "No item to preview with.")
 
 
 async def test_invalid_time_zone_is_refused(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("j", "j", "j", "e")
         await type_text(ui, "Mars/One\n")
-        await wait_for_text(ui, "Mars/One is no time zone")
+        await wait_for_text(ui, "Mars/One is not an IANA time zone")
         await ui.press("ctrl+u")
         await type_text(ui, "Asia/Tokyo\n")
         await wait_for_text(ui, "on the clock of Asia/Tokyo")
@@ -253,7 +253,7 @@ async def test_invalid_time_zone_is_refused(tmp_path: Path) -> None:
 async def test_doctor_report_is_displayed(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("G")
-        await wait_for_text(ui, "2, none in trouble.")
+        await wait_for_text(ui, "2, none failing.")
 
 
 async def test_forty_columns_show_one_pane(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ async def test_existing_source_is_not_duplicated(tmp_path: Path) -> None:
         await ui.press("enter")
         await wait_for_text(ui, "12 entries")
         await ui.press("enter")
-        await wait_for_text(ui, "is the source")
+        await wait_for_text(ui, "already added as")
 
 
 async def test_settings_are_edited_without_fetch(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_screens_are_readable_in_40_columns(sample_home: Path) -> None:
         for key, pattern in (
             ("2", r"00–\d\d:59|\d\d:00"),
             ("3", "─ Sources · 10"),
-            ("4", "There is no experiment"),
+            ("4", "No experiment"),
             ("5", "Nothing went out"),
             ("6", "─ Setup|Accounts"),
         ):

@@ -35,7 +35,7 @@ class AccountCredentials:
         if secrets is None:
             command = f"copydesk account connect {account.platform}"
             raise LoginError(
-                f"There is no key to {account.platform}:{account.name}.", hint=f"Connect it again: {command}"
+                f"No credentials for {account.platform}:{account.name}.", hint=f"Connect it again: {command}"
             )
         return secrets
 

@@ -90,7 +90,7 @@ class Accounts:
         try:
             connected = await adapter.connect(server_url, credentials)
         except LoginError as error:
-            hint = "Check what you gave." if error.hint == RECONNECT_HINT else error.hint
+            hint = "Check the values." if error.hint == RECONNECT_HINT else error.hint
             raise LoginError(error.message, hint=hint) from None
         env_secrets = await self._ctx.vault.read_environment(secret_name(connected.account))
         # Secrets given by the environment stay there; do not copy them to the vault.
@@ -122,7 +122,7 @@ class Accounts:
         # Checking may refresh the token, so it needs the lease just as sending does.
         async with account_lease(self._ctx, account.id) as lease:
             if lease is None:
-                raise NotSentError("Something is being sent there at this moment.", hint="Try again in a minute.")
+                raise NotSentError("A post is being sent to this account.", hint="Try again in a minute.")
             try:
                 details = await self._ctx.platform(account.details.platform).check(account.details)
             except LoginError as error:
@@ -168,7 +168,9 @@ class Accounts:
             raise InvalidError(*(FieldError(name, "is missing") for name in missing))
         server_url = server or adapter.info.default_server
         if not server_url:
-            raise InvalidError(FieldError("url", f"is missing: say where your {platform} is, with --url https://…"))
+            raise InvalidError(
+                FieldError("url", f"is missing: pass the address of your {platform} with --url https://…")
+            )
         return adapter, server_url
 
     async def _save(self, connected: ConnectResult) -> ConnectedAccount:
@@ -194,7 +196,7 @@ class Accounts:
                         break
                     await asyncio.sleep(LEASE_RETRY_SECONDS)
                 else:
-                    message = "Something is being sent there at this moment; the account was not connected anew."
+                    message = "A post is being sent to this account; it was not reconnected."
                     raise NotSentError(message, hint="Try again in a minute.")
             yield
 
@@ -206,20 +208,20 @@ class Accounts:
             return matches[0]
         if matches:
             labels = ", ".join(account.label for account in matches)
-            raise InvalidError(FieldError("account", f"means several; name one of {labels}"))
-        raise NotFoundError(f"There is no account {name[:200]!r}.", hint="`copydesk account list` shows them all.")
+            raise InvalidError(FieldError("account", f"matches several accounts: {labels}"))
+        raise NotFoundError(f"No account {name[:200]!r}.", hint="List all accounts: `copydesk account list`.")
 
 
 def _browser_platform(adapter: Platform) -> BrowserPlatform:
     if not hasattr(adapter, "start_sign_in"):
-        raise InvalidError(FieldError("platform", "is not connected through the browser"))
+        raise InvalidError(FieldError("platform", "does not support sign-in with the browser"))
     return adapter  # type: ignore[return-value]  # a Protocol can only be checked by its methods at run time
 
 
 def _raise_if_sending(conn: Transaction, user_id: str, account: ConnectedAccount) -> None:
     if deliveries.has_unfinished_for_account(conn, user_id, account.id):
-        hint = "Wait until it is there, or give it up: copydesk delivery list"
-        raise ConflictError("Something is on its way to this account; it was not removed.", hint=hint)
+        hint = "Wait until it is posted, or give it up: copydesk delivery list"
+        raise ConflictError("A delivery to this account is in progress; the account was not removed.", hint=hint)
 
 
 def _remove(conn: Transaction, user_id: str, account: ConnectedAccount) -> None:

@@ -12,7 +12,8 @@ from copydesk.errors import ConflictError
 from copydesk.model.draft import Action, Checks, Status, Trace
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.serialization import Struct
-from copydesk.model.transitions import allowed_actions, next_status, status_after_edit
+from copydesk.model.transitions import allowed_actions, alternatives_hint, next_status, status_after_edit
+from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime
 from copydesk.store.draft_updates import DraftSnapshot
 
@@ -47,11 +48,14 @@ def changed_columns(
         status = status_after_edit(status, archived=snapshot.archived)
         values |= {name: getattr(edited, name) for name in EditedText.__struct_fields__}
     if request.action is not None:
+        time = format_scheduled_time(snapshot)
         try:
-            status = next_status(request.action, status, archived=snapshot.archived, feedback=request.feedback)
+            status = next_status(
+                request.action, status, archived=snapshot.archived, feedback=request.feedback, scheduled_for=time
+            )
         except ConflictError:
             # The edit is refused along with the action, so the error has to name the draft's stored status.
-            next_status(request.action, snapshot.status, archived=snapshot.archived)
+            next_status(request.action, snapshot.status, archived=snapshot.archived, scheduled_for=time)
             raise
         values |= _action_columns(request.action, snapshot, request.feedback, now)
     if at is not None:
@@ -77,6 +81,17 @@ def _action_columns(action: Action, snapshot: DraftSnapshot, feedback: str | Non
             return {"archived_at": now}
         case _:
             return {}
+
+
+def format_scheduled_time(snapshot: DraftSnapshot) -> str:
+    """Return the draft's scheduled time on the user's clock: `Mon 30 Nov 09:00`; empty without one."""
+    wall = snapshot.stored["scheduled_wall"]
+    if not wall:
+        return ""
+    day = datetime.fromisoformat(wall[:16])
+    # Not strftime's names, which follow the machine's locale.
+    weekday, month = DAYS[day.isoweekday() % 7][:3].title(), MONTHS[day.month - 1][:3].title()
+    return f"{weekday} {day.day} {month} {day:%H:%M}"
 
 
 def schedule_columns(at: ScheduledTime | None) -> dict[str, Any]:
@@ -105,8 +120,8 @@ def _not_connected_error(snapshot: DraftSnapshot) -> ConflictError:
         action for action in allowed_actions(snapshot.status, archived=snapshot.archived) if action is not Action.POST
     ]
     return ConflictError(
-        "No platform is connected; nothing was posted.",
-        hint=f"Possible now: {', '.join(alternatives)}." if alternatives else "",
+        "No accounts connected; nothing was posted.",
+        hint=alternatives_hint(alternatives),
         current_status=snapshot.status,
         allowed=alternatives,
     )

@@ -9,48 +9,48 @@ from copydesk.model.history import CREATE, EDIT, USER, DraftEvent, EventKind
 from copydesk.text import clean
 
 ACTION_PHRASES = {
-    CREATE: "made it",
+    CREATE: "created it",
     EDIT: "edited the text",
     "approve": "approved it",
     "reject": "rejected it",
     "regenerate": "asked for a new version",
-    "unapprove": "took the approval back",
+    "unapprove": "withdrew the approval",
     "archive": "archived it",
     "schedule": "scheduled it",
-    "reschedule": "gave it another time",
-    "cancel_schedule": "took its time away",
-    "post": "had it sent at once",
-    "text_written": "wrote the text",
-    "writing_failed": "could not write it",
-    "new_version_written": "wrote a new version",
-    "picked_up": "began to post it",
-    "late": "found it too late to be sent",
+    "reschedule": "rescheduled it",
+    "cancel_schedule": "unscheduled it",
+    "post": "posted it now",
+    "text_written": "generated the text",
+    "writing_failed": "failed to generate it",
+    "new_version_written": "generated a new version",
+    "picked_up": "started posting it",
+    "late": "missed its time",
     "ended_live": "posted it",
-    "ended_not_live": "could not post it",
+    "ended_not_live": "failed to post it",
 }
 """Event action -> phrase after "you" or "the system". Unknown actions are shown as they are."""
 RESULT_PHRASES: Mapping[str, str] = {
     Action.APPROVE: "approved",
     Action.REJECT: "rejected",
-    Action.REGENERATE: "to be written anew",
+    Action.REGENERATE: "regenerating",
     Action.SCHEDULE: "scheduled",
     Action.ARCHIVE: "archived",
-    Action.UNAPPROVE: "no longer approved",
+    Action.UNAPPROVE: "unapproved",
     Action.RESCHEDULE: "rescheduled",
-    Action.CANCEL_SCHEDULE: "no longer scheduled",
+    Action.CANCEL_SCHEDULE: "unscheduled",
     EDIT: "edited",
 }
 """Action -> state of the draft afterwards."""
 BLOCKING_PHRASES = {
-    CREATE: "it was made",
-    "text_written": "the text was written",
-    "writing_failed": "it could not be written",
-    "new_version_written": "a new version was written",
+    CREATE: "it was created",
+    "text_written": "the text was generated",
+    "writing_failed": "generating it failed",
+    "new_version_written": "a new version was generated",
     "post": "it was sent",
-    "picked_up": "posting has begun",
-    "late": "it was too late to be sent",
+    "picked_up": "posting started",
+    "late": "it missed its time",
     "ended_live": "it was posted",
-    "ended_not_live": "it could not be posted",
+    "ended_not_live": "posting it failed",
 }
 """Event -> reason why earlier changes cannot be undone."""
 
@@ -109,7 +109,7 @@ def _action_phrase(event: DraftEvent) -> str:
     if event.kind is EventKind.UNDO:
         return f"undid version {event.of_version}: {phrase}"
     if event.kind is EventKind.REDO:
-        return f"did again: {phrase}"
+        return f"redid: {phrase}"
     edited = "text" in event.after and event.action != EDIT and event.kind is EventKind.CHANGE
     return f"{ACTION_PHRASES[EDIT]} and {phrase}" if edited else phrase
 

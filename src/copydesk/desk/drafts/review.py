@@ -7,7 +7,7 @@ from typing import Unpack
 import msgspec
 
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.changes import EditedText, changed_columns
+from copydesk.desk.drafts.changes import EditedText, changed_columns, format_scheduled_time
 from copydesk.desk.drafts.check_draft import check_edited_draft
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.ingest.registry import SOURCE_TYPES
@@ -240,7 +240,8 @@ def resolve_time(
     """
     if request.action in TIME_ACTIONS:
         # Report a disallowed action first: a missing slot would be a misleading error.
-        next_status(request.action, snapshot.status, archived=snapshot.archived)
+        time = format_scheduled_time(snapshot)
+        next_status(request.action, snapshot.status, archived=snapshot.archived, scheduled_for=time)
     if needs_slot(request):
         return _free_slot(conn, user_id, snapshot, request.scheduled_at, now, after_slot)
     if request.scheduled_at is None:
@@ -258,7 +259,7 @@ def _free_slot(
 ) -> ScheduledTime:
     slots = schedule.list_slots(conn, user_id)
     if not slots:
-        raise _conflict(snapshot, "There are no slots to schedule to.", f"Set some: {SET_SLOTS_COMMAND}.")
+        raise _conflict(snapshot, "No weekly slots.", f"Add some: {SET_SLOTS_COMMAND}.")
     # Slots are exact to the minute, so the first candidate after `after_slot` is one minute later.
     start = max(now, not_before or now)
     earliest = max(start, later_than + MINUTE) if later_than else start
@@ -268,7 +269,7 @@ def _free_slot(
     )
     # `next_free_slot` searches HORIZON from its own start, which a bulk may have moved.
     if slot is None or slot.at > start + HORIZON:
-        raise _conflict(snapshot, "Every slot of the next 366 days is taken.", "Add slots, or give a time.")
+        raise _conflict(snapshot, "All slots in the next 366 days are taken.", "Add slots, or schedule at a time.")
     return ScheduledTime(at=slot.at, wall_time=slot.wall_time)
 
 

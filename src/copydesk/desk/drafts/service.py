@@ -140,7 +140,7 @@ class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails
         try:
             return instant_of_wall(parsed, zone) if parsed.tzinfo is None else parsed.astimezone(UTC)
         except OverflowError:
-            raise InvalidError(FieldError(field, "is at an end of the calendar")) from None
+            raise InvalidError(FieldError(field, "is outside the supported date range")) from None
 
     async def queue(self, limit: int = 100) -> tuple[ListedDraft, ...]:
         """Return the drafts waiting for review, best first."""
@@ -165,5 +165,5 @@ class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails
         """Return the source item of a draft. Raise NotFoundError if the user has none with this id."""
         item = await self._ctx.read(items.get, item_id)
         if item is None:
-            raise NotFoundError(f"There is no item {item_id!r}.")
+            raise NotFoundError(f"No item {item_id!r}.")
         return item

@@ -26,7 +26,6 @@ from copydesk.store.ids import new_id
 from copydesk.store.transaction import Transaction
 
 IsCancelled = Callable[[], bool]
-_PAST_TENSE = {EventKind.UNDO: "undone", EventKind.REDO: "redone"}
 _TIMING_COLUMNS = {"status", "scheduled_at"}
 
 
@@ -118,9 +117,7 @@ class _Restorer:
     ) -> None:
         for at, platform in posts:
             if at >= event.at:
-                raise _out_of_reach(
-                    snapshot, event, f"It went to {platform} since; that cannot be {_PAST_TENSE[self._kind]}."
-                )
+                raise _out_of_reach(snapshot, event, f"Cannot {self._kind} this: it was posted to {platform} since.")
 
     def _check_not_past(self, snapshot: DraftSnapshot, event: EventRow) -> None:
         if _TIMING_COLUMNS.isdisjoint(event.before) or event.before.get("status", snapshot.status) != Status.SCHEDULED:
@@ -132,8 +129,8 @@ class _Restorer:
             raise _out_of_reach(
                 snapshot,
                 event,
-                f"Its time, {format_iso(at)}, has passed; that cannot be {_PAST_TENSE[self._kind]}.",
-                "Give it another time.",
+                f"Cannot {self._kind} this: its time, {format_iso(at)}, has passed.",
+                "Reschedule it.",
             )
 
 
@@ -165,9 +162,9 @@ def _plan_last(conn: Transaction, user_id: str, kind: EventKind, passing: frozen
             conn, user_id, kind, below_rid=_first_event_number(conn, user_id, event)
         )
     if event is None:
-        raise ConflictError(f"There is nothing to be {_PAST_TENSE[kind]}.")
+        raise ConflictError(f"Nothing to {kind}.")
     if kind is EventKind.REDO and newest and newest.rid > event.rid:
-        raise ConflictError("There is nothing to be redone: something was changed after the last undo.")
+        raise ConflictError("Nothing to redo: something changed since the last undo.")
     if event.bulk_id is None:
         return _plan_draft(conn, user_id, kind, event.draft_id)
     return _plan_bulk(conn, user_id, kind, event.bulk_id)
@@ -183,7 +180,7 @@ def _plan_bulk(conn: Transaction, user_id: str, kind: EventKind, bulk_id: str) -
     bulk_events = draft_events.list_by_bulk(conn, user_id, bulk_id)
     snapshots = draft_updates.load_snapshots(conn, user_id, [event.draft_id for event in bulk_events])
     if not snapshots:
-        raise ConflictError(f"These drafts were deleted meanwhile; nothing was {_PAST_TENSE[kind]}.", hint="Try again.")
+        raise ConflictError(f"Cannot {kind} this: the drafts were deleted.", hint="Try again.")
     steps, failed = [], []
     for event in bulk_events:
         snapshot = snapshots.get(event.draft_id)
@@ -206,7 +203,7 @@ def _blocking_reason(conn: Transaction, user_id: str, event: EventRow) -> str | 
     history = draft_events.list_by_draft(conn, user_id, event.draft_id)
     if event.rid in draft_events.reverted_rids(history):
         return None
-    return f"Something happened to this draft since ({describe_action(history[-1].action)}); it was left as it is."
+    return f"Not changed: since then {describe_action(history[-1].action)}."
 
 
 def _nothing_error(conn: Transaction, user_id: str, kind: EventKind, snapshot: DraftSnapshot) -> ConflictError:
@@ -214,9 +211,9 @@ def _nothing_error(conn: Transaction, user_id: str, kind: EventKind, snapshot: D
     newest = draft_events.get_newest(conn, user_id, snapshot.id)
     if kind is EventKind.UNDO and newest and newest.kind is EventKind.PERMANENT and newest.version > 1:
         return _conflict(
-            snapshot, f"The last thing that happened to this draft ({describe_action(newest.action)}) cannot be undone."
+            snapshot, f"The last change of this draft ({describe_action(newest.action)}) cannot be undone."
         )
-    return _conflict(snapshot, f"There is nothing to be {_PAST_TENSE[kind]} on this draft.")
+    return _conflict(snapshot, f"Nothing to {kind} on this draft.")
 
 
 def _check_newest_change(conn: Transaction, user_id: str, newest: EventRow, event: EventRow | None) -> None:
@@ -232,7 +229,7 @@ def _check_newest_change(conn: Transaction, user_id: str, newest: EventRow, even
     if blocking and newest.rid not in draft_events.reverted_rids(history):
         own, later_change = describe_action(newest.action), describe_action(blocking.action)
         message = f"Your last change ({own}) cannot be undone: since then {later_change}."
-        raise UndoNotAllowedError(message, newest.rid, hint="Name a draft to undo its last change.")
+        raise UndoNotAllowedError(message, newest.rid, hint="Pass a draft id to undo the last change of that draft.")
 
 
 def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]) -> None:
@@ -243,7 +240,7 @@ def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]
         raise UndoNotAllowedError(
             f"Your last change ({describe_action(plan.action)}) cannot be undone on {drafts}. {refused[0].message}",
             plan.steps[0][1].rid,
-            hint="Name a draft to undo its last change.",
+            hint="Pass a draft id to undo the last change of that draft.",
         )
 
 

@@ -119,7 +119,7 @@ class Engagements:
     async def summary(self, top: int = 10) -> EngagementSummary:
         """Return totals over all posts and the `top` best ones. Raise InvalidError for a `top` outside 1 to 50."""
         if type(top) is not int or not 1 <= top <= MAX_TOP_POSTS:
-            raise InvalidError(FieldError("top", f"takes a whole number of 1 to {MAX_TOP_POSTS}"))
+            raise InvalidError(FieldError("top", f"takes a whole number from 1 to {MAX_TOP_POSTS}"))
         totals, best = await self._ctx.read(_load_summary, top)
         return summarize(totals, best)
 
@@ -208,7 +208,7 @@ def _load_quarters(
 def _save_record(conn: Transaction, user_id: str, request: RecordEngagement, now: datetime) -> EngagementRecord:
     draft_format = engagement.get_draft_format(conn, user_id, request.draft_id)
     if draft_format is None:
-        raise NotFoundError(f"There is no draft {request.draft_id!r}.", hint="`copydesk draft list` shows them all.")
+        raise NotFoundError(f"No draft {request.draft_id!r}.", hint="List all drafts: `copydesk draft list`.")
     existing = _select_record(engagement.find_records(conn, user_id, request))
     record = update_record(request, existing, now, new_id=existing.id if existing else new_id(now))
     if existing is None:
@@ -225,5 +225,5 @@ def _select_record(matching: Sequence[EngagementRecord]) -> EngagementRecord | N
     # Records of a connected account have its name; one without was entered by hand for the platform and comes first.
     if len(matching) > 1 and matching[0].account:
         names = ", ".join(f"{record.platform}:{record.account}" for record in matching)
-        raise InvalidError(FieldError("platform", f"means several accounts; name one of {names}"))
+        raise InvalidError(FieldError("platform", f"matches several accounts: {names}"))
     return matching[0] if matching else None

@@ -126,8 +126,8 @@ class _ResultInputs(Struct, frozen=True):
 def _get_experiment(conn: Transaction, user_id: str, experiment_id: str) -> Experiment:
     experiment = experiments.get(conn, user_id, experiment_id)
     if experiment is None:
-        hint = "`copydesk experiment list` shows them all."
-        raise NotFoundError(f"There is no experiment {experiment_id!r}.", hint=hint)
+        hint = "List all experiments: `copydesk experiment list`."
+        raise NotFoundError(f"No experiment {experiment_id!r}.", hint=hint)
     return experiment
 
 

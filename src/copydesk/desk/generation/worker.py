@@ -236,7 +236,7 @@ class _JobWriter:
             # Store the failure: raised, this text would stay first in the queue and block all others.
             log.exception("writing %s failed", text.draft_id)
             # Only the type: the message may contain secrets or private text.
-            return await self.fail(text, WriterError(_unexpected_message("Writing", error)))
+            return await self.fail(text, WriterError(_unexpected_message("Generating the text", error)))
         return await self._ctx.write(save_text, self._claim_id, result, self._ctx.clock())
 
     async def fail(self, text: PendingGeneration, error: CopydeskError) -> bool:
@@ -266,7 +266,7 @@ class _JobWriter:
             async with asyncio.timeout(self._deadline):
                 return await self._writer.write(brief)
         except TimeoutError:
-            raise WriterError(f"Writing took longer than {self._deadline:g} seconds.") from None
+            raise WriterError(f"Generating the text took longer than {self._deadline:g} seconds.") from None
 
 
 def _load_inputs(conn: Transaction, user_id: str, draft_id: str, item: Item, now: datetime) -> _TextInputs | None:
@@ -338,8 +338,8 @@ def _page_image(item: Item, now: datetime) -> tuple[DraftImage, ...]:
 
 
 def _too_many_attempts() -> WriterError:
-    return WriterError(f"Its writing was begun {MAX_ATTEMPTS} times, and each time the process ended before it did.")
+    return WriterError(f"Generating it was interrupted {MAX_ATTEMPTS} times.")
 
 
 def _unexpected_message(action: str, error: Exception) -> str:
-    return f"{action} failed with an error that Copydesk did not expect ({type(error).__name__})."
+    return f"{action} failed with an unexpected error ({type(error).__name__})."

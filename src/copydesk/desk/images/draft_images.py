@@ -51,10 +51,8 @@ async def load_images(ctx: DeskContext, images: Sequence[DraftImage], limits: Li
     images or not at all. `error.is_temporary` says that another attempt may succeed.
     """
     if len(images) > limits.max_images:
-        maximum = f"at most {limits.max_images}" if limits.max_images else "no"
-        raise ImageError(
-            f"The draft has {len(images)} pictures, and the platform takes {maximum} pictures of one post."
-        )
+        maximum = f"at most {limits.max_images}" if limits.max_images else "none"
+        raise ImageError(f"The draft has {len(images)} images; the platform allows {maximum} per post.")
     if not images:
         return ()
     stored_by_id = await ctx.read(list_stored_image_urls, [image.id for image in images])
@@ -99,7 +97,7 @@ def check_stored(ctx: DeskContext, images: Sequence[NewImage]) -> None:
     """Raise InvalidError if an image refers to a stored file that does not exist."""
     folder = ctx.settings.images_folder
     problems = [
-        FieldError(f"images[{index}].url", "names a picture that is not kept here")
+        FieldError(f"images[{index}].url", "refers to an image that is not stored here")
         for index, image in enumerate(images)
         if stored_image_digest(image.url) is not None and not is_stored(folder, image.url)
     ]
@@ -123,7 +121,7 @@ async def _prepare_image(
         content = await _load_content(ctx, transport, image, stored_url)
         resized = await asyncio.to_thread(fit_to_bounds, content, bounds, first_frame=first_frame)
     except ImageError as error:
-        raise _prefix_error(f"Picture {number}", error) from None
+        raise _prefix_error(f"Image {number}", error) from None
     return PostImage(
         content=resized.content,
         media_type=resized.media_type,
@@ -164,7 +162,7 @@ def _load_generator(ctx: DeskContext, provider: ImageSource) -> "Generator":
     from copydesk.images.generator import Generator  # noqa: PLC0415 - imports httpx
 
     if provider not in GENERATORS:
-        raise ImageError(f"{provider} makes no pictures.", hint=f"Take {' or '.join(GENERATORS)}.")
+        raise ImageError(f"{provider} does not generate images.", hint=f"Choose {' or '.join(GENERATORS)}.")
     settings = ctx.settings
     section, config = (
         ("images_a", settings.images_a) if provider is ImageSource.AI_PROVIDER_A else ("images_b", settings.images_b)

@@ -9,8 +9,8 @@ from copydesk.model.draft import DraftImage, ImageSource, Thumbnail, stored_imag
 
 RENDER_TIMEOUT = 10.0
 """Seconds per image. Oversized files are refused before they are read, but a disk can be slow."""
-NOT_DOWNLOADED = Thumbnail(message="It is fetched when it is posted.")
-_TIMED_OUT = Thumbnail(message="It takes too long to read.")
+NOT_DOWNLOADED = Thumbnail(message="Downloaded when posted.")
+_TIMED_OUT = Thumbnail(message="Reading it takes too long.")
 
 
 class Thumbnails:

@@ -325,9 +325,7 @@ def unexpected_as_fetch_error(spec: SourceSpec) -> Iterator[None]:
     except Exception as error:
         log.exception("reading %s failed", spec.url)
         # Only the type: the message may contain secrets.
-        raise FetchError(
-            f"Reading it failed with an error that Copydesk did not expect ({type(error).__name__})."
-        ) from error
+        raise FetchError(f"Reading it failed with an unexpected error ({type(error).__name__}).") from error
 
 
 def _host(stored: StoredSource) -> str:
@@ -340,7 +338,5 @@ def _combined_error(errors: Sequence[FetchError], *, offline: bool) -> FetchErro
     error_type = types.most_common(1)[0][0]
     example = next(error for error in errors if type(error) is error_type)
     if offline:
-        return error_type(
-            "No source could be reached: this machine seems to be offline.", hint="What was stored is kept."
-        )
-    return error_type(f"Every source failed ({len(errors)}); the first says: {example.message}", hint=example.hint)
+        return error_type("Cannot reach any source: this machine seems to be offline.", hint="Stored items are kept.")
+    return error_type(f"All sources failed ({len(errors)}). First error: {example.message}", hint=example.hint)

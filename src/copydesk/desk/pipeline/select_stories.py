@@ -89,7 +89,7 @@ def _save_outcomes(
     drafted = drafts.find_drafted_stories(conn, user_id, sorted({item.story_id for item in passed}))
     # Another process may have drafted the story since these items were loaded.
     late_outcomes = [
-        (item.id, ItemState.DUPLICATE, "its story was drafted before") for item in passed if item.story_id in drafted
+        (item.id, ItemState.DUPLICATE, "its story already has a draft") for item in passed if item.story_id in drafted
     ]
     items.set_outcomes(conn, user_id, [*outcomes, *late_outcomes])
     return drafted

@@ -119,7 +119,7 @@ class Pipeline:
         """Cancel a run, in whichever process it executes. Raise ConflictError if it has already ended."""
         run = await self.get(run_id)
         if not await self._ctx.write(runs.request_cancel, run_id):
-            raise ConflictError("The run has ended.", current_status=run.status)
+            raise ConflictError("The run has already ended.", current_status=run.status)
         if run_id in self._tasks:
             self._tasks[run_id].cancel()
         elif run.status is RunStatus.QUEUED:
@@ -130,7 +130,7 @@ class Pipeline:
         """Return a run. Raise NotFoundError if the user has none with this id."""
         run = await self._ctx.read(runs.get, run_id)
         if run is None:
-            raise NotFoundError(f"There is no run {run_id!r}.", hint="`copydesk run list` shows them all.")
+            raise NotFoundError(f"No run {run_id!r}.", hint="List all runs: `copydesk run list`.")
         return run
 
     async def list(self, limit: int = 10, cursor: str | None = None) -> Page[Run]:
@@ -160,7 +160,7 @@ class Pipeline:
         if active and self._is_dead(active):
             dead.append(active)
         for run in dead:
-            error = CopydeskError("The process that worked on the run ended before it did; what it stored is kept.")
+            error = CopydeskError("The process was stopped during the run; stored items are kept.")
             await self._finish(None, RunStatus.INTERRUPTED, error, run_id=run.id)
         return tuple([await self.get(run.id) for run in dead])
 
@@ -178,7 +178,7 @@ class Pipeline:
 
     async def _validate(self, request: RunRequest) -> None:
         if request.max_drafts is not None and request.max_drafts < 0:
-            raise InvalidError(FieldError("maxDrafts", "cannot be below 0"))
+            raise InvalidError(FieldError("maxDrafts", "cannot be negative"))
         if not set(request.formats or ()) <= set(Format):
             raise InvalidError(FieldError("formats", f"takes {', '.join(Format)}"))
         if request.source_ids is None:
@@ -186,7 +186,7 @@ class Pipeline:
         existing_ids = {row.source.id for row in await self._ctx.read(sources.list_to_fetch, request.source_ids)}
         for source_id in request.source_ids:
             if source_id not in existing_ids:
-                raise NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")
+                raise NotFoundError(f"No source {source_id!r}.", hint="List all sources: `copydesk source list`.")
 
     async def _enqueue(self, run_id: str, request: RunRequest) -> None:
         await self.save_pending_results()
@@ -206,7 +206,7 @@ class Pipeline:
         except CopydeskError as error:
             await self._finish(progress, RunStatus.FAILED, error)
         except BaseException:
-            await self._finish(progress, RunStatus.FAILED, CopydeskError("An error that Copydesk did not expect."))
+            await self._finish(progress, RunStatus.FAILED, CopydeskError("Unexpected error."))
             raise
         else:
             await self._finish(progress, RunStatus.SUCCEEDED, None)
@@ -219,14 +219,14 @@ class Pipeline:
         while True:
             started, request, cancel_requested = await self._ctx.write(_try_start, run_id, self._ctx.clock)
             if request is None:
-                raise NotFoundError(f"There is no run {run_id!r}.")
+                raise NotFoundError(f"No run {run_id!r}.")
             if cancel_requested:
                 raise RunCancelledError
             if started:
                 return request
             run = await self.get(run_id)
             if run.status is not RunStatus.QUEUED:
-                raise ConflictError("The run has begun elsewhere, or ended.", current_status=run.status)
+                raise ConflictError("The run was started by another process, or has ended.", current_status=run.status)
             # The active run may belong to a process that has died since.
             await self.recover()
             await asyncio.sleep(QUEUE_POLL_INTERVAL)

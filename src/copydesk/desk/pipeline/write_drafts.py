@@ -148,7 +148,7 @@ class _DraftWriting:
             log.exception("drafting %s failed", story.lead.id)
             # Only the type: the message of a foreign exception may contain anything, for example text of the source.
             error_type = type(error).__name__
-            raise WriterError(f"Writing failed with an error that Copydesk did not expect ({error_type}).") from error
+            raise WriterError(f"Drafting failed with an unexpected error ({error_type}).") from error
 
     async def _write(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
         from copydesk.desk.drafts.platform_limits import platforms_of_draft  # noqa: PLC0415
@@ -219,12 +219,12 @@ class _DraftWriting:
         with nothing stored.
         """
         lead = story.lead
-        duplicate_reason = f"told by {lead.source_name}"
+        duplicate_reason = f"reported by {lead.source_name}"
         duplicates = [(item.id, ItemState.DUPLICATE, duplicate_reason) for item in story.items if item.id != lead.id]
 
         def save(conn: Transaction, user_id: str) -> tuple[bool, dict[Format, Assignment] | None]:
             if not written:
-                reason = f"could not be drafted: {errors[0]}"
+                reason = f"drafting failed: {errors[0]}"
                 items.set_outcomes(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
             elif not items.set_outcomes(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
                 return False, None

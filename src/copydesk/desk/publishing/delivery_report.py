@@ -8,9 +8,9 @@ from copydesk.store.deliveries import DeliveryRow
 
 _EVIDENCE_TEXT = {
     Evidence.ANSWERED: "Posted",
-    Evidence.READ_BACK: "Posted: the connection broke, and it was found on the account",
-    Evidence.DUPLICATE_ANSWER: "Posted: the connection broke, and the platform named it when it was asked again",
-    Evidence.USER: "Posted, as you said",
+    Evidence.READ_BACK: "Posted (found on the account after the connection broke)",
+    Evidence.DUPLICATE_ANSWER: "Posted (confirmed by the platform after the connection broke)",
+    Evidence.USER: "Posted (confirmed by you)",
 }
 # Weakest first: a thread is described by the weakest evidence among its posts.
 _EVIDENCE_BY_STRENGTH = (Evidence.USER, Evidence.DUPLICATE_ANSWER, Evidence.READ_BACK, Evidence.ANSWERED)
@@ -53,16 +53,16 @@ def describe(row: DeliveryRow) -> str:
 def _describe_planned(row: DeliveryRow) -> str:
     progress = row.progress
     if not progress.error:
-        return "Waits to be sent."
-    return progress.error + (f" Next try at {_format_local(progress.not_before)}." if progress.not_before else "")
+        return "Waiting to be sent."
+    return progress.error + (f" Next attempt at {_format_local(progress.not_before)}." if progress.not_before else "")
 
 
 def _describe_unknown(row: DeliveryRow) -> str:
-    return f"Not known whether it was posted. {row.progress.error or 'No answer came.'}{_describe_lookup(row.progress)}"
+    return f"Unknown whether it was posted. {row.progress.error or 'No response.'}{_describe_lookup(row.progress)}"
 
 
 def _describe_needs_user(row: DeliveryRow) -> str:
-    return f"{_describe_unknown(row)} Look at your profile, then: {resolution_hint(row)}"
+    return f"{_describe_unknown(row)} Check your profile, then run: {resolution_hint(row)}"
 
 
 def resolution_hint(row: DeliveryRow) -> str:
@@ -71,15 +71,15 @@ def resolution_hint(row: DeliveryRow) -> str:
 
 
 def _describe_abandoned(row: DeliveryRow) -> str:
-    advice = f" Look at your profile, then: {resolution_hint(row)}" if row.progress.doubt else ""
-    return f"Given up: {row.progress.error or 'as you said.'}{advice}"
+    advice = f" Check your profile, then run: {resolution_hint(row)}" if row.progress.doubt else ""
+    return f"Given up: {row.progress.error or 'by you.'}{advice}"
 
 
 def _describe_sent(row: DeliveryRow) -> str:
     evidence = {step.evidence for step in row.progress.made}
     prefix = _EVIDENCE_TEXT[next(kind for kind in _EVIDENCE_BY_STRENGTH if kind in evidence)]
     url = next((url for step in row.progress.public_results(row.intent) for url in step.urls), "")
-    deleted = f" It was not there any more on {_format_local(row.gone_at)}." if row.gone_at else ""
+    deleted = f" No longer online as of {_format_local(row.gone_at)}." if row.gone_at else ""
     return f"{prefix}{f': {url}' if url else '.'}{deleted}"
 
 
@@ -88,19 +88,19 @@ def _describe_partial(row: DeliveryRow) -> str:
     live, total = sum(len(step.ids) for step in row.progress.public_results(row.intent)), count_parts(row.intent)
     if not live or row.progress.state is DeliveryState.SENT:
         return ""
-    return f"{live} of {total} posts are there. " if total else "Some of it is there. "
+    return f"{live} of {total} posts are online. " if total else "Some posts are online. "
 
 
 def _describe_lookup(progress: Delivery) -> str:
     """Return when the account was searched, or will be, as a sentence."""
     if progress.looks:
-        return " We looked and could not tell."
+        return " Checking the account was inconclusive."
     if progress.absent_at:
-        return f" We looked on the account at {_format_local(progress.absent_at)}, and it was not there."
+        return f" Not found on the account at {_format_local(progress.absent_at)}."
     when = (
-        f" We look at {_format_local(progress.not_before)}."
+        f" The account is checked at {_format_local(progress.not_before)}."
         if progress.not_before
-        else " We look for it as soon as we can."
+        else " The account is checked as soon as possible."
     )
     return when if progress.state is DeliveryState.UNKNOWN else ""
 
@@ -117,7 +117,7 @@ def _pair_ids_urls(ids: tuple[str, ...], urls: tuple[str, ...]) -> list[tuple[st
 
 _DESCRIBERS: Mapping[DeliveryState, Callable[[DeliveryRow], str]] = {
     DeliveryState.PLANNED: _describe_planned,
-    DeliveryState.SENDING: lambda _: "Being sent now.",
+    DeliveryState.SENDING: lambda _: "Sending.",
     DeliveryState.UNKNOWN: _describe_unknown,
     DeliveryState.NEEDS_USER: _describe_needs_user,
     DeliveryState.SENT: _describe_sent,

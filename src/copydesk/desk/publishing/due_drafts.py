@@ -25,7 +25,7 @@ from copydesk.store.transaction import Transaction
 from copydesk.text.formatting import format_duration
 
 T = TypeVar("T")
-NO_ACCOUNT_MESSAGE = "No account that takes it was connected when it was due; nothing was sent."
+NO_ACCOUNT_MESSAGE = "No suitable account was connected when it was due; nothing was sent."
 ZONE_CHANGE_ACTION = "moved"
 """Action name in the history of a draft whose time moved with the rules of its time zone."""
 WRITE_BATCH_SIZE = 100
@@ -122,7 +122,7 @@ class DueDrafts:
                 await self._ctx.write(record_delivery, row, update, now)
 
     def _mark_missed(self, conn: Transaction, user_id: str, draft: DueDraft, now: datetime) -> None:
-        message = f"It was late by more than {format_duration(self._grace_periods[draft.format])}; nothing was sent."
+        message = f"Missed: more than {format_duration(self._grace_periods[draft.format])} late. Nothing was sent."
         _apply_event(
             conn, user_id, draft, SystemEvent.MISSED, now, last_error=message if draft.accounts else NO_ACCOUNT_MESSAGE
         )

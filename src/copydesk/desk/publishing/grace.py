@@ -42,4 +42,4 @@ def expiry_reason(row: DeliveryRow, now: datetime, settings: Schedule) -> str:
     retry_allowance = RETRY_WINDOW if progress.first_sent_at else timedelta(0)
     if now - row.due_at <= allowed + retry_allowance:
         return ""
-    return f"It was late by more than {format_duration(allowed)}; nothing was sent. {progress.error}".strip()
+    return f"Missed: more than {format_duration(allowed)} late. Nothing was sent. {progress.error}".strip()

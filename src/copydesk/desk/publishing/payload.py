@@ -33,7 +33,7 @@ async def load_payload(ctx: DeskContext, row: DeliveryRow, limits: Limits) -> Po
     """
     draft = await ctx.read(draft_queries.get, row.draft_id)
     if draft is None:
-        raise RefusedPostError("Its draft is gone.")
+        raise RefusedPostError("Its draft was deleted.")
     images = await _load_images(ctx, draft, limits) if draft.images else ()
     # Dated `due_at`, not now: the rendered post must be the same for every attempt.
     return PostPayload(post=to_post(draft, row.due_at), images=images)
@@ -92,5 +92,5 @@ def rule_violations(post: Post, rules: Posting) -> tuple[str, ...]:
     missing = [f"{number}" for number, alt in enumerate(post.alts, 1) if not alt.strip()]
     if not missing:
         return ()
-    subject = f"Picture {missing[0]} has" if len(missing) == 1 else f"Pictures {', '.join(missing)} have"
-    return (f"{subject} no description, which posting.require_alt in the settings asks for.",)
+    subject = f"Image {missing[0]} has" if len(missing) == 1 else f"Images {', '.join(missing)} have"
+    return (f"{subject} no alt text, required by the setting posting.require_alt.",)

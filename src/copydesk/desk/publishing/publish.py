@@ -62,21 +62,19 @@ def _select_accounts(
     connected = accounts.list_all(conn, user_id)
     if not connected:
         hint = "Connect one: copydesk account connect bluesky"
-        raise _refusal(snapshot, "No account is connected; nothing was posted.", hint)
+        raise _refusal(snapshot, "No accounts connected; nothing was posted.", hint)
     if unknown_names := find_unknown_names(connected, platforms):
         connected_labels = ", ".join(account.label for account in connected)
         raise InvalidError(
-            FieldError("platforms", f"{', '.join(unknown_names)} is not connected; there is {connected_labels}")
+            FieldError("platforms", f"{', '.join(unknown_names)} is not connected; connected: {connected_labels}")
         )
     draft = draft_queries.get(conn, user_id, snapshot.id)
     names = platforms or (draft.target_platforms if draft else ())
     targets = resolve(connected, names, snapshot.format)
     if not targets and names:
-        raise _refusal(snapshot, "None of its platforms is connected; nothing was posted.")
+        raise _refusal(snapshot, "None of its target platforms is connected; nothing was posted.")
     if not targets:
-        raise _refusal(
-            snapshot, f"No connected account takes drafts of the format {snapshot.format}; nothing was posted."
-        )
+        raise _refusal(snapshot, f"No connected account accepts the format {snapshot.format}; nothing was posted.")
     return targets
 
 
@@ -84,9 +82,9 @@ def _already_posted(existing: Sequence[DeliveryRow]) -> tuple[str, str]:
     """Return the message and hint for a draft that is, or may be, live on every account already."""
     doubtful = [row for row in existing if row.progress.state is not DeliveryState.SENT]
     if not doubtful:
-        return "It is live there already; nothing was posted.", ""
-    message = "Nobody knows whether it is there already; nothing was posted."
-    return message, f"Look at your profile, then: {resolution_hint(doubtful[0])}"
+        return "Already posted there; nothing was sent.", ""
+    message = "It may already be posted there; nothing was sent."
+    return message, f"Check your profile, then run: {resolution_hint(doubtful[0])}"
 
 
 def mark_posting(conn: Transaction, user_id: str, snapshot: DraftSnapshot, now: datetime) -> None:
@@ -126,12 +124,12 @@ def apply_decision(conn: Transaction, user_id: str, delivery_id: str, decision: 
     """
     row = get_delivery(conn, user_id, delivery_id)
     if row.progress.state not in decision.allowed_states:
-        raise ConflictError(f"Nothing was changed. {describe(row)}")
+        raise ConflictError(f"Nothing changed. {describe(row)}")
     if decision.restart and row.account_id is None:
-        raise ConflictError("The account was removed; nothing was sent.", hint="Connect it, and post the draft again.")
+        raise ConflictError("The account was removed; nothing was sent.", hint="Connect it again, then post the draft.")
     # Sending again while the first request may still arrive could post twice.
     if decision.restart and delivery_states.may_still_arrive(row.progress, decision.guarantees, now):
-        raise ConflictError("The last request may arrive yet; nothing was sent.", hint="Look once more in two minutes.")
+        raise ConflictError("The last request may still arrive; nothing was sent.", hint="Try again in two minutes.")
     snapshot = draft_updates.load_snapshot(conn, user_id, row.draft_id, include_text=True)
     if snapshot.status is not Status.POSTING:
         next_status(Action.POST, snapshot.status, archived=snapshot.archived)
@@ -151,5 +149,5 @@ def get_delivery(conn: Transaction, user_id: str, delivery_id: str) -> DeliveryR
     """Return one of the user's deliveries. Raise NotFoundError if there is none with this id."""
     row = deliveries.get(conn, user_id, delivery_id)
     if row is None:
-        raise NotFoundError(f"There is no delivery {delivery_id[:MAX_ID_LENGTH]!r}.", hint="copydesk delivery list")
+        raise NotFoundError(f"No delivery {delivery_id[:MAX_ID_LENGTH]!r}.", hint="copydesk delivery list")
     return row

@@ -92,7 +92,7 @@ class Sender:
             try:
                 platform = self._ctx.platform(account.details.platform)
             except InvalidError:
-                log.warning("This Copydesk does not know %s; nothing is sent there", account.label)
+                log.warning("Unknown platform %s; nothing is sent to it", account.label)
                 return list(processed)
             attempt = _DeliveryAttempt(self._ctx, platform, account, lease)
             for row in pending:
@@ -157,7 +157,7 @@ class _DeliveryAttempt:
                 result = await self._platform.send(details, intent, progress.made, payload.images)
         except TimeoutError:
             # The request has left; the platform may still process it.
-            message = f"{details.platform} took too long to answer."
+            message = f"{details.platform} did not respond in time."
             outcome = delivery_states.outcome_unknown(progress, message, self._ctx.clock())
             return await self._save(sending, outcome, "unknown outcome", message)
         except Exception as error:
@@ -180,14 +180,14 @@ class _DeliveryAttempt:
             duplicate_key = (row.draft_id, row.digest, row.account_id, since)
             previous = await self._ctx.read(deliveries.last_duplicate_sent_at, *duplicate_key)
             if previous is not None:
-                message = f"The same text went out there on {previous:%-d %B}; nothing was sent."
+                message = f"The same text was posted there on {previous:%-d %B}; nothing was sent."
                 raise RefusedPostError(
-                    message, hint=f"Change it, or send it all the same: copydesk delivery again {row.id}"
+                    message, hint=f"Change the text, or send it anyway: copydesk delivery again {row.id}"
                 )
         intent = await run_in_article_thread(post, self._platform.render, post, account, row.seed)
         # After a restart with a shorter thread there may be nothing left to send.
         if len(intent.steps) <= len(row.progress.made):
-            raise RefusedPostError("As many posts as it has now are there already; nothing was sent.")
+            raise RefusedPostError("All of its posts are already online; nothing was sent.")
         return intent
 
     def _record_start(self, conn: Transaction, user_id: str, row: DeliveryRow, intent: Intent) -> DeliveryRow | None:
@@ -237,7 +237,7 @@ class _DeliveryAttempt:
             return
         for other in await self._ctx.read(deliveries.list_duplicates, row):
             if any(set(result.ids) & set(step.ids) for step in other.progress.made):
-                raise UnknownOutcomeError("The only such post there is that of another draft with the same text.")
+                raise UnknownOutcomeError("The only matching post there belongs to another draft with the same text.")
 
     def _guarantees(self, row: DeliveryRow) -> DeliveryGuarantees:
         """Return the platform's guarantees for the next step.
@@ -295,4 +295,4 @@ def _error_message(error: Exception) -> str:
     a platform may quote the credential that it rejects.
     """
     is_own = isinstance(error, CopydeskError)
-    return DEFAULT_REDACTION.redact(str(error)) if is_own else f"Copydesk did not expect this: {type(error).__name__}."
+    return DEFAULT_REDACTION.redact(str(error)) if is_own else f"Unexpected error: {type(error).__name__}."

@@ -70,7 +70,7 @@ async def _preview_account(
 ) -> Preview:
     if not connected and account.platform not in PLATFORMS:
         return Preview(
-            account=label, platform=account.platform, connected=False, stops=("There is none of that name.",)
+            account=label, platform=account.platform, connected=False, stops=("No platform with this name.",)
         )
     platform = await ctx.platforms.load(account.platform)
     problems, parts = await run_in_article_thread(post, _validate_parts, platform, post, account)
@@ -161,14 +161,14 @@ class Posting:
 
     async def check_delivery(self, delivery_id: str) -> DeliveryReport:
         """Search the account now for a delivery whose outcome is unknown; return its report."""
-        await self._decide(delivery_id, Decision("you had it looked for", DOUBTFUL, reset_lookup))
+        await self._decide(delivery_id, Decision("you checked the account", DOUBTFUL, reset_lookup))
         await self.send_due()
         return (await self.get_delivery(delivery_id))[0]
 
     async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
         """Record the user's confirmation that the delivery is live, at `url` if given; return its report."""
         transition = partial(delivery_states.confirmed_by_user, url=url)
-        await self._decide(delivery_id, Decision("you said that it is there", DOUBTFUL | UNSUCCESSFUL, transition))
+        await self._decide(delivery_id, Decision("you marked it as posted", DOUBTFUL | UNSUCCESSFUL, transition))
         return (await self.get_delivery(delivery_id))[0]
 
     async def resend(self, delivery_id: str, *, wait: float = POST_TIMEOUT) -> DeliveryReport:
@@ -179,7 +179,7 @@ class Posting:
         allowed_states = UNSUCCESSFUL | {DeliveryState.NEEDS_USER}
         guarantees = await self._load_guarantees(delivery_id)
         decision = Decision(
-            "you had it sent again",
+            "you resent it",
             allowed_states,
             delivery_states.restart_delivery,
             restart=True,
@@ -217,7 +217,7 @@ class Posting:
             messages = [
                 *rule_errors,
                 account.trouble,
-                previous and f"The same text went out there on {previous:%-d %B}.",
+                previous and f"The same text was posted there on {previous:%-d %B}.",
             ]
             row = latest_delivery(rows, account)
             messages += [describe(row)] if row and row.progress.doubt and row.progress.state in FINAL_STATES else []

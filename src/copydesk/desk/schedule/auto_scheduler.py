@@ -72,8 +72,8 @@ class AutoScheduler:
             rounds += 1
         reasons = [
             result.reason,
-            _count_text(ineligible, "is no approved draft", "are no approved drafts"),
-            _count_text(result.conflicts, "was changed meanwhile", "were changed meanwhile"),
+            _count_text(ineligible, "is not approved", "are not approved"),
+            _count_text(result.conflicts, "changed in the meantime", "changed in the meantime"),
         ]
         return AutoSchedule(
             scheduled=tuple(sorted(placed, key=lambda placement: (placement.scheduled_at, placement.draft_id))),
@@ -122,7 +122,7 @@ class AutoScheduler:
         minute = entry.at.replace(second=0, microsecond=0)
         # The plan is older than this transaction: check the slot again.
         if entry.at <= now or schedule.has_reserved_between(conn, user_id, minute, minute + _MINUTE):
-            raise ConflictError("The slot was taken meanwhile.")
+            raise ConflictError("The slot was taken in the meantime.")
         snapshot = draft_updates.load_snapshot(conn, user_id, entry.draft_id)
         request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=entry.at)
         write_change(

@@ -111,11 +111,11 @@ class Schedule:
         Raise InvalidError for a naive datetime or one at the end of the calendar.
         """
         if scheduled_at.utcoffset() is None:
-            raise InvalidError(FieldError("scheduledAt", "needs an offset from UTC, such as Z or +01:00"))
+            raise InvalidError(FieldError("scheduledAt", "needs a UTC offset, such as Z or +01:00"))
         try:
             first, last = scheduled_at - CONFLICT_WINDOW, scheduled_at + CONFLICT_WINDOW
         except OverflowError:
-            raise InvalidError(FieldError("scheduledAt", "is at an end of the calendar")) from None
+            raise InvalidError(FieldError("scheduledAt", "is outside the supported date range")) from None
         nearby = await self._ctx.read(schedule.list_reserved_between, first, last)
         close = tuple(_to_conflict(draft, scheduled_at) for draft in nearby if draft.id != exclude)
         return Conflicts(has_conflict=bool(close), count=len(close), conflicts=close)
@@ -150,7 +150,7 @@ def _load_week(conn: Transaction, user_id: str, day: date | None, now: datetime)
     try:
         return _week_from(conn, user_id, day - day.weekday() * _DAY, zone)
     except OverflowError:
-        raise InvalidError(FieldError("day", "is at an end of the calendar")) from None
+        raise InvalidError(FieldError("day", "is outside the supported date range")) from None
 
 
 def _week_from(conn: Transaction, user_id: str, monday: date, zone: ZoneInfo) -> Week:

@@ -51,14 +51,14 @@ async def parse_opml(body: bytes) -> tuple[Outline, ...]:
     is not OPML, or declares entities.
     """
     if len(body) > MAX_BYTES:
-        raise InvalidError(FieldError("file", f"is over {MAX_BYTES // 2**20} MiB"))
+        raise InvalidError(FieldError("file", f"is larger than {MAX_BYTES // 2**20} MiB"))
     try:
         document = to_utf8(body, None).decode()
     except (StrictParseError, UnicodeDecodeError):
-        raise InvalidError(FieldError("file", "is not OPML: it cannot be decoded")) from None
+        raise InvalidError(FieldError("file", "is not OPML: unknown encoding")) from None
     # Entities allow expansion bombs ("billion laughs") and external references.
     if _ENTITY_DECLARATION.search(document):
-        raise InvalidError(FieldError("file", "declares entities, which no list of feeds needs"))
+        raise InvalidError(FieldError("file", "declares XML entities, which are not allowed"))
     found = await _list_feeds(document)
     if found is None:
         raise InvalidError(FieldError("file", "is not OPML"))

@@ -69,9 +69,9 @@ def deletion_prompt(row: SourceOverview) -> str:
     that is in use.
     """
     in_use = [f"{number} {state}" for number, state in ((row.scheduled, "scheduled"), (row.posted, "posted")) if number]
-    drafts = plural(row.drafts, "draft") + f", of them {' and '.join(in_use)}" * bool(in_use)
+    drafts = plural(row.drafts, "draft") + f", including {' and '.join(in_use)}" * bool(in_use)
     sentence = f"Delete {clean(row.source.name)}, with its {plural(row.source.item_count, 'item')} and {drafts}?"
-    note = " What was posted stays where it is, but is no longer known here." if row.posted else ""
+    note = " Posts stay online but are no longer tracked." if row.posted else ""
     return f"{sentence}{note} This cannot be undone."
 
 

@@ -288,16 +288,16 @@ def _check_unique(conn: Transaction, user_id: str, new: Source) -> None:
     """Raise DuplicateSourceError if another source has the same identity. Call it in the inserting transaction."""
     for existing in sources.list_all(conn, user_id):
         if existing.id != new.id and _identity(existing) == _identity(new):
-            raise DuplicateSourceError(FieldError("url", f"is the source {existing.id} ({existing.name}) already"))
+            raise DuplicateSourceError(FieldError("url", f"already added as “{existing.name}”"))
 
 
 def _delete(conn: Transaction, user_id: str, source_id: str) -> None:
     if sources.has_posting_draft(conn, user_id, source_id):
-        hint = "Try again when its deliveries have ended."
-        raise ConflictError("A draft of this source is being posted; it cannot be deleted now.", hint=hint)
+        hint = "Try again when its deliveries are finished."
+        raise ConflictError("A draft of this source is being posted; the source was not deleted.", hint=hint)
     if not sources.remove(conn, user_id, source_id):
         raise _source_not_found(source_id)
 
 
 def _source_not_found(source_id: str) -> NotFoundError:
-    return NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")
+    return NotFoundError(f"No source {source_id!r}.", hint="List all sources: `copydesk source list`.")

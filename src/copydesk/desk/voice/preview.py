@@ -62,7 +62,7 @@ def _load_item_and_voice(conn: Transaction, user_id: str, item_id: str) -> tuple
         default=None,
     )
     if item is None:
-        raise NotFoundError("There is no item to try it on.", hint="Run the pipeline: P in Review.")
+        raise NotFoundError("No item to preview with.", hint="Run the pipeline: P in Review.")
     profile = voices.load(conn, user_id)
     if profile is None:
         return item, Voice()
