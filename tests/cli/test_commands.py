@@ -272,7 +272,7 @@ def test_doctor_reports_problems(tmp_path, server):
     result = run_in_process(tmp_path, "doctor")
     assert result.code == 1
     assert "ERROR  database" in result.out
-    assert "Restore the copy beside it" in result.out
+    assert "Restore the backup next to it" in result.out
 
 
 def test_home_flag_overrides_environment(tmp_path, server):

@@ -99,7 +99,7 @@ async def test_unencrypted_keys_are_a_warning(tmp_path: Path) -> None:
         await save_key(desk)
         ((verdict, message),) = await examine_topic(desk, "keys")
     assert verdict is Verdict.WARNING
-    assert "NOT encrypted. To encrypt them, remove the accounts" in message
+    assert "NOT encrypted. To encrypt it, remove the accounts" in message
     assert "planted-1" not in message
 
 
@@ -151,4 +151,4 @@ async def test_missing_pillow_is_reported_only_for_approved_images(
         await create_approved_draft(desk, **picture)
         ((verdict, message),) = await examine_topic(desk, "pictures")
     assert verdict is Verdict.WARNING
-    assert "Pillow, which makes them fit, is not installed. Install it: pip install pillow" in message
+    assert "Pillow, which resizes them, is not installed. Install it: pip install pillow" in message

@@ -209,7 +209,7 @@ async def test_desk_reads_metrics_until_post_is_deleted(network, readers, author
         watch.now = NOW + timedelta(days=1)
         assert await desk.posting.collect_metrics() == 1
         (report,) = await desk.posting.list_deliveries(draft)
-        assert "It was not there any more on" in report.says
+        assert "No longer online as of" in report.says
         (top,) = (await desk.engagement.summary()).top_posts
         assert (top.likes, top.replies, top.reposts, top.impressions) == (3, 1, 1, None)
         watch.now = NOW + timedelta(days=30)

@@ -223,7 +223,7 @@ def abandoned(delivery: Delivery, message: str = "") -> Delivery:
     Doubt about an earlier request is kept in the error.
     """
     if delivery.doubt:
-        message = message or f"It is not known whether it was posted. {delivery.error}".strip()
+        message = message or f"It is unknown whether it was posted. {delivery.error}".strip()
     return replace(delivery, state=DeliveryState.ABANDONED, not_before=None, error=message or delivery.error)
 
 

@@ -57,7 +57,7 @@ async def test_draft_is_posted_only_to_requested_accounts(tmp_path: Path) -> Non
             await desk.posting.post(draft_id, ["mastodon"])
         assert (await desk.posting.post(draft_id, [YOU])).posted == (YOU,)
         assert (await desk.posting.post(draft_id)).posted == (ME,)
-        with pytest.raises(ConflictError, match="It is live there already"):
+        with pytest.raises(ConflictError, match="Already posted there"):
             await desk.posting.post(draft_id)
     assert [post.account for post in server.posts] == ["you", "me"]
 
@@ -238,7 +238,7 @@ async def test_deleted_post_keeps_metrics(tmp_path: Path) -> None:
         watch.now = NOW + timedelta(hours=6)
         await desk.posting.collect_metrics()
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert "It was not there any more on" in report.says
+        assert "No longer online as of" in report.says
         assert (await desk.engagement.summary()).total_likes == 5
         watch.now = NOW + timedelta(days=2)
         assert await desk.posting.collect_metrics() == 0

@@ -32,7 +32,7 @@ async def test_reconnected_account_is_the_same_account(tmp_path: Path) -> None:
         assert (await desk.posting.post(draft_id, [ME])).posted == (ME,)
         await desk.accounts.remove(ME)
         await connect_account(desk)
-        with pytest.raises(ConflictError, match="It is live there already"):
+        with pytest.raises(ConflictError, match="Already posted there"):
             await desk.posting.post(draft_id, [ME])
         assert (await desk.posting.post(draft_id)).posted == (YOU,)
     assert [post.account for post in server.posts] == ["me", "you"]

@@ -112,7 +112,7 @@ async def test_unapproved_draft_gets_no_slot(tmp_path: Path) -> None:
 async def test_no_slots(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         draft_id = await insert_draft(desk)
-        with pytest.raises(ConflictError, match="no slots"):
+        with pytest.raises(ConflictError, match="No weekly slots"):
             await desk.schedule.schedule_next(draft_id)
         assert await draft_status(desk, draft_id) == "approved"
 

@@ -124,7 +124,7 @@ async def test_undeclared_encoding_is_utf_8(in_process):
 
 async def test_undecodable_file_is_refused(in_process):
     body = opml('<outline text="Zürich" xmlUrl="https://a.example/"/>').replace(b"\xc3", b"\xff")
-    with pytest.raises(InvalidError, match="decoded"):
+    with pytest.raises(InvalidError, match="unknown encoding"):
         await feed_import.parse_opml(body)
 
 

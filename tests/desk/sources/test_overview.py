@@ -90,7 +90,7 @@ async def test_deletion_question_names_scheduled_and_posted_drafts(tmp_path):
         (row,) = await desk.sources.list_overviews()
 
     assert deletion_prompt(row) == (
-        "Delete The Lighthouse, with its 3 items and 3 drafts, of them 1 scheduled and 1 posted? "
+        "Delete The Lighthouse, with its 3 items and 3 drafts, including 1 scheduled and 1 posted? "
         "Posts stay online but are no longer tracked. This cannot be undone."
     )
 

@@ -61,5 +61,5 @@ async def test_invalid_voice_is_refused(tmp_path: Path) -> None:
 
 async def test_preview_without_items(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
-        with pytest.raises(NotFoundError, match="no item to try it on"):
+        with pytest.raises(NotFoundError, match="No item to preview with"):
             await desk.voice.preview({}, Format.SHORT)
