@@ -105,7 +105,7 @@ async def test_abandoned_unknown_delivery_needs_explicit_resend(tmp_path: Path) 
         assert [blocker.message for blocker in await desk.posting.blockers(draft_id)] == [abandoned.says]
         with pytest.raises(ConflictError, match="It may already be posted there"):
             await desk.posting.post(draft_id)
-        with pytest.raises(ConflictError, match="The last request may arrive yet"):
+        with pytest.raises(ConflictError, match="The last request may still arrive"):
             await desk.posting.resend(report.id)
         await desk.drafts.schedule(draft_id, NOW + 10 * MINUTE)
         watch.now += 10 * MINUTE
