@@ -1,11 +1,12 @@
 """Every text a user sees in the console."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from copydesk.desk.catalog import get_source_type
+from copydesk.desk.catalog import PLATFORMS, get_source_type
 from copydesk.model.draft import MANUAL, Format, Severity, Status
+from copydesk.model.engagement import Interval
 from copydesk.model.experiment import ExperimentStatus
 from copydesk.model.run import RunStatus
 from copydesk.text.formatting import format_duration, format_relative, plural
@@ -549,8 +550,191 @@ def parameter_missing(example: str) -> str:
 
 # Engagement
 
+ENGAGEMENT = "Engagement"
+ALL_TIME = "all time"
+BY_FORMAT = "By format"
+BY_PLATFORM = "By platform"
+EMPTY_METRICS = "Nothing changed"
+FIELD_ACCOUNT = "account"
+FIELD_LINK = "link"
+FIELD_POSTED = "posted"
+FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
+INTERVAL_NAMES = {Interval.DAY: "day", Interval.WEEK: "week", Interval.MONTH: "month"}
+LONGER_PERIOD_HINT = " shows a longer period."
+"""After the key that does."""
+METRICS_FORM_HINT = "Empty fields stay unchanged."
+NO_LINK = "none"
+NO_LINK_TO_OPEN = "This post has no link"
+NO_POSTS = "No posts yet"
+NO_POSTS_HINT = ("Metrics appear here after a draft is posted. ", " opens Review, where ", " posts a draft.")
+"""Around the keys of the review and of posting."""
+NO_RATE = "no rate"
+NOT_RECORDED = "not recorded"
+NOT_REPORTED = "not reported"
+POST = "Post"
+POSTS = "Posts"
+POST_WITHOUT_METRICS = "No metrics yet"
+RATE_BY_HOUR = "Rate by hour"
+RATE_OVER_TIME = "Rate over time"
+RATE_WEIGHTING = "rate, weighted by impressions"
+RATE_WITHOUT_BASIS = "no post reports both impressions and interactions"
+VALUE_UNKNOWN = "unknown"
+
+
+def last_days(days: int) -> str:
+    """Return the name of a period that ends today."""
+    return f"last {plural(days, 'day')}"
+
+
+def metrics_title(period: str) -> str:
+    """Return the title of the metrics of a period."""
+    return f"Metrics · {period}"
+
+
+def posts_title(count: int, *, is_limited: bool) -> str:
+    """Return the title of the list of posts; `is_limited` if only the best are listed."""
+    return list_title(POSTS, count) if not is_limited else f"{POSTS} · top {count:,}"
+
+
+def no_posts_in(period: str) -> str:
+    """Return the heading of a period without posts."""
+    return f"No posts in the {period}"
+
+
+def platform_name(platform: str) -> str:
+    """Return a platform's name as it writes itself; the name itself if the platform is unknown."""
+    return PLATFORMS[platform].label if platform in PLATFORMS else platform
+
+
+def measured(count: int) -> str:
+    """Return how many posts have metrics."""
+    return f"{count:,} measured"
+
+
+def rate_basis(posts: int) -> str:
+    """Return the number of posts behind the rate of a period."""
+    return f"{plural(posts, 'post')} with a rate, weighted by impressions"
+
+
+def reported_by(reported: int, posts: int) -> str:
+    """Return how many of the posts report a metric."""
+    return f"reported by {reported:,} of {plural(posts, 'post')}"
+
+
+def by_interval(interval: Interval) -> str:
+    """Return the step of the chart over time."""
+    return f"by {INTERVAL_NAMES[interval]} of posting"
+
+
+def by_hour(zone: str) -> str:
+    """Return the hours of the heat map."""
+    return f"of posting, {zone_name(zone)}"
+
+
+def posts_without_time(count: int) -> str:
+    """Return the number of posts that are missing in the chart over time."""
+    return f"{plural(count, 'post')} without a posting time"
+
+
+def rated_posts(posts: int, rated: int) -> str:
+    """Return the number of posts behind a bar, and how many have a rate."""
+    return plural(posts, "post") if rated == posts else f"{plural(posts, 'post')}, {rated or 'none'} with a rate"
+
+
+def no_metrics_from(platform: str) -> str:
+    """Return that a platform has reported nothing."""
+    return f"No metrics from {platform} yet"
+
+
+def not_reported_by(platform: str, metrics: Sequence[str] = ()) -> str:
+    """Return that a platform does not report a metric, or some metrics by name."""
+    if metrics:
+        return f"Not reported by {platform}: {', '.join(metrics)}"
+    return f"not reported by {platform}"
+
+
+def best_hours(hours: Sequence[str]) -> str:
+    """Return the hours with the highest rates."""
+    return f"Best hours: {', '.join(hours)}"
+
+
+def post_counts(impressions: str, likes: str) -> str:
+    """Return the metrics in the row of a post."""
+    return f"{impressions} impr {likes} likes "
+
+
+def record_hint() -> tuple[tuple[str, str], str]:
+    """Return the key that records metrics by hand, and what it does."""
+    return (key_label("engagement.record"), "key"), " records metrics by hand"
+
+
+def fetch_hint(platform: str) -> tuple[str, tuple[str, str], str]:
+    """Return the key that fetches metrics from a platform, and what it does, after `record_hint`."""
+    return ", ", (key_label("engagement.fetch"), "key"), f" fetches them from {platform}"
+
+
+def updated(time_ago: str) -> str:
+    """Return when the metrics of a post were measured."""
+    return f"updated {time_ago}"
+
+
+def rate_missing(metric: str) -> str:
+    """Return why a post has no rate; `metric` is what it lacks."""
+    return f"no {metric}"
+
+
+def rate(percent: str) -> str:
+    """Return the rate of a post."""
+    return f"{RATE} {percent}"
+
+
+def interactions_per_impressions(interactions: int, impressions: int) -> str:
+    """Return the counts behind the rate of a post."""
+    return f"{interactions:,} / {impressions:,} impressions"
+
+
+def no_posts_to_fetch() -> str:
+    """Refuse to fetch metrics of posts that were recorded by hand."""
+    return f"None of these posts was sent by Copydesk. {key_label('engagement.record')} records metrics by hand."
+
+
+def fetching_metrics(drafts: int) -> str:
+    """Return the progress of fetching metrics."""
+    return f"Fetching metrics of {plural(drafts, 'draft')}…"
+
+
+def metrics_fetched(posts: int) -> str:
+    """Return the result of fetching metrics."""
+    return f"Updated metrics of {plural(posts, 'post')}"
+
+
+def no_platform_answered() -> str:
+    """Return that no platform reported metrics."""
+    return f"No platform answered. {key_label('console.setup')} opens Setup, which shows account problems."
+
+
+def metrics_form_title(target: str, text: str) -> str:
+    """Return the title of the form for a post's metrics."""
+    return f"Metrics of {target}: {text}"
+
+
+def metrics_recorded(metrics: Mapping[str, int]) -> str:
+    """Return the result of recording metrics by hand."""
+    return f"Recorded {', '.join(f'{value:,} {name}' for name, value in metrics.items())}"
+
 
 # Setup
 
 
 # Help
+
+CONFIDENCE_MEANING = "confidence: how likely you are to approve it, in percent"
+LETTERS = "Letters"
+LOG_LETTERS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", "dim")}
+"""Letter and style of a notification in the log, by its severity."""
+NO_MESSAGES = "No messages"
+
+
+def help_title() -> str:
+    """Return the title of the help."""
+    return f"Keys · {key_label('help.close')} close"

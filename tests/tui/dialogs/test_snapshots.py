@@ -125,7 +125,7 @@ def test_experiments_in_40_columns(snap_compare: Compare, tmp_path: Path, keys: 
     assert snap_compare(make_experiments_console(tmp_path), terminal_size=(40, 24), run_before=press_keys(*keys))
 
 
-@pytest.mark.parametrize("keys", [("5",), ("5", "tab"), ("5", "G")], ids=["figures", "posts", "hours"])
+@pytest.mark.parametrize("keys", [("5",), ("5", "tab"), ("5", "G")], ids=["metrics", "posts", "hours"])
 def test_engagement_in_40_columns(snap_compare: Compare, tmp_path: Path, keys: Keys) -> None:
     assert snap_compare(make_posted_console(tmp_path), terminal_size=(40, 24), run_before=press_keys(*keys))
 

@@ -34,11 +34,11 @@ async def open_engagement(
 
 async def test_totals_name_their_post_counts(tmp_path: Path) -> None:
     async with open_engagement(tmp_path, (80, 60)) as ui:
-        assert "11  10 with figures" in ui.text
-        assert "3.33%  of 7 posts with a rate, weighted by impressions" in ui.text
-        assert "14,375  of 7 posts; of 4 not reported" in ui.text
-        assert "Not reported by mastodon: impressions, clicks." in ui.text
-        assert "on the clock of Europe/Prague" in ui.text
+        assert "11  10 measured" in ui.text
+        assert "3.33%  7 posts with a rate, weighted by impressions" in ui.text
+        assert "14,375  reported by 7 of 11 posts" in ui.text
+        assert "Not reported by Mastodon: impressions, clicks" in ui.text
+        assert "Rate by hour  of posting, Europe/Prague" in ui.text
         assert "Tue 07:00 6.94% (1 post)" in ui.text
 
 
@@ -47,14 +47,14 @@ async def test_plus_and_minus_change_period(tmp_path: Path) -> None:
         titles = []
         for key in ("minus", "minus", *["plus"] * 5):
             await ui.press(key)
-            title = next(line for line in ui.lines if "Figures · " in line)
-            titles.append((title.split("Figures · ")[1].split(" ─")[0], title.split("Posts · ")[1].split()[0]))
+            title = next(line for line in ui.lines if "Metrics · " in line)
+            titles.append((title.split("Metrics · ")[1].split(" ─")[0], title.split("Posts · ")[1].split()[0]))
         seven, *_ = titles
-        assert seven == ("the last 7 days", "6")
+        assert seven == ("last 7 days", "6")
         assert titles[2:] == [
-            ("the last 30 days", "11"),
-            ("the last 90 days", "13"),
-            ("the last 365 days", "14"),
+            ("last 30 days", "11"),
+            ("last 90 days", "13"),
+            ("last 365 days", "14"),
             ("all time", "14"),
             ("all time", "14"),
         ]
@@ -63,21 +63,21 @@ async def test_plus_and_minus_change_period(tmp_path: Path) -> None:
 async def test_post_lists_unreported_metrics_and_address(tmp_path: Path) -> None:
     async with open_engagement(tmp_path) as ui:
         await ui.press("tab", *"jjjjjjj")
-        assert "No rate: no impressions are known" in ui.text
-        assert "not reported by bluesky" in ui.text
+        assert "No rate  no impressions" in ui.text
+        assert "not reported by Bluesky" in ui.text
         assert "https://bluesky.example/2" in ui.text
-        assert "Mon 09 Feb 2026 08:30" in ui.text
+        assert "posted   Mon 09 Feb 2026 08:30" in ui.text
         await ui.press("G")
-        assert "No figures are known of this post." in ui.text
+        assert "No metrics yet" in ui.text
 
 
 async def test_recording_metrics_keeps_cursor_on_post(tmp_path: Path) -> None:
     async with open_engagement(tmp_path) as ui:
         await ui.press("tab", "G", "m", *"31", "down", "down", "down", *"9x00", "enter")
-        assert "Recorded 31 likes, 900 impressions." in ui.toasts
-        assert "31 interactions by 900 impressions" in ui.text
-        assert "not reported by linkedin" in ui.text
-        assert "linkedin" in next(line for line in ui.lines if "▌" in line)
+        assert "Recorded 31 likes, 900 impressions" in ui.toasts
+        assert "31 / 900 impressions" in ui.text
+        assert "not reported by LinkedIn" in ui.text
+        assert "LinkedIn" in next(line for line in ui.lines if "▌" in line)
     async with open_posted_desk(tmp_path) as desk:
         (post,) = [post for post in await desk.engagement.posts() if post.platform == "linkedin"]
         assert (post.likes, post.impressions, post.replies) == (31, 900, None)
@@ -86,16 +86,16 @@ async def test_recording_metrics_keeps_cursor_on_post(tmp_path: Path) -> None:
 async def test_empty_form_is_refused_and_stays(tmp_path: Path) -> None:
     async with open_engagement(tmp_path) as ui:
         await ui.press("m", "enter")
-        assert "figures: are all empty" in ui.text
+        assert "Nothing changed" in ui.text
         await ui.press("7", "enter")
-        assert "Recorded 7 likes." in ui.toasts
+        assert "Recorded 7 likes" in ui.toasts
 
 
 async def test_cancelled_form_changes_nothing(tmp_path: Path) -> None:
     async with open_engagement(tmp_path) as ui:
         await ui.press("m", "7", "escape")
         assert ui.toasts == []
-        assert "Figures of" not in ui.text
+        assert "Metrics of" not in ui.text
 
 
 async def test_refresh_fetches_metrics_from_platforms(tmp_path: Path) -> None:
@@ -105,16 +105,16 @@ async def test_refresh_fetches_metrics_from_platforms(tmp_path: Path) -> None:
         result = await desk.posting.post(await create_approved_draft(desk))
     server.metrics[result.draft.post_id or ""] = PostMetrics(likes=12, impressions=400)
     async with open_engagement(tmp_path, server=server) as ui:
-        assert "No figures are known of this post." in ui.text
+        assert "No metrics yet" in ui.text
         await ui.press("r")
-        assert "Read what is reported of 1 post." in ui.toasts
-        assert "12 interactions by 400 impressions" in ui.text
+        assert "Updated metrics of 1 post" in ui.toasts
+        assert "12 / 400 impressions" in ui.text
 
 
 async def test_refresh_reports_when_no_platform_answers(tmp_path: Path) -> None:
     async with open_engagement(tmp_path) as ui:
         await ui.press("r")
-        assert any(message.startswith("No platform answered.") for message in ui.toasts)
+        assert ui.toasts[-1] == "No platform answered. 6 opens Setup, which shows account problems."
 
 
 async def test_metrics_recorded_elsewhere_appear(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_metrics_recorded_elsewhere_appear(tmp_path: Path) -> None:
 async def test_q_on_narrow_terminal_returns_to_metrics(tmp_path: Path) -> None:
     async with open_engagement(tmp_path, (80, 24)) as ui:
         await ui.press("tab", "q")
-        assert "Figures · " in ui.text
+        assert "Metrics · " in ui.text
         assert ui.app.is_running
         await ui.press("q")
         assert ui.app._exit
@@ -143,12 +143,16 @@ async def test_q_on_narrow_terminal_returns_to_metrics(tmp_path: Path) -> None:
 async def test_empty_period_suggests_longer_one(tmp_path: Path) -> None:
     old = ("x", 60, 0, "SHORT", 100, 5, 0, 0, 0)
     async with open_engagement(tmp_path, fill=lambda conn, user: insert_post(conn, user, old)) as ui:
-        assert "Nothing went out in the last 30 days." in ui.text
+        assert "No posts in the last 30 days" in ui.text
         assert "+ shows a longer period." in ui.text
         await ui.press("m", "r", "o")
-        assert len(ui.toasts) == 3
+        assert ui.toasts == [
+            "No posts yet",
+            "None of these posts was sent by Copydesk. m records metrics by hand.",
+            "This post has no link",
+        ]
         await ui.press("plus")
-        assert "100  of 1 post" in ui.text
+        assert "100  reported by 1 of 1 post" in ui.text
 
 
 async def test_posts_without_date_are_counted(tmp_path: Path) -> None:
@@ -159,8 +163,8 @@ async def test_posts_without_date_are_counted(tmp_path: Path) -> None:
 
     async with open_engagement(tmp_path, fill=fill) as ui:
         await ui.press(*["plus"] * 3)
-        assert "Of 1 post it is not known when they went out." in ui.text
-        assert "it is not known when" in ui.text
+        assert "1 post without a posting time" in ui.text
+        assert "posted   unknown" in ui.text
 
 
 async def test_hostile_text_is_harmless(tmp_path: Path) -> None:
@@ -177,7 +181,7 @@ async def test_hostile_text_is_harmless(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [(40, 10), (40, 24), (80, 24), (100, 12), (200, 60)])
 async def test_metrics_and_posts_fit_size(tmp_path: Path, size: tuple[int, int]) -> None:
     async with open_engagement(tmp_path, size) as ui:
-        assert "with figures" in ui.text
+        assert "measured" in ui.text
         await ui.press("tab")
         assert "6.94% " in ui.text
         assert all(len(line) <= size[0] for line in ui.lines)
@@ -200,7 +204,7 @@ def test_snapshot_full(snap_compare: Compare, tmp_path: Path, theme: str) -> Non
     assert snap_compare(make_posted_console(tmp_path), terminal_size=(120, 48), run_before=press_keys(theme=theme))
 
 
-@pytest.mark.parametrize("keys", [(), ("G",), ("tab",), ("m",)], ids=["figures", "hours", "posts", "form"])
+@pytest.mark.parametrize("keys", [(), ("G",), ("tab",), ("m",)], ids=["metrics", "hours", "posts", "form"])
 def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
     assert snap_compare(make_posted_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
 

@@ -6,7 +6,7 @@ import pytest
 
 from tmux_terminal import Terminal, open_terminal
 
-SCREENS = ("Mon ", "Sources", "Experiments", "Figures", "Accounts")
+SCREENS = ("Mon ", "Sources", "Experiments", "Metrics", "Accounts")
 """A text of each of the screens 2 to 6."""
 
 

@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 
 from textual.content import Content
 
-from copydesk.model.draft import Format
 from copydesk.model.engagement import (
     METRICS,
     FormatSummary,
@@ -26,6 +25,7 @@ from copydesk.model.engagement import (
 )
 from copydesk.text import reveal
 from copydesk.text.formatting import format_age, format_relative, plural
+from copydesk.tui import labels
 from copydesk.tui.browser import is_link
 from copydesk.tui.charts import DAYS, Bar, BarChart, ColumnChart, HeatMap, Point, format_percent
 from copydesk.tui.keys import key_label
@@ -35,8 +35,6 @@ from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.terminal.cells import fit, safe_line
 
 MAX_BEST_HOURS = 3
-_FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
-_STEP_NAMES = {Interval.DAY: "day", Interval.WEEK: "week", Interval.MONTH: "month"}
 PLATFORM_WIDTH = 9
 MIN_WIDTH_FOR_METRICS = 60
 """Rows of at least this many cells show impressions and likes."""
@@ -54,11 +52,11 @@ class Period(NamedTuple):
 
 
 PERIODS = (
-    Period(7, Interval.DAY, "the last 7 days"),
-    Period(30, Interval.DAY, "the last 30 days"),
-    Period(90, Interval.WEEK, "the last 90 days"),
-    Period(365, Interval.MONTH, "the last 365 days"),
-    Period(None, Interval.MONTH, "all time"),
+    Period(7, Interval.DAY, labels.last_days(7)),
+    Period(30, Interval.DAY, labels.last_days(30)),
+    Period(90, Interval.WEEK, labels.last_days(90)),
+    Period(365, Interval.MONTH, labels.last_days(365)),
+    Period(None, Interval.MONTH, labels.ALL_TIME),
 )
 
 
@@ -76,21 +74,18 @@ class EngagementReport(NamedTuple):
 
 def no_posts() -> tuple[Block, ...]:
     """Return the page shown while nothing has been posted at all, with the keys that lead to a post."""
-    leads = "Figures come back of posts. ", (key_label("console.review"), "key"), " leads to the drafts, "
-    return (
-        paragraph("Nothing is posted yet.", "strong"),
-        paragraph(),
-        Paragraph(Content.assemble(*leads)),
-        Paragraph(Content.assemble("and there ", (key_label("review.post"), "key"), " posts one.")),
-    )
+    before, between, after = labels.NO_POSTS_HINT
+    review, post = (key_label("console.review"), "key"), (key_label("review.post"), "key")
+    hint = Content.assemble(before, review, between, post, after)
+    return paragraph(labels.NO_POSTS, "strong"), paragraph(), Paragraph(hint)
 
 
 def no_posts_in(period: Period) -> tuple[Block, ...]:
     """Return the page shown when there are posts, but none in this period."""
     return (
-        paragraph(f"Nothing went out in {period.label}.", "strong"),
+        paragraph(labels.no_posts_in(period.label), "strong"),
         paragraph(),
-        Paragraph(Content.assemble((key_label("engagement.longer"), "key"), " shows a longer period.")),
+        Paragraph(Content.assemble((key_label("engagement.longer"), "key"), labels.LONGER_PERIOD_HINT)),
     )
 
 
@@ -107,11 +102,11 @@ def engagement_page(report: EngagementReport) -> list[Block]:
 
 def _totals(kinds: Sequence[FormatSummary]) -> Iterator[Block]:
     overall, measured = sum_rates(kind.rate for kind in kinds), sum(kind.measured for kind in kinds)
-    rate = format_percent(overall.rate) if overall.rate is not None else "unknown"
-    rate_basis = f"of {plural(overall.rated, 'post')} with a rate, weighted by impressions"
+    rate = format_percent(overall.rate) if overall.rate is not None else labels.VALUE_UNKNOWN
+    basis = labels.rate_basis(overall.rated) if overall.rated else labels.RATE_WITHOUT_BASIS
     rows = [
-        _metric_row("posts", f"{overall.posts:,}", f"{measured:,} with figures"),
-        _metric_row("rate", rate, rate_basis if overall.rated else "no post has impressions and interactions"),
+        _metric_row("posts", f"{overall.posts:,}", labels.measured(measured)),
+        _metric_row("rate", rate, basis),
         *(
             _total_row(name, _sum_metric(kinds, name), overall.posts)
             for name in ("impressions", *METRICS[:3], "clicks")
@@ -130,10 +125,12 @@ def _total_row(name: str, metric: MetricSum, posts: int) -> tuple[Content, ...]:
     A metric that no platform reports is not shown as zero.
     """
     if not metric.posts:
-        return Content.styled(name, "dim"), Content.styled("–", "dim"), Content.styled("not reported", "dim")
-    missing = posts - metric.posts
-    explanation = f"of {plural(metric.posts, 'post')}" + (f"; of {missing:,} not reported" if missing else "")
-    return _metric_row(name, f"{metric.total:,}", explanation)
+        return (
+            Content.styled(name, "dim"),
+            Content.styled(labels.UNKNOWN_VALUE, "dim"),
+            Content.styled(labels.NOT_REPORTED, "dim"),
+        )
+    return _metric_row(name, f"{metric.total:,}", labels.reported_by(metric.posts, posts))
 
 
 def _sum_metric(kinds: Iterable[FormatSummary], name: str) -> MetricSum:
@@ -144,11 +141,11 @@ def _over_time(report: EngagementReport) -> Iterator[Block]:
     step = report.period.step
     # Posts recorded by hand may have no time: they count in the totals but in no span.
     undated = sum(kind.rate.posts for kind in report.kinds) - sum(span.rate.posts for span in report.spans)
-    yield _section_title("Rate over time", f"by {_STEP_NAMES[step]} in which a post went out")
+    yield _section_title(labels.RATE_OVER_TIME, labels.by_interval(step))
     if report.spans:
         yield ColumnChart([Point(_span_label(span, step), span.rate.rate, span.rate.posts) for span in report.spans])
     if undated:
-        yield paragraph(f"Of {plural(undated, 'post')} it is not known when they went out.", "dim")
+        yield paragraph(labels.posts_without_time(undated), "dim")
 
 
 def _span_label(span: PeriodSummary, step: Interval) -> str:
@@ -156,15 +153,15 @@ def _span_label(span: PeriodSummary, step: Interval) -> str:
 
 
 def _by_group(kinds: Sequence[FormatSummary]) -> Iterator[Block]:
-    yield _section_title("By platform", "rate, weighted by impressions")
-    yield BarChart(_bars((kind.platform, kind) for kind in kinds))
+    yield _section_title(labels.BY_PLATFORM, labels.RATE_WEIGHTING)
+    yield BarChart(_bars((labels.platform_name(kind.platform), kind) for kind in kinds))
     # `groupby` relies on the desk's order by platform.
     for name, own in groupby(kinds, key=lambda kind: kind.platform):
-        if missing := _unreported_metrics(safe_line(name), list(own)):
+        if missing := _unreported_metrics(safe_line(labels.platform_name(name)), list(own)):
             yield paragraph(missing, "dim")
     yield paragraph()
-    yield _section_title("By format", "rate, weighted by impressions")
-    yield BarChart(_bars((_FORMAT_NAMES[kind.format], kind) for kind in kinds))
+    yield _section_title(labels.BY_FORMAT, labels.RATE_WEIGHTING)
+    yield BarChart(_bars((labels.FORMAT_NAMES[kind.format], kind) for kind in kinds))
 
 
 def _bars(pairs: Iterable[tuple[str, FormatSummary]]) -> list[Bar]:
@@ -179,32 +176,30 @@ def _bars(pairs: Iterable[tuple[str, FormatSummary]]) -> list[Bar]:
 
 
 def _basis(rate: RateSummary) -> str:
-    if rate.rated == rate.posts:
-        return plural(rate.posts, "post")
-    return f"{plural(rate.posts, 'post')}, {rate.rated or 'none'} with a rate"
+    return labels.rated_posts(rate.posts, rate.rated)
 
 
 def _unreported_metrics(platform: str, kinds: Sequence[FormatSummary]) -> str:
     """Return a sentence naming the metrics that none of the platform's posts has, or an empty string."""
     if not sum(kind.measured for kind in kinds):
-        return f"Not reported by {platform}: any figure, so far."
-    missing = ", ".join(name for name in METRICS if not _sum_metric(kinds, name).posts)
-    return f"Not reported by {platform}: {missing}." if missing else ""
+        return labels.no_metrics_from(platform)
+    missing = [name for name in METRICS if not _sum_metric(kinds, name).posts]
+    return labels.not_reported_by(platform, missing) if missing else ""
 
 
 def _by_hour(report: EngagementReport) -> Iterator[Block]:
     # The model counts weekdays from Sunday (0), the chart from Monday.
     rates = {((bucket.day_of_week - 1) % 7, bucket.hour): bucket.rate for bucket in report.hours}
-    yield _section_title("Rate by hour", f"in which a post went out, on the clock of {report.zone}")
+    yield _section_title(labels.RATE_BY_HOUR, labels.by_hour(report.zone))
     yield HeatMap({hour: rate.rate for hour, rate in rates.items()})
     best = sorted((hour for hour in rates if rates[hour].rated), key=lambda hour: -(rates[hour].rate or 0.0))
-    labels = [
+    best_hours = [
         f"{DAYS[day]} {hour:02}:00 {format_percent(rates[day, hour].rate or 0.0)}"
         f" ({plural(rates[day, hour].rated, 'post')})"
         for day, hour in best[:MAX_BEST_HOURS]
     ]
-    if labels:
-        yield paragraph("Best so far: " + ", ".join(labels), "dim")
+    if best_hours:
+        yield paragraph(labels.best_hours(best_hours), "dim")
 
 
 def _section_title(title: str, subtitle: str) -> Block:
@@ -213,16 +208,16 @@ def _section_title(title: str, subtitle: str) -> Block:
 
 def post_row(post: LivePost, now: datetime, width: int) -> Content:
     """Return the row in `width` cells: rate, its basis, platform, format, age and first line."""
-    rate = format_percent(post.engagement_rate) if post.engagement_rate is not None else "no rate"
+    rate = format_percent(post.engagement_rate) if post.engagement_rate is not None else labels.NO_RATE
     metrics = (
-        f"{_format_metric(post.impressions)} seen {_format_metric(post.likes)} likes "
+        labels.post_counts(_format_metric(post.impressions), _format_metric(post.likes))
         if width >= MIN_WIDTH_FOR_METRICS
         else ""
     )
     head = Content.assemble(
         (f"{rate:>7} ", "" if post.engagement_rate is not None else "dim"),
         (metrics, "dim"),
-        f"{fit(safe_line(post.platform), PLATFORM_WIDTH)} ",
+        f"{fit(safe_line(labels.platform_name(post.platform)), PLATFORM_WIDTH)} ",
         (FORMAT[post.format].letter, FORMAT[post.format].role),
         (f" {format_age(post.at, now) if post.at else '':>3} ", "dim"),
     )
@@ -232,12 +227,12 @@ def post_row(post: LivePost, now: datetime, width: int) -> Content:
 def _format_metric(value: int | None) -> str:
     """Format a metric in five cells; a dash where it is not reported."""
     if value is None:
-        return f"{'–':>5}"
+        return f"{labels.UNKNOWN_VALUE:>5}"
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         # Up to 9,999 of a unit fit into the column; beyond that use the next unit.
         if value >= 10 * size:
             return f"{value // size}{unit}".rjust(5)
-    return f"{value:5}"
+    return f"{value:5,}"
 
 
 def post_page(post: LivePost, now: datetime, zone: str) -> list[Block]:
@@ -247,25 +242,24 @@ def post_page(post: LivePost, now: datetime, zone: str) -> list[Block]:
 
 def _metrics(post: LivePost, now: datetime) -> Iterator[Block]:
     if all(getattr(post, name) is None for name in _METRICS):
-        yield paragraph("No figures are known of this post.", "strong")
-        hint = Content.assemble((key_label("engagement.record"), "key"), " records them by hand")
+        yield paragraph(labels.POST_WITHOUT_METRICS, "strong")
+        hint = Content.assemble(*labels.record_hint())
         if post.account:
-            hint += Content.assemble(
-                ", ", (key_label("engagement.fetch"), "key"), f" asks {safe_line(post.platform)} for them"
-            )
+            hint += Content.assemble(*labels.fetch_hint(safe_line(labels.platform_name(post.platform))))
         yield Paragraph(hint + ".")
         return
     yield Paragraph(_rate_line(post))
     rows = [(Content.styled(name, "dim"), *_metric_cells(post, getattr(post, name))) for name in _METRICS]
     yield Table(rows, right_aligned=frozenset({1}))
     if post.measured_at is not None:
-        yield paragraph(f"As they were {format_relative(post.measured_at, now)}.", "dim")
+        yield paragraph(labels.updated(format_relative(post.measured_at, now)), "dim")
 
 
 def _metric_cells(post: LivePost, value: int | None) -> tuple[Content, Content]:
     if value is None:
-        reason = f"not reported by {safe_line(post.platform)}" if post.account else "not recorded"
-        return Content.styled("–", "dim"), Content.styled(reason, "dim")
+        platform = safe_line(labels.platform_name(post.platform))
+        reason = labels.not_reported_by(platform) if post.account else labels.NOT_RECORDED
+        return Content.styled(labels.UNKNOWN_VALUE, "dim"), Content.styled(reason, "dim")
     return Content.styled(f"{value:,}", "strong"), Content("")
 
 
@@ -273,23 +267,28 @@ def _rate_line(post: LivePost) -> Content:
     # Leave out metrics that the platform does not report: they are unknown, not zero.
     counts = [value for name in _INTERACTIONS if (value := getattr(post, name)) is not None]
     if post.engagement_rate is None:
-        missing = "no impressions" if not post.impressions else "no interactions"
-        return Content.assemble(("No rate", "strong"), (f": {missing} are known", "dim"))
-    basis = f"{sum(counts):,} interactions by {post.impressions:,} impressions"
-    return Content.assemble((f"Rate {format_percent(post.engagement_rate)}", "strong"), "  ", (basis, "dim"))
+        missing = labels.rate_missing("interactions" if post.impressions else "impressions")
+        return Content.assemble((labels.NO_RATE.capitalize(), "strong"), "  ", (missing, "dim"))
+    # A post without impressions has no rate.
+    assert post.impressions
+    basis = labels.interactions_per_impressions(sum(counts), post.impressions)
+    return Content.assemble((labels.rate(format_percent(post.engagement_rate)), "strong"), "  ", (basis, "dim"))
 
 
 def _facts(post: LivePost, now: datetime, zone: str) -> Iterator[tuple[Content, ...]]:
-    yield Content.styled("on", "dim"), Content(safe_line(post.target_label))
+    yield Content.styled(labels.FIELD_ACCOUNT, "dim"), Content(safe_line(post.target_label))
     if post.at is not None:
         local = post.at.astimezone(ZoneInfo(zone))
-        yield Content.styled("out", "dim"), Content(f"{local:%a %d %b %Y %H:%M} · {format_relative(post.at, now)}")
+        yield (
+            Content.styled(labels.FIELD_POSTED, "dim"),
+            Content(f"{local:%a %d %b %Y %H:%M} · {format_relative(post.at, now)}"),
+        )
     else:
-        yield Content.styled("out", "dim"), Content("it is not known when")
+        yield Content.styled(labels.FIELD_POSTED, "dim"), Content(labels.VALUE_UNKNOWN)
     if post.url:
-        yield Content.styled("link", "dim"), Content.styled(safe_line(post.url), "link" * is_link(post.url))
+        yield Content.styled(labels.FIELD_LINK, "dim"), Content.styled(safe_line(post.url), "link" * is_link(post.url))
     else:
-        yield Content.styled("link", "dim"), Content.styled("none is known", "dim")
+        yield Content.styled(labels.FIELD_LINK, "dim"), Content.styled(labels.NO_LINK, "dim")
 
 
 def _text(post: LivePost) -> Block:

@@ -11,15 +11,14 @@ from textual.events import DescendantFocus
 from textual.message import Message
 from textual.widget import Widget
 
-from copydesk.errors import CopydeskError, FieldError, InvalidError
+from copydesk.errors import CopydeskError
 from copydesk.model.engagement import METRICS, LivePost
-from copydesk.text.formatting import plural
-from copydesk.tui import empty_states
+from copydesk.tui import empty_states, labels
 from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
 from copydesk.tui.engagement.pages import PERIODS, EngagementReport, Period, engagement_page, post_page, post_row
-from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.styles import stylesheet_path
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_POSTS = 50
 """Posts in the list. More would take too many requests when their metrics are fetched from the platforms."""
-PANES = ("figures", "posts", "post")
+PANES = ("metrics", "posts", "post")
 MAX_METRIC_DIGITS = 12
 DEFAULT_PERIOD_INDEX = 1
 
@@ -48,13 +47,13 @@ class PostList(TimestampedList[LivePost]):
 class EngagementScreen(DeskScreen):
     """Metrics at the left, posts at the right; a narrow terminal shows one of the two."""
 
-    NAME = "Engagement"
+    NAME = labels.ENGAGEMENT
     WHERE = (KeyContext.PAGE, KeyContext.ENGAGEMENT)
     BINDINGS = bindings(KeyContext.ENGAGEMENT)
     CSS_PATH = stylesheet_path("engagement.tcss")
-    AUTO_FOCUS = "#figures"
+    AUTO_FOCUS = "#metrics"
 
-    metrics_pane = getters.query_one("#figures", Page)
+    metrics_pane = getters.query_one("#metrics", Page)
     posts_pane = getters.query_one("#posts", PostList)
     post_pane = getters.query_one("#post", Page)
 
@@ -73,13 +72,13 @@ class EngagementScreen(DeskScreen):
         self._loader = Coalescer(self._load_report)
 
     def body(self) -> Iterable[Widget]:
-        yield Page(empty_states.OPENING, id="figures")
+        yield Page(empty_states.OPENING, id="metrics")
         yield Vertical(PostList(self.app.clock, id="posts"), Page(id="post"), id="right")
 
     def on_mount(self) -> None:
-        self._show_pane("figures")
+        self._show_pane("metrics")
         self._update_titles()
-        self.post_pane.set_title("Post")
+        self.post_pane.set_title(labels.POST)
 
     @property
     def period(self) -> Period:
@@ -122,10 +121,9 @@ class EngagementScreen(DeskScreen):
         self.metrics_pane.show(self.error_note(error))
 
     def _update_titles(self) -> None:
-        self.metrics_pane.set_title(f"Figures · {self.period.label}")
+        self.metrics_pane.set_title(labels.metrics_title(self.period.label))
         posts = self._report.posts if self._report else ()
-        qualifier = "the best " if len(posts) >= MAX_POSTS else ""
-        self.posts_pane.set_title(f"Posts · {qualifier}{len(posts)}" if posts else "Posts")
+        self.posts_pane.set_title(labels.posts_title(len(posts), is_limited=len(posts) >= MAX_POSTS))
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
@@ -143,8 +141,8 @@ class EngagementScreen(DeskScreen):
 
     def _show_pane(self, pane: str) -> None:
         body = self.query_one("#body")
-        body.set_class(pane == "figures", "-figures")
-        body.set_class(pane != "figures", "-right")
+        body.set_class(pane == "metrics", "-metrics")
+        body.set_class(pane != "metrics", "-right")
         self.show_keys(KeyContext.LIST if pane == "posts" else KeyContext.PAGE, KeyContext.ENGAGEMENT)
 
     def action_pane(self, by: int) -> None:
@@ -163,13 +161,13 @@ class EngagementScreen(DeskScreen):
 
     def action_back(self) -> None:
         """Focus the metrics."""
-        self._go_to("figures")
+        self._go_to("metrics")
 
     def go_back(self) -> bool:
         """Return to the metrics if a narrow terminal hides them; return False if they are visible."""
         if self.metrics_pane.region or self.query_one(TooSmall).display:
             return False
-        self._go_to("figures")
+        self._go_to("metrics")
         return True
 
     def action_period(self, by: int) -> None:
@@ -192,7 +190,7 @@ class EngagementScreen(DeskScreen):
         """Open the post in the browser."""
         post = self.posts_pane.current
         if post is None or not is_link(post.url):
-            self.app.notify("No link is known of this post.", severity="warning")
+            self.app.notify(labels.NO_LINK_TO_OPEN, severity="warning")
         else:
             self.run_worker(open_or_show_link(self.app, post.url), exit_on_error=False)
 
@@ -202,20 +200,17 @@ class EngagementScreen(DeskScreen):
         # accounts has several posts.
         draft_ids = list(dict.fromkeys(post.draft_id for post in self.posts_pane.rows if post.account))
         if not draft_ids:
-            self.app.notify(
-                f"No post here went out from Copydesk: {key_label('engagement.record')} records figures by hand.",
-                severity="warning",
-            )
+            self.app.notify(labels.no_posts_to_fetch(), severity="warning")
             return
-        self.app.notify(f"Asking for the figures of {plural(len(draft_ids), 'draft')} …")
+        self.app.notify(labels.fetching_metrics(len(draft_ids)))
         self.app.run_desk_task(partial(self._fetch, draft_ids))
 
     async def _fetch(self, draft_ids: "list[str]", desk: "Desk") -> None:
         count = await desk.posting.refresh_metrics(draft_ids)
         if count:
-            self.app.notify(f"Read what is reported of {plural(count, 'post')}.")
+            self.app.notify(labels.metrics_fetched(count))
         else:
-            self.app.notify("No platform answered. Setup says whether an account is in trouble.", severity="warning")
+            self.app.notify(labels.no_platform_answered(), severity="warning")
         # The user may have changed the period while the metrics were fetched.
         await self._loader.submit((desk, self.period))
 
@@ -223,18 +218,22 @@ class EngagementScreen(DeskScreen):
         """Prompt for the post's metrics, to record them by hand."""
         post = self.posts_pane.current
         if post is None:
-            self.app.notify("There is no post to record figures of.", severity="warning")
+            self.app.notify(labels.NO_POSTS, severity="warning")
             return
         values = {name: getattr(post, name) for name in METRICS}
         fields = [
             Field(
-                name, name, "not known" if value is None else f"{value}", digits_only=True, max_length=MAX_METRIC_DIGITS
+                name,
+                name,
+                labels.VALUE_UNKNOWN if value is None else f"{value:,}",
+                digits_only=True,
+                max_length=MAX_METRIC_DIGITS,
             )
             for name, value in values.items()
         ]
-        title = f"Figures of {safe_line(post.target_label)}: {first_line(post.text)[:40]}"
-        hint = "What is left empty stays as it is."
-        self.app.push_screen(FieldsDialog(title, fields, partial(_record, post), hint=hint), self._report_recorded)
+        title = labels.metrics_form_title(safe_line(post.target_label), first_line(post.text)[:40])
+        form = FieldsDialog(title, fields, partial(_record, post), hint=labels.METRICS_FORM_HINT)
+        self.app.push_screen(form, self._report_recorded)
 
     def _report_recorded(self, message: str | None) -> None:
         if message is not None:
@@ -245,6 +244,6 @@ class EngagementScreen(DeskScreen):
 async def _record(post: LivePost, desk: "Desk", values: Mapping[str, str]) -> str:
     metrics = {name: int(value) for name, value in values.items() if value}
     if not metrics:
-        raise InvalidError(FieldError("figures", "are all empty"))
+        raise CopydeskError(labels.EMPTY_METRICS)
     await desk.engagement.record({"draftId": post.draft_id, "platform": post.target_label, **metrics})
-    return f"Recorded {', '.join(f'{value:,} {name}' for name, value in metrics.items())}."
+    return labels.metrics_recorded(metrics)

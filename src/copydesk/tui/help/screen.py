@@ -10,8 +10,9 @@ from textual.screen import Screen
 
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_relative, format_utc
+from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
-from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, format_keys, key_label
+from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, format_keys
 from copydesk.tui.labels import FLAG, FORMAT, STATUS, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import confidence_gauge
@@ -28,7 +29,6 @@ FIRST_COLUMN_WIDTH = 14
 """Cells of the first column, the same in every table."""
 _SAMPLE_CONFIDENCE = 0.7
 """Confidence of the sample bar."""
-_SIGNS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", "dim")}
 
 
 def help_page(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[Block]:
@@ -40,7 +40,7 @@ def help_page(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> lis
         rows = [(_key_cell(" ".join(format_keys(key))), Content(key.description)) for key in active_keys if key.keys]
         blocks += [paragraph(context.value, "strong"), Table(rows), paragraph()]
     if letters := list(_letter_rows(contexts)):
-        blocks += [paragraph("Letters", "strong"), Table(letters)]
+        blocks += [paragraph(labels.LETTERS, "strong"), Table(letters)]
     return blocks
 
 
@@ -89,7 +89,7 @@ def _letter_rows(contexts: Iterable[KeyContext]) -> Iterator[tuple[Content, ...]
         gauge = confidence_gauge(_SAMPLE_CONFIDENCE, with_bar=True)
         yield (
             gauge.pad_right(FIRST_COLUMN_WIDTH - gauge.cell_length),
-            Content("how likely you approve it, by its checks, of 100"),
+            Content(labels.CONFIDENCE_MEANING),
         )
 
 
@@ -98,9 +98,9 @@ def log_page(entries: Iterable["LogEntry"], now: datetime) -> list[Block]:
     blocks: list[Block] = []
     for entry in reversed(list(entries)):
         timestamp = f" {format_utc(entry.at)} · {format_relative(entry.at, now)}"
-        blocks.append(Paragraph(Content.assemble(_SIGNS[entry.severity], (timestamp, "dim"))))
+        blocks.append(Paragraph(Content.assemble(labels.LOG_LETTERS[entry.severity], (timestamp, "dim"))))
         blocks += [Paragraph(Content(clean_lines(entry.text)), indent=2), paragraph()]
-    return blocks or [paragraph("Nothing went wrong since the console was opened.", "dim")]
+    return blocks or [paragraph(labels.NO_MESSAGES, "dim")]
 
 
 def key_contexts(screen: Screen[object]) -> list[KeyContext]:
@@ -126,7 +126,7 @@ class HelpDialog(Dialog[None], inherit_bindings=False):
         yield Page(self._blocks, id="help")
 
     def on_mount(self) -> None:
-        self.query_one(Page).set_title(f"Keys · {key_label('help.close')} closes")
+        self.query_one(Page).set_title(labels.help_title())
 
     def action_close(self) -> None:
         self.close()
