@@ -40,6 +40,9 @@ REFRESH_REQUEST = r"POST /xrpc/com\.atproto\.server\.refreshSession"
 POSTING_BOUNDARIES = ("before send", "before POST statuses", "before POST applyWrites")
 NON_COMMIT_BOUNDARIES = ("send", "find post", "save secrets")
 
+DAEMON_TIMEOUT = 300.0
+"""Seconds. A daemon looks every 30 seconds for what is due, and asks for a lost answer 30 seconds later or more."""
+
 SINGLE_FAULTS = [
     [Cut.BEFORE],
     [Cut.AFTER],
@@ -217,12 +220,12 @@ async def test_stopped_daemon_waits_for_outcome(desks, servers, name, signals):
     server, proxy = await servers.behind_proxy(name)
     case, answer = await desks.create_case(server, 1, due_start_time()), hold_response(proxy)
     daemon = start_daemon(case)
-    await asyncio.wait_for(answer.received.wait(), 60)
+    await asyncio.wait_for(answer.received.wait(), DAEMON_TIMEOUT)
     for number in signals:
         daemon.send_signal(number)
         await asyncio.sleep(0.1)
     answer.release.set()
-    await asyncio.to_thread(daemon.communicate, timeout=60)
+    await asyncio.to_thread(daemon.communicate, timeout=DAEMON_TIMEOUT)
     assert is_finished(case.home)
     assert list(find_problems(case)) == []
 
@@ -232,14 +235,14 @@ async def test_next_daemon_continues_after_killed_one(desks, servers, parts):
     server, proxy = await servers.behind_proxy("mastodon with keys")
     case, answer = await desks.create_case(server, parts, due_start_time()), hold_response(proxy)
     daemon = start_daemon(case)
-    await asyncio.wait_for(answer.received.wait(), 60)
+    await asyncio.wait_for(answer.received.wait(), DAEMON_TIMEOUT)
     daemon.kill()
-    await asyncio.to_thread(daemon.communicate, timeout=60)
+    await asyncio.to_thread(daemon.communicate, timeout=DAEMON_TIMEOUT)
     answer.release.set()
     daemon = start_daemon(case)
     await asyncio.to_thread(wait_until, lambda: is_finished(case.home))
     daemon.terminate()
-    await asyncio.to_thread(daemon.communicate, timeout=60)
+    await asyncio.to_thread(daemon.communicate, timeout=DAEMON_TIMEOUT)
     assert list(find_problems(case)) == []
 
 
@@ -258,7 +261,7 @@ def start_daemon(case: SendCase) -> "subprocess.Popen[bytes]":
 
 def wait_until(condition: Callable[[], object]) -> None:
     """Wait until the condition holds."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + DAEMON_TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

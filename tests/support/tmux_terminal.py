@@ -102,10 +102,12 @@ class Terminal:
 
     def wait_for(self, pattern: str) -> str:
         """Wait until `pattern` matches the screen; return the screen."""
-        deadline = time.monotonic() + TIMEOUT
+        deadline, pause = time.monotonic() + TIMEOUT, 0.02
         while not re.search(pattern, screen := self.screen):
             assert time.monotonic() < deadline, f"{pattern} never came:\n{screen}"
-            time.sleep(0.03)
+            time.sleep(pause)
+            # Each look starts a process, which competes with the program that is waited for.
+            pause = min(pause * 1.5, 0.15)
         return screen
 
 
