@@ -272,6 +272,7 @@ def test_validation_reports_problems():
     assert messages(post(" ")) == ["It is empty."]
     assert "no threads" in messages(post("One.", format=Format.THREAD))[0]
     assert messages(post("One.", ("",) * 21)) == ["LinkedIn takes at most 20 pictures."]
+    assert [problem.part for problem in platform.validate(post(" "), ME)] == [0]
 
 
 @given(faults=st.lists(st.sampled_from(FAULTS), max_size=20), probe=st.booleans(), jitter=st.floats(0, 1))

@@ -111,6 +111,18 @@ async def test_waiting_container_means_not_published():
     assert await setup.threads.find_post(ME, intent, completed, NOW) is None
 
 
+async def test_unknown_container_status_is_not_published():
+    """A status that Meta adds later may mean anything, published included."""
+    setup = ThreadsSetup()
+    intent = setup.intent("One.")
+    completed = await setup.send_steps(intent, 1)
+    (container,) = setup.server.containers.values()
+    container["status"] = "ARCHIVED"
+    with pytest.raises(NotSentError, match="cannot be understood"):
+        await setup.threads.send(ME, intent, completed)
+    assert setup.server.posts == []
+
+
 async def test_published_container_is_not_published_twice():
     setup = ThreadsSetup()
     intent = setup.intent("One.")

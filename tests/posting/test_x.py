@@ -30,7 +30,7 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
     post_cost,
 )
-from copydesk.posting.x.api_models import XPost, creation_time, has_text
+from copydesk.posting.x.api_models import XPost, XProblem, creation_time, has_text
 from copydesk.posting.x.platform import X
 from fake_x import CREATE_POST, FakeX
 from faulty_server import FAULTS, NOW, SEED, FakeClock, RecordingSecrets, run_delivery
@@ -384,6 +384,11 @@ async def test_metrics_of_missing_post_are_none():
     existing, missing = result.ids[0], str(int(result.ids[0]) + 1)
     expected = PostMetrics(likes=3, replies=1, reposts=2, impressions=90, clicks=4)
     assert await setup.x.metrics(ME, [existing, missing]) == {existing: expected, missing: None}
+
+
+@pytest.mark.parametrize("named", [{"resource_id": "12"}, {"value": "12"}, {"resource_id": "12", "value": ["12"]}])
+def test_problem_names_its_post(named):
+    assert msgspec.convert({"title": "Not Found Error", **named}, XProblem).post_id == "12"
 
 
 @pytest.mark.parametrize("days", [1, 30, 31])

@@ -3,9 +3,11 @@
 from datetime import timedelta
 from pathlib import Path
 
-from copydesk.model.delivery import PostMetrics
-from copydesk.posting.fake import FakeServer
-from desk_fixtures import Watch
+import msgspec
+
+from copydesk.model.delivery import PostMetrics, StepResult
+from copydesk.posting.fake import FakePlatform, FakeServer
+from desk_fixtures import Watch, query_db
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 
 
@@ -47,6 +49,22 @@ async def test_unsent_draft_is_not_read(tmp_path: Path) -> None:
         await desk.engagement.record({"draftId": draft_id, "platform": "x", "likes": 1})
 
         assert await desk.posting.refresh_metrics([draft_id]) == 0
+
+
+async def test_post_without_id_is_read_once(tmp_path: Path) -> None:
+    """A webhook need not name what it created; without a name its post has no metrics."""
+
+    class AnonymousPlatform(FakePlatform):
+        async def send(self, *args: object) -> StepResult:
+            return msgspec.structs.replace(await super().send(*args), ids=())
+
+    watch = Watch()
+    async with open_posting_desk(tmp_path, {"fake": AnonymousPlatform(FakeServer())}, clock=watch) as desk:
+        await connect_account(desk)
+        await desk.posting.post(await create_approved_draft(desk))
+        watch.now += timedelta(hours=1)
+        assert await desk.posting.collect_metrics() == 0
+    assert query_db(tmp_path, "SELECT figures_at FROM delivery") == [(None,)]
 
 
 async def test_deleted_post_is_not_reread(tmp_path: Path) -> None:

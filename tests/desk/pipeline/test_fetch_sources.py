@@ -243,6 +243,20 @@ async def test_source_deleted_during_fetch_leaves_nothing(tmp_path):
     assert item_states(tmp_path) == {story_title(2): "drafted"}
 
 
+async def test_offline_run_does_not_count_against_sources(tmp_path):
+    """Three hosts that cannot be reached at once mean that this machine has no network."""
+    web = FakeWeb()
+    urls = [f"https://host-{number}.example/feed" for number in range(3)]
+    for url in urls:
+        web.disconnect(url)
+    async with open_desk_at(tmp_path, web) as desk:
+        for url in urls:
+            await create_source(desk, url)
+        run = await desk.pipeline.run()
+        assert "this machine seems to be offline" in (run.error or "")
+        assert query_db(tmp_path, "SELECT fail_count FROM source") == [(0,)] * 3
+
+
 async def test_disabled_source_runs_only_by_id(tmp_path):
     web = FakeWeb()
     web.put(URL_ONE, feed(entry(1)))
