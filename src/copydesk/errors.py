@@ -13,7 +13,8 @@ CopydeskError
 │   ├── StoreFullError        the disk is full
 │   ├── StoreMissingError     the file was moved, deleted or replaced
 │   ├── StoreTooNewError      written by a newer version of Copydesk
-│   └── StoreCorruptError     not a database, or a damaged one
+│   ├── StoreCorruptError     not a database, or a damaged one
+│   └── DeskClosedError       the desk was closed before
 ├── FetchError                a source could not be read
 │   ├── UnreachableError      no response: DNS, connection, TLS
 │   ├── PrivateAddressError   the address is not public
@@ -158,6 +159,12 @@ class StoreCorruptError(StoreError):
     """The file is not a readable database. Restore the backup next to it, or move it away to start over."""
 
     category = "store-damaged"
+
+
+class DeskClosedError(StoreError):
+    """The desk is closed; nothing was changed. Open it again."""
+
+    category = "closed"
 
 
 class FetchError(CopydeskError):

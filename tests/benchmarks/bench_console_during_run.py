@@ -42,7 +42,7 @@ async def _measure(home: Path) -> list[float]:
     web = FakeWeb()
     async with _open_desk(home, web) as desk:
         for number in range(SOURCES):
-            await desk.sources.create("rss", _feed_url(number), name=f"Site {number}", test=False)
+            await desk.sources.create({"type": "rss", "url": _feed_url(number), "name": f"Site {number}"}, test=False)
     times: list[float] = []
     app = InstrumentedConsole(lambda: _open_desk(home, web), clock=lambda: NOW)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -57,7 +57,7 @@ async def _measure(home: Path) -> list[float]:
 @asynccontextmanager
 async def _open_desk(home: Path, web: FakeWeb) -> AsyncIterator[Desk]:
     async with open_desk(load({}, home), clock=lambda: NOW) as desk:
-        desk.ctx.transport = web
+        desk._context.transport = web
         yield desk
 
 

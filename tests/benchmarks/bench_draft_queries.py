@@ -133,7 +133,7 @@ def _measure(home: Path, drafts: int) -> tuple[dict[str, PageTimes], list[Row]]:
 
 async def _measure_pages(home: Path, made: DeskIds, drafts: int) -> tuple[dict[str, PageTimes], list[Row]]:
     async with open_desk(load({}, home)) as desk:
-        assert desk.ctx.user_id == made.user
+        assert desk._context.user_id == made.user
         # The command line and the console do the same.
         gc.freeze()
         with closing(sqlite3.connect(home / "copydesk.db")) as connection:
@@ -148,7 +148,7 @@ async def _time_page(desk: Desk, connection: sqlite3.Connection, filter: Filter)
     """Measure in turn our first and last page, and the first page by SQL."""
     query = validate_filters(filter.params, SOURCE_TYPES)
     oldest = connection.execute(filter.sql("draft.id", "ASC"), (*filter.tags, *filter.values, PAGE + 1)).fetchall()
-    last_cursor = cursor.encode(oldest[-1][0], "drafts", desk.ctx.user_id, query)
+    last_cursor = cursor.encode(oldest[-1][0], "drafts", desk._context.user_id, query)
     first_page = await desk.drafts.list(**filter.params)
     last_page = await desk.drafts.list(cursor=last_cursor, **filter.params)
     assert [draft.id for draft in first_page.items] == [row[0] for row in _query_by_sql(connection, filter)[:PAGE]]

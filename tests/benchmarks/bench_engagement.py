@@ -100,5 +100,5 @@ def _time_scan(desk: Desk) -> float:
     """Return the milliseconds for adding up three of the totals from all records."""
     with closing(sqlite3.connect(desk.settings.database_file)) as connection:
         started = time.perf_counter()
-        connection.execute(_SCAN, (desk.ctx.user_id,)).fetchone()
+        connection.execute(_SCAN, (desk._context.user_id,)).fetchone()
         return 1000 * (time.perf_counter() - started)

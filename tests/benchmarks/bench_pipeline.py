@@ -80,7 +80,7 @@ def measure_copydesk(port: int) -> None:
         started = datetime.now(UTC)
         async with open_desk(settings, clock=lambda: CAPTURED + (datetime.now(UTC) - started)) as desk:
             for url in feed_urls(port):
-                await desk.sources.create("rss", url, name=url, test=False)
+                await desk.sources.create({"type": "rss", "url": url, "name": url}, test=False)
             gc.freeze()
             first = await _timed(desk)
             # After ten days, entries left over from the first run have expired, so that nothing is new or waiting.

@@ -70,7 +70,7 @@ async def _time_sending(home: Path) -> float:
         account_ids = [await _connect_account(desk, number) for number in range(ACCOUNTS)]
         ids = [await _create_approved(desk, number) for number in range(DRAFTS)]
         for number, draft_id in enumerate(ids):
-            await desk.ctx.write(_create_delivery, draft_id, account_ids[number % ACCOUNTS])
+            await desk._context.write(_create_delivery, draft_id, account_ids[number % ACCOUNTS])
         started = time.perf_counter()
         assert len(await desk.posting.send_due()) == DRAFTS
         seconds = time.perf_counter() - started
@@ -88,7 +88,7 @@ async def _create_approved(desk: Desk, number: int) -> str:
 async def _connect_account(desk: Desk, number: int) -> str:
     name = f"me{number}"
     details = Account(platform="fake", server="https://fake.example", id=name, name=name)
-    return await desk.ctx.write(accounts.save, new_id(datetime.now(UTC)), details, datetime.now(UTC))
+    return await desk._context.write(accounts.save, new_id(datetime.now(UTC)), details, datetime.now(UTC))
 
 
 def _create_delivery(conn: Connection, user_id: str, draft_id: str, account_id: str) -> None:
@@ -119,7 +119,7 @@ async def _measure_claims(home: Path) -> float:
 
 async def _claim_once(desk: Desk, account_id: str, due: str) -> float:
     """Claim the account and load its due delivery, then release it; return the milliseconds."""
-    ctx, now = desk.ctx, NOW + timedelta(days=1)
+    ctx, now = desk._context, NOW + timedelta(days=1)
     lease = AccountLease(owner="a/1/1", claim_id=new_id(now), lease_until=now + timedelta(minutes=5))
     started = time.perf_counter()
     assert await ctx.read(deliveries.list_ready_accounts, now) == (account_id,)

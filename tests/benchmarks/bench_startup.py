@@ -120,7 +120,7 @@ def kill_program(pid: int, terminal: int) -> None:
 async def _seed(home: Path) -> None:
     """Create a desk with drafts to review."""
     async with open_desk(load({}, home)) as desk:
-        await desk.ctx.write(_add_drafts)
+        await desk._context.write(_add_drafts)
 
 
 def _add_drafts(conn: Connection, user: str) -> None:

@@ -162,9 +162,10 @@ def test_clock_warning_is_accepted(tmp_path):
 
     async def jump(desk: Desk) -> None:
         # Store a last check whose clock was one hour ahead.
-        stored = await desk.ctx.read(_clock.load_reading)
+        stored = await desk._context.read(_clock.load_reading)
         ahead = timedelta(hours=1)
-        await desk.ctx.write(_clock.save_reading, _replace(stored, wall=stored.wall + ahead, seen=stored.seen + ahead))
+        reading = _replace(stored, wall=stored.wall + ahead, seen=stored.seen + ahead)
+        await desk._context.write(_clock.save_reading, reading)
 
     from msgspec.structs import replace as _replace
 

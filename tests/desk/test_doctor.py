@@ -40,7 +40,7 @@ async def examine_topic(desk: Desk, topic: str) -> list[tuple[Verdict, str]]:
 
 async def save_key(desk: Desk) -> None:
     (account,) = await desk.accounts.list()
-    await desk.ctx.vault.save(secret_name(account.details), {"password": "planted-1"})
+    await desk._context.vault.save(secret_name(account.details), {"password": "planted-1"})
 
 
 def test_database_path_with_special_characters_is_examined(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ async def test_account_error_is_reported_with_hint(tmp_path: Path) -> None:
         await connect_account(desk), await connect_account(desk, "you")
         _, you = await desk.accounts.list()
         assert await examine_topic(desk, "accounts") == [(Verdict.OK, "2, none failing.")]
-        await desk.ctx.write(accounts.set_error, you, "The key is not good any more. Connect it again.")
+        await desk._context.write(accounts.set_error, you, "The key is not good any more. Connect it again.")
         message = "1 of 2 failing. fake:you: The key is not good any more. Connect it again."
         assert await examine_topic(desk, "accounts") == [(Verdict.WARNING, message)]
 

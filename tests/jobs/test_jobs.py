@@ -278,7 +278,7 @@ async def test_job_of_killed_process_is_taken_over(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         draft = await insert_scheduled(desk, NOW - HOUR)
         claim = JobLease(id="dead", job=JobName.MISSED, owner=owner, lease_until=NOW + HOUR)
-        assert await desk.ctx.write(job_store.claim_job, claim, NOW)
+        assert await desk._context.write(job_store.claim_job, claim, NOW)
         await tick_and_finish(Jobs(desk))
         assert await draft_status(desk, draft) == "missed"
 
@@ -288,7 +288,7 @@ async def test_remote_owner_is_waited_for_until_lease_ends(tmp_path: Path) -> No
     async with open_desk_at(tmp_path, clock=watch) as desk:
         draft = await insert_scheduled(desk, NOW - HOUR)
         claim = JobLease(id="far", job=JobName.MISSED, owner="elsewhere/1/1", lease_until=NOW + MINUTE)
-        assert await desk.ctx.write(job_store.claim_job, claim, NOW)
+        assert await desk._context.write(job_store.claim_job, claim, NOW)
         await tick_and_finish(Jobs(desk))
         assert await draft_status(desk, draft) == "scheduled"
         # The clock is set back, so the lease would end in an hour now.
@@ -304,7 +304,7 @@ async def test_job_of_live_process_is_left_during_lease(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path, clock=watch) as desk:
         draft = await insert_scheduled(desk, NOW - HOUR)
         claim = JobLease(id="other", job=JobName.MISSED, owner=current_owner(), lease_until=NOW + MINUTE)
-        assert await desk.ctx.write(job_store.claim_job, claim, NOW)
+        assert await desk._context.write(job_store.claim_job, claim, NOW)
         await tick_and_finish(Jobs(desk))
         assert await draft_status(desk, draft) == "scheduled"
         watch.now += MINUTE + timedelta(seconds=1)
@@ -342,7 +342,7 @@ async def test_clock_warning_is_reported_once_and_pauses_schedule(tmp_path: Path
 
     messages, watch = MessageRecorder(), Watch()
     async with open_desk_at(tmp_path, clock=watch) as desk:
-        desk.schedule.clock_guard.monotonic = lambda: MonotonicReading(boot="one", seconds=1.0, counts_sleep=True)
+        desk.schedule._clock_guard.monotonic = lambda: MonotonicReading(boot="one", seconds=1.0, counts_sleep=True)
         jobs = Jobs(desk, listener=messages)
         await tick_and_finish(jobs)
         draft = await insert_scheduled(desk, NOW + HOUR)

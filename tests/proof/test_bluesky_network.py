@@ -187,7 +187,7 @@ async def test_unindexed_post_is_not_reported_as_deleted(author):
 async def test_desk_reads_metrics_until_post_is_deleted(network, readers, author, tmp_path: Path):
     watch = Watch()
     async with open_posting_desk(tmp_path, {"bluesky": author.bluesky}, clock=watch) as desk:
-        await desk.ctx.write(accounts.save, new_id(NOW), author.account, NOW)
+        await desk._context.write(accounts.save, new_id(NOW), author.account, NOW)
         draft = await create_approved_draft(desk)
         uri = (await desk.posting.post(draft)).draft.post_id or ""
         network.like(readers[0], uri)

@@ -11,14 +11,14 @@ from draft_consistency import assert_consistent, insert_drafts, load_drafts
 
 async def run_before_write(desk, monkeypatch, method, other_change):
     """Run `other_change` after `desk` has read and before it writes."""
-    write = getattr(desk.ctx, method)
+    write = getattr(desk._context, method)
 
     async def run_then_write(*args):
-        monkeypatch.setattr(desk.ctx, method, write)
+        monkeypatch.setattr(desk._context, method, write)
         await other_change()
         return await write(*args)
 
-    monkeypatch.setattr(desk.ctx, method, run_then_write)
+    monkeypatch.setattr(desk._context, method, run_then_write)
 
 
 async def test_slower_change_conflicts_with_current_state(tmp_path, monkeypatch):

@@ -103,17 +103,17 @@ class AnySteps(TwoDeskMachine):
                 if allowed
                 else refusal_before
             )
-        write = slow.ctx.write
+        write = slow._context.write
         answers = []
 
         async def late(*args):
-            slow.ctx.write = write
+            slow._context.write = write
             answers.append(
                 await result_or_error(fast.drafts.change(draft_id, build_change(theirs, None, their_fields)))
             )
             return await write(*args)
 
-        slow.ctx.write = late
+        slow._context.write = late
         self.change_and_check(which, draft_id, predicted, build_change(own_action, None, own_fields))
         assert_matches(answers[0], theirs_refused)
 
@@ -196,7 +196,7 @@ class AnySteps(TwoDeskMachine):
         # An account takes one post in five minutes, whichever of the two desks sends it.
         assert len(taken) == (0 if self.model.is_paced(self.clock()) else min(1, len(fit)))
         assert taken <= fit
-        self.runner.run(self.desks[which].ctx.write(leave_deliveries_unknown))
+        self.runner.run(self.desks[which]._context.write(leave_deliveries_unknown))
         for draft_id in taken:
             self.model.start_posting(draft_id, self.clock())
 
@@ -208,7 +208,7 @@ class AnySteps(TwoDeskMachine):
         ends = sorted(what for what, moves in STATUS_AFTER_EVENT.items() if status in moves)
         what = data.draw(st.sampled_from(ends))
         self.model.apply_system_event(draft_id, what)
-        self.runner.run(self.desks[which].ctx.write(apply_system_event, draft_id, what, self.clock()))
+        self.runner.run(self.desks[which]._context.write(apply_system_event, draft_id, what, self.clock()))
 
 
 TestAnySteps = AnySteps.TestCase

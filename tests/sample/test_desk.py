@@ -60,8 +60,8 @@ async def test_stage_counts_decrease_and_stages_are_timed(tmp_path):
 
 async def test_foreign_urls_are_refused_with_sample_hint(tmp_path):
     async with open_sample_desk(tmp_path) as desk:
-        foreign = await desk.sources.test_candidate("rss", "http://127.0.0.1:8765/feed.xml")
-        failing = await desk.sources.test_candidate("rss", "https://signal-mast.example/feed.xml")
+        foreign = await desk.sources.test_candidate({"type": "rss", "url": "http://127.0.0.1:8765/feed.xml"})
+        failing = await desk.sources.test_candidate({"type": "rss", "url": "https://signal-mast.example/feed.xml"})
 
     message = "127.0.0.1:8765 was not asked: the sample desk reads only its own sources."
     assert foreign.error == f"{message} Open your own desk with `copydesk`."

@@ -47,6 +47,6 @@ async def test_delivery_query_uses_index(tmp_path: Path, query: Query, expected:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
         await connect_account(desk)
         await desk.posting.post(await create_approved_draft(desk))
-        await desk.ctx.write(lambda conn, _: conn.exec_driver_sql("ANALYZE").close())
+        await desk._context.write(lambda conn, _: conn.exec_driver_sql("ANALYZE").close())
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
-        assert f"SEARCH {expected}" in await desk.ctx.database.read(plan)
+        assert f"SEARCH {expected}" in await desk._context.database.read(plan)

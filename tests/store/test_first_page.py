@@ -65,7 +65,7 @@ def _image(position: int) -> DraftImage:
 
 async def add_drafts(desk: Desk, count: int) -> None:
     """Add drafts to review, and some that are not: archived, approved, another user's."""
-    await desk.ctx.write(_add, count)
+    await desk._context.write(_add, count)
 
 
 def _add(conn: Connection, user: str, count: int) -> None:
@@ -116,7 +116,7 @@ async def test_page_loads_during_write(settings: Settings) -> None:
             conn.execute(insert(tables.tag).values(id=new_id(CREATED_AT), user_id=user, name="new"))
             return len(load_first_page(settings.database_file, TO_REVIEW, 100))
 
-        assert await desk.ctx.write(read_page) == 3
+        assert await desk._context.write(read_page) == 3
 
 
 def test_missing_database_yields_empty_page(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ async def test_incompatible_database_yields_empty_page(settings: Settings, damag
             conn.exec_driver_sql("pragma ignore_check_constraints = on")
             conn.exec_driver_sql(damage)
 
-        await desk.ctx.database.write(spoil)
+        await desk._context.database.write(spoil)
     assert load_first_page(settings.database_file, TO_REVIEW, 10) == ()
 
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from textual.app import App
@@ -167,6 +166,7 @@ class FakeDrafts:
         self.items = {item.id: item for item in items}
         self.requested_items: list[str] = []
         """Ids of the requested items, in order."""
+        self.views = self
 
     async def window(
         self,
@@ -328,7 +328,6 @@ class FakeDesk:
         self.sources = FakeSources(sources)
         self.pipeline = FakePipeline()
         self.posting = FakePosting()
-        self.ctx = SimpleNamespace(ask_passphrase=None)
         # A folder of its own: autosaved text of one test must not appear in another.
         data_home = tempfile.mkdtemp(prefix="copydesk-")
         weakref.finalize(self, shutil.rmtree, data_home, ignore_errors=True)
@@ -347,6 +346,9 @@ class FakeDesk:
             yield self
         finally:
             self.close_count += 1
+
+    def set_interactive(self, ask_passphrase: object) -> None:
+        """Nobody is asked for a passphrase."""
 
     async def release_memory(self) -> bool:
         """There is no memory to release."""

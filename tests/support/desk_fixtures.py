@@ -162,7 +162,7 @@ async def create_source(
     desk: Desk, url: str = URL_ONE, *, name: str | None = None, type: str = "rss", **config: object
 ) -> Source:
     """Create a source without a test fetch. `config` has the shape of the HTTP interface."""
-    return await desk.sources.create(type, url, name=name, config=config or None, test=False)
+    return await desk.sources.create({"type": type, "url": url, "name": name, "config": config or None}, test=False)
 
 
 async def list_drafts(desk: Desk) -> list[ListedDraft]:

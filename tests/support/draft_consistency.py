@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 async def insert_drafts(desk: Desk, statuses: Sequence[str], formats: Sequence[str] = ("SHORT",)) -> list[str]:
     """Insert a draft in each of these states, as if created so; return their ids in order."""
-    now = desk.ctx.clock()
+    now = desk._context.clock()
 
     def add(conn: Connection, user_id: str) -> list[str]:
         draft_ids = []
@@ -67,7 +67,7 @@ async def insert_drafts(desk: Desk, statuses: Sequence[str], formats: Sequence[s
             draft_ids.append(draft.id)
         return draft_ids
 
-    return await desk.ctx.write(add)
+    return await desk._context.write(add)
 
 
 def draft_text(number: int, edition: object) -> str:

@@ -109,7 +109,7 @@ async def _fill(desk: Desk, time: dict[str, datetime]) -> None:
         insert_participants(conn, user, hashtags.id)
         return conn.execute(update(tables.user).values(time_zone="Europe/Prague")).rowcount
 
-    await desk.ctx.write(add_participants)
+    await desk._context.write(add_participants)
 
 
 def make_experiments_console(home: Path, **options: Any) -> Console:

@@ -53,7 +53,7 @@ def run_until_killed(home: Path, operation: str, status_fd: int) -> None:
     async def run() -> None:
         async with open_desk(settings_at(home), clock=Watch()) as desk:
             await desk.drafts.counts()
-            await desk.ctx.write(lambda *_: None)
+            await desk._context.write(lambda *_: None)
             os.write(status_fd, b"go")
             await run_operation(desk, operation, ids)
             os.write(status_fd, b"done")

@@ -91,7 +91,7 @@ def run_sender(order: Order, status_fd: int) -> None:
 
 
 async def _send_due(desk: Desk, crash_points: CrashPoints, order: Order) -> None:
-    database = desk.ctx.database
+    database = desk._context.database
     for method_name in ("write", "write_durable", "write_batch"):
         setattr(database, method_name, crash_points.wrap_write(getattr(database, method_name)))
     crash_points.enabled = True

@@ -95,7 +95,7 @@ async def open_posted_desk(
         if not await desk.engagement.posts():
             await desk.schedule.set_zone(ZONE)
             if fill is not None:
-                await desk.ctx.write(lambda conn, user: (fill(conn, user), 0)[1])
+                await desk._context.write(lambda conn, user: (fill(conn, user), 0)[1])
         yield desk
 
 

@@ -36,7 +36,7 @@ async def connect_account(
 ) -> str:
     """Store a connected account; return its id."""
     details = Account(platform=platform, server=f"https://{platform}.example", id=name, name=display_name or name)
-    return await desk.ctx.write(accounts.save, new_id(now), details, now)
+    return await desk._context.write(accounts.save, new_id(now), details, now)
 
 
 async def create_approved_draft(

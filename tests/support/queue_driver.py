@@ -28,7 +28,7 @@ async def open_queue(
 ) -> AsyncIterator[tuple[ConsoleDriver, Desk]]:
     """Open the console, and a second desk on the same database in place of another process."""
     async with open_desk(load({}, home), clock=Watch()) as other:
-        await other.ctx.write(insert_drafts, 0, count)
+        await other._context.write(insert_drafts, 0, count)
         app = Console(lambda: open_desk(load({}, home), clock=Watch()), clock=lambda: NOW)
         async with app.run_test(size=size, notifications=True) as pilot:
             await wait_until_idle(pilot)
@@ -67,7 +67,7 @@ async def selected_numbers(ui: ConsoleDriver, desk: Desk) -> list[int]:
     selection = review_screen(ui).draft_selection()
     assert selection is not None
     ids = (selection.draft.id,) if selection.draft is not None else (await selection.resolve(desk)).ids
-    numbers = {draft.id: int(draft.text.split()[2]) for draft in await desk.drafts.by_ids(tuple(ids))}
+    numbers = {draft.id: int(draft.text.split()[2]) for draft in await desk.drafts.views.by_ids(tuple(ids))}
     assert selection.number == len(ids)
     return [numbers[draft_id] for draft_id in ids]
 

@@ -54,7 +54,7 @@ async def build_history(settings: Settings) -> None:
             insert_participants(conn, user, experiment.id)
             return 0
 
-        await desk.ctx.write(add)
+        await desk._context.write(add)
         await desk.pipeline.run(RunRequest(max_drafts=DRAFTS))
         await _schedule(desk)
 

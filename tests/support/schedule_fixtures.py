@@ -27,12 +27,12 @@ async def insert_drafts(desk: Desk, count: int = 1, **values: Any) -> list[str]:
             "status": "approved",
             "origin": "direct",
             "source_type": "rss",
-            "created_at": desk.ctx.clock(),
+            "created_at": desk._context.clock(),
             **values,
         }
         return [add_draft(conn, user_id, item, **row) for _ in range(count)]
 
-    return await desk.ctx.write(add)
+    return await desk._context.write(add)
 
 
 async def insert_draft(desk: Desk, **values: Any) -> str:
@@ -54,7 +54,7 @@ async def scheduled_times(desk: Desk) -> dict[str, datetime]:
         rows = conn.execute(select(draft.id, draft.scheduled_at).where(draft.scheduled_at.is_not(None)))
         return {row.id: row.scheduled_at for row in rows}
 
-    return await desk.ctx.read(read)
+    return await desk._context.read(read)
 
 
 async def draft_status(desk: Desk, draft_id: str) -> str:

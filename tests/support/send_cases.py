@@ -81,7 +81,7 @@ class CaseRunner:
         (home / "secrets.json").write_text(json.dumps(target.secrets()), encoding="utf-8")
         fields = {"text": join_parts(list(texts)), "format": "THREAD" if parts > 1 else "SHORT"}
         async with open_desk(settings_at(home), clock=lambda: now) as desk:
-            await desk.ctx.write(accounts.save, new_id(now), account, now)
+            await desk._context.write(accounts.save, new_id(now), account, now)
             created = await desk.drafts.create(fields)
             await desk.drafts.approve(created.drafts[0].id)
             await desk.drafts.schedule(created.drafts[0].id, now + (DUE - NOW))

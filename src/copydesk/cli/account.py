@@ -58,7 +58,7 @@ def connect(
     preset = dict(_parse_setting(answer) for answer in answers)
 
     async def work(desk: "Desk") -> ConnectedAccount:
-        method = desk.accounts.connect_method(platform)
+        method = await desk.accounts.connect_method(platform)
         _validate_preset(method, preset)
         if plain:
             desk.accounts.allow_plaintext_vault()

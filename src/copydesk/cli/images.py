@@ -91,7 +91,7 @@ async def create_with_images(desk: "Desk", request: dict[str, Any], options: Ima
 
     # Generating costs money: validate everything else first.
     validate_create(with_generated(_PLACEHOLDER_URL))
-    url = await desk.drafts.generate_image(options.prompt, options.provider)
+    url = await desk.drafts.images.generate(options.prompt, options.provider)
     try:
         return await desk.drafts.create(with_generated(url))
     except CopydeskError:
@@ -110,7 +110,7 @@ def print_missing_alt(images: Iterable[DraftImage]) -> None:
 async def _to_request_image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]:
     """Return an image as the desk accepts it; a file is stored first."""
     is_url = "://" in image or stored_image_digest(image) is not None
-    url = image if is_url else await desk.drafts.save_image(_expand_path(image))
+    url = image if is_url else await desk.drafts.images.save(_expand_path(image))
     return {"url": url, "source": ImageSource.UPLOAD, "alt": alt}
 
 
@@ -125,7 +125,7 @@ def describe(context: Context, *, draft_id: str, alt: str | None, picture: int, 
     """Set the alt text of a draft's image, or remove the image."""
     if remove is bool(alt):
         raise click.UsageError("Pass the alt text, or --remove.")
-    changed = context.run(lambda desk: desk.drafts.describe_image(draft_id, None if remove else alt, position=picture))
+    changed = context.run(lambda desk: desk.drafts.images.describe(draft_id, None if remove else alt, position=picture))
     if as_json:
         print_json(changed)
     else:

@@ -41,7 +41,7 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
     settings = parse_config(config)
 
     async def work(desk: "Desk") -> Source:
-        return await desk.sources.create(type, url, name=name, config=settings)
+        return await desk.sources.create({"type": type, "url": url, "name": name, "config": settings})
 
     created = context.run(work)
     if as_json:

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from copydesk import __version__
-from copydesk.errors import CopydeskError, FieldError, InvalidError
+from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError
 from copydesk.model.account import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
 from copydesk.settings import Settings
@@ -142,7 +142,13 @@ class DeskContext:
         self.is_interactive = False
         """A user works at the desk in this process: background work yields to key handling."""
         self.platforms = Platforms(self, platforms or {})
+        self.is_closed = False
         self._random = random.Random()  # noqa: S311 - jitter, not cryptography
+
+    def check_open(self) -> None:
+        """Raise DeskClosedError once the desk is closed."""
+        if self.is_closed:
+            raise DeskClosedError
 
     @property
     def user_id(self) -> str:
@@ -151,16 +157,19 @@ class DeskContext:
 
     async def read(self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work(connection, user_id, ...)` in a read transaction and return its result."""
+        self.check_open()
         return await self.database.read(work, self.user_id, *args, **kwargs)
 
     async def write(self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work(connection, user_id, ...)` in one write transaction; see `Database.write`."""
+        self.check_open()
         return await self.database.write(work, self.user_id, *args, **kwargs)
 
     async def write_durable(
         self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """As `write`, and flushed to disk when this returns."""
+        self.check_open()
         return await self.database.write_durable(work, self.user_id, *args, **kwargs)
 
     async def write_batch(
@@ -171,6 +180,7 @@ class DeskContext:
         def run_for_user(connection: Transaction, item: A) -> T:
             return work(connection, self.user_id, item)
 
+        self.check_open()
         return await self.database.write_batch(run_for_user, items)
 
     def platform(self, name: str) -> "Platform":

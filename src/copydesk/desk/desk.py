@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import Clock, DeskContext, utc_now
+from copydesk.desk.drafts.review import Review
 from copydesk.desk.drafts.service import Drafts
 from copydesk.desk.pipeline.service import Pipeline
 from copydesk.desk.voice.service import Voices
 from copydesk.errors import StoreError
+from copydesk.model.validation import parse_line
 from copydesk.settings import Settings
 from copydesk.store import users
 from copydesk.store.connection_pool import shield_to_completion
-from copydesk.store.database import open_database
+from copydesk.store.database import Database, open_database
 from copydesk.store.migrate import prepare_database
+from copydesk.store.users import User
 
 if TYPE_CHECKING:
     import httpx
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk", "open_desk"]
 
+MAX_USER_NAME_LENGTH = 100
+
 # Without a handler Python prints warnings to stderr, which is the console's screen. Applications add their own
 # handlers.
 for quiet in ("copydesk", "sqlalchemy"):
@@ -49,86 +55,115 @@ class Desk:
     console can paint its first rows without them.
     """
 
-    def __init__(self, ctx: DeskContext) -> None:
-        self.ctx = ctx
-        self.drafts = Drafts(ctx)
-        self.pipeline = Pipeline(ctx)
-        self.voice = Voices(ctx)
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
+        self._clock_guard = ClockGuard(context)
+        self._review = Review(context)
+        self.drafts = Drafts(context, self._review)
+        self.pipeline = Pipeline(context)
+        self.voice = Voices(context)
 
     @cached_property
     def sources(self) -> "Sources":
         from copydesk.desk.sources.service import Sources  # noqa: PLC0415
 
-        return Sources(self.ctx)
+        return Sources(self._context)
 
     @cached_property
     def engagement(self) -> "Engagements":
         from copydesk.desk.engagement.service import Engagements  # noqa: PLC0415
 
-        return Engagements(self.ctx)
+        return Engagements(self._context)
 
     @cached_property
     def generation(self) -> "Generation":
         from copydesk.desk.generation.service import Generation  # noqa: PLC0415
 
-        return Generation(self.ctx)
+        return Generation(self._context)
 
     @cached_property
     def schedule(self) -> "Schedule":
         from copydesk.desk.schedule.service import Schedule  # noqa: PLC0415
 
-        return Schedule(self.ctx, self.drafts)
+        return Schedule(self._context, self._review, self._clock_guard)
 
     @cached_property
     def posting(self) -> "Posting":
         from copydesk.desk.publishing.service import Posting  # noqa: PLC0415
 
-        return Posting(self.ctx, self.schedule.clock_guard)
+        return Posting(self._context, self._clock_guard)
 
     @cached_property
     def accounts(self) -> "Accounts":
         from copydesk.desk.accounts.service import Accounts  # noqa: PLC0415
 
-        return Accounts(self.ctx)
-
-    async def close(self) -> None:
-        """Wait for requests in flight (interrupting one would leave its outcome unknown), then close
-        the connections.
-        """
-        if "posting" in self.__dict__:
-            await self.posting.drain()
-        await self.ctx.platforms.close()
+        return Accounts(self._context)
 
     @cached_property
     def job_leases(self) -> "JobLeases":
         """Leases of the background jobs, and what is due."""
         from copydesk.desk.job_leases import JobLeases  # noqa: PLC0415
 
-        return JobLeases(self.ctx)
+        return JobLeases(self._context)
 
     @cached_property
     def experiments(self) -> "Experiments":
         from copydesk.desk.experiments.service import Experiments  # noqa: PLC0415
 
-        return Experiments(self.ctx)
+        return Experiments(self._context)
+
+    async def close(self) -> None:
+        """Cancel runs, wait for requests in flight (interrupting one would leave its outcome unknown), and refuse
+        every operation from then on.
+        """
+        if self._context.is_closed:
+            return
+        await self.pipeline.stop()
+        if "posting" in self.__dict__:
+            await self.posting.drain()
+        with suppress(StoreError):  # the next start recovers runs that are still open
+            await self.pipeline.save_pending_results()
+        self._context.is_closed = True
+        await self._context.platforms.close()
 
     async def change_counter(self) -> int:
         """Return a number that differs after every change to the database, whichever process made it."""
-        return await self.ctx.database.change_counter()
+        self._context.check_open()
+        return await self._context.database.change_counter()
 
     async def release_memory(self) -> bool:
         """Release cached memory while the desk is idle; return True if there was any to release."""
-        return await self.ctx.database.close_idle()
+        self._context.check_open()
+        return await self._context.database.close_idle()
 
     @property
     def settings(self) -> Settings:
-        return self.ctx.settings
+        return self._context.settings
+
+    @property
+    def user(self) -> User:
+        """The user whose desk this is."""
+        return self._context.user
+
+    @property
+    def clock(self) -> Clock:
+        """Returns the current time, in UTC."""
+        return self._context.clock
+
+    def set_interactive(self, ask_passphrase: "AskPassphrase") -> None:
+        """Tell the desk that a user works at it in this process, and can be asked for the passphrase of the vault.
+
+        Background work then yields to the handling of keys.
+        """
+        self._context.is_interactive = True
+        self._context.ask_passphrase = ask_passphrase
 
 
 @asynccontextmanager
 async def open_desk(
     settings: Settings,
     *,
+    user: str | None = None,
     clock: Clock = utc_now,
     transport: "httpx.AsyncBaseTransport | None" = None,
     platforms: "Mapping[str, Platform] | None" = None,
@@ -136,21 +171,22 @@ async def open_desk(
 ) -> AsyncIterator[Desk]:
     """Open the desk that `settings` name, create or migrate its database, and close it on exit.
 
+    `user` chooses by name whose sources, drafts and accounts are read and written; a new name gets an empty desk. By
+    default it is the owner, as on the command line and in the console. Nobody sees what belongs to somebody else.
+
     `transport` replaces the network and `platforms` (by name) the real platforms, both for the sample desk and tests.
     `ask_passphrase` prompts for the passphrase of the credentials file. Raise StoreError if the database cannot be
-    used.
+    used, InvalidError if `user` is no name.
     """
     engines = open_database(settings.database_file, busy_timeout=settings.database.busy_timeout)
     try:
         await prepare_database(settings.database_file, engines, clock())
-        user = await engines.read(users.get_owner)
-        if user is None:
-            user = await engines.write(users.get_or_create_owner, clock(), local_zone())
+        account = await _load_user(engines, user, clock)
         desk = Desk(
             DeskContext(
                 settings,
                 engines,
-                user,
+                account,
                 clock=clock,
                 transport=transport,
                 platforms=platforms,
@@ -163,11 +199,20 @@ async def open_desk(
             yield desk
         finally:
             await desk.close()
-            with suppress(StoreError):  # the next start recovers runs that are still open
-                await desk.pipeline.save_pending_results()
     finally:
         # Close even if this task is cancelled: an open SQLite connection keeps its thread and its WAL file.
         await shield_to_completion(engines.close())
+
+
+async def _load_user(database: Database, name: str | None, clock: Clock) -> User:
+    """Return the user with that name, or the owner, created if missing."""
+    if name is not None:
+        name = parse_line("user", name, 1, MAX_USER_NAME_LENGTH)
+    # Reading first: a write would wait for another process that holds the lock.
+    found = await (database.read(users.get_owner) if name is None else database.read(users.get_by_name, name))
+    if found is not None:
+        return found
+    return await database.write(users.get_or_create, name or users.OWNER_NAME, clock(), local_zone())
 
 
 _MACHINE_ZONES = frozenset({"localtime", "posixrules"})

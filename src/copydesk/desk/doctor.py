@@ -12,11 +12,9 @@ from pathlib import Path
 from copydesk.credentials.backends import BackendKind
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError, CredentialsError
-from copydesk.images.storage import list_stored
 from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
-from copydesk.store import drafts
 
 MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
@@ -154,14 +152,11 @@ async def _check_vault(desk: Desk) -> CheckFinding:
 
 async def _check_images(desk: Desk) -> CheckFinding:
     """Report the stored images, the orphans among them, and a missing Pillow if images are about to be posted."""
-    ctx = desk.ctx
-    referenced = await ctx.read(drafts.list_stored_image_digests)
-    stored = await asyncio.to_thread(list_stored, desk.settings.images_folder)
-    orphans = [size for digest, size in stored.items() if digest not in referenced]
-    message = f"{len(stored)} stored, {sum(stored.values()) / 2**20:.1f} MiB."
-    if orphans:
-        message += f" {len(orphans)} of them unused, {sum(orphans) / 2**20:.1f} MiB."
-    if find_spec("PIL") is None and await ctx.read(drafts.has_postable_images):
+    storage = await desk.drafts.images.storage()
+    message = f"{storage.count} stored, {storage.size / 2**20:.1f} MiB."
+    if storage.orphan_count:
+        message += f" {storage.orphan_count} of them unused, {storage.orphan_size / 2**20:.1f} MiB."
+    if find_spec("PIL") is None and storage.has_postable:
         message += " Approved drafts have images, but Pillow, which resizes them, is not installed."
         advice = "Install it: pip install pillow"
         return CheckFinding(what="pictures", verdict=Verdict.WARNING, found=message, advice=advice)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.operation import operation
 from copydesk.desk.process import current_owner, is_lease_abandoned
 from copydesk.desk.publishing.grace import missed_cutoffs
 from copydesk.errors import CopydeskError
@@ -22,15 +23,18 @@ class JobLeases:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
+    @operation
     async def due_work(self) -> DueWork:
         """Return what is due now and when the next draft is. One read, cheap enough for every tick."""
         now = self._ctx.clock()
         return await self._ctx.read(jobs.load_due_work, now, missed_cutoffs(self._ctx.settings.schedule, now))
 
+    @operation
     async def states(self) -> tuple[JobState, ...]:
         """Return the state of every job that ever ran: its owner, when it last ended, and its last error."""
         return await self._ctx.read(jobs.list_states)
 
+    @operation
     async def acquire(self, name: JobName) -> JobLease | None:
         """Acquire the lease of a job; return None if a live process holds it."""
         now = self._ctx.clock()
@@ -47,10 +51,12 @@ class JobLeases:
         acquired = await self._ctx.write(jobs.claim_job, claim, now, abandoned_owner=dead_owner)
         return claim if acquired else None
 
+    @operation
     async def renew(self, claim: JobLease) -> bool:
         """Extend the lease; return False if another process has taken it over."""
         return await self._ctx.write(jobs.renew_claim, claim, self._ctx.clock() + LEASE_DURATION)
 
+    @operation
     async def release(self, claim: JobLease, *, finished: bool = True, error: Exception | None = None) -> None:
         """Release the lease. `finished` is False if the job was interrupted, and True if it ended,
         with or without `error`.

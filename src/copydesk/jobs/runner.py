@@ -102,7 +102,7 @@ class Jobs:
         self._desk = desk
         self._fetches_sources = fetches_sources
         self._listener = listener
-        self._clock = desk.ctx.clock
+        self._clock = desk.clock
         self._started = self._clock()
         self._running: set[JobName] = set()
         self._tasks: set[asyncio.Task[None]] = set()

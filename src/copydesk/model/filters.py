@@ -7,12 +7,10 @@ from typing import Final, NamedTuple, TypedDict
 
 import msgspec
 
-from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import MANUAL, TO_REVIEW, Format, ListedDraft, Status
 from copydesk.model.serialization import Struct
 from copydesk.model.validation import FieldReader
 
-MAX_PAGE_SIZE: Final = 100
 MAX_TAGS, MAX_TAG_LENGTH, MAX_ID_LENGTH = 20, 50, 100
 
 
@@ -95,14 +93,6 @@ def validate_filters(params: FilterParams, source_types: Iterable[str]) -> Filte
     }
     reader.raise_if_invalid()
     return msgspec.structs.replace(Filters(), **values)
-
-
-def validate_limit(limit: object, maximum: int = MAX_PAGE_SIZE) -> int:
-    """Return the page size. Raise InvalidError outside 1 to `maximum`."""
-    # Not isinstance: True is an int.
-    if type(limit) is int and 1 <= limit <= maximum:
-        return limit
-    raise InvalidError(FieldError("limit", f"takes 1 to {maximum}"))
 
 
 def _wire_fields(narrowed: Mapping[str, object]) -> dict[str, object]:
@@ -195,7 +185,7 @@ def count_in_tab(tab: Tab, counts: DraftCounts) -> int:
     return counts.total_in(TAB_STATUSES[tab])
 
 
-class DraftView(Struct, frozen=True):
+class DraftView(Struct, frozen=True, forbid_unknown_fields=True):
     """A tab with filters; all that are given must match."""
 
     tab: Tab = Tab.TO_REVIEW

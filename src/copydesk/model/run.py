@@ -1,11 +1,20 @@
 """Pipeline runs: status, stages, statistics."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
+from copydesk.model.draft import Format
 from copydesk.model.serialization import Struct
+from copydesk.model.validation import FieldReader
+
+MAX_SOURCE_IDS: Final = 10_000
+MAX_ID_LENGTH: Final = 100
+MAX_DRAFTS: Final = 1_000_000
+"""Upper bound of a run's drafts; far above what any run writes."""
 
 
 class RunStatus(StrEnum):
@@ -75,6 +84,22 @@ class RunRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """None uses the setting."""
     due: bool = False
     """Fetch only the sources that are due, as the scheduler does. Otherwise all of them, as for a user's request."""
+
+
+def validate_run(request: RunRequest | Mapping[str, object]) -> RunRequest:
+    """Return the validated request. Raise InvalidError with every invalid field."""
+    reader = FieldReader(RunRequest, request)
+    source_ids = reader.texts("sourceIds", MAX_SOURCE_IDS, MAX_ID_LENGTH)
+    formats = reader.choices("formats", Format, len(Format))
+    run = RunRequest(
+        # An empty list selects nothing, null everything.
+        source_ids=source_ids if reader.has("sourceIds") else None,
+        formats=formats or None,
+        max_drafts=reader.number("maxDrafts", 0, MAX_DRAFTS),
+        due=reader.flag("due"),
+    )
+    reader.raise_if_invalid()
+    return run
 
 
 class Progress(Struct, frozen=True):

@@ -150,6 +150,26 @@ class Source(Struct, frozen=True):
     item_count: int
 
 
+class NewSource(Struct, frozen=True, forbid_unknown_fields=True):
+    """A source to add, or to test."""
+
+    type: str
+    url: str
+    name: str | None = None
+    """None takes the feed's title."""
+    config: SourceConfig | None = None
+
+
+class ChangeSource(Struct, frozen=True, forbid_unknown_fields=True):
+    """Replacements for fields of a source; those that are not given keep their values."""
+
+    name: str | msgspec.UnsetType = msgspec.UNSET
+    type: str | msgspec.UnsetType = msgspec.UNSET
+    url: str | msgspec.UnsetType = msgspec.UNSET
+    enabled: bool | msgspec.UnsetType = msgspec.UNSET
+    config: SourceConfig | msgspec.UnsetType | None = msgspec.UNSET
+
+
 class FetchState(Struct, frozen=True):
     """State kept between two fetches of a source. Times are UTC, durations seconds."""
 

@@ -45,19 +45,18 @@ class FieldReader:
     ) -> None:
         self._prefix = prefix
         self._problems = [] if problems is None else problems
-        if isinstance(data, msgspec.Struct):
-            # Both ways in are read alike: from Python code comes the struct itself, from JSON an object.
-            data = msgspec.to_builtins(data, builtin_types=(datetime,))
-        if not isinstance(data, Mapping):
-            self._problems.append(FieldError(prefix.rstrip(".") or "body", "takes an object with named fields"))
-            data = {}
-        field_names = _wire_names(kind)
-        for name in data:
+        try:
+            fields = wire_fields(data, name=prefix.rstrip(".") or "body")
+        except InvalidError as error:
+            self._problems.extend(error.errors)
+            fields = {}
+        field_names = wire_names(kind)
+        for name in fields:
             if name not in field_names:
                 self.add_problem(
                     str(name)[:_MAX_NAME_LENGTH].encode("utf-8", "backslashreplace").decode(), "unknown field"
                 )
-        self._fields = {name: value for name, value in data.items() if value is not None}
+        self._fields = {name: value for name, value in fields.items() if value is not None}
 
     def add_problem(self, name: str, message: str) -> None:
         """Record that the field is invalid; `message` continues the field's name."""
@@ -246,8 +245,24 @@ class FieldReader:
         return None
 
 
+def wire_fields(request: object, *, name: str = "body") -> Mapping[str, object]:
+    """Return the fields of a request by their names on the wire.
+
+    Both ways in are read alike: from Python code comes a struct, from JSON an object. Raise InvalidError for anything
+    else, naming it `name`.
+    """
+    if isinstance(request, msgspec.Struct):
+        # Not msgspec.to_builtins: it raises TypeError for a value that it cannot serialize.
+        values = {field.encode_name: getattr(request, field.name) for field in msgspec.structs.fields(request)}
+        return {field: value for field, value in values.items() if value is not msgspec.UNSET}
+    if isinstance(request, Mapping):
+        return request
+    raise InvalidError(FieldError(name, "takes an object with named fields"))
+
+
 @cache
-def _wire_names(kind: type[msgspec.Struct]) -> frozenset[str]:
+def wire_names(kind: type[msgspec.Struct]) -> frozenset[str]:
+    """Return the names on the wire of a struct's fields."""
     return frozenset(field.encode_name for field in msgspec.structs.fields(kind))
 
 
@@ -305,7 +320,7 @@ def convert(field: str, value: object, target: type[T]) -> T:
         problem, _, where = str(error).partition(" - at `$")
         path = where.rstrip("`").lstrip(".")
         raise InvalidError(
-            FieldError(f"{field}.{path}" if path else field, problem[:1].lower() + problem[1:])
+            FieldError(f"{field}.{path}".replace(".[", "[") if path else field, problem[:1].lower() + problem[1:])
         ) from None
 
 

@@ -10,7 +10,7 @@ import msgspec
 from copydesk.errors import FieldError
 from copydesk.model.draft import Checks, Format
 from copydesk.model.serialization import Struct
-from copydesk.model.validation import CONTROL_EXCEPT_BREAKS, FieldReader
+from copydesk.model.validation import CONTROL_EXCEPT_BREAKS, FieldReader, wire_fields
 
 MAX_STYLE_LENGTH = MAX_EXAMPLE_LENGTH = MAX_INSTRUCTIONS_LENGTH = 5_000
 MAX_AVOIDED, MAX_AVOIDED_LENGTH = 200, 100
@@ -127,8 +127,15 @@ def merge(voice: Voice, formats: Mapping[str, object]) -> dict[str, object]:
     # Not validated here: the caller passes the result to `validate_voice_change`.
     return current | {
         name: {**current.get(name, {}), **settings} if isinstance(settings, Mapping) else settings
-        for name, settings in formats.items()
+        for name, settings in ((name, _given_settings(settings)) for name, settings in formats.items())
     }
+
+
+def _given_settings(settings: object) -> object:
+    """Return the settings of a struct that were given; a struct cannot tell null from not given."""
+    if not isinstance(settings, FormatVoice):
+        return settings
+    return {name: value for name, value in wire_fields(settings).items() if value is not None}
 
 
 def _read_format(reader: FieldReader) -> FormatVoice:

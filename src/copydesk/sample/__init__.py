@@ -18,6 +18,11 @@ class SampleSource(Struct, frozen=True):
     url: str
     config: dict[str, Json] = {}
 
+    @property
+    def request(self) -> dict[str, object]:
+        """The request that adds the source."""
+        return {"type": self.type, "url": self.url, "name": self.name, "config": self.config}
+
 
 SOURCES: tuple[SampleSource, ...] = (
     SampleSource(

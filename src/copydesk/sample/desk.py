@@ -37,9 +37,11 @@ async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "A
 
     # A platform simulated in a file beside the database: posts can be inspected, and nobody else sees them.
     platform = FakePlatform(FakeServer(settings.data_home / "posted.jsonl"), latency=LATENCY)
-    async with open_desk(settings, clock=clock or utc_now, platforms={PLATFORM: platform}) as desk:
+    clock = clock or utc_now
+    transport = SampleTransport(clock())
+    async with open_desk(settings, clock=clock, transport=transport, platforms={PLATFORM: platform}) as desk:
         # Feed dates are relative to the desk's creation, so that fetching again returns unchanged content.
-        desk.ctx.transport = SampleTransport(desk.ctx.user.created_at)
+        transport.set_time(desk.user.created_at)
         # The voice is stored last, so if it exists everything else does too.
         if not (await desk.voice.get()).style:
             await _populate(desk)
@@ -52,7 +54,5 @@ async def _populate(desk: "Desk") -> None:
     for sample_source in sample.SOURCES:
         if sample_source.name not in existing_names:
             # No test fetch: one of them fails on purpose.
-            await desk.sources.create(
-                sample_source.type, sample_source.url, name=sample_source.name, config=sample_source.config, test=False
-            )
+            await desk.sources.create(sample_source.request, test=False)
     await desk.voice.update(sample.VOICE)

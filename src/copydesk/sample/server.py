@@ -118,6 +118,10 @@ class SampleTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(self, now: datetime) -> None:
+        self.set_time(now)
+
+    def set_time(self, now: datetime) -> None:
+        """Set the time to which the times in responses are relative."""
         self._now = now.replace(microsecond=0)
         self._hosts: dict[str, Callable[[httpx.Request], _Response]] = {
             "www.reddit.com": self._serve_reddit,

@@ -31,9 +31,30 @@ def get_or_create_owner(conn: Connection, now: datetime, time_zone: str) -> User
     """Create the owner and return it; return the existing one if another process just created it."""
     if (existing := get_owner(conn)) is not None:
         return existing
-    user_row = User(id=new_id(now), name=OWNER_NAME, time_zone=time_zone, created_at=now)
-    conn.execute(insert(user).values(id=user_row.id, name=user_row.name, time_zone=time_zone, created_at=now))
-    return user_row
+    return _create(conn, OWNER_NAME, now, time_zone)
+
+
+def get_by_name(conn: Connection, name: str) -> User | None:
+    """Return the user with that name."""
+    columns = (user.c.id, user.c.name, user.c.time_zone, user.c.created_at)
+    row = conn.execute(select(*columns).where(user.c.name == name).order_by(user.c.id).limit(1)).first()
+    return User(**row._mapping) if row else None
+
+
+def get_or_create(conn: Connection, name: str, now: datetime, time_zone: str) -> User:
+    """Return the user with that name, created if there is none. The owner is always created first."""
+    owner = get_or_create_owner(conn, now, time_zone)
+    if name == owner.name:
+        return owner
+    if (existing := get_by_name(conn, name)) is not None:
+        return existing
+    return _create(conn, name, now, time_zone)
+
+
+def _create(conn: Connection, name: str, now: datetime, time_zone: str) -> User:
+    created = User(id=new_id(now), name=name, time_zone=time_zone, created_at=now)
+    conn.execute(insert(user).values(id=created.id, name=name, time_zone=time_zone, created_at=now))
+    return created
 
 
 def set_time_zone(conn: Connection, user_id: str, name: str) -> None:

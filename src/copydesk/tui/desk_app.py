@@ -116,8 +116,7 @@ class DeskApp(DeskTaskApp, inherit_bindings=False):
             async with opening as desk:
                 self.desk = desk
                 self.type_ahead.wake()
-                desk.ctx.ask_passphrase = self._prompt_passphrase
-                desk.ctx.is_interactive = True
+                desk.set_interactive(self._prompt_passphrase)
                 self._post_to_screen(DeskOpened())
                 watcher = asyncio.create_task(self._poll_changes(desk))
                 try:

@@ -28,7 +28,7 @@ async def sign_in(desk: Desk, pasted: str | None = None, *, browser: bool = True
             await asyncio.Event().wait()
         return pasted or ""
 
-    method = desk.accounts.connect_method("browser")
+    method = await desk.accounts.connect_method("browser")
     assert oauth_flow.needs_browser(method, {})
     account = await oauth_flow.sign_in_with_browser(desk.accounts, method, {}, "", open_browser, paste)
     await asyncio.gather(*browser_tasks)
@@ -67,7 +67,7 @@ async def test_manual_sign_in_starts_no_listener(tmp_path: Path) -> None:
         return CODE
 
     async with open_posting_desk(tmp_path, sign_in_platforms(), **PLAIN_CREDENTIALS) as desk:
-        method = desk.accounts.connect_method("browser")
+        method = await desk.accounts.connect_method("browser")
         account = await oauth_flow.sign_in_with_pasted_code(desk.accounts, method, {}, "", show_url, paste)
     assert account.label == "browser:b"
     assert "127.0.0.1%3A8400" in urls[0]
@@ -75,6 +75,6 @@ async def test_manual_sign_in_starts_no_listener(tmp_path: Path) -> None:
 
 async def test_own_token_needs_no_browser(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, sign_in_platforms()) as desk:
-        browser_method, token_method = (desk.accounts.connect_method(name) for name in ("browser", "keyed"))
+        browser_method, token_method = [await desk.accounts.connect_method(name) for name in ("browser", "keyed")]
     assert not oauth_flow.needs_browser(browser_method, {"token": "t"})
     assert not oauth_flow.needs_browser(token_method, {})

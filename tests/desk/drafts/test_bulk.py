@@ -74,7 +74,7 @@ async def test_bulk_writes_one_event_per_draft(desk, tmp_path):
 
 
 async def test_schedule_assigns_slots_in_request_order(desk):
-    await desk.ctx.write(schedule.replace_slots, [MONDAY_9])
+    await desk._context.write(schedule.replace_slots, [MONDAY_9])
     ids = await create_drafts(desk, 55)
     await desk.drafts.bulk({"action": "approve", "ids": ids})
     result = await desk.drafts.bulk({"action": "schedule", "ids": [ids[1], UNKNOWN_ID, *ids[2:], ids[0]]})

@@ -99,7 +99,7 @@ async def test_checks_use_voice_and_recent_drafts(desk):
 
 
 async def test_run_ignores_items_of_the_user(desk):
-    web = desk.ctx.transport
+    web = desk._context.transport
     web.put(URL_ONE, feed(entry(1)))
     await create_source(desk)
     item_id = (await desk.drafts.create({"text": "Bafarn opens a berern ferry to Lolorn"})).item_id

@@ -292,11 +292,11 @@ async def test_cursor_is_bound_to_user(tmp_path):
             for _ in range(3):
                 add_draft(conn, user, add_item(conn, user, add_source(conn, user)), source_type="rss")
 
-        await desk.ctx.write(fill)
+        await desk._context.write(fill)
         cursor = (await desk.drafts.list(limit=1)).next_cursor
         assert cursor
         assert len((await desk.drafts.list(cursor=cursor)).items) == 2
-        other_id = await desk.ctx.write(lambda conn, _: add_user(conn, "Bea"))
-        desk.ctx.user = msgspec.structs.replace(desk.ctx.user, id=other_id)
+        other_id = await desk._context.write(lambda conn, _: add_user(conn, "Bea"))
+        desk._context.user = msgspec.structs.replace(desk._context.user, id=other_id)
         with pytest.raises(InvalidError, match="cursor"):
             await desk.drafts.list(cursor=cursor)

@@ -97,7 +97,7 @@ async def test_pages_are_stable_while_drafts_are_added(desk, limit):
 
 
 async def _add_draft(desk, number: int) -> None:
-    desk.ctx.transport.put(URL_ONE, feed(entry(100 + number)))
+    desk._context.transport.put(URL_ONE, feed(entry(100 + number)))
     await desk.pipeline.run()
 
 

@@ -161,7 +161,7 @@ async def test_search_pages_are_stable_newest_first(desk, limit):
         if cursor is None:
             break
         if len(hits) == limit:
-            desk.ctx.transport.put(URL_ONE, feed(entry(9, title="Meanwhile a new one")))
+            desk._context.transport.put(URL_ONE, feed(entry(9, title="Meanwhile a new one")))
             await desk.pipeline.run()
     assert hits == expected
 
@@ -207,7 +207,7 @@ async def test_renamed_source_is_found(desk):
     await desk.sources.update(gazette.id, {"name": "Tidings"})
     assert set(await search_titles(desk, "tidings")) == FERRY_TITLES
     # The texts still contain the old name.
-    await desk.ctx.write(lambda conn, _: conn.execute(update(tables.draft).values(text="Nothing.")))
+    await desk._context.write(lambda conn, _: conn.execute(update(tables.draft).values(text="Nothing.")))
     assert await search_titles(desk, "gazette") == []
     assert set(await search_titles(desk, "tidings")) == FERRY_TITLES
 
@@ -223,7 +223,7 @@ async def test_changed_title_text_and_tags_are_found(desk, tmp_path):
         draft_id = select(text.id).where(text.about.contains("new line")).scalar_subquery()
         conn.execute(insert(tables.draft_tag).values(tag_id=tag_id, draft_id=draft_id, user_id=user))
 
-    await desk.ctx.write(update_rows)
+    await desk._context.write(update_rows)
 
     assert await search_titles(desk, "punctual") == ["A punctual boat"]
     assert await search_titles(desk, "late") == ["A punctual boat"]  # the text still has the old title
@@ -231,7 +231,7 @@ async def test_changed_title_text_and_tags_are_found(desk, tmp_path):
     assert set(await search_titles(desk, "overseas")) == {"A punctual boat", "Ferry to Aros opens"}
     assert await search_titles(desk, "ubersee") == []
     assert await search_titles(desk, "mole") == ["The harbour has a new line"]
-    await desk.ctx.write(lambda conn, _: conn.execute(delete(tables.tag).where(tables.tag.c.name == "mole")))
+    await desk._context.write(lambda conn, _: conn.execute(delete(tables.tag).where(tables.tag.c.name == "mole")))
     assert await search_titles(desk, "mole") == []
     assert_index_consistent(tmp_path)
 
@@ -251,7 +251,7 @@ async def test_foreign_drafts_are_not_found(desk):
         source = add_source(conn, user, name="Gazette of another")
         add_draft(conn, user, add_item(conn, user, source), source_id=source, text="ferry passengers", about="x")
 
-    await desk.ctx.write(insert_foreign_draft)
+    await desk._context.write(insert_foreign_draft)
     assert set(await search_titles(desk, "ferry")) == set(await search_titles(desk, "gazette")) == FERRY_TITLES
 
 

@@ -35,7 +35,7 @@ UNRESTORED_COLUMNS = {"version", "updated_at", "undo_rid", "redo_rid"}
 @pytest.fixture
 async def desk(tmp_path):
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
-        await desk.ctx.write(schedule.replace_slots, SLOTS)
+        await desk._context.write(schedule.replace_slots, SLOTS)
         yield desk
 
 
@@ -61,7 +61,7 @@ async def apply_system_change(desk, draft_id: str, action: str, **after: object)
         )
         draft_updates.apply_change(conn, user_id, snapshot, step)
 
-    await desk.ctx.write(work)
+    await desk._context.write(work)
 
 
 async def test_undo_and_redo_of_one_draft(desk, tmp_path):
@@ -300,7 +300,7 @@ async def test_expired_change_can_be_skipped(desk):
     await desk.drafts.approve(second)
     await desk.drafts.schedule(second)
     await desk.drafts.cancel_schedule(second)
-    desk.ctx.clock.now += timedelta(days=30)
+    desk._context.clock.now += timedelta(days=30)
     with pytest.raises(UndoNotAllowedError, match="has passed") as refused:
         await desk.drafts.undo()
     assert (await desk.drafts.undo(skip={refused.value.change_id})).succeeded == (first,)
@@ -312,7 +312,7 @@ async def test_unreachable_bulk_can_be_skipped(desk):
     await desk.drafts.bulk_all(Action.APPROVE, bulk)
     await desk.drafts.bulk_all(Action.SCHEDULE, bulk)
     await desk.drafts.bulk_all(Action.CANCEL_SCHEDULE, bulk)
-    desk.ctx.clock.now += timedelta(days=30)
+    desk._context.clock.now += timedelta(days=30)
     passed = set()
     with pytest.raises(
         UndoNotAllowedError, match=r"\(.*\) cannot be undone on any of its 3 drafts. Cannot undo this: its time"
@@ -335,7 +335,7 @@ async def test_reachable_part_of_bulk_is_undone(desk):
     await desk.drafts.schedule(first, NOW + timedelta(days=1))
     await desk.drafts.schedule(second, NOW + timedelta(days=60))
     await desk.drafts.bulk_all(Action.CANCEL_SCHEDULE, [first, second])
-    desk.ctx.clock.now += timedelta(days=30)
+    desk._context.clock.now += timedelta(days=30)
     result = await desk.drafts.undo()
     assert (result.succeeded, [failure.id for failure in result.failed]) == ((second,), [first])
     with pytest.raises(UndoNotAllowedError, match="on its draft") as refused:
@@ -350,7 +350,7 @@ async def test_change_between_unreachable_ones_is_not_skipped(desk):
         await desk.drafts.approve(draft_id)
         await desk.drafts.schedule(draft_id)
         await desk.drafts.cancel_schedule(draft_id)
-        desk.ctx.clock.now += timedelta(days=30)
+        desk._context.clock.now += timedelta(days=30)
         with pytest.raises(UndoNotAllowedError, match="has passed") as refused:
             await desk.drafts.undo(skip=passed)
         passed.add(refused.value.change_id)

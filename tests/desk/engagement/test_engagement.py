@@ -29,7 +29,7 @@ async def create_draft(desk: Desk, **values: object) -> str:
     def insert(conn, user_id):
         return add_draft(conn, user_id, add_item(conn, user_id, add_source(conn, user_id)), **values)
 
-    return await desk.ctx.write(insert)
+    return await desk._context.write(insert)
 
 
 async def create_foreign_draft(desk: Desk) -> str:
@@ -37,7 +37,7 @@ async def create_foreign_draft(desk: Desk) -> str:
         owner = add_user(conn, "Bob")
         return add_draft(conn, owner, add_item(conn, owner, add_source(conn, owner)))
 
-    return await desk.ctx.write(insert)
+    return await desk._context.write(insert)
 
 
 async def record(desk: Desk, draft_id: str, platform: str = "x", **values: object):
@@ -291,7 +291,7 @@ async def test_foreign_posts_are_not_counted(desk):
             values,
         )
 
-    await desk.ctx.write(insert)
+    await desk._context.write(insert)
     assert (await desk.engagement.summary()).total_posted == 0
 
 

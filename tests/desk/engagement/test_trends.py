@@ -83,7 +83,7 @@ def rate_of(values: dict[str, object]) -> RateSummary:
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("days", [7, 90, None])
 async def test_sums_equal_python_sums(desk, zone, days):
-    posts = await desk.ctx.write(
+    posts = await desk._context.write(
         lambda conn, user: (insert_random_posts(conn, add_user(conn), 9, 5), insert_random_posts(conn, user, 120, 4))[1]
     )
     await desk.schedule.set_zone(zone)
@@ -117,7 +117,7 @@ async def test_sums_equal_python_sums(desk, zone, days):
 
 
 async def test_sums_equal_summary(desk):
-    await desk.ctx.write(lambda conn, user: len(insert_random_posts(conn, user, 80, 2)))
+    await desk._context.write(lambda conn, user: len(insert_random_posts(conn, user, 80, 2)))
     summary, kinds = await desk.engagement.summary(), await desk.engagement.by_platform_and_format()
     total = sum((kind.rate for kind in kinds), RateSummary())
 
@@ -141,7 +141,7 @@ async def test_period_starts_at_users_midnight(desk):
 
 
 async def test_posts_have_url_and_account(desk):
-    await desk.ctx.write(lambda conn, user: len(insert_random_posts(conn, user, 40, 3)))
+    await desk._context.write(lambda conn, user: len(insert_random_posts(conn, user, 40, 3)))
     posts = await desk.engagement.posts()
 
     assert {post.url for post in posts} == {"", "https://x.example/1"}
@@ -189,7 +189,7 @@ async def test_queries_use_time_indexes(desk, statement):
         values = (1,) * sql.count("?")
         return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
 
-    plan_lines = await desk.ctx.read(explain)
+    plan_lines = await desk._context.read(explain)
     assert any("ix_delivery_user_id_sent_at (user_id=? AND sent_at>?)" in line for line in plan_lines)
     assert any("ix_draft_user_id_posted_at (user_id=? AND posted_at>?)" in line for line in plan_lines)
     assert not [line for line in plan_lines if line.startswith(("SCAN engagement", "SCAN draft", "SCAN delivery"))]

@@ -86,7 +86,7 @@ async def add_assigned_draft(desk: Desk, experiment: Experiment, variant: str, *
         values.setdefault("experiment_id", experiment.id)
         return add_draft(conn, user_id, item, variant_id=variant, **values)
 
-    return await desk.ctx.write(insert)
+    return await desk._context.write(insert)
 
 
 async def test_experiment_as_json(desk):
@@ -196,7 +196,7 @@ async def test_unknown_and_foreign_experiments_are_not_found(desk):
     def give_away(conn, _user_id):
         conn.execute(update(tables.experiment).values(user_id=add_user(conn, "Bob")))
 
-    await desk.ctx.write(give_away)
+    await desk._context.write(give_away)
     assert await desk.experiments.list() == ()
     for experiment_id in (UNKNOWN_ID, experiment.id):
         for method in (desk.experiments.get, desk.experiments.conclude, desk.experiments.archive):
@@ -305,7 +305,7 @@ async def test_contested_assignment_is_rewritten(tmp_path, monkeypatch):
         async def write(self, brief):
             hashtags.append(brief.parameters["hashtags"])
             if len(hashtags) == 1:
-                await desk.ctx.write(claim_next, brief.format)
+                await desk._context.write(claim_next, brief.format)
             return await super().write(brief)
 
     monkeypatch.setattr(writer_module, "get_writer", ContestingWriter)
@@ -347,7 +347,7 @@ async def test_draft_without_assignment_joins_no_experiment(tmp_path, monkeypatc
     class ContestingWriter(FailingWriter):
         async def write(self, brief):
             if brief.parameters:
-                await desk.ctx.write(claim_next, brief.format)
+                await desk._context.write(claim_next, brief.format)
             return await super().write(brief)
 
     monkeypatch.setattr(writer_module, "get_writer", ContestingWriter)
@@ -370,7 +370,7 @@ async def test_assignment_is_claimed_once(desk):
             claim_assignment(conn, user_id, first),
         )
 
-    assert await desk.ctx.write(claim_twice) == (True, True, False, False)
+    assert await desk._context.write(claim_twice) == (True, True, False, False)
 
 
 async def test_variant_counts_differ_by_at_most_one(desk):
@@ -378,7 +378,7 @@ async def test_variant_counts_differ_by_at_most_one(desk):
     counts: dict[str, Counter[str]] = {}
     for number in range(60):
         platforms = ("x",) if number % 3 else ("x", "bluesky")
-        assignment = await desk.ctx.write(claim_next, Format.SHORT, platforms)
+        assignment = await desk._context.write(claim_next, Format.SHORT, platforms)
         stratum_counts = counts.setdefault(assignment.stratum, Counter())
         stratum_counts[assignment.variant_id] += 1
         assert max(stratum_counts.values()) - min(stratum_counts[variant["id"]] for variant in HOOK["variants"]) <= 1
@@ -391,7 +391,7 @@ async def test_draft_keeps_treatment_after_conclusion(desk):
     draft = await add_assigned_draft(desk, experiment, "b")
     unassigned = await add_assigned_draft(desk, experiment, None, experiment_id=None)
     await desk.experiments.conclude(experiment.id)
-    treatment = await desk.ctx.read(get_treatment, draft)
+    treatment = await desk._context.read(get_treatment, draft)
 
     assert (treatment.experiment_id, treatment.variant_id, treatment.parameters) == (
         experiment.id,
@@ -399,8 +399,8 @@ async def test_draft_keeps_treatment_after_conclusion(desk):
         {"hashtags": 2},
     )
     assert treatment.apply_to(Voice(), Format.SHORT).format_settings(Format.SHORT).hashtags == 2
-    assert await desk.ctx.read(get_treatment, unassigned) is None
-    assert await desk.ctx.read(get_treatment, UNKNOWN_ID) is None
+    assert await desk._context.read(get_treatment, unassigned) is None
+    assert await desk._context.read(get_treatment, UNKNOWN_ID) is None
 
 
 async def test_results_are_a_funnel(desk):
@@ -443,10 +443,12 @@ async def test_edit_ratio(desk):
             row = event | {"version": version, "before": before, "after": {}}
             conn.execute(tables.draft_event.insert().values(row))
 
-    await desk.ctx.write(insert_edits)
+    await desk._context.write(insert_edits)
     ratio = arms_by_id(await desk.experiments.get(experiment.id))["a"]["meanEditRatio"]
     assert 0 < ratio <= 0.25
-    assert [edit.generated for edit in await desk.ctx.read(kept.list_edited, experiment.id)] == ["one two three four"]
+    assert [edit.generated for edit in await desk._context.read(kept.list_edited, experiment.id)] == [
+        "one two three four"
+    ]
 
 
 async def test_foreign_drafts_are_not_counted(desk):
@@ -457,7 +459,7 @@ async def test_foreign_drafts_are_not_counted(desk):
         item = add_item(conn, foreign_user, add_source(conn, foreign_user))
         add_draft(conn, foreign_user, item, experiment_id=experiment.id, variant_id="a", status="approved")
 
-    await desk.ctx.write(insert)
+    await desk._context.write(insert)
     assert arms_by_id(await desk.experiments.get(experiment.id))["a"]["drafted"] == 0
 
 

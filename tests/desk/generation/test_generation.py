@@ -406,7 +406,7 @@ async def test_cancelled_generation_can_be_restarted(tmp_path):
 
 async def test_cancel_during_claim_releases_it(tmp_path, monkeypatch):
     async with open_desk_at(tmp_path, web_with_page()) as desk:
-        write = desk.ctx.write
+        write = desk._context.write
 
         async def cancel_after_claim(work: Any, *args: Any) -> Any:
             result = await write(work, *args)
@@ -415,11 +415,11 @@ async def test_cancel_during_claim_releases_it(tmp_path, monkeypatch):
             return result
 
         await create_drafts(desk)
-        monkeypatch.setattr(desk.ctx, "write", cancel_after_claim)
+        monkeypatch.setattr(desk._context, "write", cancel_after_claim)
         with pytest.raises(asyncio.CancelledError):
             await desk.generation.drain()
 
-        monkeypatch.setattr(desk.ctx, "write", write)
+        monkeypatch.setattr(desk._context, "write", write)
         assert await desk.generation.drain() == 1
 
 
@@ -462,13 +462,13 @@ async def test_expired_claim_cannot_store_result(tmp_path, monkeypatch):
 async def test_concurrent_claims_have_one_winner(tmp_path):
     async with open_desk_at(tmp_path) as desk:
         (draft_id,) = await create_drafts(desk)
-        unclaimed = await desk.ctx.read(generation.list_pending)
+        unclaimed = await desk._context.read(generation.list_pending)
         assert await claim_for_other(desk, draft_id, owner="elsewhere/1/1")
-        assert await desk.ctx.write(generation.claim_pending, unclaimed, foreign_claim("1")) == ()
+        assert await desk._context.write(generation.claim_pending, unclaimed, foreign_claim("1")) == ()
 
-        overdue = await desk.ctx.read(generation.list_pending)
-        (claimed,) = await desk.ctx.write(generation.claim_pending, overdue, foreign_claim("2"))
-        assert await desk.ctx.write(generation.claim_pending, overdue, foreign_claim("3")) == ()
+        overdue = await desk._context.read(generation.list_pending)
+        (claimed,) = await desk._context.write(generation.claim_pending, overdue, foreign_claim("2"))
+        assert await desk._context.write(generation.claim_pending, overdue, foreign_claim("3")) == ()
         assert (claimed.attempts, claimed.claim_id) == (2, "2")
 
 
@@ -476,9 +476,9 @@ async def test_finished_generation_is_not_claimed(tmp_path, monkeypatch):
     monkeypatch.setattr(WRITER, lambda: FakeWriter("Words."))
     async with open_desk_at(tmp_path) as desk:
         await create_drafts(desk, url=None, prompt="Anything.")
-        waiting = await desk.ctx.read(generation.list_pending)
+        waiting = await desk._context.read(generation.list_pending)
         await desk.generation.drain()
-        assert await desk.ctx.write(generation.claim_pending, waiting, foreign_claim("1")) == ()
+        assert await desk._context.write(generation.claim_pending, waiting, foreign_claim("1")) == ()
 
 
 async def test_first_reading_of_a_page_wins(tmp_path):
@@ -487,7 +487,7 @@ async def test_first_reading_of_a_page_wins(tmp_path):
         await desk.generation.drain()
         draft = await only_draft(desk)
         second_reading = Entry(ident="x", alias="x", title="Something else")
-        await desk.ctx.write(generation.save_page, draft.item_id, second_reading, "")
+        await desk._context.write(generation.save_page, draft.item_id, second_reading, "")
         assert (await only_draft(desk)).item.title == "A library where you borrow drills"
 
 
@@ -654,7 +654,7 @@ async def test_finish_polls_only_unfinished_drafts(tmp_path, monkeypatch):
         finishing = asyncio.create_task(desk.generation.finish(ids))
         async with asyncio.timeout(60):
             await polled_often.wait()
-        await desk.ctx.write(generation.release_claim, "0")
+        await desk._context.write(generation.release_claim, "0")
         await finishing
         assert {draft.status for draft in await list_drafts(desk)} == {Status.PENDING_REVIEW}
 
@@ -774,8 +774,8 @@ async def test_busy_database_releases_claim(tmp_path, monkeypatch, function):
 
 async def claim_for_other(desk: Desk, draft_id: str, owner: str) -> bool:
     """Claim a draft for another process; return whether that succeeded."""
-    waiting = await desk.ctx.read(generation.list_pending, [draft_id])
-    return bool(await desk.ctx.write(generation.claim_pending, waiting, foreign_claim("0", owner)))
+    waiting = await desk._context.read(generation.list_pending, [draft_id])
+    return bool(await desk._context.write(generation.claim_pending, waiting, foreign_claim("0", owner)))
 
 
 def foreign_claim(id: str, owner: str = "elsewhere/2/2") -> generation.GenerationClaim:

@@ -189,7 +189,7 @@ async def test_foreign_drafts_are_not_found(tmp_path, writer):
     async with open_desk_at(tmp_path) as desk:
         draft_id = (await desk.drafts.create({"prompt": "Words."})).drafts[0].id
         foreign_id = "00000000-0000-7000-8000-000000000000"
-        desk.ctx.user = msgspec.structs.replace(desk.ctx.user, id=foreign_id)
+        desk._context.user = msgspec.structs.replace(desk._context.user, id=foreign_id)
 
         assert await desk.generation.drain() == 0
         with pytest.raises(NotFoundError):

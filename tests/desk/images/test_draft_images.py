@@ -58,7 +58,7 @@ def write_image(folder, content, name="a.png"):
 
 class TestPreparedForPlatform:
     async def test_order_and_alt_text(self, desk):
-        first, second = await load_images(desk.ctx, await create_images(desk, ONE, TWO, alt="A crane"), LIMITS)
+        first, second = await load_images(desk._context, await create_images(desk, ONE, TWO, alt="A crane"), LIMITS)
 
         assert (first.media_type, first.width, first.height, first.alt) == ("image/jpeg", 200, 150, "A crane")
         assert (second.media_type, second.width, second.height) == ("image/png", 64, 48)
@@ -66,7 +66,7 @@ class TestPreparedForPlatform:
         assert LOCATION_MARKER.encode() not in first.content
 
     async def test_missing_alt_text_is_empty(self, desk):
-        (image,) = await load_images(desk.ctx, await create_images(desk, ONE), LIMITS)
+        (image,) = await load_images(desk._context, await create_images(desk, ONE), LIMITS)
         assert image.alt == ""
 
     @pytest.mark.parametrize(
@@ -75,29 +75,29 @@ class TestPreparedForPlatform:
     async def test_platform_limits_are_met(self, desk, web, limits):
         web.put(ONE, encode(noise_image(1_600, 1_400), "JPEG", quality=95))
         assert len(web._pages[ONE][1]) > 2_000_000
-        for image in await load_images(desk.ctx, await create_images(desk, ONE, TWO), limits):
+        for image in await load_images(desk._context, await create_images(desk, ONE, TWO), limits):
             assert len(image.content) <= limits.max_image_bytes
             assert image.media_type in limits.image_types
 
     async def test_too_many_images_are_refused_without_fetching(self, desk, web):
         draft_images = await create_images(desk, ONE, TWO)
         with pytest.raises(ImageError, match="2 images; the platform allows at most 1 "):
-            await load_images(desk.ctx, draft_images, msgspec.structs.replace(LIMITS, max_images=1))
+            await load_images(desk._context, draft_images, msgspec.structs.replace(LIMITS, max_images=1))
         with pytest.raises(ImageError, match="the platform allows none per post"):
-            await load_images(desk.ctx, draft_images, Limits(formats=frozenset()))
+            await load_images(desk._context, draft_images, Limits(formats=frozenset()))
         assert web.requested_urls == []
 
     async def test_no_images(self, desk):
-        assert await load_images(desk.ctx, (), Limits(formats=frozenset())) == ()
+        assert await load_images(desk._context, (), Limits(formats=frozenset())) == ()
 
 
 class TestIdenticalForAllAttempts:
     async def test_image_is_fetched_once(self, desk, web, tmp_path):
         draft_images = await create_images(desk, ONE)
-        first = await load_images(desk.ctx, draft_images, LIMITS)
+        first = await load_images(desk._context, draft_images, LIMITS)
         web.put(ONE, drawing())
 
-        assert await load_images(desk.ctx, draft_images, LIMITS) == first
+        assert await load_images(desk._context, draft_images, LIMITS) == first
         assert web.requested_urls == [ONE]
         (digest,) = stored_files(tmp_path)
         assert query_db(tmp_path, "SELECT stored FROM draft_image") == [(f"copydesk:picture/{digest}",)]
@@ -105,9 +105,9 @@ class TestIdenticalForAllAttempts:
     async def test_image_survives_restart(self, tmp_path, web):
         async with open_desk_at(tmp_path, web) as desk:
             draft_images = await create_images(desk, ONE)
-            first = await load_images(desk.ctx, draft_images, LIMITS)
+            first = await load_images(desk._context, draft_images, LIMITS)
         async with open_desk_at(tmp_path, FakeWeb()) as desk:
-            assert await load_images(desk.ctx, draft_images, LIMITS) == first
+            assert await load_images(desk._context, draft_images, LIMITS) == first
 
     async def test_concurrent_fetches_send_the_same_image(self, tmp_path, web):
         class ChangingWeb(FakeWeb):
@@ -122,29 +122,29 @@ class TestIdenticalForAllAttempts:
         web = ChangingWeb()
         async with open_desk_at(tmp_path, web) as desk, open_desk_at(tmp_path, web) as other:
             draft_images = await create_images(desk, ONE)
-            tasks = [load_images(sender.ctx, draft_images, LIMITS) for sender in (desk, other, desk, other)]
+            tasks = [load_images(sender._context, draft_images, LIMITS) for sender in (desk, other, desk, other)]
             results = await asyncio.gather(*tasks)
 
             assert len(web.requests) > 1
             assert [images_sent == results[0] for images_sent in results] == [True] * 4
-            assert await load_images(desk.ctx, draft_images, LIMITS) == results[0]
+            assert await load_images(desk._context, draft_images, LIMITS) == results[0]
 
     async def test_lost_file_is_refetched_only_if_identical(self, desk, web, tmp_path):
         draft_images = await create_images(desk, ONE)
-        first = await load_images(desk.ctx, draft_images, LIMITS)
+        first = await load_images(desk._context, draft_images, LIMITS)
         (digest,) = stored_files(tmp_path)
         (tmp_path / "pictures" / digest).unlink()
-        assert await load_images(desk.ctx, draft_images, LIMITS) == first
+        assert await load_images(desk._context, draft_images, LIMITS) == first
 
         (tmp_path / "pictures" / digest).unlink()
         web.put(ONE, drawing())
         with pytest.raises(ImageError, match="Image 1: It is not kept any more"):
-            await load_images(desk.ctx, draft_images, LIMITS)
+            await load_images(desk._context, draft_images, LIMITS)
 
     async def test_new_draft_refetches_image(self, desk, web, tmp_path):
-        await load_images(desk.ctx, await create_images(desk, ONE), LIMITS)
+        await load_images(desk._context, await create_images(desk, ONE), LIMITS)
         web.put(ONE, drawing())
-        (image,) = await load_images(desk.ctx, await create_images(desk, ONE), LIMITS)
+        (image,) = await load_images(desk._context, await create_images(desk, ONE), LIMITS)
 
         assert image.media_type == "image/png"
         assert len(stored_files(tmp_path)) == 2
@@ -167,7 +167,7 @@ class TestAllOrNone:
         else:
             web.fail(TWO, content or 404, retry_after="90")
         with pytest.raises(ImageError, match=message) as refused:
-            await load_images(desk.ctx, await create_images(desk, ONE, TWO), LIMITS)
+            await load_images(desk._context, await create_images(desk, ONE, TWO), LIMITS)
 
         assert refused.value.hint
         assert (refused.value.is_temporary, refused.value.retry_after) == (retryable, 90 if retryable else None)
@@ -176,25 +176,25 @@ class TestAllOrNone:
         web.disconnect(TWO)
         draft_images = await create_images(desk, ONE, TWO)
         with pytest.raises(ImageError, match="Image 2") as refused:
-            await load_images(desk.ctx, draft_images, LIMITS)
+            await load_images(desk._context, draft_images, LIMITS)
         assert refused.value.is_temporary
 
         web.put(TWO, drawing())
-        assert len(await load_images(desk.ctx, draft_images, LIMITS)) == 2
+        assert len(await load_images(desk._context, draft_images, LIMITS)) == 2
         assert web.requested_urls == [ONE, TWO, TWO]
 
     async def test_animated_upload_is_refused(self, desk, web):
         web.put(ONE, animation())
-        (og,) = await load_images(desk.ctx, await create_images(desk, ONE), LIMITS)
+        (og,) = await load_images(desk._context, await create_images(desk, ONE), LIMITS)
         assert og.media_type == "image/png"
         with pytest.raises(ImageError, match="Image 1: It moves"):
-            await load_images(desk.ctx, await create_images(desk, ONE, source="UPLOAD"), LIMITS)
+            await load_images(desk._context, await create_images(desk, ONE, source="UPLOAD"), LIMITS)
 
     async def test_private_address_is_refused(self, tmp_path):
         async with open_desk_at(tmp_path) as desk:
             draft_images = await create_images(desk, "http://127.0.0.1:9/a.png")
             with pytest.raises(ImageError, match=r"Image 1: 127\.0\.0\.1 is not a public address"):
-                await load_images(desk.ctx, draft_images, LIMITS)
+                await load_images(desk._context, draft_images, LIMITS)
 
 
 @pytest.mark.parametrize(("source_alt", "alt"), [("Two cranes", "Two cranes"), ("1.jpg", None)])
@@ -210,9 +210,11 @@ async def test_run_uses_alt_text_of_source(desk, web, source_alt, alt):
 class TestUploadedFiles:
     async def test_uploaded_file_is_stored_at_once(self, desk, web, tmp_path):
         path = write_image(tmp_path, photo(80, 60, exif=gps_exif()))
-        url = await desk.drafts.save_image(path)
+        url = await desk.drafts.images.save(path)
         path.unlink()
-        (image,) = await load_images(desk.ctx, await create_images(desk, url, source="UPLOAD", alt="A quay"), LIMITS)
+        (image,) = await load_images(
+            desk._context, await create_images(desk, url, source="UPLOAD", alt="A quay"), LIMITS
+        )
 
         assert url == f"copydesk:picture/{stored_files(tmp_path)[0]}"
         assert (image.width, image.height, image.alt) == (80, 60, "A quay")
@@ -225,7 +227,7 @@ class TestUploadedFiles:
     )
     async def test_unusable_file_is_refused_at_once(self, desk, tmp_path, content, message):
         with pytest.raises(ImageError, match=rf"a\.png: .*{message}"):
-            await desk.drafts.save_image(write_image(tmp_path, content))
+            await desk.drafts.images.save(write_image(tmp_path, content))
         assert stored_files(tmp_path) == []
 
     async def test_unknown_stored_image_names_field(self, desk, tmp_path):
@@ -242,11 +244,11 @@ class TestUploadedFiles:
 
     async def test_lost_upload_is_reported(self, desk, tmp_path):
         draft_images = await create_images(
-            desk, await desk.drafts.save_image(write_image(tmp_path, drawing())), source="UPLOAD"
+            desk, await desk.drafts.images.save(write_image(tmp_path, drawing())), source="UPLOAD"
         )
         (tmp_path / "pictures" / stored_files(tmp_path)[0]).unlink()
         with pytest.raises(ImageError, match="Image 1: It is not kept any more"):
-            await load_images(desk.ctx, draft_images, LIMITS)
+            await load_images(desk._context, draft_images, LIMITS)
 
 
 class TestGeneratedImages:
@@ -261,10 +263,10 @@ class TestGeneratedImages:
         for base in ("https://ai.example/v1", "https://b.example"):
             web.put(f"{base}/images/generations", response_body, etag=False)
         async with open_desk_at(tmp_path, web, **self.SETTINGS) as desk:
-            first_url = await desk.drafts.generate_image("A crane", ImageSource.AI_PROVIDER_A)
-            second_url = await desk.drafts.generate_image("A crane", ImageSource.AI_PROVIDER_B)
+            first_url = await desk.drafts.images.generate("A crane", ImageSource.AI_PROVIDER_A)
+            second_url = await desk.drafts.images.generate("A crane", ImageSource.AI_PROVIDER_B)
             draft_images = await create_images(desk, first_url, source="AI_PROVIDER_A", alt="A crane")
-            (image,) = await load_images(desk.ctx, draft_images, LIMITS)
+            (image,) = await load_images(desk._context, draft_images, LIMITS)
 
         assert first_url == second_url == f"copydesk:picture/{stored_files(tmp_path)[0]}"
         assert image.media_type == "image/png"
@@ -276,24 +278,24 @@ class TestGeneratedImages:
 
     async def test_missing_settings_are_reported(self, desk):
         with pytest.raises(ImageError, match=r"images_b\.base_url is not set") as refused:
-            await desk.drafts.generate_image("A crane", ImageSource.AI_PROVIDER_B)
+            await desk.drafts.images.generate("A crane", ImageSource.AI_PROVIDER_B)
         assert "COPYDESK_IMAGES_B__KEY" in refused.value.hint
         with pytest.raises(ImageError, match="UPLOAD does not generate images"):
-            await desk.drafts.generate_image("A crane", ImageSource.UPLOAD)
+            await desk.drafts.images.generate("A crane", ImageSource.UPLOAD)
 
     async def test_api_key_is_not_stored(self, tmp_path):
         web = FakeWeb()
         web.fail("https://ai.example/v1/images/generations", 401)
         async with open_desk_at(tmp_path, web, **self.SETTINGS) as desk:
             with pytest.raises(ImageError, match="does not take the key"):
-                await desk.drafts.generate_image("A crane", ImageSource.AI_PROVIDER_A)
+                await desk.drafts.images.generate("A crane", ImageSource.AI_PROVIDER_A)
 
         assert all(b"sk-planted" not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 async def test_image_of_deleted_draft_is_prepared(desk):
     image = DraftImage(id="0", url=ONE, alt=None, position=0, source=ImageSource.OG)
-    (prepared,) = await load_images(desk.ctx, (image,), LIMITS)
+    (prepared,) = await load_images(desk._context, (image,), LIMITS)
     assert prepared.width == 200
 
 
@@ -302,13 +304,13 @@ async def test_alt_text_and_image_can_be_edited(tmp_path):
         image = {"url": "https://one.example/a.png", "source": "OG"}
         created = await desk.drafts.create({"text": "With a picture.", "images": [image]})
         draft_id = created.drafts[0].id
-        described = await desk.drafts.describe_image(draft_id, " Two bars ")
+        described = await desk.drafts.images.describe(draft_id, " Two bars ")
         assert [described_image.alt for described_image in described.images] == ["Two bars"]
         with pytest.raises(InvalidError, match="picture: is not an image of the draft"):
-            await desk.drafts.describe_image(draft_id, "x", position=2)
+            await desk.drafts.images.describe(draft_id, "x", position=2)
         with pytest.raises(InvalidError, match="alt"):
-            await desk.drafts.describe_image(draft_id, " ")
-        assert (await desk.drafts.describe_image(draft_id, None)).images == ()
+            await desk.drafts.images.describe(draft_id, " ")
+        assert (await desk.drafts.images.describe(draft_id, None)).images == ()
         await desk.drafts.reject(draft_id)
         with pytest.raises(ConflictError):
-            await desk.drafts.describe_image(draft_id, "x")
+            await desk.drafts.images.describe(draft_id, "x")

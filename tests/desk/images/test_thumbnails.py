@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from copydesk.desk import Desk
-from copydesk.desk.images import thumbnails as viewing
+from copydesk.desk.images import service as viewing
 from copydesk.images.resize import MAX_SIDE, thumbnail
 from copydesk.images.storage import save
 from copydesk.model.draft import DraftImage, Thumbnail
@@ -25,7 +25,7 @@ async def test_thumbnail_of_stored_image(tmp_path: Path) -> None:
     content = photo(1600, 1200)
     async with open_desk_at(tmp_path) as desk:
         url = save(desk.settings.images_folder, content)
-        (thumbnail,) = await desk.drafts.thumbnails(await create_images(desk, url))
+        (thumbnail,) = await desk.drafts.images.thumbnails(await create_images(desk, url))
     assert (thumbnail.width, thumbnail.height, thumbnail.size, thumbnail.message) == (1600, 1200, len(content), "")
     preview = decode(thumbnail.content)
     assert (preview.format, preview.size) == ("JPEG", (MAX_SIDE, 480))
@@ -36,7 +36,7 @@ async def test_unstored_image_is_not_fetched(tmp_path: Path) -> None:
     web.put(URL, photo(), content_type="image/jpeg")
     async with open_desk_at(tmp_path, web) as desk:
         (image,) = await create_images(desk, URL, source="OG")
-        assert await desk.drafts.thumbnails([image]) == (viewing.NOT_DOWNLOADED,)
+        assert await desk.drafts.images.thumbnails([image]) == (viewing.NOT_DOWNLOADED,)
         assert not web.requests
 
 
@@ -48,7 +48,7 @@ async def test_unusable_images_are_reported(tmp_path: Path) -> None:
         )
         (folder / lost_url[-64:]).unlink()
         (folder / damaged_url[-64:]).write_bytes(b"\xff\xd8\xff no more")
-        thumbnails = await desk.drafts.thumbnails(
+        thumbnails = await desk.drafts.images.thumbnails(
             await images_without_validation(desk, lost_url, damaged_url, bomb_url, intact_url)
         )
     assert [content.message for content in thumbnails] == [
@@ -70,7 +70,7 @@ async def test_slow_disk_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(viewing, "RENDER_TIMEOUT", 0)
     async with open_desk_at(tmp_path) as desk:
         url = save(desk.settings.images_folder, drawing())
-        (thumbnail,) = await desk.drafts.thumbnails(await create_images(desk, url))
+        (thumbnail,) = await desk.drafts.images.thumbnails(await create_images(desk, url))
     assert thumbnail == Thumbnail(message="Reading it takes too long.")
 
 
@@ -78,11 +78,11 @@ async def test_file_is_checked_before_it_is_stored(tmp_path: Path) -> None:
     (tmp_path / "boat.png").write_bytes(drawing(40, 30))
     (tmp_path / "moves.gif").write_bytes(animation())
     async with open_desk_at(tmp_path / "home") as desk:
-        thumbnail = await desk.drafts.file_thumbnail(tmp_path / "boat.png")
+        thumbnail = await desk.drafts.images.file_thumbnail(tmp_path / "boat.png")
         assert (thumbnail.width, thumbnail.height) == (40, 30)
-        assert "moves" in (await desk.drafts.file_thumbnail(tmp_path / "moves.gif")).message
-        assert "cannot be read" in (await desk.drafts.file_thumbnail(tmp_path / "none.png")).message
-        assert "is no file" in (await desk.drafts.file_thumbnail(tmp_path)).message
+        assert "moves" in (await desk.drafts.images.file_thumbnail(tmp_path / "moves.gif")).message
+        assert "cannot be read" in (await desk.drafts.images.file_thumbnail(tmp_path / "none.png")).message
+        assert "is no file" in (await desk.drafts.images.file_thumbnail(tmp_path)).message
         assert not desk.settings.images_folder.exists()
 
 

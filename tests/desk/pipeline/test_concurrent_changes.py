@@ -110,7 +110,7 @@ async def test_url_is_unique_among_sources(tmp_path):
     async with open_desk_at(tmp_path, web) as desk:
         first = await create_source(desk, URL_ONE)
         with pytest.raises(InvalidError, match=f"already added as “{first.name}”"):
-            await desk.sources.create("rss", URL_ONE)
+            await desk.sources.create({"type": "rss", "url": URL_ONE})
         assert len(await desk.sources.list()) == 1
 
 

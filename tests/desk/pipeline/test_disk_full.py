@@ -39,14 +39,14 @@ async def fill_disk(desk, *, spare: int = 0) -> None:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + spare}")
 
-    await desk.ctx.database.write(limit)
+    await desk._context.database.write(limit)
 
 
 async def make_room(desk) -> None:
     def lift(connection: Connection) -> None:
         connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
 
-    await desk.ctx.database.write(lift)
+    await desk._context.database.write(lift)
 
 
 async def test_disk_full_while_storing_items_fails_run(tmp_path):

@@ -68,7 +68,7 @@ async def test_console_limits_concurrent_storing(tmp_path, monkeypatch, attended
     async with open_desk_at(tmp_path, web, Watch()) as desk:
         for url in (URL_ONE, URL_TWO, URL_THREE):
             await create_source(desk, url)
-        write = desk.ctx.write
+        write = desk._context.write
 
         async def tracked_write(work, *args):
             if work is not store_fetch:
@@ -83,7 +83,7 @@ async def test_console_limits_concurrent_storing(tmp_path, monkeypatch, attended
                 active.remove(work)
                 assert len(active) < limit
 
-        desk.ctx.is_interactive, desk.ctx.write = attended, tracked_write
+        desk._context.is_interactive, desk._context.write = attended, tracked_write
         run = await desk.pipeline.run()
 
     assert run.stats.items_new == 3

@@ -138,13 +138,13 @@ async def test_draft_is_dispatched_by_one_process(tmp_path: Path, monkeypatch: p
     async with open_desk_at(tmp_path) as first_desk, open_desk_at(tmp_path) as second_desk:
         await connect_account(first_desk, platform="bluesky")
         draft_id = await insert_scheduled(first_desk, NOW)
-        write_batch = second_desk.ctx.write_batch
+        write_batch = second_desk._context.write_batch
 
         async def write_after_other(*args: object) -> object:
             assert [due.draft_id for due in await first_desk.schedule.due_drafts.dispatch_due()] == [draft_id]
             return await write_batch(*args)
 
-        monkeypatch.setattr(second_desk.ctx, "write_batch", write_after_other)
+        monkeypatch.setattr(second_desk._context, "write_batch", write_after_other)
         assert await second_desk.schedule.due_drafts.dispatch_due() == ()
     assert query_db(tmp_path, "SELECT count(*) FROM draft_event") == [(1,)]
 
@@ -152,13 +152,13 @@ async def test_draft_is_dispatched_by_one_process(tmp_path: Path, monkeypatch: p
 async def test_draft_rescheduled_concurrently_is_not_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_desk_at(tmp_path) as desk, open_desk_at(tmp_path) as other_desk:
         draft_id = await insert_scheduled(desk, NOW - HOUR)
-        write_batch = desk.ctx.write_batch
+        write_batch = desk._context.write_batch
 
         async def write_after_other(*args: object) -> object:
             await other_desk.drafts.reschedule(draft_id, NOW + DAY)
             return await write_batch(*args)
 
-        monkeypatch.setattr(desk.ctx, "write_batch", write_after_other)
+        monkeypatch.setattr(desk._context, "write_batch", write_after_other)
         assert await mark_missed(desk) == set()
         assert await draft_status(desk, draft_id) == "scheduled"
 
@@ -273,12 +273,12 @@ async def test_clock_warning_is_per_user(tmp_path: Path) -> None:
         assert await desk.schedule.clock_warning() is None
         clock.now += DAY
         warning = await desk.schedule.clock_warning()
-        user = desk.ctx.user
-        other_id = await desk.ctx.write(lambda conn, _: add_user(conn, "Bea"))
-        desk.ctx.user = replace(user, id=other_id)
+        user = desk._context.user
+        other_id = await desk._context.write(lambda conn, _: add_user(conn, "Bea"))
+        desk._context.user = replace(user, id=other_id)
         assert await desk.schedule.clock_warning() is None
         await desk.schedule.accept_clock()
-        desk.ctx.user = user
+        desk._context.user = user
         assert await desk.schedule.clock_warning() == warning is not None
 
 

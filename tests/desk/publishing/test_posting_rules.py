@@ -50,7 +50,7 @@ def image_fields(*alts: str | None) -> dict[str, object]:
 async def test_violation_is_reported_and_nothing_is_sent(tmp_path, web):
     server = FakeServer()
     async with open_posting_desk(tmp_path, fake_platforms(server), **REQUIRED) as desk:
-        desk.ctx.transport = web
+        desk._context.transport = web
         await connect_account(desk)
         draft_id = await create_approved_draft(desk, **image_fields("A quay", None))
         assert [blocker.message for blocker in await desk.posting.blockers(draft_id)] == [MESSAGE]
@@ -65,7 +65,7 @@ async def test_post_that_meets_rules_is_sent(tmp_path, web):
     server = FakeServer()
     for settings, alts in ((REQUIRED, ("A quay", "A crane")), ({}, ("A quay", None))):
         async with open_posting_desk(tmp_path, fake_platforms(server), **settings) as desk:
-            desk.ctx.transport = web
+            desk._context.transport = web
             await connect_account(desk)
             draft_id = await create_approved_draft(desk, f"Two pictures, {alts[1]}.", **image_fields(*alts))
             assert await desk.posting.blockers(draft_id) == ()

@@ -126,8 +126,8 @@ async def test_lookup_sends_nothing_when_clock_jumps(tmp_path: Path) -> None:
         await desk.posting.post(draft_id, wait=0)
         await desk.posting.drain()
         (report,) = await desk.posting.list_deliveries(draft_id)
-        reading = desk.schedule.clock_guard.monotonic()
-        desk.schedule.clock_guard.monotonic = lambda: reading
+        reading = desk.schedule._clock_guard.monotonic()
+        desk.schedule._clock_guard.monotonic = lambda: reading
         for _ in range(3):
             watch.now += timedelta(hours=1)
             assert (await desk.posting.check_delivery(report.id)).state == "unknown"

@@ -131,8 +131,8 @@ async def test_interrupted_delivery_can_be_settled_without_login(tmp_path: Path)
         for task in desk.posting._tasks:
             task.cancel()  # as if the process had been killed
         await desk.posting.drain()
-        await desk.ctx.write(accounts.set_error, account, "The platform does not know the account any more.")
-        desk.ctx.platform("fake")._latency = 0.0
+        await desk._context.write(accounts.set_error, account, "The platform does not know the account any more.")
+        desk._context.platform("fake")._latency = 0.0
         server.faults.append(Fault.LOGIN)
         (report,) = await desk.posting.list_deliveries(draft_id)
         assert report.state == "sending"
@@ -150,7 +150,7 @@ async def test_post_to_account_needing_login_returns_at_once(tmp_path: Path) -> 
     async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
         await connect_account(desk)
         (account,) = await desk.accounts.list()
-        await desk.ctx.write(accounts.set_error, account, "Connect the account again.")
+        await desk._context.write(accounts.set_error, account, "Connect the account again.")
         draft_id = await create_approved_draft(desk)
         async with asyncio.timeout(60):
             assert (await desk.posting.post(draft_id)).under_way == (ME,)

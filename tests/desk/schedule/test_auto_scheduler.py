@@ -132,13 +132,13 @@ async def test_foreign_draft_is_unknown(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
         draft_id = await insert_draft(desk)
-        user = desk.ctx.user
-        foreign_user = await desk.ctx.write(_create_foreign_user)
-        desk.ctx.user = foreign_user
+        user = desk._context.user
+        foreign_user = await desk._context.write(_create_foreign_user)
+        desk._context.user = foreign_user
         assert (await desk.schedule.auto_schedule([draft_id])).reason == "1 is not approved"
         assert (await desk.schedule.conflicts(NOW)).count == 0
         assert await desk.schedule.slots() == ()
-        desk.ctx.user = user
+        desk._context.user = user
         assert await draft_status(desk, draft_id) == "approved"
 
 
@@ -178,14 +178,14 @@ async def test_slot_taken_concurrently_is_replanned(tmp_path: Path, monkeypatch:
 
         raced_times: list[datetime] = []
         monkeypatch.setattr(auto_scheduler, "plan_drafts", plan_then_race)
-        write_batch = desk.ctx.write_batch
+        write_batch = desk._context.write_batch
 
         async def write_after_other(*args: object) -> object:
-            monkeypatch.setattr(desk.ctx, "write_batch", write_batch)
+            monkeypatch.setattr(desk._context, "write_batch", write_batch)
             await insert_scheduled(other, raced_times[0])
             return await write_batch(*args)
 
-        monkeypatch.setattr(desk.ctx, "write_batch", write_after_other)
+        monkeypatch.setattr(desk._context, "write_batch", write_after_other)
         outcome = await desk.schedule.auto_schedule()
         assert {assignment.draft_id for assignment in outcome.scheduled} == set(ids)
         assert outcome.reason == ""
@@ -198,14 +198,14 @@ async def test_draft_rejected_concurrently_is_skipped(tmp_path: Path, monkeypatc
     async with open_desk_at(tmp_path) as desk, open_desk_at(tmp_path) as other:
         await desk.schedule.set_slots(DAILY)
         first, second = await insert_drafts(desk, 2)
-        write_batch = desk.ctx.write_batch
+        write_batch = desk._context.write_batch
 
         async def write_after_other(*args: object) -> object:
-            monkeypatch.setattr(desk.ctx, "write_batch", write_batch)
+            monkeypatch.setattr(desk._context, "write_batch", write_batch)
             await other.drafts.reject(first, "No.")
             return await write_batch(*args)
 
-        monkeypatch.setattr(desk.ctx, "write_batch", write_after_other)
+        monkeypatch.setattr(desk._context, "write_batch", write_after_other)
         outcome = await desk.schedule.auto_schedule()
         assert [assignment.draft_id for assignment in outcome.scheduled] == [second]
         assert (outcome.skipped, outcome.reason) == (1, "1 is not approved")
@@ -219,14 +219,14 @@ async def test_drafts_without_slot_are_counted_after_replanning(
         await desk.schedule.set_slots([make_slot(FRI, 9)])
         best = await insert_draft(desk, confidence=0.9)
         await insert_drafts(desk, 53)
-        write_batch = desk.ctx.write_batch
+        write_batch = desk._context.write_batch
 
         async def write_after_other(*args: object) -> object:
-            monkeypatch.setattr(desk.ctx, "write_batch", write_batch)
+            monkeypatch.setattr(desk._context, "write_batch", write_batch)
             await other.drafts.reject(best, "No.")
             return await write_batch(*args)
 
-        monkeypatch.setattr(desk.ctx, "write_batch", write_after_other)
+        monkeypatch.setattr(desk._context, "write_batch", write_after_other)
         outcome = await desk.schedule.auto_schedule()
         # The year has 52 Fridays; the rejected draft's slot went to one that had found none.
         assert (len(outcome.scheduled), outcome.skipped) == (52, 2)
@@ -239,12 +239,12 @@ async def test_full_disk_keeps_completed_parts(tmp_path: Path, monkeypatch: pyte
         await desk.schedule.set_slots(DAILY)
         await insert_drafts(desk, 3)
         monkeypatch.setattr(auto_scheduler, "BATCH_SIZE", 2)
-        write_batch = desk.ctx.write_batch
+        write_batch = desk._context.write_batch
 
         async def write_until_full(work: Any, arguments: Sequence[Any]) -> list[Any]:
             return [StoreFullError()] if len(arguments) == 1 else await write_batch(work, arguments)
 
-        monkeypatch.setattr(desk.ctx, "write_batch", write_until_full)
+        monkeypatch.setattr(desk._context, "write_batch", write_until_full)
         with pytest.raises(StoreFullError):
             await desk.schedule.auto_schedule()
         assert len(await scheduled_times(desk)) == 2

@@ -138,7 +138,7 @@ async def test_zone_change_keeps_scheduled_times(tmp_path: Path) -> None:
         # Slots are wall times in the user's zone, so they move with it.
         assert (await desk.schedule.schedule_next(second)).scheduled_at == datetime(2026, 2, 11, 0, 0, tzinfo=UTC)
     async with open_desk_at(tmp_path) as desk:
-        assert await desk.schedule.zone() == desk.ctx.user.time_zone == "Asia/Tokyo"
+        assert await desk.schedule.zone() == desk._context.user.time_zone == "Asia/Tokyo"
 
 
 async def test_drafts_within_30_minutes_conflict(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ async def test_other_listing_resets_fetch_state(tmp_path):
         def set_fetched(conn, user_id):
             conn.execute(update(tables.source).values(last_fetch=NOW, health=Health.HEALTHY, fail_count=2))
 
-        await desk.ctx.write(set_fetched)
+        await desk._context.write(set_fetched)
         changed = await desk.sources.update(source.id, {"config": {"listing": "top"}}, test=False)
 
     assert (changed.last_fetch, changed.health, changed.fail_count) == (None, Health.UNKNOWN, 0)
@@ -116,13 +116,13 @@ async def test_source_with_draft_in_posting_is_not_deleted(tmp_path):
         def set_status(conn, user_id, status):
             conn.execute(update(tables.draft).where(tables.draft.c.id == first.id).values(status=status))
 
-        await desk.ctx.write(set_status, Status.POSTING)
+        await desk._context.write(set_status, Status.POSTING)
         with pytest.raises(ConflictError, match="is being posted"):
             await desk.sources.delete(source.id)
         assert len(await list_drafts(desk)) == 2
         assert (await desk.sources.get(source.id)).item_count == 2
 
-        await desk.ctx.write(set_status, Status.POSTED)
+        await desk._context.write(set_status, Status.POSTED)
         await desk.sources.delete(source.id)
         assert await list_drafts(desk) == []
         with pytest.raises(NotFoundError):
@@ -136,7 +136,9 @@ async def test_other_source_can_be_deleted_during_posting(tmp_path):
         await create_source(desk)
         other = await create_source(desk, URL_TWO)
         await desk.pipeline.run()
-        await desk.ctx.write(lambda conn, _: conn.execute(update(tables.draft).values(status=Status.POSTING)) and None)
+        await desk._context.write(
+            lambda conn, _: conn.execute(update(tables.draft).values(status=Status.POSTING)) and None
+        )
         await desk.sources.delete(other.id)
 
         assert len(await desk.sources.list()) == 1

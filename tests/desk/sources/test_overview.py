@@ -86,7 +86,7 @@ async def test_deletion_question_names_scheduled_and_posted_drafts(tmp_path):
         drafts = (await desk.drafts.list()).items
         await desk.drafts.approve(drafts[0].id)
         await desk.drafts.schedule(drafts[0].id, NOW + timedelta(days=1))
-        await desk.ctx.write(mark_posted)
+        await desk._context.write(mark_posted)
         (row,) = await desk.sources.list_overviews()
 
     assert deletion_prompt(row) == (
@@ -142,10 +142,10 @@ async def test_try_out_stores_nothing(tmp_path):
     web.put("https://site.example/", page, content_type="text/html")
     web.put("https://site.example/news.xml", feed(entry(1), title="News"))
     async with open_desk_at(tmp_path, web) as desk:
-        result = await desk.sources.test_candidate("rss", "https://site.example/")
-        failed = await desk.sources.test_candidate("rss", URL_ONE)
+        result = await desk.sources.test_candidate({"type": "rss", "url": "https://site.example/"})
+        failed = await desk.sources.test_candidate({"type": "rss", "url": URL_ONE})
         with pytest.raises(InvalidError):
-            await desk.sources.test_candidate("rss", "ftp://site.example/")
+            await desk.sources.test_candidate({"type": "rss", "url": "ftp://site.example/"})
         assert await desk.sources.list() == ()
 
     assert (result.ok, result.url, result.title) == (True, "https://site.example/news.xml", "News")

@@ -34,7 +34,7 @@ async def test_new_source_takes_name_of_feed(tmp_path):
     web = FakeWeb()
     web.put(URL_ONE, feed(entry(1), title="The Ferry Gazette"))
     async with open_desk_at(tmp_path, web) as desk:
-        source = await desk.sources.create("rss", URL_ONE)
+        source = await desk.sources.create({"type": "rss", "url": URL_ONE})
         assert await desk.sources.list() == (source,)
 
     assert web.requested_urls == [URL_ONE]
@@ -70,7 +70,7 @@ async def test_feed_of_site_is_discovered(tmp_path):
     web.put("https://site.example/", PAGE_HTML, content_type="text/html")
     web.put("https://site.example/news.xml", feed(entry(1), title="News"))
     async with open_desk_at(tmp_path, web) as desk:
-        source = await desk.sources.create("rss", "https://site.example/#top", name="Mine")
+        source = await desk.sources.create({"type": "rss", "url": "https://site.example/#top", "name": "Mine"})
 
     assert (source.name, source.url) == ("Mine", "https://site.example/news.xml")
 
@@ -84,7 +84,7 @@ async def test_unreadable_url_is_not_added(tmp_path, body, error):
         web.put(URL_ONE, body)
     async with open_desk_at(tmp_path, web) as desk:
         with pytest.raises(error):
-            await desk.sources.create("rss", URL_ONE)
+            await desk.sources.create({"type": "rss", "url": URL_ONE})
         assert await desk.sources.list() == ()
 
 
@@ -118,7 +118,7 @@ async def test_invalid_field_is_refused_without_fetching(tmp_path, fields, messa
     values = {"type": "rss", "url": URL_ONE} | fields
     async with open_desk_at(tmp_path, web) as desk:
         with pytest.raises(InvalidError) as refused:
-            await desk.sources.create(**values)
+            await desk.sources.create(values)
         existing = await create_source(desk)
         with pytest.raises(InvalidError) as refused_change:
             await desk.sources.update(existing.id, fields)
@@ -146,8 +146,8 @@ async def test_long_feed_title_is_truncated(tmp_path):
     web.put(URL_ONE, feed(entry(1), title="T" * 500))
     web.put(URL_TWO, feed(entry(1), title=" "))
     async with open_desk_at(tmp_path, web) as desk:
-        assert (await desk.sources.create("rss", URL_ONE)).name == "T" * 200
-        assert (await desk.sources.create("rss", URL_TWO)).name == "two.example"
+        assert (await desk.sources.create({"type": "rss", "url": URL_ONE})).name == "T" * 200
+        assert (await desk.sources.create({"type": "rss", "url": URL_TWO})).name == "two.example"
 
 
 async def test_omitted_fields_keep_their_values(tmp_path):
@@ -304,9 +304,9 @@ async def test_source_added_concurrently_is_refused(tmp_path):
     web.put(URL_ONE, feed(entry(1)))
     response = web.hold(URL_ONE)
     async with open_desk_at(tmp_path, web) as first_desk, open_desk_at(tmp_path, web) as second_desk:
-        create_task = asyncio.create_task(first_desk.sources.create("rss", URL_ONE))
+        create_task = asyncio.create_task(first_desk.sources.create({"type": "rss", "url": URL_ONE}))
         await response.requested.wait()
-        await second_desk.sources.create("rss", URL_ONE)
+        await second_desk.sources.create({"type": "rss", "url": URL_ONE})
         response.released.set()
         with pytest.raises(InvalidError, match="already"):
             await create_task
@@ -316,14 +316,14 @@ async def test_source_added_concurrently_is_refused(tmp_path):
 async def test_concurrent_moves_to_one_url_are_refused(tmp_path, monkeypatch):
     async with open_desk_at(tmp_path) as first_desk, open_desk_at(tmp_path) as second_desk:
         first_source, second_source = await create_source(first_desk, URL_ONE), await create_source(first_desk, URL_TWO)
-        write = first_desk.ctx.write
+        write = first_desk._context.write
 
         async def write_after_other(*args):
-            monkeypatch.setattr(first_desk.ctx, "write", write)
+            monkeypatch.setattr(first_desk._context, "write", write)
             await second_desk.sources.update(second_source.id, {"url": URL_THREE}, test=False)
             return await write(*args)
 
-        monkeypatch.setattr(first_desk.ctx, "write", write_after_other)
+        monkeypatch.setattr(first_desk._context, "write", write_after_other)
         with pytest.raises(InvalidError, match="already"):
             await first_desk.sources.update(first_source.id, {"url": URL_THREE}, test=False)
 
@@ -341,7 +341,7 @@ async def test_concurrent_moves_to_one_url_are_refused(tmp_path, monkeypatch):
 async def test_unstorable_text_names_field(tmp_path, fields, field):
     async with open_desk_at(tmp_path) as desk:
         with pytest.raises(InvalidError) as refused:
-            await desk.sources.create("rss", URL_ONE, test=False, **fields)
+            await desk.sources.create({"type": "rss", "url": URL_ONE, **fields}, test=False)
         assert [error.field for error in refused.value.errors] == [field]
         source = await create_source(desk)
         with pytest.raises(InvalidError):

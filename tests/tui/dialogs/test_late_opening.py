@@ -194,7 +194,7 @@ async def test_schedule_dialog_does_not_open_elsewhere(tmp_path: Path, key: str,
 async def test_platform_list_does_not_open_elsewhere(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         assert ui.app.desk is not None
-        held = DelayedResponse(ui.app.desk.ctx.platforms, "load")
+        held = DelayedResponse(ui.app.desk._context.platforms, "load")
         ui.app.screen._load_form("keyed")
         await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1

@@ -143,7 +143,7 @@ async def unreadable_desk(home: Path) -> AsyncIterator[Desk]:
         raise StoreBusyError(hint="Is Copydesk open elsewhere?")
 
     async with open_populated_desk(home) as desk:
-        desk.ctx.read = fail  # type: ignore[method-assign, assignment]
+        desk._context.read = fail  # type: ignore[method-assign, assignment]
         yield desk
 
 

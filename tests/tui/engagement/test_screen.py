@@ -122,7 +122,7 @@ async def test_metrics_recorded_elsewhere_appear(tmp_path: Path) -> None:
         await ui.press("tab", "j", "j")
         before = next(line for line in ui.lines if "▌" in line)
         async with open_posted_desk(tmp_path) as other:
-            await other.ctx.write(
+            await other._context.write(
                 lambda conn, user: insert_post(conn, user, ("x", 1, 1, "SHORT", 100, 50, 0, 0, 0), "New words.")
             )
         while "New words." not in ui.text:

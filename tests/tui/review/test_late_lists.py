@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("no_key_waiting")
 async def test_bulk_finishing_late_keeps_marks_of_other_tab(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 12) as (ui, other):
         assert ui.app.desk is not None
-        ids = await other.drafts.between(review_screen(ui).view)
+        ids = await other.drafts.views.between(review_screen(ui).view)
         await other.drafts.bulk_all(Action.APPROVE, ids[9:])
         await ui.press("full_stop", "right_square_bracket", "space", "left_square_bracket", "g", "v", "j", "v")
         held = DelayedResponse(ui.app.desk.drafts, "bulk_all")
@@ -47,7 +47,7 @@ async def test_late_search_text_is_ignored_after_leaving(tmp_path: Path) -> None
 async def test_late_show_draft_does_not_change_tab(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 12) as (ui, other):
         assert ui.app.desk is not None
-        ids = await other.drafts.between(review_screen(ui).view)
+        ids = await other.drafts.views.between(review_screen(ui).view)
         await other.drafts.bulk_all(Action.APPROVE, ids[9:])
         await ui.press("full_stop")
         held = DelayedResponse(ui.app.desk.drafts, "event_number")
@@ -62,7 +62,7 @@ async def test_late_show_draft_does_not_change_tab(tmp_path: Path) -> None:
 async def test_last_requested_draft_is_displayed(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 12) as (ui, other):
         assert ui.app.desk is not None
-        ids = await other.drafts.between(review_screen(ui).view)
+        ids = await other.drafts.views.between(review_screen(ui).view)
         await other.drafts.bulk_all(Action.APPROVE, ids[8:10])
         await other.drafts.bulk_all(Action.REJECT, ids[10:])
         await ui.press("full_stop")

@@ -10,7 +10,7 @@ async def test_marks_survive_refresh(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 30) as (ui, other):
         await ui.press("space", "j", "space", "j", "j", "v", "j", "j", "j", "v")
         assert await selected_numbers(ui, other) == [5, 6, 7, 8, 0, 2]
-        await other.ctx.write(insert_drafts, 30, 32)
+        await other._context.write(insert_drafts, 30, 32)
         await detect_changes(ui)
         assert "2 new" in ui.text
         assert "6 marked" in ui.text
@@ -28,7 +28,7 @@ async def test_growing_range_survives_refresh(tmp_path: Path) -> None:
 
 async def test_lost_marks_are_counted_in_toast(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 30) as (ui, other):
-        ids = await other.drafts.between(review_screen(ui).view)
+        ids = await other.drafts.views.between(review_screen(ui).view)
         await ui.press("space", "space", "j", "v", "j", "j", "j", "v")
         assert await selected_numbers(ui, other) == [3, 4, 5, 6, 0, 1]
         await other.drafts.bulk_all(Action.APPROVE, [ids[1], ids[4], ids[6], ids[20]])
@@ -40,7 +40,7 @@ async def test_lost_marks_are_counted_in_toast(tmp_path: Path) -> None:
 
 async def test_empty_range_disappears(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 9) as (ui, other):
-        ids = await other.drafts.between(review_screen(ui).view)
+        ids = await other.drafts.views.between(review_screen(ui).view)
         await ui.press("v", "j", "v")
         await other.drafts.bulk_all(Action.APPROVE, ids[:2])
         await ui.press("full_stop")
@@ -75,7 +75,7 @@ async def test_search_has_separate_marks(tmp_path: Path) -> None:
 async def test_new_rows_are_excluded_from_marking_all(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 5) as (ui, other):
         await ui.press("asterisk")
-        await other.ctx.write(insert_drafts, 5, 6)
+        await other._context.write(insert_drafts, 5, 6)
         await detect_changes(ui)
         assert "Queue · 5 · 5 marked · 1 new" in ui.text
         await ui.press("a")
@@ -89,11 +89,11 @@ async def test_new_rows_are_excluded_from_marking_all(tmp_path: Path) -> None:
 
 async def test_new_rows_in_range_are_not_processed(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 9) as (ui, other):
-        ids = await other.drafts.between(review_screen(ui).view)
+        ids = await other.drafts.views.between(review_screen(ui).view)
         await other.drafts.bulk_all(Action.APPROVE, [ids[3], ids[4]])
         await ui.press("full_stop", "j", "v", "j", "j", "j")
         await other.drafts.unapprove(ids[3])
-        await other.ctx.write(insert_drafts, 2, 3)
+        await other._context.write(insert_drafts, 2, 3)
         await detect_changes(ui)
         assert "4 marked" in ui.text
         await ui.press("a")
@@ -106,7 +106,7 @@ async def test_new_rows_in_range_are_not_processed(tmp_path: Path) -> None:
 
 async def test_rows_loaded_later_exclude_new_drafts(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 450) as (ui, other):
-        await other.ctx.write(insert_drafts, 250, 251)
+        await other._context.write(insert_drafts, 250, 251)
         await detect_changes(ui)
         await ui.press("asterisk", "G")
         assert "Queue · 450 · 450 marked" in ui.text

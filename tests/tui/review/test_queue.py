@@ -39,7 +39,7 @@ async def test_paging_skips_no_draft(tmp_path: Path) -> None:
 
 async def test_tabs_remember_cursor(tmp_path: Path) -> None:
     async with open_queue(tmp_path) as (ui, desk):
-        ids = await desk.drafts.between(review_screen(ui).view)
+        ids = await desk.drafts.views.between(review_screen(ui).view)
         await desk.drafts.bulk_all(Action.APPROVE, ids[300:])
         await ui.press("full_stop")
         assert "To review 300  Approved 150" in ui.text
@@ -56,7 +56,7 @@ async def test_tabs_remember_cursor(tmp_path: Path) -> None:
 
 async def test_previous_tab_wraps_to_all(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 3) as (ui, desk):
-        ids = await desk.drafts.between(review_screen(ui).view)
+        ids = await desk.drafts.views.between(review_screen(ui).view)
         await desk.drafts.archive(ids[0])
         await ui.press("left_square_bracket")
         assert review_screen(ui).tab == "all"
@@ -110,7 +110,7 @@ async def test_mark_all_follows_filter(tmp_path: Path) -> None:
 async def test_failed_rows_of_bulk_stay_marked(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 9) as (ui, desk):
         await ui.press("asterisk")
-        ids = await desk.drafts.between(review_screen(ui).view)
+        ids = await desk.drafts.views.between(review_screen(ui).view)
         review_screen(ui).queue.mark_only(ids[2:4])
         assert await selected_numbers(ui, desk) == [2, 3]
 
@@ -191,7 +191,7 @@ async def test_changes_of_other_process_update_rows(tmp_path: Path) -> None:
         ids = queue.visible_ids()
         await other.drafts.approve(ids[1])
         await other.drafts.change(ids[3], ChangeDraft(text="Draft number 3 was changed"))
-        await other.ctx.write(insert_drafts, 20, 22)
+        await other._context.write(insert_drafts, 20, 22)
         await detect_changes(ui)
         assert "2 new, press ." in ui.text
         assert "Draft number 3 was changed" in ui.text
@@ -208,7 +208,7 @@ async def test_refresh_far_down_keeps_position(tmp_path: Path) -> None:
     async with open_queue(tmp_path) as (ui, other):
         await ui.press("G", "ctrl+u", "ctrl+u")
         queue, number_before = review_screen(ui).queue, current_number(ui)
-        await other.drafts.bulk_all(Action.APPROVE, (await other.drafts.between(review_screen(ui).view))[:100])
+        await other.drafts.bulk_all(Action.APPROVE, (await other.drafts.views.between(review_screen(ui).view))[:100])
         await ui.press("full_stop")
         assert (current_number(ui), queue.cursor, len(queue.window)) == (number_before, number_before - 100, 350)
         await ui.press("g")

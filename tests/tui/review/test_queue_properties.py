@@ -77,19 +77,19 @@ async def _run_step(ui: ConsoleDriver, other: Desk, step: str, number: int) -> N
 
 async def _write_elsewhere(other: Desk, queue: DraftQueue, step: str, number: int) -> None:
     if step == "came new":
-        await other.ctx.write(insert_drafts, 1000 + number, 1002 + number)
+        await other._context.write(insert_drafts, 1000 + number, 1002 + number)
         return
     pending_ids = [row.id for row in queue.window.rows if row.status is Status.PENDING_REVIEW]
-    drafts = await other.drafts.by_ids(tuple(pending_ids[number % 3 :: 7]))
+    drafts = await other.drafts.views.by_ids(tuple(pending_ids[number % 3 :: 7]))
     for draft in drafts:
         if draft.status is Status.PENDING_REVIEW and draft.archived_at is None:
             await other.drafts.approve(draft.id)
     if not drafts:
-        await other.ctx.write(insert_drafts, 1000 + number, 1001 + number)
+        await other._context.write(insert_drafts, 1000 + number, 1001 + number)
 
 
 async def _is_listed(ui: ConsoleDriver, other: Desk, draft_id: str) -> bool:
-    return bool(await other.drafts.positions_of(review_screen(ui).view, (draft_id,)))
+    return bool(await other.drafts.views.positions_of(review_screen(ui).view, (draft_id,)))
 
 
 def _marked_ids(queue: DraftQueue) -> set[str]:
@@ -119,7 +119,7 @@ async def _assert_marks_match_selection(ui: ConsoleDriver, other: Desk) -> None:
 
 
 async def _assert_all_rows_reachable(ui: ConsoleDriver, other: Desk) -> None:
-    expected_ids = await other.drafts.between(review_screen(ui).view)
+    expected_ids = await other.drafts.views.between(review_screen(ui).view)
     queue, visited_ids = review_screen(ui).queue, []
     await ui.press("g")
     for index in range(len(expected_ids)):

@@ -245,7 +245,7 @@ async def test_failed_refresh_shows_toast() -> None:
         async def window(*_: object, **__: object) -> None:
             raise StoreBusyError
 
-        desk.drafts.window = window
+        desk.drafts.views.window = window
         await ui.press("full_stop")
         assert ui.toasts == ["Another process has locked the database; nothing changed. Try again in a moment."]
         assert "Queue · 3" in ui.text
@@ -258,7 +258,7 @@ async def test_unexpected_error_does_not_end_console() -> None:
         async def window(*_: object, **__: object) -> None:
             raise ValueError("[/odd]\x1b[2J")
 
-        desk.drafts.window = window
+        desk.drafts.views.window = window
         await ui.press("full_stop")
         assert "Unexpected error" in ui.toasts[0]
         assert "\x1b" not in ui.text

@@ -128,7 +128,7 @@ async def test_desk_closes_after_last_task() -> None:
             order.append(f"asked, closed {desk.close_count}")
 
     async with open_console(desk) as ui:
-        desk.drafts.window = hang
+        desk.drafts.views.window = hang
         await ui.pilot.press("full_stop")
         await ui.pilot.pause()
     assert order == ["asked, closed 0"]

@@ -101,7 +101,7 @@ async def test_fetch_of_changed_address_is_ignored(tmp_path: Path) -> None:
         await ui.press("n", *URL_ONE)
         form = ui.app.screen
         assert isinstance(form, SourceDialog)
-        result = await desk.sources.test_candidate("rss", URL_ONE)
+        result = await desk.sources.test_candidate({"type": "rss", "url": URL_ONE})
         await ui.press("x")
         form.post_message(LocationTested(SourceLocation(form._type, URL_ONE), result))
         await ui.wait()

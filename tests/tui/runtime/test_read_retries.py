@@ -40,7 +40,7 @@ class ReadLock:
     @asynccontextmanager
     async def desk(self, home: Path) -> AsyncIterator[Any]:
         async with open_populated_desk(home) as desk:
-            read = desk.ctx.read
+            read = desk._context.read
 
             async def guarded_read(*args: Any, **kwargs: Any) -> Any:
                 self.attempts += 1
@@ -49,7 +49,7 @@ class ReadLock:
                     raise StoreBusyError(hint="Is Copydesk open elsewhere?")
                 return await read(*args, **kwargs)
 
-            desk.ctx.read = guarded_read  # type: ignore[method-assign, assignment]
+            desk._context.read = guarded_read  # type: ignore[method-assign, assignment]
             yield desk
 
 

@@ -50,7 +50,7 @@ async def test_newer_database_is_refused(tmp_path: Path) -> None:
     settings, _ = sample_console(tmp_path)
     async with open_sample(settings, clock=lambda: NOW) as desk:
         newer = "update alembic_version set version_num = '9999'"
-        await desk.ctx.database.write(lambda conn: conn.exec_driver_sql(newer).rowcount)
+        await desk._context.database.write(lambda conn: conn.exec_driver_sql(newer).rowcount)
     _, app = sample_console(tmp_path)
     async with app.run_test(size=(160, 40)) as pilot:
         await wait_until_idle(pilot)

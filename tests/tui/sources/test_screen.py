@@ -432,7 +432,7 @@ async def test_hostile_text_is_harmless(tmp_path: Path) -> None:
         source = await create_source(desk, URL_ONE, name="[red]x[/] [/foo] 漢字")  # type: ignore[arg-type]
         await desk.pipeline.run()  # type: ignore[attr-defined]
         statement = "UPDATE source SET last_error = ?, name = ? WHERE id = ?"
-        await desk.ctx.database.write(  # type: ignore[attr-defined]
+        await desk._context.database.write(  # type: ignore[attr-defined]
             lambda conn: conn.exec_driver_sql(statement, (HOSTILE, HOSTILE, source.id)).rowcount
         )
 

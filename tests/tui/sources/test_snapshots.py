@@ -24,7 +24,7 @@ def furnished_console(tmp_path: Path) -> Console:
 
     async def furnish() -> None:
         async with open_desk_at(tmp_path, sample_web()) as desk:
-            desk.ctx.jitter = lambda: 0.0  # type: ignore[method-assign]
+            desk._context.jitter = lambda: 0.0  # type: ignore[method-assign]
             await add_three_sources(desk)
 
     asyncio.run(furnish())

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from copydesk.desk.accounts.credentials import login_error_hint, secret_name
 from copydesk.desk.context import DeskContext
+from copydesk.desk.operation import operation
 from copydesk.desk.publishing.account_lease import account_lease
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.account import ConnectedAccount, select_accounts
@@ -63,14 +64,20 @@ class Accounts:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
+    @operation
     async def list(self) -> tuple[ConnectedAccount, ...]:
         """Return the accounts, ordered by platform and name."""
         return await self._ctx.read(accounts.list_all)
 
-    def connect_method(self, platform: str) -> ConnectMethod:
+    @operation
+    def platforms(self) -> tuple[str, ...]:
+        """Return the names of the platforms to which an account can be connected."""
+        return self._ctx.platforms.names
+
+    @operation
+    async def connect_method(self, platform: str) -> ConnectMethod:
         """Return the way to connect an account of `platform`. Raise InvalidError if there is no such platform."""
-        adapter = self._ctx.platform(platform)
-        info = adapter.info
+        info = (await self._ctx.platforms.load(platform)).info
         return ConnectMethod(
             platform=platform,
             default_server=info.default_server,
@@ -80,6 +87,7 @@ class Accounts:
             manual_redirect_uri=info.manual_redirect_uri,
         )
 
+    @operation
     async def connect(self, platform: str, credentials: Mapping[str, str], server: str = "") -> ConnectedAccount:
         """Log in with the given fields, store the credentials and return the account.
 
@@ -98,6 +106,7 @@ class Accounts:
             connected = replace(connected, credentials={})
         return await self._save(connected)
 
+    @operation
     async def start_sign_in(
         self, platform: str, credentials: Mapping[str, str], redirect_uri: str, server: str = ""
     ) -> SignIn:
@@ -105,6 +114,7 @@ class Accounts:
         adapter, server_url = self._resolve_request(platform, credentials, server)
         return await _browser_platform(adapter).start_sign_in(server_url, credentials, redirect_uri)
 
+    @operation
     async def finish_sign_in(self, platform: str, sign_in: SignIn, code: str, server: str = "") -> ConnectedAccount:
         """Complete a sign-in with the code from the redirect and return the account. Raises as `connect` does."""
         adapter = self._ctx.platform(platform)
@@ -112,6 +122,7 @@ class Accounts:
             await _browser_platform(adapter).finish_sign_in(server or adapter.info.default_server, sign_in, code)
         )
 
+    @operation
     async def check(self, name: str) -> ConnectedAccount:
         """Ask the account's server whether the credentials work, and return the account with fresh details.
 
@@ -132,6 +143,7 @@ class Accounts:
             await self._ctx.write(accounts.update_details, account.id, details, self._ctx.clock())
         return await self._resolve_account(account.id)
 
+    @operation
     async def remove(self, name: str) -> ConnectedAccount:
         """Delete an account and its credentials and return it. Published posts stay, there and in the history.
 
@@ -148,10 +160,12 @@ class Accounts:
         await self._ctx.write(_remove, account)
         return account
 
+    @operation
     async def vault_status(self) -> "VaultStatus":
         """Return the backend that stores the credentials, and its state."""
         return await self._ctx.vault.status()
 
+    @operation
     def allow_plaintext_vault(self) -> None:
         """Allow an unencrypted file for credentials if no better backend is available. The user confirmed it."""
         self._ctx.vault.allow_plain()

@@ -7,19 +7,16 @@ no run drafts the story again.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_new_draft
 from copydesk.desk.experiments.assignment import claim_next
-from copydesk.errors import FieldError, InvalidError
-from copydesk.model.draft import Draft, DraftImage, Format, ImageSource, Status, stored_image_digest, without_item
+from copydesk.model.draft import Draft, DraftImage, Format, Status, stored_image_digest
 from copydesk.model.history import USER
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.requests import (
-    MAX_ALT_LENGTH,
     CreatedDrafts,
     CreateDraft,
     CreationMode,
@@ -27,8 +24,7 @@ from copydesk.model.requests import (
     creation_response,
     validate_create,
 )
-from copydesk.model.transitions import status_after_edit
-from copydesk.store import draft_queries, draft_updates, drafts, generation, items
+from copydesk.store import drafts, generation, items
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.items import NewItem
@@ -41,9 +37,10 @@ UNCHECKED_CONFIDENCE = 0.5
 
 
 class DraftCreation:
-    """Create drafts without a run, and handle their images."""
+    """Creates drafts without a run."""
 
-    _ctx: DeskContext
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
     async def create(self, request: CreateDraft | Mapping[str, object]) -> CreatedDrafts:
         """Create drafts with their item, images, tags and checks; in direct mode one, from the text as it stands.
@@ -59,31 +56,6 @@ class DraftCreation:
         return await (
             self._create_direct(request) if request.mode is CreationMode.DIRECT else self._create_pending(request)
         )
-
-    async def save_image(self, path: Path) -> str:
-        """Store an image file; return the URL that `create` accepts for it. Raise ImageError."""
-        from copydesk.desk.images.draft_images import store_file  # noqa: PLC0415 - seldom needed
-
-        return await store_file(self._ctx, path)
-
-    async def describe_image(self, draft_id: str, alt: str | None, *, position: int = 1) -> Draft:
-        """Set the alt text of a draft's image (the first is 1), or remove the image if `alt` is None.
-
-        Raise InvalidError for a text that is too long and for an image that does not exist, NotFoundError, and
-        ConflictError if the draft cannot be edited.
-        """
-        if alt is not None and not 1 <= len(alt.strip()) <= MAX_ALT_LENGTH:
-            raise InvalidError(FieldError("alt", f"takes 1 to {MAX_ALT_LENGTH:,} characters"))
-        return await self._ctx.write(_set_alt, draft_id, alt and alt.strip(), position)
-
-    async def generate_image(self, prompt: str, provider: ImageSource) -> str:
-        """Generate an image, which may cost money; return the URL that `create` accepts for it.
-
-        Raise ImageError, also if no such generator is configured.
-        """
-        from copydesk.desk.images.draft_images import generate_image  # noqa: PLC0415 - seldom needed
-
-        return await generate_image(self._ctx, provider, prompt)
 
     async def _create_direct(self, request: CreateDraft) -> CreatedDrafts:
         assert request.text is not None
@@ -193,13 +165,3 @@ def _insert_request(
             variant_id=assignment.variant_id if assignment else None,
         )
         drafts.add(conn, user_id, new)
-
-
-def _set_alt(conn: Transaction, user_id: str, draft_id: str, alt: str | None, position: int) -> Draft:
-    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-    status_after_edit(snapshot.status, archived=snapshot.archived)
-    if not drafts.set_image_alt(conn, user_id, draft_id, position, alt):
-        raise InvalidError(FieldError("picture", "is not an image of the draft"))
-    draft = draft_queries.get(conn, user_id, draft_id)
-    assert draft is not None
-    return without_item(draft)

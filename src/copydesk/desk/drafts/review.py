@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Unpack
 
 import msgspec
 
@@ -12,7 +11,6 @@ from copydesk.desk.drafts.check_draft import check_edited_draft
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Action, Draft, ListedDraft, without_item
-from copydesk.model.filters import FilterParams, validate_filters
 from copydesk.model.history import EventKind, change_name
 from copydesk.model.requests import (
     MAX_IDS,
@@ -35,8 +33,6 @@ from copydesk.store.ids import new_id
 from copydesk.store.transaction import Transaction
 
 MINUTE = timedelta(minutes=1)
-ID_PAGE_SIZE = 1_000
-"""Ids per query."""
 
 
 class Review:
@@ -46,7 +42,8 @@ class Review:
     in whichever process, ConflictError is raised and nothing is written.
     """
 
-    _ctx: DeskContext
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
     async def change(
         self, draft_id: str, request: ChangeDraft | Mapping[str, object], *, expected_version: int | None = None
@@ -64,42 +61,6 @@ class Review:
         edited = await self._check_edit(snapshot, request.text) if request.text is not None else None
         return await self._ctx.write(_apply_request, snapshot, request, now, edited)
 
-    async def edit(self, draft_id: str, text: str) -> Draft:
-        """Replace the text of a draft and run its checks again."""
-        return await self.change(draft_id, ChangeDraft(text=text))
-
-    async def approve(self, draft_id: str) -> Draft:
-        """Approve a draft, so that it can be scheduled or posted."""
-        return await self.change(draft_id, ChangeDraft(action=Action.APPROVE))
-
-    async def reject(self, draft_id: str, feedback: str | None = None) -> Draft:
-        return await self.change(draft_id, ChangeDraft(action=Action.REJECT, feedback=feedback))
-
-    async def unapprove(self, draft_id: str, feedback: str | None = None) -> Draft:
-        """Withdraw an approval; `feedback` says what should change."""
-        return await self.change(draft_id, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback))
-
-    async def regenerate(self, draft_id: str, feedback: str | None = None) -> Draft:
-        """Request a new version of the text."""
-        return await self.change(draft_id, ChangeDraft(action=Action.REGENERATE, feedback=feedback))
-
-    async def archive(self, draft_id: str) -> Draft:
-        """Archive a draft. Undo restores it."""
-        return await self.change(draft_id, ChangeDraft(action=Action.ARCHIVE))
-
-    async def schedule(self, draft_id: str, at: datetime | None = None, *, smart: bool = False) -> Draft:
-        """Schedule a draft at `at`. Without `at` or with `smart`, use the next free slot, not before `at`."""
-        request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=smart)
-        return await self.change(draft_id, request)
-
-    async def reschedule(self, draft_id: str, at: datetime) -> Draft:
-        """Move a scheduled draft to another time."""
-        return await self.change(draft_id, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at))
-
-    async def cancel_schedule(self, draft_id: str) -> Draft:
-        """Remove the time of a scheduled draft."""
-        return await self.change(draft_id, ChangeDraft(action=Action.CANCEL_SCHEDULE))
-
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
         """Apply one action to 1 to 100 drafts; return the outcome of each, in request order.
 
@@ -114,7 +75,7 @@ class Review:
         self,
         action: Action,
         ids: Sequence[str],
-        request: ChangeDraft | None = None,
+        request: ChangeDraft | Mapping[str, object] | None = None,
         *,
         on_progress: Callable[[int], None] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
@@ -126,7 +87,11 @@ class Review:
         that were tried. Completed batches stay if a later one fails. Raise InvalidError only.
         """
         now = self._ctx.clock()
-        request = validate_change(msgspec.structs.replace(request or ChangeDraft(), action=action, text=None), now)
+        if isinstance(request, Mapping):
+            request = {**request, "action": action, "text": None}
+        else:
+            request = msgspec.structs.replace(request or ChangeDraft(), action=action, text=None)
+        request = validate_change(request, now)
         unique_ids, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
         errors: list[CopydeskError | None] = []
         for start in range(0, len(unique_ids), MAX_IDS):
@@ -143,17 +108,6 @@ class Review:
         # One read for the batch. Each write checks that its draft is still at the version read here.
         snapshots = await self._ctx.read(draft_updates.load_snapshots, ids)
         return await self._ctx.write_batch(_BulkAction(request, snapshots, now, bulk_id).apply, ids)
-
-    async def matching_ids(self, **filter_params: Unpack[FilterParams]) -> tuple[str, ...]:
-        """Return the ids of all drafts that match the filters, newest first. Raise as `list` does."""
-        filters = validate_filters(filter_params, SOURCE_TYPES)
-        ids: list[str] = []
-        while True:
-            before = ids[-1] if ids else None
-            page = await self._ctx.read(draft_queries.list_ids, filters, limit=ID_PAGE_SIZE, before=before)
-            ids += page
-            if len(page) < ID_PAGE_SIZE:
-                return tuple(ids)
 
     async def _check_edit(self, snapshot: DraftSnapshot, text: str) -> EditedText:
         # Refuse an invalid edit before the expensive checks run.

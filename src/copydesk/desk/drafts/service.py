@@ -1,98 +1,179 @@
-"""Drafts: lists, search, single drafts and their event history. Changes come from the base classes."""
+"""Drafts: create, review, undo, list, search, history."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Unpack
+from typing import Unpack
 
 from copydesk.desk import cursor as cursors
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.create import DraftCreation
-from copydesk.desk.drafts.history_text import DraftHistory, describe_event, lineage
-from copydesk.desk.drafts.queue_windows import Windows
+from copydesk.desk.drafts.history_text import DraftHistory
 from copydesk.desk.drafts.review import Review
-from copydesk.desk.drafts.undo import UndoRedo
-from copydesk.desk.drafts.versions import Versions
-from copydesk.desk.images.thumbnails import Thumbnails
+from copydesk.desk.drafts.undo import IsCancelled, UndoRedo
+from copydesk.desk.drafts.versions import Difference, Versions
+from copydesk.desk.drafts.views import DraftViews
+from copydesk.desk.images.service import DraftImages
+from copydesk.desk.operation import operation
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
-from copydesk.model.draft import TO_REVIEW, Action, ListedDraft
-from copydesk.model.filters import DraftCounts, FilterParams, validate_filters, validate_limit
-from copydesk.model.history import DraftEvent
+from copydesk.model.draft import TO_REVIEW, Action, Draft, ListedDraft
+from copydesk.model.filters import DraftCounts, FilterParams, validate_filters
+from copydesk.model.history import DraftEvent, UndoResult
 from copydesk.model.item import Item
-from copydesk.model.page import Page
+from copydesk.model.page import Page, PageSize
+from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft
 from copydesk.model.search_query import parse_query
 from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, schedule, search
-from copydesk.store.transaction import Transaction
+
+ID_PAGE_SIZE = 1_000
+"""Ids per query."""
 
 
-class EventQueries:
-    """Event queries of `Drafts`."""
+class Drafts:
+    """The drafts of one desk. Each change is stored in the draft's history and can be undone."""
 
-    _ctx: DeskContext
-
-    async def history(self, draft_id: str) -> tuple[DraftEvent, ...]:
-        """Return every event of a draft in order. Raise NotFoundError if the user has none with this id."""
-        return await self._ctx.read(_load_history, draft_id)
-
-    async def rejection_reasons(self, limit: int = 9) -> tuple[str, ...]:
-        """Return the distinct feedback texts of the latest rejections, newest first, at most `limit`."""
-        return await self._ctx.read(draft_events.list_feedback, Action.REJECT.value, limit)
-
-
-def _load_history(conn: Transaction, user_id: str, draft_id: str) -> tuple[DraftEvent, ...]:
-    # Raises NotFoundError; a draft without events would look the same as none.
-    draft_updates.load_snapshot(conn, user_id, draft_id)
-    rows = draft_events.list_by_draft(conn, user_id, draft_id)
-    versions, undone_rids = {event.rid: event.version for event in rows}, draft_events.reverted_rids(rows)
-    return tuple(
-        DraftEvent(
-            draft_id=draft_id,
-            version=event.version,
-            at=event.at,
-            who=event.who,
-            kind=event.kind,
-            action=event.action,
-            before=_decode_columns(event.before),
-            after=_decode_columns(event.after),
-            feedback=event.feedback,
-            bulk_id=event.bulk_id,
-            of_version=versions[event.of_rid] if event.of_rid is not None else None,
-            undone=event.rid in undone_rids,
-        )
-        for event in rows
-    )
-
-
-def _decode_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: draft_updates.from_column_value(name, raw) for name, raw in columns.items()}
-
-
-class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails, Windows):
-    """The drafts of one desk."""
-
-    def __init__(self, ctx: DeskContext) -> None:
+    def __init__(self, ctx: DeskContext, review: Review) -> None:
         self._ctx = ctx
+        self._creation = DraftCreation(ctx)
+        self._review = review
+        self._undo_redo = UndoRedo(ctx)
+        self._versions = Versions(ctx)
+        self.views = DraftViews(ctx)
+        """Pages of the review tabs around a cursor."""
+        self.images = DraftImages(ctx)
+        """The drafts' images."""
 
+    @operation
+    async def create(self, request: CreateDraft | Mapping[str, object]) -> CreatedDrafts:
+        """Create drafts with their item, images, tags and checks; in direct mode one, from the text as it stands.
+
+        In generate mode one draft per format is created, still without text; `desk.generation` writes them, in this
+        process or another. Raise InvalidError that names every invalid field.
+        """
+        return await self._creation.create(request)
+
+    @operation
+    async def change(
+        self, draft_id: str, request: ChangeDraft | Mapping[str, object], *, expected_version: int | None = None
+    ) -> Draft:
+        """Apply an edit, an action, or an edit followed by an action as one change; return the draft after it.
+
+        `expected_version` is the version that the caller displayed; if the draft has another one by now, nothing is
+        written. Raise InvalidError, NotFoundError, or ConflictError with the current status and the actions it allows.
+        """
+        return await self._review.change(draft_id, request, expected_version=expected_version)
+
+    @operation
+    async def edit(self, draft_id: str, text: str) -> Draft:
+        """Replace the text of a draft and run its checks again."""
+        return await self.change(draft_id, ChangeDraft(text=text))
+
+    @operation
+    async def approve(self, draft_id: str) -> Draft:
+        """Approve a draft, so that it can be scheduled or posted."""
+        return await self.change(draft_id, ChangeDraft(action=Action.APPROVE))
+
+    @operation
+    async def reject(self, draft_id: str, feedback: str | None = None) -> Draft:
+        return await self.change(draft_id, ChangeDraft(action=Action.REJECT, feedback=feedback))
+
+    @operation
+    async def unapprove(self, draft_id: str, feedback: str | None = None) -> Draft:
+        """Withdraw an approval; `feedback` says what should change."""
+        return await self.change(draft_id, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback))
+
+    @operation
+    async def regenerate(self, draft_id: str, feedback: str | None = None) -> Draft:
+        """Request a new version of the text."""
+        return await self.change(draft_id, ChangeDraft(action=Action.REGENERATE, feedback=feedback))
+
+    @operation
+    async def archive(self, draft_id: str) -> Draft:
+        """Archive a draft. Undo restores it."""
+        return await self.change(draft_id, ChangeDraft(action=Action.ARCHIVE))
+
+    @operation
+    async def schedule(self, draft_id: str, at: datetime | None = None, *, smart: bool = False) -> Draft:
+        """Schedule a draft at `at`. Without `at` or with `smart`, use the next free slot, not before `at`."""
+        request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=smart)
+        return await self.change(draft_id, request)
+
+    @operation
+    async def reschedule(self, draft_id: str, at: datetime) -> Draft:
+        """Move a scheduled draft to another time."""
+        return await self.change(draft_id, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at))
+
+    @operation
+    async def cancel_schedule(self, draft_id: str) -> Draft:
+        """Remove the time of a scheduled draft."""
+        return await self.change(draft_id, ChangeDraft(action=Action.CANCEL_SCHEDULE))
+
+    @operation
+    async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
+        """Apply one action to 1 to 100 drafts; return the outcome of each, in request order.
+
+        Each draft succeeds or fails as a whole; all are undone as one. Raise InvalidError only.
+        """
+        return await self._review.bulk(request)
+
+    @operation
+    async def bulk_all(
+        self,
+        action: Action,
+        ids: Sequence[str],
+        request: ChangeDraft | Mapping[str, object] | None = None,
+        *,
+        on_progress: Callable[[int], None] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
+    ) -> BulkOutcome:
+        """Apply an action to any number of drafts, in batches of 100 that are undone as one.
+
+        `request` holds the action's parameters. `on_progress` is called after each batch with the number of drafts
+        processed; when `is_cancelled` returns True no further batch is started, and the outcome covers only the drafts
+        that were tried. Completed batches stay if a later one fails. Raise InvalidError only.
+        """
+        return await self._review.bulk_all(action, ids, request, on_progress=on_progress, is_cancelled=is_cancelled)
+
+    @operation
+    async def undo(
+        self, draft_id: str | None = None, *, skip: Collection[int] = (), is_cancelled: IsCancelled = lambda: False
+    ) -> UndoResult:
+        """Undo the last change of a draft, or without an id the user's last change, a bulk as one.
+
+        Drafts of a bulk that were changed since are left alone and reported; those undone individually are skipped. A
+        bulk is processed in batches of 100; no further batch is started once `is_cancelled` returns True. Raise
+        NotFoundError, or ConflictError with the reason. If the user's last change, or every draft of a bulk, cannot be
+        undone, raise UndoNotAllowedError; pass its `change_id` in `skip` to undo the change before it.
+        """
+        return await self._undo_redo.undo(draft_id, skip=skip, is_cancelled=is_cancelled)
+
+    @operation
+    async def redo(self, draft_id: str | None = None, *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
+        """Redo the last undone change of a draft or of the user. Raise as `undo` does, and after another change."""
+        return await self._undo_redo.redo(draft_id, is_cancelled=is_cancelled)
+
+    @operation
     async def list(
-        self, *, limit: int = 25, cursor: str | None = None, **params: Unpack[FilterParams]
+        self, *, limit: PageSize = 25, cursor: str | None = None, **params: Unpack[FilterParams]
     ) -> Page[ListedDraft]:
         """Return a page of drafts, newest first.
 
         Raise InvalidError that names every invalid filter, for a limit outside 1 to 100, and for a cursor of another
         list.
         """
-        filters, limit = validate_filters(params, SOURCE_TYPES), validate_limit(limit)
+        filters = validate_filters(params, SOURCE_TYPES)
         scope = ("drafts", self._ctx.user_id, filters)
         before = cursors.decode(cursor, *scope) if cursor is not None else None
         rows, more = await self._ctx.read(draft_queries.list_page, filters, limit=limit, before=before)
         return Page(items=rows, next_cursor=cursors.encode(rows[-1].id, *scope) if more else None)
 
+    @operation
     async def search(
         self,
         query: str,
         *,
         half_typed: bool = False,
-        limit: int = 25,
+        limit: PageSize = 25,
         cursor: str | None = None,
         **params: Unpack[FilterParams],
     ) -> Page[ListedDraft]:
@@ -101,11 +182,7 @@ class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails
         The query syntax is described in `copydesk.model.search_query`; with `half_typed` the last word may be a prefix.
         Raise InvalidError for a query without a word, and as `list` does.
         """
-        parsed, filters, limit = (
-            parse_query(query, incomplete=half_typed),
-            validate_filters(params, SOURCE_TYPES),
-            validate_limit(limit),
-        )
+        parsed, filters = parse_query(query, incomplete=half_typed), validate_filters(params, SOURCE_TYPES)
         scope = ("search", self._ctx.user_id, parsed, filters)
         before = cursors.decode(cursor, *scope) if cursor is not None else None
         # One more row than the page holds tells whether there is a next page.
@@ -113,16 +190,19 @@ class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails
         next_cursor = cursors.encode(hits[limit - 1].position, *scope) if len(hits) > limit else None
         return Page(items=tuple(hit.draft for hit in hits[:limit]), next_cursor=next_cursor)
 
-    async def describe_history(self, draft_id: str, status_labels: Mapping[str, str] | None = None) -> DraftHistory:
-        """Return the history of a draft in words, with statuses labelled as in `status_labels`. Raise NotFoundError."""
-        from copydesk.scheduling.time_text import format_time  # noqa: PLC0415 - not for the console's first rows
+    @operation
+    async def matching_ids(self, **filter_params: Unpack[FilterParams]) -> tuple[str, ...]:
+        """Return the ids of all drafts that match the filters, newest first. Raise as `list` does."""
+        filters = validate_filters(filter_params, SOURCE_TYPES)
+        ids: list[str] = []
+        while True:
+            before = ids[-1] if ids else None
+            page = await self._ctx.read(draft_queries.list_ids, filters, limit=ID_PAGE_SIZE, before=before)
+            ids += page
+            if len(page) < ID_PAGE_SIZE:
+                return tuple(ids)
 
-        versions = await self.list_versions(draft_id)
-        events = [event for version_id in lineage(versions, draft_id) for event in await self.history(version_id)]
-        zone, now = await self._ctx.read(schedule.get_time_zone), self._ctx.clock()
-        lines = [describe_event(event, lambda at: format_time(at, zone, now), status_labels or {}) for event in events]
-        return DraftHistory(versions=versions, events=tuple(events), lines=tuple(lines))
-
+    @operation
     async def parse_time(self, text: str, *, field: str) -> datetime:
         """Parse a time for a filter, in the user's time zone: ISO 8601, a date, or a phrase such as "fri 9".
 
@@ -142,18 +222,22 @@ class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails
         except OverflowError:
             raise InvalidError(FieldError(field, "is outside the supported date range")) from None
 
+    @operation
     async def queue(self, limit: int = 100) -> tuple[ListedDraft, ...]:
         """Return the drafts waiting for review, best first."""
         return await self._ctx.read(draft_queries.list_best, TO_REVIEW, limit)
 
+    @operation
     async def count_to_review(self) -> int:
         """Return the number of drafts waiting for review."""
         return (await self.counts()).total_in(TO_REVIEW)
 
+    @operation
     async def counts(self) -> DraftCounts:
         """Return the number of drafts in each status, and of archived ones."""
         return await self._ctx.read(drafts.count_by_status)
 
+    @operation
     async def get(self, draft_id: str) -> ListedDraft:
         """Return one draft. Raise NotFoundError if the user has none with this id."""
         draft = await self._ctx.read(draft_queries.get, draft_id)
@@ -161,9 +245,35 @@ class Drafts(DraftCreation, Review, UndoRedo, EventQueries, Versions, Thumbnails
             raise draft_updates.draft_not_found(draft_id)
         return draft
 
+    @operation
     async def item(self, item_id: str) -> Item:
         """Return the source item of a draft. Raise NotFoundError if the user has none with this id."""
         item = await self._ctx.read(items.get, item_id)
         if item is None:
             raise NotFoundError(f"No item {item_id!r}.")
         return item
+
+    @operation
+    async def rejection_reasons(self, limit: int = 9) -> tuple[str, ...]:
+        """Return the distinct feedback texts of the latest rejections, newest first, at most `limit`."""
+        return await self._ctx.read(draft_events.list_feedback, Action.REJECT.value, limit)
+
+    @operation
+    async def history(self, draft_id: str) -> tuple[DraftEvent, ...]:
+        """Return every event of a draft in order. Raise NotFoundError if the user has none with this id."""
+        return await self._versions.list_events(draft_id)
+
+    @operation
+    async def describe_history(self, draft_id: str, status_labels: Mapping[str, str] | None = None) -> DraftHistory:
+        """Return the history of a draft in words, with statuses labelled as in `status_labels`. Raise NotFoundError."""
+        return await self._versions.describe(draft_id, status_labels or {})
+
+    @operation
+    async def list_versions(self, draft_id: str) -> tuple[ListedDraft, ...]:
+        """Return all versions of a draft, oldest first, given the id of any of them. Raise NotFoundError."""
+        return await self._versions.list(draft_id)
+
+    @operation
+    async def compare(self, old_id: str, new_id: str) -> Difference:
+        """Return the differences between two drafts, usually versions of the same one. Raise NotFoundError."""
+        return await self._versions.compare(old_id, new_id)

@@ -32,7 +32,8 @@ _TIMING_COLUMNS = {"status", "scheduled_at"}
 class UndoRedo:
     """Undo and redo of changes to drafts."""
 
-    _ctx: DeskContext
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
     async def undo(
         self, draft_id: str | None = None, *, skip: Collection[int] = (), is_cancelled: IsCancelled = lambda: False

@@ -1,12 +1,16 @@
-"""Versions of a draft, and the differences between them."""
+"""Versions and events of a draft, and the differences between versions."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.history_text import DraftHistory, describe_event, lineage
 from copydesk.model.draft import Draft, Finding, ListedDraft
+from copydesk.model.history import DraftEvent
 from copydesk.model.serialization import Struct
-from copydesk.store import draft_queries, draft_updates
+from copydesk.scheduling.time_text import format_time
+from copydesk.store import draft_events, draft_queries, draft_updates, schedule
 from copydesk.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -27,11 +31,24 @@ class Difference(Struct, frozen=True):
 
 
 class Versions:
-    """Version history of drafts."""
+    """The history of drafts."""
 
-    _ctx: DeskContext
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
-    async def list_versions(self, draft_id: str) -> tuple[ListedDraft, ...]:
+    async def list_events(self, draft_id: str) -> tuple[DraftEvent, ...]:
+        """Return every event of a draft in order. Raise NotFoundError."""
+        return await self._ctx.read(_load_events, draft_id)
+
+    async def describe(self, draft_id: str, status_labels: Mapping[str, str]) -> DraftHistory:
+        """Return the history of a draft in words. Raise NotFoundError."""
+        versions = await self.list(draft_id)
+        events = [event for version_id in lineage(versions, draft_id) for event in await self.list_events(version_id)]
+        zone, now = await self._ctx.read(schedule.get_time_zone), self._ctx.clock()
+        lines = [describe_event(event, lambda at: format_time(at, zone, now), status_labels) for event in events]
+        return DraftHistory(versions=versions, events=tuple(events), lines=tuple(lines))
+
+    async def list(self, draft_id: str) -> tuple[ListedDraft, ...]:
         """Return all versions of a draft, oldest first, given the id of any of them. Raise NotFoundError."""
         rows = await self._ctx.read(draft_queries.list_versions, draft_id)
         if not rows:
@@ -42,6 +59,34 @@ class Versions:
         """Return the differences between two drafts, usually versions of the same one. Raise NotFoundError."""
         old, new = await self._ctx.read(_load_pair, old_id, new_id)
         return await asyncio.to_thread(_compare, old, new)
+
+
+def _load_events(conn: Transaction, user_id: str, draft_id: str) -> tuple[DraftEvent, ...]:
+    # Raises NotFoundError; a draft without events would look the same as none.
+    draft_updates.load_snapshot(conn, user_id, draft_id)
+    rows = draft_events.list_by_draft(conn, user_id, draft_id)
+    versions, undone_rids = {event.rid: event.version for event in rows}, draft_events.reverted_rids(rows)
+    return tuple(
+        DraftEvent(
+            draft_id=draft_id,
+            version=event.version,
+            at=event.at,
+            who=event.who,
+            kind=event.kind,
+            action=event.action,
+            before=_decode_columns(event.before),
+            after=_decode_columns(event.after),
+            feedback=event.feedback,
+            bulk_id=event.bulk_id,
+            of_version=versions[event.of_rid] if event.of_rid is not None else None,
+            undone=event.rid in undone_rids,
+        )
+        for event in rows
+    )
+
+
+def _decode_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: draft_updates.from_column_value(name, raw) for name, raw in columns.items()}
 
 
 def _load_pair(conn: Transaction, user_id: str, old_id: str, new_id: str) -> tuple[Draft, Draft]:

@@ -9,10 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
+import msgspec
+
 from copydesk.desk.context import DeskContext
+from copydesk.desk.operation import operation
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.model.engagement import (
     EngagementRecord,
@@ -37,6 +40,9 @@ from copydesk.store.published_posts import QUARTER_HOUR_SECONDS, QuarterHour
 from copydesk.store.transaction import Transaction
 
 MAX_TOP_POSTS = 50
+TopCount = Annotated[
+    int, msgspec.Meta(ge=1, le=MAX_TOP_POSTS, description=f"takes a whole number from 1 to {MAX_TOP_POSTS}")
+]
 
 
 def metrics_by_span(
@@ -107,6 +113,7 @@ class Engagements:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
+    @operation
     async def record(self, values: RecordEngagement | Mapping[str, object]) -> EngagementRecord:
         """Create or update the record of a draft on a platform; fields that are not given keep their values.
 
@@ -116,13 +123,13 @@ class Engagements:
         request = validate_record(values)
         return await self._ctx.write(_save_record, request, self._ctx.clock())
 
-    async def summary(self, top: int = 10) -> EngagementSummary:
+    @operation
+    async def summary(self, top: TopCount = 10) -> EngagementSummary:
         """Return totals over all posts and the `top` best ones. Raise InvalidError for a `top` outside 1 to 50."""
-        if type(top) is not int or not 1 <= top <= MAX_TOP_POSTS:
-            raise InvalidError(FieldError("top", f"takes a whole number from 1 to {MAX_TOP_POSTS}"))
         totals, best = await self._ctx.read(_load_summary, top)
         return summarize(totals, best)
 
+    @operation
     async def period_start(self, days: int) -> datetime:
         """Return the start (UTC) of the last `days` days in the user's time zone; today is the last of them."""
         zone = await self._ctx.read(schedule.get_time_zone)
@@ -130,10 +137,12 @@ class Engagements:
         first = self._ctx.clock().astimezone(zone).date() - timedelta(days=days - 1)
         return datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(UTC)
 
+    @operation
     async def by_platform_and_format(self, since: datetime | None = None) -> tuple[FormatSummary, ...]:
         """Return sums of the posts published since then, or of all, by platform and format."""
         return await self._ctx.read(published_posts.sum_by_kind, since)
 
+    @operation
     async def over_time(
         self, since: datetime | None = None, step: Interval = Interval.DAY
     ) -> tuple[PeriodSummary, ...]:
@@ -142,11 +151,13 @@ class Engagements:
         first = since.astimezone(zone).date() if since else None
         return metrics_by_span(quarters, zone, first, self._ctx.clock().astimezone(zone).date(), step)
 
+    @operation
     async def by_hour(self, since: datetime | None = None) -> tuple[HourSummary, ...]:
         """Return sums of the same posts by hour of the week; hours without posts are left out."""
         zone, quarters = await self._ctx.read(_load_quarters, since)
         return metrics_by_hour(quarters, zone)
 
+    @operation
     async def posts(self, since: datetime | None = None, limit: int = MAX_TOP_POSTS) -> tuple[LivePost, ...]:
         """Return the posts published since then, or all, best first; posts without metrics come last."""
         return await self._ctx.read(published_posts.list_posts, since, limit)

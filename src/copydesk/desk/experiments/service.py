@@ -9,6 +9,7 @@ from typing import cast
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.operation import operation
 from copydesk.drafting.diff import edit_ratio
 from copydesk.errors import NotFoundError
 from copydesk.experiments.lifecycle import status_after_change, validate_experiment, validate_experiment_change
@@ -37,6 +38,7 @@ class Experiments:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
+    @operation
     async def create(self, values: NewExperiment | Mapping[str, object]) -> Experiment:
         """Create an experiment, active at once. Raise InvalidError that names every invalid field.
 
@@ -57,6 +59,7 @@ class Experiments:
         await self._ctx.write(experiments.add, experiment)
         return await self.get(experiment.id)
 
+    @operation
     async def list(self, status: str | None = None) -> tuple[Experiment, ...]:
         """Return the experiments with their results, newest first; only those with `status` if it is given."""
         status_filter = convert("status", status, ExperimentStatus) if status is not None else None
@@ -67,10 +70,12 @@ class Experiments:
             ]
         )
 
+    @operation
     async def get(self, experiment_id: str) -> Experiment:
         """Return one experiment with its results. Raise NotFoundError if the user has none with this id."""
         return await self._with_results(await self._ctx.read(_get_experiment, experiment_id))
 
+    @operation
     async def change(self, experiment_id: str, values: ChangeExperiment | Mapping[str, object]) -> Experiment:
         """Conclude, with or without a winner, or archive an experiment.
 
@@ -90,10 +95,12 @@ class Experiments:
         await self._ctx.write(update)
         return await self.get(experiment_id)
 
+    @operation
     async def conclude(self, experiment_id: str, winner: str | None = None) -> Experiment:
         """End an experiment; `winner` is a variant id. Raises as `change` does."""
         return await self.change(experiment_id, ChangeExperiment(action=ExperimentAction.CONCLUDE, winner=winner))
 
+    @operation
     async def archive(self, experiment_id: str) -> Experiment:
         """Archive a concluded experiment. Raises as `change` does."""
         return await self.change(experiment_id, ChangeExperiment(action=ExperimentAction.ARCHIVE))

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.operation import operation
 from copydesk.desk.process import current_owner, is_alive
 from copydesk.errors import StoreError
 from copydesk.model.serialization import Struct
@@ -41,6 +42,7 @@ class Generation:
         self._ctx = ctx
         self._slots = asyncio.Semaphore(ctx.settings.generation.at_once)
 
+    @operation
     async def drain(self, draft_ids: Sequence[str] | None = None) -> int:
         """Write every waiting text that no live process holds, or only those of `draft_ids`.
 
@@ -52,6 +54,7 @@ class Generation:
         # Every claim scans all texts it may take: chunks keep that from growing quadratically.
         return sum([await self._run_workers(chunk) for chunk in chunked(draft_ids)])
 
+    @operation
     async def finish(self, draft_ids: Sequence[str]) -> None:
         """Write these texts, and wait for those that another process is writing."""
         await self.drain(draft_ids)

@@ -2,26 +2,24 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from copydesk.desk import cursor as cursors
 from copydesk.desk.context import Clock, DeskContext
+from copydesk.desk.operation import operation
 from copydesk.desk.pipeline.progress import Listener, RunProgress
 from copydesk.desk.process import current_owner, is_alive
 from copydesk.errors import (
     ConflictError,
     CopydeskError,
-    FieldError,
-    InvalidError,
     NotFoundError,
     RunCancelledError,
     StoreError,
 )
-from copydesk.model.draft import Format
-from copydesk.model.page import Page
-from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
+from copydesk.model.page import Page, PageSize
+from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus, validate_run
 from copydesk.store import runs, sources
 from copydesk.store.ids import new_id
 from copydesk.store.runs import RunLease
@@ -69,10 +67,13 @@ class Pipeline:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unsaved_results: dict[str, dict[str, object]] = {}
 
-    async def run(self, request: RunRequest | None = None, on_progress: Listener | None = None) -> Run:
+    @operation
+    async def run(
+        self, request: RunRequest | Mapping[str, object] | None = None, on_progress: Listener | None = None
+    ) -> Run:
         """Queue a run, wait for its slot, execute it and return it finished. Raise as `queue` and `execute` do."""
-        request = request or RunRequest()
-        await self._validate(request)
+        request = validate_run(RunRequest() if request is None else request)
+        await self._check_sources(request)
         run_id = new_id(self._ctx.clock())
         try:
             await self._enqueue(run_id, request)
@@ -82,17 +83,19 @@ class Pipeline:
             raise
         return await self.execute(run_id, on_progress)
 
-    async def queue(self, request: RunRequest | None = None) -> Run:
+    @operation
+    async def queue(self, request: RunRequest | Mapping[str, object] | None = None) -> Run:
         """Append a run to the queue and return it.
 
         Raise InvalidError for invalid fields, NotFoundError for an unknown source.
         """
-        request = request or RunRequest()
-        await self._validate(request)
+        request = validate_run(RunRequest() if request is None else request)
+        await self._check_sources(request)
         run_id = new_id(self._ctx.clock())
         await self._enqueue(run_id, request)
         return await self.get(run_id)
 
+    @operation
     async def execute(self, run_id: str, on_progress: Listener | None = None) -> Run:
         """Execute a queued run; return it as it ended: succeeded, failed or cancelled.
 
@@ -115,6 +118,17 @@ class Pipeline:
             del self._tasks[run_id]
         return await self.get(run_id)
 
+    @operation
+    async def stop(self) -> None:
+        """Cancel the runs of this process and wait until they have ended."""
+        while self._tasks:
+            for task in self._tasks.values():
+                task.cancel()
+            # Each removes itself once its result is stored.
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            await asyncio.sleep(0)
+
+    @operation
     async def cancel(self, run_id: str) -> Run:
         """Cancel a run, in whichever process it executes. Raise ConflictError if it has already ended."""
         run = await self.get(run_id)
@@ -126,6 +140,7 @@ class Pipeline:
             await self._finish(RunProgress(run_id), RunStatus.CANCELLED, RunCancelledError())
         return await self.get(run_id)
 
+    @operation
     async def get(self, run_id: str) -> Run:
         """Return a run. Raise NotFoundError if the user has none with this id."""
         run = await self._ctx.read(runs.get, run_id)
@@ -133,25 +148,27 @@ class Pipeline:
             raise NotFoundError(f"No run {run_id!r}.", hint="List all runs: `copydesk run list`.")
         return run
 
-    async def list(self, limit: int = 10, cursor: str | None = None) -> Page[Run]:
+    @operation
+    async def list(self, limit: PageSize = 10, cursor: str | None = None) -> Page[Run]:
         """Return a page of the user's runs, newest first. Raise InvalidError for a limit outside 1 to 100."""
-        if not 1 <= limit <= 100:
-            raise InvalidError(FieldError("limit", "takes 1 to 100"))
         before = cursors.decode(cursor, "runs") if cursor else None
         rows = await self._ctx.read(runs.list_newest, limit + 1, before)
         next_cursor = cursors.encode(rows[limit - 1].id, "runs") if len(rows) > limit else None
         return Page(items=rows[:limit], next_cursor=next_cursor)
 
+    @operation
     async def statistics(self) -> RunStatistics:
         """Return totals, success rate and average duration of the user's runs."""
         return await self._ctx.read(load_statistics, self._ctx.clock())
 
+    @operation
     async def list_failing_sources(self) -> "tuple[FailingSource, ...]":
         """Return the enabled sources whose last fetch failed. Cheap enough to poll."""
         from copydesk.desk.sources.overview import list_failing  # noqa: PLC0415 - not needed for the console's first paint
 
         return await self._ctx.read(list_failing)
 
+    @operation
     async def recover(self) -> tuple[Run, ...]:
         """Mark runs whose process died as interrupted; return them."""
         await self.save_pending_results()
@@ -164,6 +181,7 @@ class Pipeline:
             await self._finish(None, RunStatus.INTERRUPTED, error, run_id=run.id)
         return tuple([await self.get(run.id) for run in dead])
 
+    @operation
     async def save_pending_results(self) -> None:
         """Store the final state of runs for which that failed earlier: while they count as running, no
         other run can start.
@@ -176,11 +194,8 @@ class Pipeline:
         alive = is_alive(claimed.owner)
         return claimed.lease_until < self._ctx.clock() if alive is None else not alive
 
-    async def _validate(self, request: RunRequest) -> None:
-        if request.max_drafts is not None and request.max_drafts < 0:
-            raise InvalidError(FieldError("maxDrafts", "cannot be negative"))
-        if not set(request.formats or ()) <= set(Format):
-            raise InvalidError(FieldError("formats", f"takes {', '.join(Format)}"))
+    async def _check_sources(self, request: RunRequest) -> None:
+        """Raise NotFoundError for an unknown source."""
         if request.source_ids is None:
             return
         existing_ids = {row.source.id for row in await self._ctx.read(sources.list_to_fetch, request.source_ids)}

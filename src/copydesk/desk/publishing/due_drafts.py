@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
+from copydesk.desk.operation import operation
 from copydesk.desk.publishing.create_deliveries import create_deliveries
 from copydesk.desk.publishing.grace import expiry_reason, grace_periods, missed_cutoffs
 from copydesk.desk.publishing.settlement import record_delivery, settle_draft
@@ -39,6 +40,7 @@ class DueDrafts:
         self._ctx = ctx
         self._clock = clock_guard
 
+    @operation
     async def dispatch_due(self) -> tuple[DueDraft, ...]:
         """Move due drafts to POSTING and create their deliveries; return them, oldest first. The caller sends them.
 
@@ -59,6 +61,7 @@ class DueDrafts:
         )
         return tuple(dispatched)
 
+    @operation
     async def mark_missed(self) -> tuple[str, ...]:
         """Mark drafts that are late by more than their grace period as missed; return their ids, oldest first.
 
@@ -78,6 +81,7 @@ class DueDrafts:
         )
         return tuple(draft.draft_id for draft in missed)
 
+    @operation
     async def apply_zone_changes(self) -> tuple[str, ...]:
         """Move scheduled drafts whose UTC time changed with the time zone database; return their ids.
 

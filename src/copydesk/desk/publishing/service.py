@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.engagement.collect_metrics import collect_metrics
+from copydesk.desk.operation import operation
 from copydesk.desk.publishing.create_deliveries import latest_delivery, text_digest
 from copydesk.desk.publishing.delivery_report import describe, to_report
 from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread, split_text, to_post
@@ -121,6 +122,7 @@ class Posting:
         self._sender = Sender(ctx)
         self._tasks: set[asyncio.Task[Any]] = set()
 
+    @operation
     async def post(self, draft_id: str, platforms: Sequence[str] = (), *, wait: float = POST_TIMEOUT) -> PostResult:
         """Post a draft now to `platforms` (platform or account names), or to all connected accounts where it is not
         live yet.
@@ -133,6 +135,7 @@ class Posting:
         await self._send_until_ended(draft_id, delivery_ids, wait)
         return await self._ctx.read(_load_result, draft_id, delivery_ids)
 
+    @operation
     async def send_due(self) -> tuple[DeliveryReport, ...]:
         """Process all deliveries that are ready; return a report for each one that was touched.
 
@@ -144,33 +147,39 @@ class Posting:
         reports = [await self._load_report(delivery_id) for delivery_id in delivery_ids]
         return tuple(report for report in reports if report)
 
+    @operation
     async def list_deliveries(self, draft_id: str) -> tuple[DeliveryReport, ...]:
         """Return the draft's deliveries. Raise NotFoundError."""
         rows = await self._ctx.read(_load_deliveries, draft_id)
         return tuple(to_report(row) for row in rows)
 
+    @operation
     async def list_unsettled(self) -> tuple[DeliveryReport, ...]:
         """Return deliveries that have not ended, and those that failed within the last seven days, oldest first."""
         since = self._ctx.clock() - RECENT_FAILURES
         return tuple(to_report(row) for row in await self._ctx.read(deliveries.list_unsettled, since))
 
+    @operation
     async def get_delivery(self, delivery_id: str) -> tuple[DeliveryReport, tuple[DeliveryEvent, ...]]:
         """Return a delivery and its events, oldest first. Raise NotFoundError."""
         row, events = await self._ctx.read(_load_with_events, delivery_id)
         return to_report(row), events
 
+    @operation
     async def check_delivery(self, delivery_id: str) -> DeliveryReport:
         """Search the account now for a delivery whose outcome is unknown; return its report."""
         await self._decide(delivery_id, Decision("you checked the account", DOUBTFUL, reset_lookup))
         await self.send_due()
         return (await self.get_delivery(delivery_id))[0]
 
+    @operation
     async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
         """Record the user's confirmation that the delivery is live, at `url` if given; return its report."""
         transition = partial(delivery_states.confirmed_by_user, url=url)
         await self._decide(delivery_id, Decision("you marked it as posted", DOUBTFUL | UNSUCCESSFUL, transition))
         return (await self.get_delivery(delivery_id))[0]
 
+    @operation
     async def resend(self, delivery_id: str, *, wait: float = POST_TIMEOUT) -> DeliveryReport:
         """Send the missing posts of a delivery after the user has checked the account or wants the same text twice.
 
@@ -189,12 +198,14 @@ class Posting:
         await self._send_until_ended(row.draft_id, (delivery_id,), wait)
         return (await self.get_delivery(delivery_id))[0]
 
+    @operation
     async def give_up(self, delivery_id: str) -> DeliveryReport:
         """Abandon a delivery as it is; return its report."""
         allowed_states = DOUBTFUL | {DeliveryState.PLANNED}
         await self._decide(delivery_id, Decision("you gave it up", allowed_states, delivery_states.abandoned))
         return (await self.get_delivery(delivery_id))[0]
 
+    @operation
     async def blockers(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[PostingBlocker, ...]:
         """Return the reasons that would prevent posting a draft as it is. Nothing is sent over the network."""
         draft, targets = await self._ctx.read(
@@ -224,6 +235,7 @@ class Posting:
             blockers += [PostingBlocker(account=account.label, message=message) for message in messages if message]
         return tuple(blockers)
 
+    @operation
     async def preview(
         self,
         text: str,
@@ -240,16 +252,19 @@ class Posting:
         post = await asyncio.to_thread(build_preview_post, self._ctx, text, format, tags, alts)
         return await preview_post(self._ctx, post, platforms)
 
+    @operation
     async def collect_metrics(self) -> int:
         """Fetch metrics of posts that are due for it; return the number of posts updated."""
         return await collect_metrics(self._ctx)
 
+    @operation
     async def refresh_metrics(self, draft_ids: Sequence[str]) -> int:
         """Fetch metrics of these drafts' posts now, and of posts that are due; return the number of posts updated."""
         # Make these posts due, then collect as usual.
         await self._ctx.write(delivery_updates.request_metrics, draft_ids, self._ctx.clock())
         return await collect_metrics(self._ctx)
 
+    @operation
     async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
         """Return the cost of posting a draft, one entry per account that charges."""
         draft, targets = await self._ctx.read(
@@ -266,6 +281,7 @@ class Posting:
             if price
         )
 
+    @operation
     async def drain(self) -> None:
         """Wait for requests in flight."""
         # Waiting may start another round of sending, so check again.

@@ -10,11 +10,13 @@ import msgspec
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.review import Review
+from copydesk.desk.operation import operation
 from copydesk.desk.publishing.due_drafts import DueDrafts
 from copydesk.desk.schedule.auto_scheduler import AutoScheduler
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.draft import Draft
+from copydesk.model.draft import Action, Draft
 from copydesk.model.job import ClockWarning
+from copydesk.model.requests import ChangeDraft
 from copydesk.model.schedule import (
     CONFLICT_WINDOW,
     MAX_WEEK_DRAFTS,
@@ -41,19 +43,21 @@ _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 class Schedule:
     """The user's weekly slots and the drafts scheduled in them.
 
-    `due_drafts` processes drafts whose time has come; `clock_guard` tells if the wall clock can be trusted.
+    `due_drafts` processes drafts whose time has come.
     """
 
-    def __init__(self, ctx: DeskContext, review: Review) -> None:
+    def __init__(self, ctx: DeskContext, review: Review, clock_guard: ClockGuard) -> None:
         self._ctx = ctx
         self._review = review
-        self.clock_guard = ClockGuard(ctx)
-        self.due_drafts = DueDrafts(ctx, self.clock_guard)
+        self._clock_guard = clock_guard
+        self.due_drafts = DueDrafts(ctx, self._clock_guard)
 
+    @operation
     async def slots(self) -> tuple[Slot, ...]:
         """Return the user's weekly slots, Sunday first."""
         return await self._ctx.read(schedule.list_slots)
 
+    @operation
     async def set_slots(self, slots: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ...]:
         """Replace all slots and return them. Times are wall times in the user's zone.
 
@@ -63,18 +67,22 @@ class Schedule:
         await self._ctx.write(schedule.replace_slots, validated)
         return validated
 
+    @operation
     def parse_slot(self, text: str, *, field: str = "slots") -> Slot:
         """Parse a slot such as `mon 09:00`. Raise InvalidError with an example."""
         return parse_slot(text, field=field)
 
+    @operation
     def format_slot(self, slot: Slot) -> str:
         """Format a slot such as `mon 09:00`."""
         return format_slot(slot)
 
+    @operation
     async def zone(self) -> str:
         """Return the IANA name of the user's time zone."""
         return (await self._ctx.read(schedule.get_time_zone)).key
 
+    @operation
     async def set_zone(self, name: str) -> str:
         """Set the time zone for slots and for times entered from now on; return its IANA name.
 
@@ -87,6 +95,7 @@ class Schedule:
         self._ctx.user = msgspec.structs.replace(self._ctx.user, time_zone=zone.key)
         return zone.key
 
+    @operation
     async def parse_time(self, text: str, *, field: str = "scheduledAt") -> ParsedTime:
         """Parse a time typed by the user, in the user's zone; return it with its display form.
 
@@ -96,15 +105,18 @@ class Schedule:
         parsed = parse_time(text, zone, now, field=field)
         return ParsedTime(at=parsed.at, shown=format_time(parsed.at, zone, now), note=describe_clock_change(parsed))
 
+    @operation
     async def format_times(self, *instants: datetime) -> tuple[str, ...]:
         """Return instants formatted for display in the user's zone."""
         zone, now = await self._ctx.read(schedule.get_time_zone), self._ctx.clock()
         return tuple(format_time(at, zone, now) for at in instants)
 
+    @operation
     async def schedule_next(self, draft_id: str) -> Draft:
         """Schedule an approved draft in the next free slot. Raise as `Review.change` does."""
-        return await self._review.schedule(draft_id, smart=True)
+        return await self._review.change(draft_id, ChangeDraft(action=Action.SCHEDULE, smart_schedule=True))
 
+    @operation
     async def conflicts(self, scheduled_at: datetime, exclude: str | None = None) -> Conflicts:
         """Return the drafts scheduled within 30 minutes of a time, except `exclude`.
 
@@ -120,6 +132,7 @@ class Schedule:
         close = tuple(_to_conflict(draft, scheduled_at) for draft in nearby if draft.id != exclude)
         return Conflicts(has_conflict=bool(close), count=len(close), conflicts=close)
 
+    @operation
     async def week(self, day: date | None = None) -> Week:
         """Return the week that contains `day` (default: today) in the user's zone.
 
@@ -127,6 +140,7 @@ class Schedule:
         """
         return await self._ctx.read(_load_week, day, self._ctx.clock())
 
+    @operation
     async def auto_schedule(self, draft_ids: Sequence[str] | None = None, *, dry_run: bool = False) -> AutoSchedule:
         """Schedule approved drafts, or those with these ids, in free slots, best score first, then oldest first.
 
@@ -135,13 +149,15 @@ class Schedule:
         """
         return await AutoScheduler(self._ctx).schedule(draft_ids, dry_run=dry_run)
 
+    @operation
     async def clock_warning(self) -> ClockWarning | None:
         """Return why the wall clock is in doubt, or None. While it is, nothing is posted automatically."""
-        return await self.clock_guard.check()
+        return await self._clock_guard.check()
 
+    @operation
     async def accept_clock(self) -> ClockWarning | None:
         """Trust the wall clock as it is now; return the warning this dismisses, if any."""
-        return await self.clock_guard.accept()
+        return await self._clock_guard.accept()
 
 
 def _load_week(conn: Transaction, user_id: str, day: date | None, now: datetime) -> Week:

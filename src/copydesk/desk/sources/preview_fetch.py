@@ -10,7 +10,7 @@ from copydesk.errors import FetchError, FieldError, InvalidError
 from copydesk.ingest.fetch_context import FetchResult
 from copydesk.ingest.registry import SOURCE_TYPES, normalize_url
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec
-from copydesk.model.validation import control_character_problem, convert, parse_line, storage_problem
+from copydesk.model.validation import control_character_problem, convert, parse_line, storage_problem, wire_fields
 from copydesk.network import RETRY_HINT
 from copydesk.ranking.filters import compile_rules
 
@@ -23,7 +23,10 @@ async def validate_source(type: object, url: object, config: object, *, name: st
     source_type = convert("type", type, str)
     if source_type not in SOURCE_TYPES:
         raise InvalidError(FieldError("type", f"takes one of {', '.join(SOURCE_TYPES)}"))
-    settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
+    # A struct is converted, too: its fields may have been set to anything.
+    settings = (
+        convert("config", wire_fields(config, name="config"), SourceConfig) if config is not None else SourceConfig()
+    )
     _validate_settings(settings)
     _validate_options(source_type, settings)
     if settings.include or settings.exclude:

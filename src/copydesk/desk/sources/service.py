@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.operation import operation
 from copydesk.desk.sources import feed_import, overview, preview_fetch
 from copydesk.desk.sources.feed_import import (
     DuplicateSourceError,
@@ -19,8 +20,8 @@ from copydesk.desk.sources.feed_import import (
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.ingest.fetch_context import FetchResult
 from copydesk.model.serialization import Struct
-from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
-from copydesk.model.validation import convert, parse_line
+from copydesk.model.source import ChangeSource, FetchState, Health, NewSource, Source, SourceConfig, SourceSpec
+from copydesk.model.validation import FieldReader, convert, parse_line, wire_fields, wire_names
 from copydesk.store import sources
 from copydesk.store.ids import new_id
 from copydesk.store.transaction import Transaction
@@ -70,34 +71,36 @@ class Sources:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
-    async def create(
-        self,
-        type: str,
-        url: str,
-        *,
-        name: str | None = None,
-        config: Mapping[str, object] | None = None,
-        test: bool = True,
-    ) -> Source:
+    @operation
+    async def create(self, request: NewSource | Mapping[str, object], *, test: bool = True) -> Source:
         """Create a source after a test fetch has succeeded, and return it.
 
         Without a name it gets the feed's title. Raise InvalidError with the field, or the FetchError of the test.
         """
+        fields = _new_source_fields(request)
+        name = fields.get("name")
         spec = await preview_fetch.validate_source(
-            type, url, config, name=parse_line("name", name, 1, MAX_NAME_LENGTH) if name is not None else ""
+            fields["type"],
+            fields["url"],
+            fields.get("config"),
+            name=parse_line("name", name, 1, MAX_NAME_LENGTH) if name is not None else "",
         )
         fetched = await preview_fetch.preview_fetch(self._ctx, spec) if test else None
         # `discovered_url` is the URL of the feed itself if that of a site was given.
         feed_url = (fetched.discovered_url or spec.url) if fetched else spec.url
         title = fetched.feed_title if fetched else None
-        source = _build_source(spec, feed_url, self._ctx.clock(), has_config=config is not None, title=title)
+        source = _build_source(
+            spec, feed_url, self._ctx.clock(), has_config=fields.get("config") is not None, title=title
+        )
         await self._ctx.write(_add, source)
         return source
 
+    @operation
     async def list(self) -> tuple[Source, ...]:
         """Return all sources of the user, oldest first."""
         return await self._ctx.read(sources.list_all)
 
+    @operation
     async def get(self, source_id: str) -> Source:
         """Return a source. Raise NotFoundError if the user has none with this id."""
         source = await self._ctx.read(sources.get, source_id)
@@ -105,17 +108,21 @@ class Sources:
             raise _source_not_found(source_id)
         return source
 
-    async def update(self, source_id: str, changes: Mapping[str, object], *, test: bool = True) -> Source:
+    @operation
+    async def update(
+        self, source_id: str, changes: ChangeSource | Mapping[str, object], *, test: bool = True
+    ) -> Source:
         """Update name, type, url, enabled or config; other fields keep their values. Return the source.
 
         If the source is then fetched from elsewhere, its fetch state is reset after a test fetch. Raise InvalidError
         with the field, NotFoundError, or the FetchError of the test; nothing is changed then.
         """
-        before = await self.get(source_id)
+        changes = wire_fields(changes)
         # Refuse unknown fields: ignoring a misspelled one would look like success.
-        unknown = set(changes) - {"name", "type", "url", "enabled", "config"}
+        unknown = {str(name) for name in changes} - wire_names(ChangeSource)
         if unknown:
             raise InvalidError(*(FieldError(field, "cannot be changed") for field in sorted(unknown)))
+        before = await self.get(source_id)
         values: dict[str, object] = {"updated_at": self._ctx.clock()}
         if "name" in changes:
             values["name"] = parse_line("name", changes["name"], 1, MAX_NAME_LENGTH)
@@ -144,6 +151,7 @@ class Sources:
         schedule_reset = {"last_fetch": None, "next_at": None, "not_before": None}
         return values | {"type": spec.type, "url": feed_url} | fetch_reset | schedule_reset
 
+    @operation
     async def delete(self, source_id: str) -> None:
         """Delete a source with its items and drafts.
 
@@ -151,6 +159,7 @@ class Sources:
         """
         await self._ctx.write(_delete, source_id)
 
+    @operation
     async def test(self, source_id: str) -> FetchTest:
         """Fetch a source without storing anything. Fetch errors are returned in the result, not raised."""
         source = await self.get(source_id)
@@ -160,9 +169,11 @@ class Sources:
             return FetchTest(ok=False, error=str(error))
         return FetchTest(ok=True, items=_preview_entries(fetched))
 
-    async def test_candidate(self, type: str, url: str, *, config: Mapping[str, object] | None = None) -> CandidateTest:
+    @operation
+    async def test_candidate(self, request: NewSource | Mapping[str, object]) -> CandidateTest:
         """Fetch a source that is not stored yet. Fetch errors are returned; raise InvalidError for invalid fields."""
-        spec = await preview_fetch.validate_source(type, url, config)
+        fields = _new_source_fields(request)
+        spec = await preview_fetch.validate_source(fields["type"], fields["url"], fields.get("config"))
         try:
             fetched = await preview_fetch.preview_fetch(self._ctx, spec)
         except CopydeskError as error:
@@ -170,30 +181,35 @@ class Sources:
         feed_url = fetched.discovered_url or spec.url
         return CandidateTest(ok=True, url=feed_url, title=fetched.feed_title or "", items=_preview_entries(fetched))
 
+    @operation
     async def list_overviews(self) -> tuple[overview.SourceOverview, ...]:
         """Return all sources with next fetch, item counts and draft counts, oldest first."""
         return await self._ctx.read(overview.list_overviews, self._ctx.clock())
 
+    @operation
     async def recent(self, source_id: str, limit: int = 10) -> tuple[overview.RecentItem, ...]:
         """Return the source's most recent items, newest first; empty if the source does not exist."""
         return await self._ctx.read(overview.list_recent_items, source_id, limit)
 
+    @operation
     async def import_feeds(
         self, feeds: Sequence[feed_import.Outline], on_result: Callable[[FeedImportResult], None], *, test: bool = True
     ) -> None:
         """Add feeds returned by `read_opml`, each after a test fetch; call `on_result` with the result of each."""
 
         async def create(feed: feed_import.Outline) -> Source:
-            config = msgspec.to_builtins(feed.config) if feed.config else None
-            return await self.create(feed.type, feed.url, name=feed.name, config=config, test=test)
+            new_source = NewSource(type=feed.type, url=feed.url, name=feed.name, config=feed.config)
+            return await self.create(new_source, test=test)
 
         existing = {_identity(source) for source in await self.list()}
         await import_feeds(create, feeds, existing, on_result)
 
+    @operation
     async def read_opml(self, body: bytes) -> tuple[feed_import.Outline, ...]:
         """Return the feeds of an OPML file. Raise InvalidError if it is not one."""
         return await feed_import.parse_opml(body)
 
+    @operation
     async def import_opml(self, body: bytes, on_progress: Callable[[int, int], None] = lambda *_: None) -> ImportResult:
         """Add the feeds of an OPML file without fetching them. Existing sources are not changed.
 
@@ -217,9 +233,18 @@ class Sources:
         known = tuple(source.url or "" for source in candidates_found if source.id not in added_ids)
         return ImportResult(added=added, known=known, refused=tuple(refused))
 
+    @operation
     async def export_opml(self) -> str:
         """Return the user's sources as an OPML document."""
         return feed_import.format_opml(await self.list())
+
+
+def _new_source_fields(request: NewSource | Mapping[str, object]) -> Mapping[str, object]:
+    """Return the fields of a source to add. Raise InvalidError for missing and unknown ones."""
+    reader = FieldReader(NewSource, request)
+    reader.require("type", "url")
+    reader.raise_if_invalid()
+    return wire_fields(request)
 
 
 def _preview_entries(result: FetchResult) -> tuple[FoundEntry, ...]:

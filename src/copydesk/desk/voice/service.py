@@ -6,7 +6,9 @@ from datetime import datetime
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.operation import operation
 from copydesk.model.draft import Format
+from copydesk.model.validation import wire_fields
 from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, VoiceProfile, merge, validate_voice_change
 from copydesk.store import voices
 from copydesk.store.ids import new_id
@@ -19,11 +21,13 @@ class Voices:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
+    @operation
     async def get(self) -> VoiceProfile:
         """Return the voice profile, or an empty one that is not stored if there is none yet."""
         found = await self._ctx.read(voices.load)
         return found or _empty_profile(self._ctx.clock())
 
+    @operation
     async def update(self, changes: ChangeVoice | Mapping[str, object], *, merge_formats: bool = False) -> VoiceProfile:
         """Replace the given fields of the profile, creating it if needed; fields that are absent or null stay. Return
         the profile.
@@ -33,6 +37,7 @@ class Voices:
         """
         return await self._ctx.write(_update, changes, self._ctx.clock(), merge_formats=merge_formats)
 
+    @operation
     async def preview(
         self, changes: ChangeVoice | Mapping[str, object], format: Format, item_id: str = ""
     ) -> VoicePreview:
@@ -58,8 +63,8 @@ def _update(
     conn: Transaction, user_id: str, request: ChangeVoice | Mapping[str, object], now: datetime, *, merge_formats: bool
 ) -> VoiceProfile:
     before = voices.load(conn, user_id) or _empty_profile(now)
-    if merge_formats and isinstance(request, Mapping) and isinstance(formats := request.get("formats"), Mapping):
-        request = {**request, "formats": merge(before, formats)}
+    if merge_formats and isinstance(formats := wire_fields(request).get("formats"), Mapping):
+        request = {**wire_fields(request), "formats": merge(before, formats)}
     validated = validate_voice_change(request)
     fields = {name: getattr(validated, name) for name in ChangeVoice.__struct_fields__}
     changes = {name: value for name, value in fields.items() if value is not None}

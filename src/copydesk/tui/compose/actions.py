@@ -89,7 +89,7 @@ async def _create(app: "DeskApp", desk: "Desk", composed: ComposeState) -> str:
 
 async def _store_image(desk: "Desk", image: ImageInput) -> dict[str, object]:
     """Return the image as the desk expects it; an image file is stored first."""
-    url = image.location if image.is_url else await desk.drafts.save_image(image.path)
+    url = image.location if image.is_url else await desk.drafts.images.save(image.path)
     return {"url": url, "source": ImageSource.UPLOAD, "alt": image.alt or None}
 
 

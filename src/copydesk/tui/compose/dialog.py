@@ -74,9 +74,9 @@ class ImageInputCache:
 
 async def _load_thumbnail(desk: "Desk", image: ImageInput) -> Thumbnail:
     if not image.is_url:
-        return await desk.drafts.file_thumbnail(image.path)
+        return await desk.drafts.images.file_thumbnail(image.path)
     draft_image = DraftImage(id="", url=image.location, alt=None, position=0, source=ImageSource.UPLOAD)
-    (thumbnail,) = await desk.drafts.thumbnails([draft_image])
+    (thumbnail,) = await desk.drafts.images.thumbnails([draft_image])
     return thumbnail
 
 

@@ -267,7 +267,7 @@ class ActionRunner:
         if (attempted := len(result.results.succeeded) + len(failed)) < len(ids):
             message = outcomes.describe_interrupted_bulk(action, len(result.results.succeeded), len(ids) - attempted)
             self.app.exit_message = self.app.qualify_commands(message)
-        failed_drafts = await desk.drafts.by_ids(tuple(outcomes.listed_failure_ids(failed)))
+        failed_drafts = await desk.drafts.views.by_ids(tuple(outcomes.listed_failure_ids(failed)))
         names = {draft.id: draft_name(draft.text) for draft in failed_drafts}
         outcome = Outcome(action, result.results.succeeded, failed, names=names, skipped=skipped)
         self.screen.post_message(
@@ -295,7 +295,7 @@ class ActionRunner:
             self.app.exit_message = self.app.qualify_commands(outcomes.describe_interrupted_undo(result, undo=undo))
         failed = {failure.id: failure.error for failure in result.failed}
         reloaded_ids = result.succeeded if len(result.succeeded) <= MAX_RELOADED else ()
-        drafts = await desk.drafts.by_ids((*reloaded_ids, *outcomes.listed_failure_ids(failed)))
+        drafts = await desk.drafts.views.by_ids((*reloaded_ids, *outcomes.listed_failure_ids(failed)))
         names = {draft.id: draft_name(draft.text) for draft in drafts}
         outcome = Outcome(result.action, result.succeeded, failed, kind=kind, names=names)
         for draft in drafts:

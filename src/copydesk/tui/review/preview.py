@@ -173,7 +173,7 @@ class PreviewMixin(QueueScreen, inherit_bindings=False):
     async def _load_thumbnail(self, desk: "Desk", image: "DraftImage") -> "Thumbnail":
         if image.id in self._thumbnails:
             return self._thumbnails[image.id]
-        (thumbnail,) = await desk.drafts.thumbnails([image])
+        (thumbnail,) = await desk.drafts.images.thumbnails([image])
         if thumbnail.content:
             lru_put(self._thumbnails, image.id, thumbnail, _THUMBNAIL_CACHE_SIZE)
         return thumbnail

@@ -209,7 +209,7 @@ class QueueDataMixin(DeskScreen, inherit_bindings=False):
 
     async def _count_rows(self, desk: "Desk", number: int, view: "DraftView") -> None:
         total = 0
-        async for total in desk.drafts.count_in_steps(view):  # noqa: B007 - the last value is the total
+        async for total in desk.drafts.views.count_in_steps(view):  # noqa: B007 - the last value is the total
             if number != self._list_number:
                 return
         self.post_message(TotalCounted(number, total))

@@ -89,14 +89,14 @@ class QueueLoader:
     async def load(self, desk: "Desk", position: DraftPosition | None, marks: Marks) -> LoadedQueue:
         """Load the list from its start, or around `position`, and the current positions of `marks`."""
         # Taken before the rows are read: a draft that arrives in between then counts as new, and is not lost.
-        event_count = await desk.drafts.event_number()
-        newest, counts = await desk.drafts.newest(), await desk.drafts.counts()
+        event_count = await desk.drafts.views.event_number()
+        newest, counts = await desk.drafts.views.newest(), await desk.drafts.counts()
         # The counts ignore filters, so the length of a filtered list is unknown.
         window = Window(None if self._view.is_filtered else count_in_tab(self._view.tab, counts))
         if position is None:
-            window.merge(RowRequest(RowOrigin.START), await desk.drafts.window(self._view, limit=PAGE_SIZE))
+            window.merge(RowRequest(RowOrigin.START), await desk.drafts.views.window(self._view, limit=PAGE_SIZE))
         else:
-            around = await desk.drafts.around(self._view, position, limit=PAGE_SIZE)
+            around = await desk.drafts.views.around(self._view, position, limit=PAGE_SIZE)
             window.load_around(around.before, around.slice)
         self.filter_text = await self._describe_filters(desk)
         await self.load_zone(desk)
@@ -110,12 +110,12 @@ class QueueLoader:
     async def _mark_positions(self, desk: "Desk", marks: Marks) -> MarkPositions:
         spans: dict[Span, Span | None] = {}
         for span in marks.spans:
-            before, count = await desk.drafts.extent(self._view, span.first, span.last)
+            before, count = await desk.drafts.views.extent(self._view, span.first, span.last)
             spans[span] = Span(span.first, span.last, before, before + count - 1) if count else None
         ids = marks.individual_ids()
         positions: dict[str, DraftPosition | None] = dict.fromkeys(ids)
         if ids:
-            positions |= {position.id: position for position in await desk.drafts.positions_of(self._view, ids)}
+            positions |= {position.id: position for position in await desk.drafts.views.positions_of(self._view, ids)}
         return MarkPositions(spans, positions)
 
     async def load_rows(self, desk: "Desk", request: RowRequest) -> DraftSlice:
@@ -144,13 +144,13 @@ class QueueLoader:
         """Return the indexes of those rows whose drafts were in the list when it was loaded."""
         if self.event_count is None:
             return range(len(page.positions))
-        arrived = await desk.drafts.entered_since(
+        arrived = await desk.drafts.views.entered_since(
             self.event_count, self._view.tab, [position.id for position in page.positions]
         )
         return [index for index, position in enumerate(page.positions) if position.id not in arrived]
 
     async def _load_window(self, desk: "Desk", request: RowRequest) -> DraftSlice:
-        return await desk.drafts.window(
+        return await desk.drafts.views.window(
             self._view,
             limit=PAGE_SIZE,
             after=request.position if request.origin is RowOrigin.AFTER else None,
@@ -161,9 +161,9 @@ class QueueLoader:
 
     async def refresh_rows(self, desk: "Desk", ids: tuple[str, ...], newest_id: str) -> RefreshedRows:
         """Return the current state of these drafts."""
-        new = await desk.drafts.newer_than(newest_id, self._view)
+        new = await desk.drafts.views.newer_than(newest_id, self._view)
         await self.load_zone(desk)
-        return RefreshedRows(ids, await desk.drafts.by_ids(ids), await desk.drafts.counts(), new)
+        return RefreshedRows(ids, await desk.drafts.views.by_ids(ids), await desk.drafts.counts(), new)
 
     async def _describe_filters(self, desk: "Desk") -> str:
         view = self._view

@@ -156,7 +156,7 @@ class QueueScreen(QueueDataMixin, inherit_bindings=False):
         self.app.run_desk_task(self._load_filter_options, opens_screen=True)
 
     async def _load_filter_options(self, desk: "Desk") -> None:
-        self.post_message(FilterOptionsLoaded(await desk.sources.list(), await desk.drafts.tags()))
+        self.post_message(FilterOptionsLoaded(await desk.sources.list(), await desk.drafts.views.tags()))
 
     @on(FilterOptionsLoaded)
     def _open_filter(self, message: FilterOptionsLoaded) -> None:
@@ -288,9 +288,9 @@ class ShowDraftMixin(QueueScreen, inherit_bindings=False):
             if tab_contains(current_tab, draft)
             else next(tab for tab in Tab if tab_contains(tab, draft))
         )
-        loader, newest = QueueLoader(view, await desk.drafts.event_number()), await desk.drafts.newest()
+        loader, newest = QueueLoader(view, await desk.drafts.views.event_number()), await desk.drafts.views.newest()
         await loader.load_zone(desk)
-        around = await desk.drafts.around(view, _position_in(view.tab, draft), limit=PAGE_SIZE)
+        around = await desk.drafts.views.around(view, _position_in(view.tab, draft), limit=PAGE_SIZE)
         window = Window(count_in_tab(view.tab, await desk.drafts.counts()))
         window.load_around(around.before, around.slice)
         self.post_message(

@@ -71,11 +71,11 @@ class MarkedDrafts(NamedTuple):
         """
         found: list[str] = []
         if self.all_marked:
-            found += await desk.drafts.between(self.view)
+            found += await desk.drafts.views.between(self.view)
         for span in self.spans:
-            found += await desk.drafts.between(self.view, span.first, span.last)
+            found += await desk.drafts.views.between(self.view, span.first, span.last)
         handled_separately = self.excluded.union(self.ids)
         in_ranges = [draft_id for draft_id in dict.fromkeys(found) if draft_id not in handled_separately]
-        arrived = await desk.drafts.entered_since(self.event_count, self.view.tab, in_ranges)
+        arrived = await desk.drafts.views.entered_since(self.event_count, self.view.tab, in_ranges)
         visible_ids = (draft_id for draft_id in in_ranges if draft_id not in arrived)
         return ResolvedDrafts((*visible_ids, *self.ids), len(arrived))

@@ -215,7 +215,8 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
 
     async def _test(self, desk: "Desk", location: SourceLocation) -> None:
         try:
-            result = await desk.sources.test_candidate(location.type, location.url, config=location.config)
+            request = {"type": location.type, "url": location.url, "config": location.config}
+            result = await desk.sources.test_candidate(request)
         except Exception as error:
             self._report_error(error)
         else:
@@ -270,7 +271,8 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         found = self._tested[1] if self._tested and self._tested[0] == location else None
         url, title = (found.url, found.title) if found else (location.url, "")
         name = form.name or clean(title).strip()[:200] or None
-        return await desk.sources.create(location.type, url, name=name, config=location.config, test=False)
+        request = {"type": location.type, "url": url, "name": name, "config": location.config}
+        return await desk.sources.create(request, test=False)
 
     async def _update(self, desk: "Desk", source: Source, form: SourceFields) -> Source:
         url = self._tested[1].url if self._tested and self._tested[0] == form.location else form.location.url

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.operation import operation
 from copydesk.model.draft import ListedDraft
 from copydesk.model.filters import DraftPosition, DraftSlice, DraftView, SliceAround, Tab, precedes
 from copydesk.store import queue_window
@@ -16,11 +17,13 @@ MAX_NEW_COUNT = 1000
 MAX_TAGS = 1000
 
 
-class Windows:
+class DraftViews:
     """Parts of a view, for scrolling. Every method raises InvalidError if the view's search query is invalid."""
 
-    _ctx: DeskContext
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
 
+    @operation
     async def window(
         self,
         view: DraftView,
@@ -45,6 +48,7 @@ class Windows:
             offset=offset,
         )
 
+    @operation
     async def around(self, view: DraftView, position: DraftPosition, *, limit: int = 200) -> SliceAround:
         """Return drafts on both sides of a position, and the number before them. The draft at the
         position may be gone.
@@ -56,10 +60,12 @@ class Windows:
         both = DraftSlice((*above.drafts, *below.drafts), (*above.positions, *below.positions), below.has_more)
         return SliceAround(both, start)
 
+    @operation
     async def total(self, view: DraftView) -> int:
         """Return the number of drafts in the view. For an unfiltered tab use `counts`, which is faster."""
         return await self._ctx.read(queue_window.count_all, view)
 
+    @operation
     async def count_in_steps(self, view: DraftView) -> AsyncIterator[int]:
         """Count the drafts of the view in steps: yield a lower bound after each query, and the exact number last.
 
@@ -76,10 +82,12 @@ class Windows:
             total, position = total + COUNT_STEP, page[0]
             yield total
 
+    @operation
     async def positions_of(self, view: DraftView, ids: Sequence[str]) -> tuple[DraftPosition, ...]:
         """Return the positions of those of these drafts that are in the view, unordered."""
         return await self._ctx.read(queue_window.positions, view, ids)
 
+    @operation
     async def extent(self, view: DraftView, first: DraftPosition, last: DraftPosition) -> tuple[int, int]:
         """Return how many drafts are before `first`, and how many from `first` to `last` inclusive."""
         before = await self._ctx.read(queue_window.count_before, view, first)
@@ -87,26 +95,32 @@ class Windows:
         # `last` may have left the view; count it only if it is still there.
         return before, within + (last in await self.positions_of(view, (last.id,)))
 
+    @operation
     async def newest(self) -> str:
         """Return the id of the newest draft, for `newer_than`; empty without drafts."""
         return await self._ctx.read(queue_window.newest_id)
 
+    @operation
     async def newer_than(self, draft_id: str, view: DraftView) -> int:
         """Return how many drafts of the view are newer than `draft_id`, at most `MAX_NEW_COUNT`."""
         return await self._ctx.read(queue_window.count_newer, view, draft_id, MAX_NEW_COUNT)
 
+    @operation
     async def event_number(self) -> int:
         """Return the number of draft events so far, for `entered_since`."""
         return await self._ctx.read(queue_window.latest_event_rid)
 
+    @operation
     async def entered_since(self, event_number: int, tab: Tab, ids: Sequence[str]) -> frozenset[str]:
         """Return those of these drafts that were created or moved into the tab after event number `event_number`."""
         return await self._ctx.read(queue_window.list_arrived_since, tab, event_number, ids)
 
+    @operation
     async def by_ids(self, ids: tuple[str, ...]) -> tuple[ListedDraft, ...]:
         """Return the drafts with these ids, unordered; missing ones are left out."""
         return await self._ctx.read(queue_window.by_ids, ids)
 
+    @operation
     async def between(
         self, view: DraftView, first: DraftPosition | None = None, last: DraftPosition | None = None
     ) -> tuple[str, ...]:
@@ -123,6 +137,7 @@ class Windows:
                 return tuple(ids)
             after = page[-1]
 
+    @operation
     async def tags(self) -> tuple[str, ...]:
         """Return the names of the existing tags, at most `MAX_TAGS`."""
         return await self._ctx.read(queue_window.list_tags, MAX_TAGS)

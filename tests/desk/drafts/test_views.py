@@ -239,7 +239,7 @@ def test_new_drafts_are_counted_up_to_limit(draft_set, filter_plan):
 async def desk(tmp_path):
     """A desk with ten drafts to review, of which the last created has the best score, and an archived one."""
     async with open_desk_at(tmp_path) as desk:
-        await desk.ctx.write(_fill)
+        await desk._context.write(_fill)
         yield desk
 
 
@@ -254,106 +254,109 @@ def texts(drafts) -> list[str]:
 
 
 async def test_window_around_position_of_removed_draft(desk: Desk):
-    page = await desk.drafts.window(DraftView())
+    page = await desk.drafts.views.window(DraftView())
     middle = page.positions[6]
-    around = await desk.drafts.around(DraftView(), middle, limit=4)
+    around = await desk.drafts.views.around(DraftView(), middle, limit=4)
     assert texts(around.slice.drafts) == [f"Draft {number}." for number in (5, 4, 3, 2, 1, 0)]
     assert around.before == 4
     await desk.drafts.approve(middle.id)
-    around = await desk.drafts.around(DraftView(), middle, limit=4)
+    around = await desk.drafts.views.around(DraftView(), middle, limit=4)
     assert texts(around.slice.drafts) == [f"Draft {number}." for number in (5, 4, 2, 1, 0)]
 
 
 async def test_range_is_loaded_by_its_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.drafts.queue_windows.ID_PAGE_SIZE", 3)
-    positions = (await desk.drafts.window(DraftView())).positions
+    monkeypatch.setattr("copydesk.desk.drafts.views.ID_PAGE_SIZE", 3)
+    positions = (await desk.drafts.views.window(DraftView())).positions
     ids = [position.id for position in positions]
-    assert list(await desk.drafts.between(DraftView())) == ids
-    assert list(await desk.drafts.between(DraftView(), positions[2], positions[7])) == ids[2:8]
-    assert list(await desk.drafts.between(DraftView(), positions[0], positions[0])) == ids[:1]
-    assert list(await desk.drafts.between(DraftView(), positions[8])) == ids[8:]
+    assert list(await desk.drafts.views.between(DraftView())) == ids
+    assert list(await desk.drafts.views.between(DraftView(), positions[2], positions[7])) == ids[2:8]
+    assert list(await desk.drafts.views.between(DraftView(), positions[0], positions[0])) == ids[:1]
+    assert list(await desk.drafts.views.between(DraftView(), positions[8])) == ids[8:]
 
 
 async def test_search_hits_are_windows(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.drafts.queue_windows.ID_PAGE_SIZE", 3)
+    monkeypatch.setattr("copydesk.desk.drafts.views.ID_PAGE_SIZE", 3)
     view = DraftView(tab=Tab.ALL, query="draft*")
-    positions = (await desk.drafts.window(view)).positions
+    positions = (await desk.drafts.views.window(view)).positions
     ids = [position.id for position in positions]
     assert len(ids) == 10
-    assert (await desk.drafts.window(view, limit=3, end=True)).positions == positions[-3:]
-    assert list(await desk.drafts.between(view, positions[2], positions[7])) == ids[2:8]
-    around = await desk.drafts.around(view, positions[6], limit=4)
+    assert (await desk.drafts.views.window(view, limit=3, end=True)).positions == positions[-3:]
+    assert list(await desk.drafts.views.between(view, positions[2], positions[7])) == ids[2:8]
+    around = await desk.drafts.views.around(view, positions[6], limit=4)
     assert (around.before, around.slice.positions) == (4, positions[4:10])
-    assert await desk.drafts.extent(view, positions[2], positions[7]) == (2, 6)
+    assert await desk.drafts.views.extent(view, positions[2], positions[7]) == (2, 6)
     with pytest.raises(InvalidError, match="query: needs a search word"):
-        await desk.drafts.window(DraftView(query="-draft"))
+        await desk.drafts.views.window(DraftView(query="-draft"))
 
 
 async def test_view_matches_prefix_of_word(desk: Desk):
-    assert len((await desk.drafts.window(DraftView(tab=Tab.ALL, query="draf"))).positions) == 10
-    assert not (await desk.drafts.window(DraftView(tab=Tab.ALL, query='"draf"'))).positions
+    assert len((await desk.drafts.views.window(DraftView(tab=Tab.ALL, query="draf"))).positions) == 10
+    assert not (await desk.drafts.views.window(DraftView(tab=Tab.ALL, query='"draf"'))).positions
 
 
 async def test_extent_counts_remaining_drafts(desk: Desk):
-    positions = (await desk.drafts.window(DraftView())).positions
+    positions = (await desk.drafts.views.window(DraftView())).positions
     for position in (positions[7], positions[3]):
         await desk.drafts.approve(position.id)
-    assert await desk.drafts.extent(DraftView(), positions[2], positions[7]) == (2, 4)
-    assert await desk.drafts.positions_of(DraftView(), (positions[2].id, positions[3].id)) == (positions[2],)
+    assert await desk.drafts.views.extent(DraftView(), positions[2], positions[7]) == (2, 4)
+    assert await desk.drafts.views.positions_of(DraftView(), (positions[2].id, positions[3].id)) == (positions[2],)
 
 
 async def test_count_is_reported_in_steps(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.drafts.queue_windows.COUNT_STEP", 4)
+    monkeypatch.setattr("copydesk.desk.drafts.views.COUNT_STEP", 4)
     for view in (DraftView(), DraftView(query="draft*")):
-        assert [number async for number in desk.drafts.count_in_steps(view)] == [4, 8, 10]
-    monkeypatch.setattr("copydesk.desk.drafts.queue_windows.COUNT_STEP", 5)
-    assert [number async for number in desk.drafts.count_in_steps(DraftView())] == [5, 10, 10]
+        assert [number async for number in desk.drafts.views.count_in_steps(view)] == [4, 8, 10]
+    monkeypatch.setattr("copydesk.desk.drafts.views.COUNT_STEP", 5)
+    assert [number async for number in desk.drafts.views.count_in_steps(DraftView())] == [5, 10, 10]
 
 
 async def test_counts_per_tab(desk: Desk):
     counts = await desk.drafts.counts()
     for tab in Tab:
-        page = await desk.drafts.window(DraftView(tab=tab))
-        assert count_in_tab(tab, counts) == len(page.drafts) == await desk.drafts.total(DraftView(tab=tab))
+        page = await desk.drafts.views.window(DraftView(tab=tab))
+        assert count_in_tab(tab, counts) == len(page.drafts) == await desk.drafts.views.total(DraftView(tab=tab))
     assert count_in_tab(Tab.ALL, counts) == 11
 
 
 async def test_new_drafts_are_counted(desk: Desk):
-    newest = await desk.drafts.newest()
-    assert await desk.drafts.newer_than(newest, DraftView()) == 0
-    await desk.ctx.write(_fill)
-    assert await desk.drafts.newer_than(newest, DraftView()) == 10
-    assert await desk.drafts.newer_than(newest, DraftView(tab=Tab.APPROVED)) == 0
+    newest = await desk.drafts.views.newest()
+    assert await desk.drafts.views.newer_than(newest, DraftView()) == 0
+    await desk._context.write(_fill)
+    assert await desk.drafts.views.newer_than(newest, DraftView()) == 10
+    assert await desk.drafts.views.newer_than(newest, DraftView(tab=Tab.APPROVED)) == 0
 
 
 async def test_drafts_are_loaded_by_ids(desk: Desk):
-    ids = tuple(position.id for position in (await desk.drafts.window(DraftView())).positions)
-    assert {draft.id for draft in await desk.drafts.by_ids((*ids, "none"))} == set(ids)
-    assert await desk.drafts.by_ids(()) == ()
+    ids = tuple(position.id for position in (await desk.drafts.views.window(DraftView())).positions)
+    assert {draft.id for draft in await desk.drafts.views.by_ids((*ids, "none"))} == set(ids)
+    assert await desk.drafts.views.by_ids(()) == ()
 
 
 async def test_empty_desk_has_empty_windows(tmp_path):
     async with open_desk_at(tmp_path) as desk:
         for tab in Tab:
-            assert (await desk.drafts.window(DraftView(tab=tab), end=True)).drafts == ()
-        assert await desk.drafts.newest() == ""
-        assert await desk.drafts.tags() == ()
-        assert (await desk.drafts.around(DraftView(), DraftPosition(0.5, "x"))).before == 0
+            assert (await desk.drafts.views.window(DraftView(tab=tab), end=True)).drafts == ()
+        assert await desk.drafts.views.newest() == ""
+        assert await desk.drafts.views.tags() == ()
+        assert (await desk.drafts.views.around(DraftView(), DraftPosition(0.5, "x"))).before == 0
 
 
 async def test_new_in_tab_since_a_time(desk: Desk):
-    ids = [position.id for position in (await desk.drafts.window(DraftView())).positions]
+    ids = [position.id for position in (await desk.drafts.views.window(DraftView())).positions]
     await desk.drafts.approve(ids[0])
-    earlier = await desk.drafts.event_number()
+    earlier = await desk.drafts.views.event_number()
     created_id = (await desk.drafts.create({"text": "A new one."})).drafts[0].id
     await desk.drafts.unapprove(ids[0])
     await desk.drafts.bulk_all(Action.APPROVE, ids[1:3])
     await desk.drafts.undo()
     await desk.drafts.archive(ids[3])
     all_ids = (*ids, created_id)
-    assert await desk.drafts.entered_since(earlier, Tab.TO_REVIEW, all_ids) == {ids[0], created_id}
-    assert await desk.drafts.entered_since(earlier, Tab.ALL, all_ids) == {created_id}
-    later = await desk.drafts.event_number()
+    assert await desk.drafts.views.entered_since(earlier, Tab.TO_REVIEW, all_ids) == {ids[0], created_id}
+    assert await desk.drafts.views.entered_since(earlier, Tab.ALL, all_ids) == {created_id}
+    later = await desk.drafts.views.event_number()
     await desk.drafts.undo(ids[3])
-    assert await desk.drafts.entered_since(later, Tab.TO_REVIEW, all_ids) == {ids[3]}
-    assert await desk.drafts.entered_since(await desk.drafts.event_number(), Tab.TO_REVIEW, all_ids) == frozenset()
+    assert await desk.drafts.views.entered_since(later, Tab.TO_REVIEW, all_ids) == {ids[3]}
+    assert (
+        await desk.drafts.views.entered_since(await desk.drafts.views.event_number(), Tab.TO_REVIEW, all_ids)
+        == frozenset()
+    )
