@@ -8,7 +8,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
@@ -219,7 +219,7 @@ SOURCE = NewSource(type="rss", url=URL_ONE, config=SourceConfig(weight=2))
 EXAMPLES: dict[str, Example] = {
     "drafts.create": Example(CreateDraft(text="A feed asks nothing.", tags=("feeds",)), {"text": 5}),
     "drafts.change": Example(
-        ChangeDraft(action=Action.SCHEDULE, scheduled_at=NOW + timedelta(days=1), text="Another text."),
+        ChangeDraft(action=Action.REJECT, text="Another text.", feedback="Too long."),
         {"scheduled_at": "soon"},
         draft_id,
     ),

@@ -328,6 +328,7 @@ class FakeDesk:
         self.sources = FakeSources(sources)
         self.pipeline = FakePipeline()
         self.posting = FakePosting()
+        self.is_interactive = False
         # A folder of its own: autosaved text of one test must not appear in another.
         data_home = tempfile.mkdtemp(prefix="copydesk-")
         weakref.finalize(self, shutil.rmtree, data_home, ignore_errors=True)
@@ -349,6 +350,7 @@ class FakeDesk:
 
     def set_interactive(self, ask_passphrase: object) -> None:
         """Nobody is asked for a passphrase."""
+        self.is_interactive = True
 
     async def release_memory(self) -> bool:
         """There is no memory to release."""

@@ -137,7 +137,7 @@ def parse_slots(values: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ..
     if isinstance(values, str | Mapping) or not isinstance(values, Sequence):
         raise InvalidError(FieldError("slots", "takes a list"))
     slots = [
-        _read_slot(entry, FieldReader(Slot, entry, prefix=f"slots[{index}].", problems=problems))
+        _read_slot(FieldReader(Slot, entry, prefix=f"slots[{index}].", problems=problems))
         for index, entry in enumerate(values)
     ]
     if problems:
@@ -145,9 +145,7 @@ def parse_slots(values: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ..
     return tuple(slots)
 
 
-def _read_slot(given: object, reader: FieldReader) -> Slot:
-    if isinstance(given, Slot):
-        return given  # already a Slot; the reader has recorded values that are out of bounds
+def _read_slot(reader: FieldReader) -> Slot:
     reader.require("dayOfWeek", "hour", "minute")
     day, hour, minute = reader.number("dayOfWeek", 0, 6), reader.number("hour", 0, 23), reader.number("minute", 0, 59)
     return Slot(day_of_week=day or 0, hour=hour or 0, minute=minute or 0)

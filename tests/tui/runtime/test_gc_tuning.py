@@ -119,5 +119,5 @@ async def test_console_restores_gc_settings() -> None:
         assert gc.get_freeze_count()
         assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL)
         assert app.desk is not None
-        assert app.desk._context.is_interactive
+        assert app.desk.is_interactive
     assert (gc.get_threshold(), sys.getswitchinterval()) == before

@@ -9,7 +9,6 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.changes import EditedText, changed_columns, format_scheduled_time
 from copydesk.desk.drafts.check_draft import check_edited_draft
 from copydesk.errors import ConflictError, CopydeskError
-from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Action, Draft, ListedDraft, without_item
 from copydesk.model.history import EventKind, change_name
 from copydesk.model.requests import (
