@@ -1,3 +1,120 @@
-"""Copydesk: from your sources to reviewed drafts, at one keyboard."""
+"""Copydesk: from your sources to reviewed drafts, at one keyboard.
 
-__version__ = "0.1.0"
+    from copydesk import load_settings, open_desk
+
+    async with open_desk(load_settings()) as desk:
+        for draft in await desk.drafts.queue():
+            print(draft.text)
+
+This is the public API; `docs/library.md` shows how to use it. Everything is imported on first access, because the desk
+brings in SQLAlchemy and `import copydesk` should cost nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from copydesk.version import __version__
+
+if TYPE_CHECKING:
+    from copydesk.desk.desk import Desk, open_desk
+    from copydesk.errors import (
+        ConflictError,
+        CopydeskError,
+        CredentialsError,
+        DeskClosedError,
+        DraftNotFoundError,
+        FetchError,
+        FetchTimeoutError,
+        FieldError,
+        GoneError,
+        ImageError,
+        InvalidError,
+        LoginRequiredError,
+        NotAFeedError,
+        NotAnArticleError,
+        NotFoundError,
+        PageNotFoundError,
+        PrivateAddressError,
+        RateLimitedError,
+        ResponseStatusError,
+        ResponseTooLargeError,
+        RunCancelledError,
+        SettingsError,
+        SignInError,
+        StoreBusyError,
+        StoreCorruptError,
+        StoreError,
+        StoreFullError,
+        StoreMissingError,
+        StoreTooNewError,
+        UndoNotAllowedError,
+        UnknownTimeZoneError,
+        UnreachableError,
+        WriterError,
+        WrongPassphraseError,
+    )
+    from copydesk.settings import Settings
+    from copydesk.settings import load as load_settings
+
+__all__ = [
+    "ConflictError",
+    "CopydeskError",
+    "CredentialsError",
+    "Desk",
+    "DeskClosedError",
+    "DraftNotFoundError",
+    "FetchError",
+    "FetchTimeoutError",
+    "FieldError",
+    "GoneError",
+    "ImageError",
+    "InvalidError",
+    "LoginRequiredError",
+    "NotAFeedError",
+    "NotAnArticleError",
+    "NotFoundError",
+    "PageNotFoundError",
+    "PrivateAddressError",
+    "RateLimitedError",
+    "ResponseStatusError",
+    "ResponseTooLargeError",
+    "RunCancelledError",
+    "Settings",
+    "SettingsError",
+    "SignInError",
+    "StoreBusyError",
+    "StoreCorruptError",
+    "StoreError",
+    "StoreFullError",
+    "StoreMissingError",
+    "StoreTooNewError",
+    "UndoNotAllowedError",
+    "UnknownTimeZoneError",
+    "UnreachableError",
+    "WriterError",
+    "WrongPassphraseError",
+    "__version__",
+    "load_settings",
+    "open_desk",
+]
+
+_PLACES = {
+    "Desk": ("copydesk.desk.desk", "Desk"),
+    "Settings": ("copydesk.settings", "Settings"),
+    "load_settings": ("copydesk.settings", "load"),
+    "open_desk": ("copydesk.desk.desk", "open_desk"),
+}
+"""Name -> module and name there. All others are errors."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, name_there = _PLACES.get(name, ("copydesk.errors", name))
+    value = getattr(import_module(module), name_there)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

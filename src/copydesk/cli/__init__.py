@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from copydesk import __version__
 from copydesk.cli.commands import COMMANDS, INTERRUPTED, fail
+from copydesk.version import __version__
 
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """A full or broken disk. The database reports its own errors, so only the output is left."""
@@ -171,13 +171,6 @@ def main() -> None:
 def _describe_unexpected(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno in OUTPUT_ERRORS:
         return f"Cannot write the output: {os.strerror(error.errno).lower()}."
-    return f"Unexpected error: {_redacted(repr(error))}. Run it again with --debug for the traceback."
+    from copydesk.desk import redact  # noqa: PLC0415 - only for a message that nobody expects
 
-
-def _redacted(text: str) -> str:
-    """Return `text` with account secrets redacted, if any were read."""
-    if "copydesk.desk.accounts.credentials" not in sys.modules:
-        return text
-    from copydesk.desk.accounts.credentials import redact  # noqa: PLC0415 - imported already if any secret was read
-
-    return redact(text)
+    return f"Unexpected error: {redact(repr(error))}. Run it again with --debug for the traceback."

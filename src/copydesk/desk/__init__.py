@@ -1,9 +1,12 @@
 """The desk: every operation, grouped by resource. The only layer where store and crafts meet.
 
-`Desk` and `open_desk` are imported on first access, because they bring in SQLAlchemy. `load_first_page` does without,
-so that the console can show the review queue before the desk is open.
+The names in `__all__` are for callers outside; so are the types that the resources return. `Desk` and what brings in
+SQLAlchemy like it are imported on first access. `load_first_page` does without, so that the console can show the review
+queue before the desk is open.
 """
 
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +14,25 @@ from copydesk.model.draft import TO_REVIEW, ListedDraft
 from copydesk.store import draft_rows
 
 if TYPE_CHECKING:
+    from copydesk.desk.context import Clock, utc_now
     from copydesk.desk.desk import Desk, open_desk
 
-__all__ = ["Desk", "open_desk"]
+__all__ = ["Clock", "Desk", "load_first_page", "open_desk", "redact", "utc_now"]
+
+_MODULES = {"Clock": "context", "Desk": "desk", "open_desk": "desk", "utc_now": "context"}
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(name)
-    from copydesk.desk import desk  # noqa: PLC0415 - keeps SQLAlchemy out of a plain `import copydesk.desk`
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
-    return getattr(desk, name)
+
+def redact(text: str) -> str:
+    """Return `text` without the secrets that this process has read."""
+    # Imported already if any secret was read.
+    credentials = sys.modules.get(f"{__name__}.accounts.credentials")
+    return str(credentials.redact(text)) if credentials else text
 
 
 def load_first_page(database: Path, limit: int) -> tuple[ListedDraft, ...]:

@@ -9,7 +9,6 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from copydesk import __version__
 from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError
 from copydesk.model.account import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
@@ -18,6 +17,7 @@ from copydesk.store import sources
 from copydesk.store.database import Database
 from copydesk.store.transaction import Transaction
 from copydesk.store.users import User
+from copydesk.version import __version__
 
 if TYPE_CHECKING:
     import httpx

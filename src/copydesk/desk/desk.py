@@ -60,41 +60,50 @@ class Desk:
         self._clock_guard = ClockGuard(context)
         self._review = Review(context)
         self.drafts = Drafts(context, self._review)
+        """Drafts: create, review, undo, list, search."""
         self.pipeline = Pipeline(context)
+        """Runs from sources to drafts."""
         self.voice = Voices(context)
+        """The voice profile."""
 
     @cached_property
     def sources(self) -> "Sources":
+        """Sources, test fetches, lists of feeds."""
         from copydesk.desk.sources.service import Sources  # noqa: PLC0415
 
         return Sources(self._context)
 
     @cached_property
     def engagement(self) -> "Engagements":
+        """Metrics of posts and their summaries."""
         from copydesk.desk.engagement.service import Engagements  # noqa: PLC0415
 
         return Engagements(self._context)
 
     @cached_property
     def generation(self) -> "Generation":
+        """Drafts that wait to be written."""
         from copydesk.desk.generation.service import Generation  # noqa: PLC0415
 
         return Generation(self._context)
 
     @cached_property
     def schedule(self) -> "Schedule":
+        """Slots, the time zone, conflicts, the automatic schedule."""
         from copydesk.desk.schedule.service import Schedule  # noqa: PLC0415
 
         return Schedule(self._context, self._review, self._clock_guard)
 
     @cached_property
     def posting(self) -> "Posting":
+        """Posting, deliveries, previews, prices."""
         from copydesk.desk.publishing.service import Posting  # noqa: PLC0415
 
         return Posting(self._context, self._clock_guard)
 
     @cached_property
     def accounts(self) -> "Accounts":
+        """Accounts that posts go to."""
         from copydesk.desk.accounts.service import Accounts  # noqa: PLC0415
 
         return Accounts(self._context)
@@ -108,6 +117,7 @@ class Desk:
 
     @cached_property
     def experiments(self) -> "Experiments":
+        """Experiments and their results."""
         from copydesk.desk.experiments.service import Experiments  # noqa: PLC0415
 
         return Experiments(self._context)
@@ -138,6 +148,7 @@ class Desk:
 
     @property
     def settings(self) -> Settings:
+        """The settings it was opened with."""
         return self._context.settings
 
     @property

@@ -10,7 +10,6 @@ from datetime import datetime
 
 import httpx
 
-from copydesk import __version__
 from copydesk.errors import (
     FetchError,
     ImageError,
@@ -29,6 +28,7 @@ from copydesk.network.client import (
     send,
 )
 from copydesk.network.headers import retry_after, status_phrase
+from copydesk.version import __version__
 
 TIMEOUT = 30.0
 """Timeout for the whole download, including redirects."""

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-import copydesk
+PACKAGE = Path(__file__).parents[1]
 
 STARTUP_TIMEOUT = 15.0
 """Seconds to import the parser. It takes about 0.2; the margin is for a busy machine."""
@@ -45,7 +45,7 @@ async def run_in_subprocess(module: str, body: bytes, *arguments: str, timeout_s
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=_environment(),
-            cwd=Path(copydesk.__file__).anchor,
+            cwd=PACKAGE.anchor,
         )
         try:
             return await _communicate(process, body, timeout_seconds)
@@ -96,7 +96,7 @@ def _environment() -> dict[str, str]:
     It is a short allowlist because credentials in environment variables must not reach a process that parses hostile
     input.
     """
-    package = str(Path(copydesk.__file__).parent.parent)
+    package = str(PACKAGE.parent)
     paths = [package, *(str(Path(path).absolute()) for path in sys.path if path)]
     inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
     return inherited | {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

@@ -16,7 +16,6 @@ from urllib.parse import urlencode
 
 import httpx
 
-from copydesk import __version__
 from copydesk.errors import PrivateAddressError, ResponseStatusError
 from copydesk.model.serialization import Struct
 from copydesk.network.client import (
@@ -33,6 +32,7 @@ from copydesk.network.headers import Headers
 from copydesk.network.host_limiter import HostLimiter
 from copydesk.network.response import Response, build_response, error_for_status, host_cooldown
 from copydesk.network.transport import GuardedTransport
+from copydesk.version import __version__
 
 MIB = 2**20
 

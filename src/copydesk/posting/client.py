@@ -15,7 +15,6 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from copydesk import __version__
 from copydesk.errors import CopydeskError, FetchError
 from copydesk.model.serialization import Struct
 from copydesk.network.headers import Headers, rate_limit_wait, retry_after, status_phrase
@@ -29,6 +28,7 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.text import clean
+from copydesk.version import __version__
 
 if TYPE_CHECKING:
     import httpx

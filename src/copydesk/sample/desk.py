@@ -11,8 +11,7 @@ from copydesk.settings import Secret, Settings
 
 if TYPE_CHECKING:
     # Imported in `open_sample`: the settings are needed before the console's first paint.
-    from copydesk.desk import Desk
-    from copydesk.desk.context import Clock
+    from copydesk.desk import Clock, Desk
 
 PLATFORM, LATENCY = "fake", 0.3
 """Platform to which the sample desk posts, and its simulated latency in seconds."""
@@ -30,8 +29,7 @@ def sample_settings(settings: Settings) -> Settings:
 @asynccontextmanager
 async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "AsyncIterator[Desk]":
     """Open the sample desk; a new one gets its account, sources and voice."""
-    from copydesk.desk import open_desk  # noqa: PLC0415 - see above
-    from copydesk.desk.context import utc_now  # noqa: PLC0415
+    from copydesk.desk import open_desk, utc_now  # noqa: PLC0415 - see above
     from copydesk.posting.fake import FakePlatform, FakeServer  # noqa: PLC0415
     from copydesk.sample.server import SampleTransport  # noqa: PLC0415
 

@@ -27,7 +27,7 @@ async def test_screen_waits_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draft_queue, "MAX_JUMP_WAIT", 600)
     desk = FakeDesk(MANY)
     async with open_console(desk) as ui:
-        rows, frames = DelayedResponse(desk.drafts, "window"), record_frames(ui)
+        rows, frames = DelayedResponse(desk.drafts.views, "window"), record_frames(ui)
         ui.app.simulate_key("G")
         await rows.wait_until_called()
         await assert_stays(ui, lambda: not frames)
@@ -44,7 +44,7 @@ async def test_slow_rows_show_placeholders(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(draft_queue, "MAX_JUMP_WAIT", 0.001)
     desk = FakeDesk(MANY)
     async with open_console(desk) as ui:
-        rows = DelayedResponse(desk.drafts, "window")
+        rows = DelayedResponse(desk.drafts.views, "window")
         ui.app.simulate_key("G")
         await rows.wait_until_called()
         await wait_until(lambda: "·····" in ui.text and not ui.app.screen.queue.is_jumping, ui.pilot.pause)
@@ -60,7 +60,7 @@ async def test_reversed_jump_shows_current_row(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(draft_queue, "MAX_JUMP_WAIT", 600)
     desk = FakeDesk(MANY)
     async with open_console(desk) as ui:
-        rows = DelayedResponse(desk.drafts, "window")
+        rows = DelayedResponse(desk.drafts.views, "window")
         ui.app.screen.queue.action_last()
         await rows.wait_until_called()
         ui.app.screen.queue.action_first()

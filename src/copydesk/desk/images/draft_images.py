@@ -11,7 +11,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from copydesk import __version__
 from copydesk.desk.context import DeskContext
 from copydesk.errors import FieldError, ImageError, InvalidError
 from copydesk.images.alt_text import suggest_alt
@@ -24,6 +23,7 @@ from copydesk.model.requests import NewImage
 from copydesk.posting.platform import Limits, PostImage
 from copydesk.store.drafts import list_stored_image_urls, save_stored_image_url
 from copydesk.store.ids import new_id
+from copydesk.version import __version__
 
 if TYPE_CHECKING:
     import httpx
