@@ -9,7 +9,7 @@ from copydesk.model.schedule import Slot
 from copydesk.tui import labels
 from copydesk.tui.dialogs.prompt import PromptDialog
 from copydesk.tui.schedule.week_clock import GridPosition
-from copydesk.tui.schedule.week_lines import format_slot
+from copydesk.tui.schedule.week_layout import format_slot
 from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane
 from copydesk.tui.undo_stack import UndoStep
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from textual import events
@@ -11,9 +12,10 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.style import Style
 
-from copydesk.model.schedule import Week
+from copydesk.model.schedule import MAX_WEEK_DRAFTS, Week
+from copydesk.tui import labels
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.schedule.week_clock import GridPosition, Hour
+from copydesk.tui.schedule.week_clock import DAYS, GridPosition, Hour, format_day, format_utc_offset, utc_offsets
 from copydesk.tui.schedule.week_layout import (
     LABEL_WIDTH,
     CalendarEntry,
@@ -22,8 +24,13 @@ from copydesk.tui.schedule.week_layout import (
     lay_out_week,
     visible_days,
 )
-from copydesk.tui.schedule.week_lines import SELECTION_MARK, cell_line, hour_label, week_header, week_title
+from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.widgets.line_views import LineScrollView
+
+MIN_WIDTH_FOR_MONTH = 14
+"""Columns of at least this many cells show the month, too."""
+SELECTION_MARK: Final = "▌"
+"""Marks the entry that keys act on, for terminals without colours."""
 
 
 class WeekGrid(LineScrollView, inherit_bindings=False):
@@ -216,3 +223,84 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
 
 def _days_of(grid: WeekLayout) -> Sequence[date]:
     return sorted({position.day for position in grid.cells})
+
+
+def week_title(week: Week, now: datetime) -> str:
+    """Return the dates of the week and its time zone.
+
+    The UTC offsets of the whole week are listed, since a clock change may fall into it, and today's offset if it is
+    another one.
+    """
+    zone, sunday = ZoneInfo(week.zone), week.monday + timedelta(days=6)
+    (_, first), *later = utc_offsets(week.monday, zone)
+    clock = ", ".join([first, *(labels.offset_from(DAYS[day.weekday()], text) for day, text in later)])
+    today = format_utc_offset(now.astimezone(zone))
+    current = "" if today in {first, *(text for _, text in later)} else today
+    dates = f"{format_day(week.monday)} – {format_day(sunday)} {sunday.year}"
+    return labels.week_title(dates, week.zone, clock, current, MAX_WEEK_DRAFTS if week.more else 0)
+
+
+def week_header(grid: WeekLayout, width: int, today: date) -> Content:
+    """Return the line with the days above their columns of `width` cells."""
+    changed = {change.day for change in grid.changes}
+    line = Content(" " * LABEL_WIDTH)
+    for day in grid.days:
+        name = format_day(day) if width >= MIN_WIDTH_FOR_MONTH else f"{DAYS[day.weekday()]} {day.day}"
+        role = "accent" if day == today else "warn" if day in changed else "dim"
+        line += Content.styled(fit(f" {name}{' ±' * (day in changed)}", width), role)
+    return line
+
+
+def hour_label(hour: Hour, now: datetime | None) -> Content:
+    """Return the hour's label at the left; `now` is the current time if it falls into this hour."""
+    if now is not None:
+        return Content.styled(f"▸{now:%H:%M} ", "accent")
+    return (
+        Content.styled(labels.REPEATED_HOUR, "warn")
+        if hour.is_repeat
+        else Content.styled(f" {hour.hour:02}:00 ", "dim")
+    )
+
+
+def cell_line(cell: HourCell, width: int, *, now: datetime, selected: CalendarEntry | None = None) -> Content:
+    """Return a cell's line in `width` cells, the first of which is reserved for the cursor.
+
+    It shows `selected`, or else the first entry, and how many more there are.
+    """
+    room = width - 1
+    if not cell.entries:
+        text, role = _empty_cell(cell, room, now)
+        return Content.styled(f" {fit(text, room)}", role)
+    more = f"+{len(cell.entries) - 1}" if len(cell.entries) > 1 else ""
+    line = _entry_line(selected or cell.entries[0], room - len(more), past=cell.is_past)
+    return Content(" ") + line + Content.styled(more, "strong")
+
+
+def _empty_cell(cell: HourCell, room: int, now: datetime) -> tuple[str, str]:
+    if cell.is_now:
+        return f"─{now:%H:%M}".ljust(room, "─"), "accent"
+    if cell.is_skipped:
+        return labels.SKIPPED_HOUR, "warn"
+    if cell.span is None:
+        return "", ""
+    if not cell.span.is_complete:
+        return labels.partial_hour(cell.span.first, cell.span.end - 1), "warn"
+    # "UTC+02:00" takes nine cells.
+    return (
+        (f"UTC{cell.repeated_offset}" if room >= 9 else cell.repeated_offset, "warn")
+        if cell.repeated_offset
+        else ("·", "faint")
+    )
+
+
+def _entry_line(entry: CalendarEntry, room: int, *, past: bool) -> Content:
+    """Return a slot as an outline, a draft as minute, conflict mark, status letter and beginning of its text."""
+    if entry.draft is None:
+        return Content.styled(f"[:{entry.minute:02}".ljust(room - 1) + "]", "faint" if past else "dim")
+    sign = labels.STATUS[entry.draft.status]
+    # Minute, conflict mark, letter and a space take six cells.
+    text = fit(safe_line(entry.draft.text), max(room - 6, 0))
+    mark = ("!", "bad") if entry.conflict_minutes is not None else (" ", "")
+    return Content.assemble((f":{entry.minute:02}", sign.role), mark, (sign.letter, sign.role), f" {text}").truncate(
+        room
+    )

@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from copydesk.model.draft import Status
-from copydesk.model.schedule import CONFLICT_WINDOW, Week, WeekDraft, WeekSlot
+from copydesk.model.schedule import CONFLICT_WINDOW, Slot, Week, WeekDraft, WeekSlot
 from copydesk.tui.schedule.week_clock import (
+    DAYS,
     ClockChange,
     ClockSpan,
     GridPosition,
@@ -219,3 +220,8 @@ def _visible_hours(
 
 def _is_irregular(cell: HourCell) -> bool:
     return cell.is_skipped or (cell.span is not None and not cell.span.is_complete)
+
+
+def format_slot(slot: Slot) -> str:
+    """Format a slot as `Mon 09:00`."""
+    return f"{DAYS[(slot.day_of_week - 1) % 7]} {slot.hour:02}:{slot.minute:02}"

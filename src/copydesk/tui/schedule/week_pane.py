@@ -1,7 +1,7 @@
 """The week on the schedule screen: a warning about the clock, the grid, and the cell under its cursor."""
 
-from collections.abc import Awaitable, Callable, Iterable
-from datetime import date, datetime, timedelta
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -15,17 +15,20 @@ from copydesk.errors import CopydeskError
 from copydesk.model.draft import Status
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.keys import key_label
+from copydesk.tui.layout import Paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.schedule.week_clock import GridPosition, Hour, grid_position
-from copydesk.tui.schedule.week_grid import WeekGrid
-from copydesk.tui.schedule.week_layout import CalendarEntry, HourCell, reschedule_draft
-from copydesk.tui.schedule.week_lines import (
-    cell_details,
-    cell_title,
-    clock_warning_line,
-    empty_week_hint,
-    format_clock_change,
+from copydesk.tui.schedule.week_clock import (
+    ClockChange,
+    GridPosition,
+    Hour,
+    format_day,
+    format_utc_offset,
+    grid_position,
 )
+from copydesk.tui.schedule.week_grid import SELECTION_MARK, WeekGrid
+from copydesk.tui.schedule.week_layout import CalendarEntry, HourCell, format_slot, reschedule_draft
+from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.undo_stack import DraftIds, UndoStack, UndoStep
 from copydesk.tui.widgets.line_views import MessageLines
 
@@ -274,3 +277,89 @@ class WeekEdits:
         app.notify_latest(message)
         if app.stopping:
             app.exit_message = message
+
+
+def cell_title(cell: HourCell, zone: ZoneInfo, now: datetime) -> str:
+    """Return the cell's hour in words, with its UTC offset and its distance from today."""
+    day, hour = cell.position
+    date_text = f"{format_day(day)} {day.year}"
+    if cell.span is None:
+        return labels.missing_hour(date_text, hour.hour, is_repeat=hour.is_repeat)
+    first, last = time(hour.hour, cell.span.first), time(hour.hour, cell.span.end - 1)
+    start = cell.span.start.astimezone(zone)
+    is_repeated = hour.is_repeat or bool(cell.repeated_offset)
+    occurrence = labels.hour_occurrence(is_repeat=hour.is_repeat) if is_repeated else ""
+    days = (day - now.astimezone(zone).date()).days
+    distance = labels.day_distance(days, is_now=cell.is_now, is_past=cell.is_past)
+    return labels.hour_title(date_text, f"{first:%H:%M}–{last:%H:%M}", occurrence, format_utc_offset(start), distance)
+
+
+def cell_details(
+    cell: HourCell, zone: ZoneInfo, selected: CalendarEntry | None, width: int, room: int
+) -> list[Content]:
+    """Return the cell's entries, one per line and at most `room`; the selected one is always among them.
+
+    Below them follows the selected draft's text, if its line was cut off.
+    """
+    index = cell.entries.index(selected) if selected in cell.entries else 0
+    # Scroll just far enough that the selected entry is the first or the list's end is visible.
+    start = min(index, max(len(cell.entries) - room, 0))
+    lines = []
+    for entry in cell.entries[start : start + room]:
+        mark = Content.styled(SELECTION_MARK, "accent") if entry is selected else Content(" ")
+        lines.append(mark + _detail_line(entry, cell.position, zone))
+    draft = selected.draft if selected else None
+    if draft is not None and lines[index - start].cell_length > width:
+        lines += [Content(""), *Paragraph(Content(safe_line(draft.text)), indent=1).lines(max(width, 2))]
+    return lines
+
+
+def _detail_line(entry: CalendarEntry, position: GridPosition, zone: ZoneInfo) -> Content:
+    local_time = f"{entry.at.astimezone(zone):%H:%M} "
+    if entry.draft is None:
+        return Content.assemble(local_time, (_free_slot(entry, position), "dim"))
+    draft, sign = entry.draft, labels.STATUS[entry.draft.status]
+    conflict = f" · {labels.conflict(entry.conflict_minutes)}" if entry.conflict_minutes is not None else ""
+    return Content.assemble(
+        local_time,
+        (f"{sign.letter} {sign.text}", sign.role),
+        (conflict, "bad"),
+        (f" · {_original_time(entry, zone)}{draft.format.lower()}", "dim"),
+        f"  {safe_line(draft.text)}",
+    )
+
+
+def _free_slot(entry: CalendarEntry, position: GridPosition) -> str:
+    # An entry without a draft is a slot.
+    assert entry.slot
+    slot = entry.slot.slot
+    is_skipped = slot.hour != position.hour.hour or slot.minute != entry.minute
+    return labels.free_slot(format_slot(slot), is_skipped=is_skipped)
+
+
+def _original_time(entry: CalendarEntry, zone: ZoneInfo) -> str:
+    """Return the time that the user entered, if it was entered in another time zone than the current one."""
+    draft = entry.draft
+    if draft is None or draft.zone is None or draft.wall is None or draft.zone == zone.key:
+        return ""
+    return f"{labels.time_in_other_zone(safe_line(draft.wall[11:16]), safe_line(draft.zone))} · "
+
+
+def format_clock_change(change: ClockChange) -> str:
+    """Describe a clock change in a sentence."""
+    times = f"{change.first:%H:%M}–{change.last:%H:%M}"
+    return labels.clock_change(format_day(change.day), times, forward=change.forward)
+
+
+def clock_warning_line(warning: "ClockWarning") -> Content:
+    """Return the warning about the clock, with the key that accepts its time."""
+    key = key_label("schedule.accept_clock"), "key"
+    return Content.assemble(key, (labels.ACCEPT_CLOCK, "dim"), (labels.clock_jumped(warning.seconds), "bad"))
+
+
+def empty_week_hint(week: "Week", approved: int) -> Sequence[tuple[str, str]]:
+    """Return a hint in styled pieces for a week without slots and drafts; empty if there are slots."""
+    if week.every_slot:
+        return ()
+    before, after = labels.no_slots(approved)
+    return (before, "dim"), (key_label("schedule.new_slot"), "key"), (after, "dim")
