@@ -7,6 +7,7 @@ import pytest
 from rich.cells import cell_len
 
 from copydesk.errors import StoreBusyError
+from copydesk.tui.schedule.draft_actions import PlanDialog
 from copydesk.tui.schedule.week_clock import GridPosition, Hour
 from desk_fixtures import Watch, open_desk_at
 from schedule_driver import DAY, HOUR, MINUTE, NOW, fill_schedule, open_schedule
@@ -179,8 +180,16 @@ async def test_click_moves_cursor(tmp_path: Path) -> None:
 # Hostile input
 
 
-@pytest.mark.parametrize("text", ["[/foo] [@click=app.quit]x[/]", "\x1b[2J\x1b]52;c;x\x07", "日本語" * 60, "\u202eabc"])
-async def test_hostile_text_is_harmless(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "displayed"),
+    [
+        ("[/foo] [@click=app.quit]x[/]", "[/foo] "),
+        ("\x1b[2J\x1b]52;c;x\x07abc", "abc"),
+        ("日本語" * 60, "日本語"),
+        ("\u202eabc", "abc"),
+    ],
+)
+async def test_hostile_text_is_harmless(tmp_path: Path, text: str, displayed: str) -> None:
     async with open_desk_at(tmp_path, clock=Watch(NOW)) as desk:
         await insert_scheduled(desk, NOW + HOUR, text=text)
         await insert_drafts(desk, 1, text=text)
@@ -188,7 +197,10 @@ async def test_hostile_text_is_harmless(tmp_path: Path, text: str) -> None:
     for size in ((120, 30), (80, 24), (40, 12)):
         async with open_schedule(tmp_path, size=size) as ui:
             await ui.press("j", "enter", "2", "s", "escape", "A")
+            assert isinstance(ui.app.screen, PlanDialog)
+            assert displayed in ui.text
             assert "\x1b" not in ui.text
             assert "\u202e" not in ui.text
             await ui.press("escape")
+            assert ui.app.screen is ui.screen
             assert max(cell_len(line) for line in ui.lines) <= size[0]
