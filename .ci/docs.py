@@ -14,6 +14,8 @@ import msgspec
 
 from copydesk.cli import copydesk
 from copydesk.cli.commands import COMMANDS
+from copydesk.desk.catalog import PLATFORMS, SOURCE_TYPES
+from copydesk.model.source import SourceConfig
 from copydesk.settings import SECTIONS, setting_descriptions
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
 
@@ -81,6 +83,32 @@ def settings() -> str:
     return "\n".join(lines)
 
 
+def source_types() -> str:
+    """Return the table of all source types with the settings that only they have."""
+    lines = ["| type | | settings of its own |", "|---|---|---|"]
+    for info in SOURCE_TYPES.values():
+        own = "<br>".join(f"`{_config_path(field.name)}`: {_cell(field.hint)}" for field in info.config_fields)
+        lines.append(f"| `{info.name}` | {info.label} | {own} |")
+    return "\n".join(lines)
+
+
+def _config_path(name: str) -> str:
+    """Return the place of a source type's setting in `--config`."""
+    return name if name in SourceConfig.__struct_fields__ else f"options.{name}"
+
+
+def platforms() -> str:
+    """Return the table of all platforms with what they accept and what they ask for."""
+    lines = ["| platform | | formats | longest post | images | asks for |", "|---|---|---|---|---|---|"]
+    for info in PLATFORMS.values():
+        formats = ", ".join(sorted(info.limits.formats))
+        length = f"{info.limits.max_length:,}" if info.limits.max_length else ""
+        images = str(info.limits.max_images or "none")
+        questions = "<br>".join(f"`{field.name}`: {_cell(field.question)}" for field in info.credential_fields)
+        lines.append(f"| `{info.name}` | {info.label} | {formats} | {length} | {images} | {questions} |")
+    return "\n".join(lines)
+
+
 def interface() -> str:
     """Return the table of the interface's rows: the desk's operation, the command, and the tests that cover it."""
     from interface_table import ROWS  # noqa: PLC0415 - it lives with the tests
@@ -105,6 +133,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "keys": keys,
     "settings": settings,
     "interface": interface,
+    "source-types": source_types,
+    "platforms": platforms,
 }
 
 
