@@ -12,6 +12,7 @@ from pathlib import Path
 from copydesk.credentials.backends import BackendKind
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError, CredentialsError
+from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
@@ -102,6 +103,11 @@ async def _check_sources(desk: Desk) -> CheckFinding:
     if not sources:
         advice = "Add one: copydesk source add rss https://example.com/feed"
         return CheckFinding(what="sources", verdict=Verdict.WARNING, found="No sources.", advice=advice)
+    unknown = sorted({source.type for source in sources} - SOURCE_TYPES.keys())
+    if unknown:
+        message = f"No installed package reads sources of the type {', '.join(unknown)}."
+        advice = "Install the package that does, or remove the sources."
+        return CheckFinding(what="sources", verdict=Verdict.WARNING, found=message, advice=advice)
     if failing:
         advice = "See `copydesk source show ID`."
         message = f"{len(failing)} of {len(sources)} failing: {', '.join(source.name for source in failing[:5])}."
