@@ -396,22 +396,27 @@ async def _wait_for_rounds(app: Console, condition: Callable[[], bool]) -> None:
 
 
 async def pass_round(app: App[int]) -> None:
-    """Let every task run once, and paint."""
+    """Let every task run once, and paint if that changed no more than what is on the screen."""
     await asyncio.sleep(0.001)
-    if app._screen_stack:
-        # The screen's own timer would paint up to a sixtieth of a second later.
+    # The screen's own timer paints up to a sixtieth of a second later, and what the next message changes again.
+    if app._screen_stack and _needs_painting(app) and _has_processed_messages(app):
         app.screen._on_timer_update()
 
 
 def _is_quiet(app: Console) -> bool:
     """Return whether no key or message is on its way, and nothing to paint."""
+    return not app.type_ahead.is_busy and not _needs_painting(app) and _has_processed_messages(app)
+
+
+def _needs_painting(app: App[int]) -> bool:
     screen = app.screen
-    if app.type_ahead.is_busy or screen._layout_required or screen._dirty_widgets:
-        return False
-    if screen._callbacks or screen._recompose_required:
-        return False
+    to_paint = (screen._layout_required, screen._scroll_required, screen._repaint_required, screen._dirty_widgets)
+    return any((*to_paint, screen._callbacks, screen._recompose_required))
+
+
+def _has_processed_messages(app: App[int]) -> bool:
     # `Pilot.pause` asks the same by a message to each widget, which takes several times as long.
-    return all(map(_is_waiting, (app, *screen.walk_children(with_self=True))))
+    return all(map(_is_waiting, (app, *app.screen.walk_children(with_self=True))))
 
 
 def _is_waiting(pump: MessagePump) -> bool:

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from textual import screen
 from textual.widgets import Input, TextArea
 
 from copydesk.model.run import RunRequest
@@ -24,6 +25,12 @@ def no_cursor_blink(monkeypatch: pytest.MonkeyPatch) -> None:
     """Show the cursor in every snapshot, whenever it is taken."""
     for field in (Input, TextArea):
         monkeypatch.setattr(field.cursor_blink, "_default", False)
+
+
+@pytest.fixture(autouse=True)
+def few_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave painting to the tests, which do it whenever they look: most frames between would be seen by nobody."""
+    monkeypatch.setattr(screen, "UPDATE_PERIOD", 0.1)
 
 
 @pytest.fixture(autouse=True)
