@@ -170,7 +170,7 @@ class DraftItem(Struct, frozen=True):
     """Name of a source type, or MANUAL."""
 
 
-class Draft(Struct, frozen=True, omit_defaults=False):
+class Draft(Struct, frozen=True, kw_only=True, omit_defaults=False):
     """A draft as the interface returns it, plus Copydesk's own fields (from `archived_at` on)."""
 
     id: str
@@ -178,13 +178,14 @@ class Draft(Struct, frozen=True, omit_defaults=False):
     format: Format
     status: Status
     confidence: float
-    feedback: str | None
-    rejection_feedback: str | None
-    scheduled_at: datetime | None
-    posted_at: datetime | None
-    post_id: str | None
+    # Without these it is a draft to which nothing has happened yet.
+    feedback: str | None = None
+    rejection_feedback: str | None = None
+    scheduled_at: datetime | None = None
+    posted_at: datetime | None = None
+    post_id: str | None = None
     item_id: str
-    regenerated_from_id: str | None
+    regenerated_from_id: str | None = None
     created_at: datetime
     updated_at: datetime
     archived_at: datetime | None = None
