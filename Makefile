@@ -3,10 +3,10 @@
 PYTHON ?= $(firstword $(foreach v,3.11 3.12 3.13 3.14,$(shell command -v python$(v) 2>/dev/null)) python3)
 BIN := .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
-# $(call install,part): one part of constraints.txt, exactly: every version and hash as it is written there.
+# $(call install,part,options): one part of constraints.txt, exactly: every version and hash as it is written there.
 define install
 	sed -n '/^# $(1)$$/,/^# /p' constraints.txt > .venv/requirements.txt
-	$(PIP) install --no-deps --require-hashes --requirement .venv/requirements.txt
+	$(PIP) install $(2) --no-deps --require-hashes --requirement .venv/requirements.txt
 endef
 PYTEST = $(BIN)/python -m pytest
 # More workers than the two cores of a small machine: a part of the time is spent waiting for other processes.
@@ -29,8 +29,9 @@ help: ## what can be made
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# Not compiled: the tests import a small part of these packages, and Python compiles that when it is first imported.
 .venv/test: .venv/run
-	$(call install,test)
+	$(call install,test,--no-compile)
 	@touch $@
 
 .venv/servers: .venv/test
