@@ -268,11 +268,11 @@ async def test_unexpected_error_does_not_end_console() -> None:
 async def test_help_opens_and_closes() -> None:
     async with open_console(FakeDesk(3)) as ui:
         await ui.press("question_mark")
-        assert "Keys · q closes" in ui.text
+        assert "Keys · q close" in ui.text
         await ui.press("q")
-        assert "Keys · q closes" not in ui.text
+        assert "Keys · q close" not in ui.text
         await ui.press("question_mark", "escape")
-        assert "Keys · q closes" not in ui.text
+        assert "Keys · q close" not in ui.text
 
 
 async def test_palette_runs_action() -> None:
@@ -280,7 +280,7 @@ async def test_palette_runs_action() -> None:
         await ui.press("colon")
         await ui.pilot.press(*"these keys", "enter")
         await ui.wait()
-        assert "Keys · q closes" in ui.text
+        assert "Keys · q close" in ui.text
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])

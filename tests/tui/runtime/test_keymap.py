@@ -124,7 +124,7 @@ async def test_bindings_footer_and_help_follow_own_keys() -> None:
         assert "f2 approve" in ui.lines[-1]
         assert "f1 help" in ui.lines[-1]
         await ui.press("question_mark")
-        assert "Keys · q closes" not in ui.text
+        assert "Keys · q close" not in ui.text
         await ui.press("f3")
         assert re.search(r"f2 {3,}approve", ui.text)
 

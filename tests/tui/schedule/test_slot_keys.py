@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from copydesk.model.job import ClockWarning
 from copydesk.model.schedule import Slot
@@ -145,7 +145,7 @@ async def test_zone_change_is_undone(tmp_path: Path) -> None:
 async def test_unique_zone_suggestion_is_filled_in(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("z")
-        assert "keeps its moment" in ui.text
+        assert "Scheduled posts keep their exact time" in str(ui.app.screen.query_one(".-hint", Static).content)
         await ui.answer("berlin")
         assert "berlin is not an IANA time zone" in ui.text
         assert ui.app.screen.query_one(Input).value == "Europe/Berlin"

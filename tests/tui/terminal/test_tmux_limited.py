@@ -20,7 +20,7 @@ def visit_screens(terminal: Terminal, line: str) -> list[str]:
         terminal.press(str(number))
         screens.append(terminal.wait_for(rf"{line} .*{text}"))
     terminal.press("?")
-    screens.append(terminal.wait_for("Keys . q closes"))
+    screens.append(terminal.wait_for("Keys . q close"))
     terminal.press("q", "1")
     screens.append(terminal.wait_for(r"Approved 1"))
     return screens

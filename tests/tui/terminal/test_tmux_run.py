@@ -19,7 +19,7 @@ def test_sample_run_in_real_terminal(size: tuple[int, int], tmp_path: Path) -> N
         terminal.press("Enter")
         terminal.wait_for("by its checks")
         terminal.press("?")
-        terminal.wait_for("Keys · q closes")
+        terminal.wait_for("Keys · q close")
         terminal.press("q")
         terminal.wait_for("by its checks")
         remaining_screen = terminal.quit_console()

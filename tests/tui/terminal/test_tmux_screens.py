@@ -10,8 +10,8 @@ from tmux_terminal import Terminal, open_terminal
 SCREENS = (
     ("2", r"─ Mon \d+ "),
     ("3", r"─ Sources · 10[\s\S]*The Lighthouse"),
-    ("4", "There is no experiment yet"),
-    ("5", "Nothing went out"),
+    ("4", "No experiments yet"),
+    ("5", "No posts in the last 30 days"),
     ("6", r"Accounts[\s\S]*fake:you"),
     ("1", r"─ Queue · 24 ─"),
 )
@@ -104,14 +104,16 @@ def test_week_is_scheduled_from_plan(sample_home: Path) -> None:
         terminal.wait_for("00:00–00:59")
         for hour in ("00", "01", "02"):
             terminal.press("n")
-            terminal.wait_for(f"at which minute of {hour}:00")
+            terminal.wait_for(f"Weekly slot: {hour}:30")
             terminal.press("Enter")
             terminal.wait_for(rf"{hour}:00 free slot · every")
             terminal.press("j")
         terminal.press("A")
-        terminal.wait_for(r"Schedule 3 drafts · Enter does it[\s\S]* 0?0:00 .*\n[\s\S]* 0?1:00 .*\n[\s\S]* 0?2:00 ")
+        terminal.wait_for(
+            r"Schedule 3 drafts · Enter confirm · Esc cancel[\s\S]* 0?0:00 .*\n[\s\S]* 0?1:00 .*\n[\s\S]* 0?2:00 "
+        )
         terminal.press("Enter")
-        terminal.wait_for("3 drafts scheduled · u undo")
+        terminal.wait_for("Scheduled 3 drafts · u undo")
         terminal.wait_for(r"00:00 .*▌?:00 S [\s\S]*01:00 .*:00 S [\s\S]*02:00 .*:00 S ")
         terminal.press("u")
         terminal.wait_for(r"00:00 .*\[:00 ")

@@ -60,7 +60,7 @@ async def test_review_by_keys(sample_home: Path, tmp_path: Path) -> None:
         await page.press("u")
         await page.wait_for(r"To review 23")
         await page.press("?")
-        await page.wait_for("Keys · q closes")
+        await page.wait_for("Keys · q close")
         await page.press("q", "c")
         await page.wait_for("A new draft")
         await page.type_text("Grüße 👍🏽 aus dem Browser")
