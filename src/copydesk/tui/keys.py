@@ -19,32 +19,32 @@ class KeyContext(StrEnum):
     The value is the title in the help. Names of members that are screens must match SCREEN_NAMES.
     """
 
-    LIST = "In the queue"
-    PAGE = "In a text"
+    LIST = "List"
+    PAGE = "Text"
     REVIEW = "Review"
     SEARCH = "While words are looked for"
     FILTER = "While a filter is chosen"
     SOURCES = "Sources"
-    SOURCE_FORM = "In a source's form"
-    CHOICE = "In a choice"
-    SOURCE_TEST = "While a source's entries are shown"
-    FEED_IMPORT = "While a list of feeds is added"
+    SOURCE_FORM = "Source form"
+    CHOICE = "Choice field"
+    SOURCE_TEST = "Source test"
+    FEED_IMPORT = "Feed import"
     SCHEDULE = "Schedule"
     PLAN = "Automatic schedule preview"
     DRAFT_PICKER = "Picker"
     EXPERIMENTS = "Experiments"
     ENGAGEMENT = "Engagement"
     SETUP = "Setup"
-    VOICE = "While the voice is edited"
-    SIGN_IN = "While the browser is waited for"
+    VOICE = "Voice form"
+    SIGN_IN = "Browser sign-in"
     COMPOSE = "While a draft is composed"
-    FIELDS = "In a form"
+    FIELDS = "Form"
     CONSOLE = "Everywhere"
     HELP = "Help"
-    PROMPT = "While a line is asked for"
-    CONFIRM = "While a yes is asked for"
+    PROMPT = "Prompt"
+    CONFIRM = "Confirmation"
     EDIT = "While a text is edited"
-    WAIT = "While your editor is about to open"
+    WAIT = "Waiting for the editor"
 
 
 class Key(NamedTuple):
@@ -66,17 +66,17 @@ SCREEN_NAMES = ("review", "schedule", "sources", "experiments", "engagement", "s
 """The screens in the order of their number keys."""
 
 KEYS = (
-    Key("list.down", KeyContext.LIST, "j,down", "move(1)", "the next draft", "move"),
-    Key("list.up", KeyContext.LIST, "k,up", "move(-1)", "the draft before", "move"),
-    Key("list.first", KeyContext.LIST, "g,home", "first", "the first"),
-    Key("list.last", KeyContext.LIST, "G,end", "last", "the last"),
+    Key("list.down", KeyContext.LIST, "j,down", "move(1)", "next row", "move"),
+    Key("list.up", KeyContext.LIST, "k,up", "move(-1)", "previous row", "move"),
+    Key("list.first", KeyContext.LIST, "g,home", "first", "first row"),
+    Key("list.last", KeyContext.LIST, "G,end", "last", "last row"),
     Key("list.page_down", KeyContext.LIST, "ctrl+d,pagedown", "half_page(1)", "half a page down"),
     Key("list.page_up", KeyContext.LIST, "ctrl+u,pageup", "half_page(-1)", "half a page up"),
-    Key("list.open", KeyContext.LIST, "enter", "open", "read it"),
-    Key("page.down", KeyContext.PAGE, "j,down", "move(1)", "a line down", "scroll"),
-    Key("page.up", KeyContext.PAGE, "k,up", "move(-1)", "a line up", "scroll"),
-    Key("page.top", KeyContext.PAGE, "g,home", "first", "the beginning"),
-    Key("page.bottom", KeyContext.PAGE, "G,end", "last", "the end"),
+    Key("list.open", KeyContext.LIST, "enter", "open", "open the row"),
+    Key("page.down", KeyContext.PAGE, "j,down", "move(1)", "scroll down", "scroll"),
+    Key("page.up", KeyContext.PAGE, "k,up", "move(-1)", "scroll up", "scroll"),
+    Key("page.top", KeyContext.PAGE, "g,home", "first", "go to the top"),
+    Key("page.bottom", KeyContext.PAGE, "G,end", "last", "go to the end"),
     Key("page.half_down", KeyContext.PAGE, "ctrl+d,pagedown", "half_page(1)", "half a page down"),
     Key("page.half_up", KeyContext.PAGE, "ctrl+u,pageup", "half_page(-1)", "half a page up"),
     Key("review.approve", KeyContext.REVIEW, "a", "approve", "approve", "approve"),
@@ -115,39 +115,45 @@ KEYS = (
     Key("filter.show", KeyContext.FILTER, "enter", "show", "show what is chosen", "show"),
     Key("filter.clear", KeyContext.FILTER, "x", "clear", "choose nothing", "none"),
     Key("filter.leave", KeyContext.FILTER, "escape,q", "leave", "leave it as it was", "leave"),
-    Key("sources.new", KeyContext.SOURCES, "n", "new_source", "a new source", "new"),
+    Key("sources.new", KeyContext.SOURCES, "n", "new_source", "add a source", "new"),
     Key("sources.edit", KeyContext.SOURCES, "e", "edit_source", "edit the source", "edit"),
-    Key("sources.test", KeyContext.SOURCES, "t", "test_source", "read what it holds now, and store nothing", "test"),
-    Key("sources.switch", KeyContext.SOURCES, "space", "switch_source", "switch the source off, or on again"),
-    Key("sources.delete", KeyContext.SOURCES, "D", "delete_source", "delete the source, its items and its drafts"),
-    Key("sources.import", KeyContext.SOURCES, "i", "import_feeds", "add the feeds of an OPML file"),
-    Key("sources.export", KeyContext.SOURCES, "x", "export_feeds", "write the sources to an OPML file"),
+    Key("sources.test", KeyContext.SOURCES, "t", "test_source", "test the source without saving anything", "test"),
+    Key("sources.switch", KeyContext.SOURCES, "space", "switch_source", "enable or disable the source"),
+    Key("sources.delete", KeyContext.SOURCES, "D", "delete_source", "delete the source with its items and drafts"),
+    Key("sources.import", KeyContext.SOURCES, "i", "import_feeds", "import feeds from an OPML file"),
+    Key("sources.export", KeyContext.SOURCES, "x", "export_feeds", "export the sources to an OPML file"),
     Key("sources.run", KeyContext.SOURCES, "P", "run_pipeline", "run the pipeline", "run"),
     Key("sources.cancel_run", KeyContext.SOURCES, "X", "cancel_run", "cancel the run"),
-    Key("sources.next_pane", KeyContext.SOURCES, "tab,shift+tab", "pane", "the sources, or the runs", "pane"),
-    Key("sources.refresh", KeyContext.SOURCES, ".", "refresh", "read the desk again"),
-    Key("sources.back", KeyContext.SOURCES, "escape", "back", "close the run, go back to the list"),
+    Key("sources.next_pane", KeyContext.SOURCES, "tab,shift+tab", "pane", "switch between sources and runs", "pane"),
+    Key("sources.refresh", KeyContext.SOURCES, ".", "refresh", "refresh"),
+    Key("sources.back", KeyContext.SOURCES, "escape", "back", "close the run panel, or go back to the list"),
     *(
-        Key(f"sources.example_{key}", KeyContext.SOURCES, key, f"add_example({at})", "take an example, on a new desk")
+        Key(
+            f"sources.example_{key}",
+            KeyContext.SOURCES,
+            key,
+            f"add_example({at})",
+            "add an example source (new desk only)",
+        )
         for at, key in enumerate("abc")
     ),
-    Key("source_form.go_on", KeyContext.SOURCE_FORM, "enter", "go_on", "test it; when it was tested, save it", "go on"),
-    Key("source_form.save", KeyContext.SOURCE_FORM, "ctrl+s", "save", "save it without a test", "save untested"),
-    Key("source_form.next", KeyContext.SOURCE_FORM, "tab,down", "next_field", "the next field", "next"),
-    Key("source_form.previous", KeyContext.SOURCE_FORM, "shift+tab,up", "previous_field", "the field before"),
+    Key("source_form.go_on", KeyContext.SOURCE_FORM, "enter", "go_on", "test the feed, then save", "next"),
+    Key("source_form.save", KeyContext.SOURCE_FORM, "ctrl+s", "save", "save without testing", "save untested"),
+    Key("source_form.next", KeyContext.SOURCE_FORM, "tab,down", "next_field", "next field", "field"),
+    Key("source_form.previous", KeyContext.SOURCE_FORM, "shift+tab,up", "previous_field", "previous field"),
     Key(
         "source_form.leave",
         KeyContext.SOURCE_FORM,
         "escape",
         "leave",
-        "leave it; asks again where something was typed",
-        "leave",
+        "cancel; press twice to discard changes",
+        "cancel",
     ),
-    Key("choice.next", KeyContext.CHOICE, "right,l,space", "step(1)", "the next"),
-    Key("choice.previous", KeyContext.CHOICE, "left,h", "step(-1)", "the one before"),
-    Key("trial.close", KeyContext.SOURCE_TEST, "escape,q,enter", "close", "close it", "close"),
-    Key("feeds.close", KeyContext.FEED_IMPORT, "escape,q", "close", "stop adding, close it", "close"),
-    Key("feeds.add_failed", KeyContext.FEED_IMPORT, "a", "add_failed", "add those that failed all the same"),
+    Key("choice.next", KeyContext.CHOICE, "right,l,space", "step(1)", "next value"),
+    Key("choice.previous", KeyContext.CHOICE, "left,h", "step(-1)", "previous value"),
+    Key("trial.close", KeyContext.SOURCE_TEST, "escape,q,enter", "close", "close", "close"),
+    Key("feeds.close", KeyContext.FEED_IMPORT, "escape,q", "close", "stop the import and close", "close"),
+    Key("feeds.add_failed", KeyContext.FEED_IMPORT, "a", "add_failed", "add failed feeds anyway"),
     Key("schedule.left", KeyContext.SCHEDULE, "h,left", "move(-1,0)", "Previous day"),
     Key("schedule.down", KeyContext.SCHEDULE, "j,down", "move(0,1)", "Next hour"),
     Key("schedule.up", KeyContext.SCHEDULE, "k,up", "move(0,-1)", "Previous hour"),
@@ -226,30 +232,30 @@ KEYS = (
     Key("engagement.previous_pane", KeyContext.ENGAGEMENT, "shift+tab", "pane(-1)", "Previous pane"),
     Key("engagement.refresh", KeyContext.ENGAGEMENT, ".", "refresh", "Refresh"),
     Key("engagement.back", KeyContext.ENGAGEMENT, "escape", "back", "Back to the metrics"),
-    Key("setup.edit", KeyContext.SETUP, "e", "edit", "edit the voice, or the time zone", "edit"),
+    Key("setup.edit", KeyContext.SETUP, "e", "edit", "edit the voice or the time zone", "edit"),
     Key("setup.connect", KeyContext.SETUP, "n", "connect", "connect an account", "connect"),
-    Key("setup.check", KeyContext.SETUP, "t", "check", "ask the account's server whether it works", "check"),
-    Key("setup.remove", KeyContext.SETUP, "D", "remove", "forget the account and its keys; asks", "remove"),
-    Key("setup.next_pane", KeyContext.SETUP, "tab", "pane(1)", "the next pane", "pane"),
-    Key("setup.previous_pane", KeyContext.SETUP, "shift+tab", "pane(-1)", "the pane before"),
-    Key("setup.refresh", KeyContext.SETUP, ".", "refresh", "read the desk again, look again where things are"),
-    Key("setup.back", KeyContext.SETUP, "escape", "back", "back to the sections"),
-    Key("voice.save", KeyContext.VOICE, "ctrl+s", "save", "keep it", "save"),
-    Key("voice.try", KeyContext.VOICE, "ctrl+t,f9", "try_now", "try it now, without waiting", "try"),
-    Key("voice.next", KeyContext.VOICE, "tab", "next_field(1)", "the next field", "next"),
-    Key("voice.previous", KeyContext.VOICE, "shift+tab", "next_field(-1)", "the field before"),
-    Key("voice.leave", KeyContext.VOICE, "escape", "leave", "leave it; asks where something would be lost", "leave"),
-    Key("sign_in.leave", KeyContext.SIGN_IN, "escape", "leave", "wait no longer", "leave"),
+    Key("setup.check", KeyContext.SETUP, "t", "check", "test the connection", "test"),
+    Key("setup.remove", KeyContext.SETUP, "D", "remove", "disconnect the account", "remove"),
+    Key("setup.next_pane", KeyContext.SETUP, "tab", "pane(1)", "next pane", "pane"),
+    Key("setup.previous_pane", KeyContext.SETUP, "shift+tab", "pane(-1)", "previous pane"),
+    Key("setup.refresh", KeyContext.SETUP, ".", "refresh", "refresh and check the files again"),
+    Key("setup.back", KeyContext.SETUP, "escape", "back", "go back to the sections"),
+    Key("voice.save", KeyContext.VOICE, "ctrl+s", "save", "save", "save"),
+    Key("voice.try", KeyContext.VOICE, "ctrl+t,f9", "try_now", "preview now", "preview"),
+    Key("voice.next", KeyContext.VOICE, "tab", "next_field(1)", "next field", "next"),
+    Key("voice.previous", KeyContext.VOICE, "shift+tab", "next_field(-1)", "previous field"),
+    Key("voice.leave", KeyContext.VOICE, "escape", "leave", "cancel; asks before discarding changes", "cancel"),
+    Key("sign_in.leave", KeyContext.SIGN_IN, "escape", "leave", "cancel the sign-in", "cancel"),
     Key("compose.save", KeyContext.COMPOSE, "ctrl+s", "save", "make the draft", "make it"),
     Key("compose.next", KeyContext.COMPOSE, "tab", "next_field(1)", "the next field", "next"),
     Key("compose.previous", KeyContext.COMPOSE, "shift+tab", "next_field(-1)", "the field before"),
     Key("compose.clear", KeyContext.COMPOSE, "ctrl+n,f8", "clear", "throw away what stands there; asks", "empty it"),
     Key("compose.leave", KeyContext.COMPOSE, "escape", "leave", "leave it; asks where something was typed", "leave"),
-    Key("fields.save", KeyContext.FIELDS, "enter", "save", "save it", "save"),
-    Key("fields.next", KeyContext.FIELDS, "tab,down", "next_field(1)", "the next line", "next"),
-    Key("fields.previous", KeyContext.FIELDS, "shift+tab,up", "next_field(-1)", "the line before"),
-    Key("fields.leave", KeyContext.FIELDS, "escape", "leave", "leave the form", "leave"),
-    Key("hold.leave", KeyContext.WAIT, "escape", "leave", "do not open it", "leave"),
+    Key("fields.save", KeyContext.FIELDS, "enter", "save", "save", "save"),
+    Key("fields.next", KeyContext.FIELDS, "tab,down", "next_field(1)", "next field", "next"),
+    Key("fields.previous", KeyContext.FIELDS, "shift+tab,up", "next_field(-1)", "previous field"),
+    Key("fields.leave", KeyContext.FIELDS, "escape", "leave", "cancel", "cancel"),
+    Key("hold.leave", KeyContext.WAIT, "escape", "leave", "cancel", "cancel"),
     Key("help.close", KeyContext.HELP, "q,escape,?,enter", "close", "Close", "close"),
     *(
         Key(
@@ -257,15 +263,15 @@ KEYS = (
             KeyContext.CONSOLE,
             str(number),
             f"show_screen('{name}')",
-            f"the screen {name.capitalize()}",
+            f"go to {name.capitalize()}",
         )
         for number, name in enumerate(SCREEN_NAMES, 1)
     ),
-    Key("line.take", KeyContext.PROMPT, "enter", "take", "answer with what stands there", "take"),
-    Key("line.leave", KeyContext.PROMPT, "escape", "leave", "answer nothing", "leave"),
+    Key("line.take", KeyContext.PROMPT, "enter", "take", "confirm", "confirm"),
+    Key("line.leave", KeyContext.PROMPT, "escape", "leave", "cancel", "cancel"),
     *(
         # With Alt, because plain digits are typed into the line.
-        Key(f"line.offer_{number}", KeyContext.PROMPT, f"alt+{number}", f"offer({number})", "what was answered before")
+        Key(f"line.offer_{number}", KeyContext.PROMPT, f"alt+{number}", f"offer({number})", "use an earlier answer")
         for number in range(1, 10)
     ),
     Key("yes.yes", KeyContext.CONFIRM, "y", "answer(True)", "yes", "yes"),
@@ -273,17 +279,17 @@ KEYS = (
     Key("yes.no", KeyContext.CONFIRM, "n,enter,escape,q", "answer(False)", "no", "no"),
     Key("edit.save", KeyContext.EDIT, "ctrl+s", "save", "save it", "save"),
     Key("edit.leave", KeyContext.EDIT, "escape", "leave", "leave it; asks where something would be lost", "leave"),
-    Key("console.compose", KeyContext.CONSOLE, "c,ctrl+n", "compose", "compose a draft of your own"),
-    Key("console.help", KeyContext.CONSOLE, "?", "help", "these keys", "help"),
+    Key("console.compose", KeyContext.CONSOLE, "c,ctrl+n", "compose", "write a new draft"),
+    Key("console.help", KeyContext.CONSOLE, "?", "help", "show the keys of this screen", "help"),
     Key(
         "console.palette",
         KeyContext.CONSOLE,
         ":,ctrl+p",
         "command_palette",
-        "every command, drafts and sources by name",
+        "find commands, drafts and sources",
     ),
-    Key("console.log", KeyContext.CONSOLE, "ctrl+l", "log", "what went wrong, in full"),
-    Key("console.suspend", KeyContext.CONSOLE, "ctrl+z", "suspend_process", "to the shell for a while; fg leads back"),
+    Key("console.log", KeyContext.CONSOLE, "ctrl+l", "log", "show the log"),
+    Key("console.suspend", KeyContext.CONSOLE, "ctrl+z", "suspend_process", "suspend to the shell; fg returns"),
     Key("console.quit", KeyContext.CONSOLE, "q,ctrl+c", "leave", "quit", "quit"),
 )
 """A key in two contexts acts on the focused one, which is the first that Textual asks."""

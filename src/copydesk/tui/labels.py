@@ -9,6 +9,7 @@ from copydesk.model.draft import MANUAL, Format, Severity, Status
 from copydesk.model.engagement import Interval
 from copydesk.model.experiment import ExperimentStatus
 from copydesk.model.run import RunStatus
+from copydesk.model.source import Health
 from copydesk.text.formatting import format_duration, format_relative, plural
 from copydesk.tui.keys import key_label
 
@@ -410,6 +411,250 @@ def drafts_scheduled(count: int, changed: int, skipped: int, reason: str) -> str
 
 # Sources
 
+HEALTH = {
+    Health.HEALTHY: Badge("H", "good", "healthy"),
+    Health.DEGRADED: Badge("D", "warn", "failing"),
+    Health.STALE: Badge("S", "warn", "no new items"),
+    Health.ERROR: Badge("E", "bad", "error"),
+    Health.UNKNOWN: Badge("?", "dim", "not fetched yet"),
+}
+SOURCE_DISABLED = Badge("-", "dim", "disabled")
+"""Takes the place of the health of a source that is not fetched."""
+RUN_STATUS = {
+    RunStatus.QUEUED: Badge("Q", "dim", "queued"),
+    RunStatus.RUNNING: Badge("R", "accent", "running"),
+    RunStatus.SUCCEEDED: Badge("S", "good", "succeeded"),
+    RunStatus.FAILED: Badge("F", "bad", "failed"),
+    RunStatus.CANCELLED: Badge("C", "dim", "cancelled"),
+    RunStatus.INTERRUPTED: Badge("I", "warn", "interrupted"),
+}
+IMPORT_OUTCOME = {
+    "added": Badge("A", "good", "added"),
+    "known": Badge("=", "dim", "already added"),
+    "failed": Badge("F", "bad", "failed"),
+}
+
+ADD_SOURCE = "add a source by its URL"
+EMPTY_RUNS = "No runs yet"
+EXAMPLE_FEED = "feed: Linux and free software"
+EXAMPLE_SEARCH = "Hacker News search"
+EXAMPLE_SUBREDDIT = "new posts in a subreddit"
+EXPORT_HINT = "Writes an OPML file, which other feed readers can import."
+EXPORT_PROMPT = "Export sources to"
+IMPORT_EMPTY = "No feeds in this file"
+IMPORT_HINT = "Each feed is tested before it is added."
+IMPORT_SOURCES = "import an OPML file from another feed reader"
+IMPORT_PROMPT = "Import feeds from OPML file"
+IMPORT_TESTING = "Testing…"
+RUN_DRAFTED = "new drafts"
+RUN_FILTERED = "stories after filters and duplicates"
+RUN_RANKED = "ranked"
+RUN_STATISTICS = "All runs"
+RUN_TITLE = "Run"
+RUNS_TITLE = "Runs"
+RUN_COLUMNS = ("age", "took", "items", "stories", "drafts")
+SOURCE_COLUMNS = {
+    "type": "type",
+    "items": "items",
+    "today": "today",
+    "last": "last",
+    "next": "next",
+    "failures": "fails",
+    "name": "name",
+}
+SOURCE_DUE = "due"
+SOURCE_FETCHING = "Fetching…"
+SOURCE_FIELDS = {
+    "type": "type",
+    "url": "URL",
+    "name": "name",
+    "weight": "weight",
+    "interval": "interval",
+    "include": "include",
+    "exclude": "exclude",
+    "tags": "tags",
+}
+SOURCE_PLACEHOLDERS = {
+    "url": "https://example.org or its feed",
+    "name": "name from the feed",
+    "weight": "ranking weight, 0 to 10; default 1",
+    "interval": "minutes between fetches; automatic if empty",
+    "include": "words or /regular expressions/, at least one must match",
+    "exclude": "words or /regular expressions/, none may match",
+    "tags": "added to every draft from this source",
+}
+SOURCE_FORM_CANCEL = "cancel"
+SOURCE_FORM_DISCARD = "again to discard your changes"
+SOURCE_FORM_RETRY = "retry"
+SOURCE_FORM_SAVE = "save"
+SOURCE_FORM_SAVE_UNTESTED = "save anyway"
+SOURCE_FORM_TEST = "tests the feed"
+SOURCE_LATEST_ITEMS = "Latest items"
+SOURCE_MANY_ITEMS = "many"
+SOURCE_NEVER_FETCHED = "never"
+SOURCE_NEW = "New source"
+SOURCE_NO_FAILURES = "none"
+SOURCE_NOT_FETCHED = "off"
+SOURCE_NUMBERS = {"interval": "a whole number of minutes", "weight": "a number, such as 1.5"}
+"""Expected values of the fields that take a number."""
+SOURCE_TEST_EMPTY = "The source works, but has no entries."
+SOURCE_TEST_FAILED = "Test failed"
+SOURCE_TEST_NOT_SAVED = "Test only: nothing was saved."
+SOURCE_TITLE = "Source"
+SOURCE_URL_MISSING = "Enter a URL"
+SOURCES_TITLE = "Sources"
+UNKNOWN_ERROR = "Unknown error."
+UNEXPECTED_ERROR = "Unexpected error. Details are in the log."
+UNTITLED = "(untitled)"
+
+
+def drafts_failed(count: int) -> str:
+    return f"{plural(count, 'draft')} failed"
+
+
+def examples_title() -> str:
+    return f"Or start with an example. Nothing is fetched until you press {key_label('sources.run')}."
+
+
+def export_exists(path: str) -> str:
+    return f"{path} already exists. Overwrite?"
+
+
+def export_hint() -> str:
+    return f"{EXPORT_HINT} {key_label('line.take')} export · {key_label('line.leave')} cancel"
+
+
+def export_refused(path: str) -> str:
+    return f"{path} already exists; nothing was exported."
+
+
+def exported(path: str) -> str:
+    return f"Exported sources to {path}."
+
+
+def file_not_readable(path: str, reason: str) -> str:
+    return f"Cannot read {path}: {reason}."
+
+
+def file_not_regular(path: str) -> str:
+    return f"{path} is not a regular file."
+
+
+def file_not_writable(path: str, reason: str) -> str:
+    return f"Cannot write {path}: {reason}."
+
+
+def file_too_large(path: str) -> str:
+    return f"{path} is too large for an OPML file."
+
+
+def import_counts(counts: Mapping[str, int]) -> str:
+    return SEPARATOR.join(f"{counts[name]} {badge.text}" for name, badge in IMPORT_OUTCOME.items() if counts.get(name))
+
+
+def import_hint() -> str:
+    return f"{IMPORT_HINT} {key_label('line.take')} import · {key_label('line.leave')} cancel"
+
+
+def import_keys(*, finished: bool, failed: bool) -> str:
+    close = key_label("feeds.close")
+    if not finished:
+        return f"{close} stop (feeds added so far stay)"
+    return f"{key_label('feeds.add_failed')} add failed feeds anyway · {close} close" if failed else f"{close} close"
+
+
+def import_title(count: int) -> str:
+    return f"Import feeds · {count}"
+
+
+def run_average(duration: float | None, items: float, drafts: float) -> str:
+    took = f"{duration:.1f} s" if duration is not None else "none finished"
+    return f"{took} · {items:.1f} items · {drafts:.1f} drafts"
+
+
+def run_error(category: str, count: int) -> str:
+    return f"{category} {count}×"
+
+
+def run_failed_sources(count: int) -> str:
+    return f"{count} failed"
+
+
+def run_funnel(items: int, stories: int, ranked: int, drafts: int, seconds: float) -> str:
+    counts = [plural(items, "item"), plural(stories, "story"), f"{ranked} ranked", plural(drafts, "new draft")]
+    return SEPARATOR.join([*counts, f"{seconds:.1f} s"])
+
+
+def run_ingested(new: int) -> str:
+    return f"items, {new} new"
+
+
+def run_recent(runs: int, items: int, drafts: int) -> str:
+    return SEPARATOR.join([plural(runs, "run"), plural(items, "item"), plural(drafts, "draft")])
+
+
+def run_sources(fetched: int, unchanged: int) -> str:
+    return f"{plural(fetched, 'source')} fetched, {unchanged} unchanged"
+
+
+def run_successes(total: int, rate: float | None) -> str:
+    return f"{total} · {f'{rate:.0%} succeeded' if rate is not None else 'none finished'}"
+
+
+def run_summary(drafts: int, items: int, seconds: float) -> str:
+    return f"{plural(drafts, 'new draft')} from {plural(items, 'item')} in {seconds:.1f} s"
+
+
+def source_added(name: str) -> str:
+    return f"Added {name}. {key_label('sources.run')} runs the pipeline."
+
+
+def source_deleted(name: str) -> str:
+    return f"Deleted {name}."
+
+
+def source_edit_title(name: str) -> str:
+    return f"Edit {name}"
+
+
+def source_entries(count: int) -> str:
+    return f"{plural(count, 'entry')} found"
+
+
+def source_failures(count: int) -> str:
+    return f"{count} in a row"
+
+
+def source_items(total: int, today: int, recent: int, days: int) -> str:
+    return f"{total} · {today} published today, {recent} in {days} days"
+
+
+def source_next_fetch_disabled() -> str:
+    return f"never, the source is disabled; {key_label('sources.switch')} enables it"
+
+
+def source_number_expected(field: str, entered: str) -> str:
+    return f"must be {SOURCE_NUMBERS[field]}, not {entered!r}"
+
+
+def source_saved(name: str) -> str:
+    return f"Saved {name}."
+
+
+def source_toggled(name: str, *, enabled: bool) -> str:
+    key = key_label("sources.switch")
+    return f"Enabled {name}. {key} disables it." if enabled else f"Disabled {name}. {key} enables it."
+
+
+def sources_failed(count: int) -> str:
+    return f"{plural(count, 'source')} failed"
+
+
+def sources_title(count: int, failing: int, disabled: int) -> str:
+    parts = [SOURCES_TITLE, *([str(count)] if count else [])]
+    parts += [f"{failing} failing"] * bool(failing) + [f"{disabled} disabled"] * bool(disabled)
+    return SEPARATOR.join(parts)
+
 
 # Experiments
 
@@ -724,6 +969,141 @@ def metrics_recorded(metrics: Mapping[str, int]) -> str:
 
 
 # Setup
+
+ACCOUNT_CANNOT_POST = "cannot post"
+ACCOUNT_FIELDS_HINT = "Secrets are stored separately and never shown."
+ACCOUNT_NOT_TESTED = "not tested"
+ACCOUNT_TITLE = "Account"
+ACCOUNTS_TITLE = "Accounts"
+ADVICE_BADGES = {"ok": ("ok", "good"), "warning": ("warning", "warn"), "error": ("error", "bad")}
+"""Words and roles for the results of the doctor's checks."""
+CHECKING = "Checking…"
+CREDENTIAL_REQUIRED = "is missing"
+EMPTY_ACCOUNTS = "No accounts"
+EMPTY_ACCOUNTS_HINT = "You can write and review drafts without one. Connect an account to post them."
+EMPTY_ACCOUNTS_TITLE = "No account connected"
+CONNECT_HINT = "connect an account: Bluesky, Mastodon, X, LinkedIn, Threads, a blog or a webhook"
+RECONNECT_HINT = "connect again"
+NOTHING_TO_EDIT = "Nothing to edit here. The locations of files are set in the settings file."
+RECHECK_HINT = "check again"
+SETUP_TITLE = "Setup"
+SIGN_IN_APPROVE = "Approve access in your browser. If none opened, open this page:"
+SIGN_IN_KEYS = {"leave": "cancel"}
+SIGN_IN_NO_BROWSER = "No browser found. Open this page in one, approve access, and paste the URL it ends on:"
+SIGN_IN_OPENING = "Opening the sign-in page…"
+SIGN_IN_PASTE = "or paste the URL that the browser ends on"
+VOICE_AVOID = "Avoid"
+VOICE_AVOID_EMPTY = "nothing"
+VOICE_DEFAULT = "default"
+VOICE_EDIT_HINT = "edit and preview"
+VOICE_EXAMPLES = "Examples"
+VOICE_EXAMPLES_EMPTY = "none"
+VOICE_FIELDS = {
+    "style": "Style",
+    "avoid": "Avoid, one word or phrase per line",
+    "examples": "Examples of your posts, separated by ---",
+}
+VOICE_FORMATS = "Formats"
+VOICE_KEYS = {"save": "save", "next": "next", "try": "preview now", "leave": "cancel"}
+VOICE_PLACEHOLDERS = {
+    "maxLength": "at least 40",
+    "maxParts": "2 to 25",
+    "targetWords": "at least 50",
+    "hashtags": "0 to 5",
+}
+VOICE_PREVIEW = "Preview"
+VOICE_SAMPLE_WITHOUT_TAGS = "This item has no tags, so no hashtags are added."
+VOICE_SAMPLE_OF = "from"
+VOICE_SAVED = "Saved your voice. New drafts will follow it."
+VOICE_SETTINGS = {"maxLength": "max length", "maxParts": "max posts", "targetWords": "target words"}
+"""Labels of settings whose label differs from their name."""
+VOICE_STYLE = "Style"
+VOICE_STYLE_EMPTY = "No style set"
+VOICE_TITLE = "Voice"
+WRITER_EDIT_HINT = "edit the voice and preview it on a real item"
+WRITER_NAME = "offline"
+WRITER_TITLE = "Writer"
+WRITER_FOLLOWS = "From your voice it follows phrases to avoid, lengths, hashtags, emoji and links."
+WRITER_OFFLINE = "Copies sentences from the source. Needs no network and no API key, and costs nothing."
+ZONE_EDIT_HINT = "change the time zone"
+ZONE_NOTE = "Slots and times use this time zone."
+
+
+def account_connected(label: str) -> str:
+    return f"Connected {label}."
+
+
+def account_keys() -> str:
+    keys = (("setup.connect", "connect"), ("setup.check", "test"), ("setup.remove", "disconnect"))
+    return SEPARATOR.join(f"{key_label(action)} {effect}" for action, effect in keys)
+
+
+def account_missing() -> str:
+    return f"No account connected. {key_label('setup.connect')} connects one."
+
+
+def account_removed(label: str) -> str:
+    return f"Disconnected {label}. Revoke Copydesk's access in the account's settings, too."
+
+
+def account_tested(ago: str) -> str:
+    return f"tested {ago}"
+
+
+def account_testing(server: str) -> str:
+    return f"Testing the connection to {server}…"
+
+
+def account_works(label: str) -> str:
+    return f"{label}: connection works."
+
+
+def account_failed(label: str, error: str) -> str:
+    return f"{label}: {error}"
+
+
+def checks_passed(passed: int, total: int) -> str:
+    return f"{passed} of {plural(total, 'check')} passed"
+
+
+def connect_title(platform: str) -> str:
+    return f"Connect an account · {platform}"
+
+
+def credential_placeholder(question: str, *, optional: bool) -> str:
+    return f"{question} (optional)" if optional else question
+
+
+def credentials_empty(storage: str) -> str:
+    return f"none yet; to be stored in {storage}"
+
+
+def disconnect_prompt(label: str) -> str:
+    return f"Disconnect {label} and delete its credentials? Posts stay online."
+
+
+def platform_list_title() -> str:
+    return f"Connect an account · {key_label('list.open')} confirm · {key_label('pick.leave')} cancel"
+
+
+def server_required(platform: str) -> str:
+    return f"is missing: the address of your {platform}, such as https://…"
+
+
+def sign_in_failed(error: str) -> str:
+    return f"{error} {key_label('line.take')} tries again."
+
+
+def voice_preview_title(kind: str, writer: str) -> str:
+    return f"{VOICE_PREVIEW}: {kind}, {writer} writer"
+
+
+def voice_unsupported(aspects: str) -> str:
+    return f"The offline writer ignores {aspects}."
+
+
+def zone_saved(zone: str) -> str:
+    return f"Time zone set to {zone}."
 
 
 # Help

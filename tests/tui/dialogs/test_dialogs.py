@@ -137,7 +137,7 @@ async def test_voice_preview_title_matches_its_format(tmp_path: Path, monkeypatc
     gate = Gate(monkeypatch, Voices, "preview")
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await press_keys(ui, "j", "e")
-        await wait_for_prompt(ui, "How you write")
+        await wait_for_prompt(ui, "Ctrl+s save")
         screen = ui.app.screen
         assert isinstance(screen, VoiceDialog)
         await wait_until(lambda: gate.calls, lambda: ui.pilot.pause(0.01))
@@ -148,7 +148,7 @@ async def test_voice_preview_title_matches_its_format(tmp_path: Path, monkeypatc
         gate.open.set()
         await wait_for_text(ui, "THREAD")
         await wait_until(lambda: titles, lambda: ui.pilot.pause(0.01))
-        assert titles == ["THREAD by the offline writer, of an item of yours"]
+        assert titles == ["Preview: THREAD, offline writer"]
 
 
 @pytest.mark.usefixtures("no_key_waiting")

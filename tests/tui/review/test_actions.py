@@ -221,7 +221,7 @@ async def test_history_and_copy(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         first = review.current
         await review.press("a", "K", "H")
-        assert "History · q closes" in review.text
+        assert "History · q close" in review.text
         assert "you approved it (needs review → approved)" in review.text
         assert "awaiting_review" not in review.text
         await review.press("q", "y")
@@ -245,7 +245,7 @@ async def test_new_version_is_announced_and_diffed(tmp_path: Path, monkeypatch: 
         assert "What changed" not in review.text
         assert "has no other version" in review.toasts[-1]
         await review.press("K", "d")
-        assert "What changed · q closes · “A postmortem that names no culprit" in review.text
+        assert "What changed · q close · “A postmortem that names no culprit" in review.text
         assert "{+without culprits+}" in review.text
 
 

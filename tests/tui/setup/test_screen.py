@@ -31,17 +31,17 @@ async def account_labels(home: Path) -> list[str]:
 
 async def choose_platform(ui: ConsoleDriver, index: int) -> None:
     await ui.press("n")
-    await wait_for_text(ui, "Connect an account of …")
+    await wait_for_text(ui, "Connect an account · Enter")
     await ui.press(*["j"] * index, "enter")
-    await wait_for_text(ui, "Connect an account of")
+    await wait_for_text(ui, "Connect an account ·")
 
 
 async def test_desk_without_account_names_next_key(tmp_path: Path) -> None:
     async with open_setup(tmp_path, size=(80, 24)) as ui:
-        assert "No account is connected." in ui.text
-        assert "n connects one: Bluesky" in ui.text
+        assert "No account connected" in ui.text
+        assert "n connect an account: Bluesky" in ui.text
         await ui.press("t")
-        assert ui.toasts == ["No account is connected: n connects one."]
+        assert ui.toasts == ["No account connected. n connects one."]
 
 
 async def test_account_is_connected_with_credentials(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ async def test_account_is_connected_with_credentials(tmp_path: Path) -> None:
         await wait_for_text(ui, "The password is not right. Look for it there.")
         await ui.press(*["backspace"] * 5)
         await type_text(ui, "open\n")
-        await wait_for_text(ui, "keyed:me is connected.")
+        await wait_for_text(ui, "Connected keyed:me.")
         assert "+ keyed:me" in ui.text
     assert await account_labels(tmp_path) == ["keyed:me"]
 
@@ -82,18 +82,18 @@ async def test_passphrase_is_prompted_and_confirmed_if_new(tmp_path: Path) -> No
         await wait_for_prompt(ui, "repeat: does not match")
         assert "four" not in ui.text
         await type_answer(ui, " little words here\n")
-        await wait_for_text(ui, "keyed:me is connected.")
+        await wait_for_text(ui, "Connected keyed:me.")
     async with open_setup(tmp_path, plain=False) as ui:
         await connect_keyed(ui, "you")
         await wait_for_prompt(ui, "Passphrase for your account credentials")
         await type_answer(ui, "four little words here\n")
-        await wait_for_text(ui, "keyed:you is connected.")
+        await wait_for_text(ui, "Connected keyed:you.")
 
 
 async def test_no_passphrase_connects_nothing(tmp_path: Path) -> None:
     async with open_setup(tmp_path, plain=False) as ui:
         await connect_keyed(ui, "me")
-        await wait_for_prompt(ui, "A new passphrase")
+        await wait_for_prompt(ui, "New passphrase")
         ui.app.simulate_key("escape")
         await wait_for_text(ui, "passphrase to keep keys with")
     assert await account_labels(tmp_path) == []
@@ -110,7 +110,7 @@ async def test_oauth_login_completes_in_browser(tmp_path: Path, monkeypatch: pyt
     async with open_setup(tmp_path) as ui:
         await choose_platform(ui, BROWSER)
         await ui.press("enter")
-        await wait_for_text(ui, "browser:b is connected.")
+        await wait_for_text(ui, "Connected browser:b.")
         assert "+ browser:b" in ui.text
     assert callbacks
 
@@ -124,13 +124,13 @@ async def test_oauth_code_is_pasted_without_browser(tmp_path: Path, monkeypatch:
         await choose_platform(ui, BROWSER)
         await ui.press("enter")
         await wait_for_text(ui, "https://browser.example/yes?")
-        assert "There is no browser here." in ui.text
+        assert "No browser found." in ui.text
         await type_text(ui, "not-it\n")
-        await wait_for_text(ui, "That code is not good. Enter begins anew.")
+        await wait_for_text(ui, "That code is not good. Enter tries again.")
         await ui.press("enter")
-        await wait_for_text(ui, "There is no browser here.")
+        await wait_for_text(ui, "No browser found.")
         await type_text(ui, f"{CODE}\n")
-        await wait_for_text(ui, "browser:b is connected.")
+        await wait_for_text(ui, "Connected browser:b.")
 
 
 @pytest.mark.parametrize("by", ["key", "mouse"])
@@ -142,23 +142,23 @@ async def test_oauth_wait_can_be_cancelled(tmp_path: Path, monkeypatch: pytest.M
     async with open_setup(tmp_path) as ui:
         await choose_platform(ui, BROWSER)
         await ui.press("enter")
-        await wait_for_text(ui, "There is no browser here.")
+        await wait_for_text(ui, "No browser found.")
         if by == "key":
             await ui.press("escape")
         else:
             offset = next(
-                (line.index("Esc leaves it"), y) for y, line in enumerate(ui.lines) if "Esc leaves it" in line
+                (line.index("Esc cancel"), y) for y, line in enumerate(ui.lines) if "Esc cancel" in line
             )
             await ui.pilot.click(offset=offset)
             await ui.wait()
-        assert "There is no browser here." not in ui.text
+        assert "No browser found." not in ui.text
     assert await account_labels(tmp_path) == []
 
 
 async def test_account_check_reports_status(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("t")
-        await wait_for_text(ui, "keyed:harbour works.")
+        await wait_for_text(ui, "keyed:harbour: connection works.")
         await ui.press("tab", "j", "t")
         await wait_for_text(ui, "! keyed:locked")
         assert "The server does not know the account any more." in ui.text
@@ -168,11 +168,11 @@ async def test_account_check_reports_status(tmp_path: Path) -> None:
 async def test_remove_confirms_and_defaults_to_no(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("D")
-        assert "Forget keyed:harbour and its keys?" in ui.text
+        assert "Disconnect keyed:harbour and delete its credentials?" in ui.text
         await ui.press("enter")
         assert "keyed:harbour" in ui.text
         await ui.press("D", "y")
-        await wait_for_text(ui, "keyed:harbour is forgotten.")
+        await wait_for_text(ui, "Disconnected keyed:harbour.")
         await wait_for_text(ui, "▌+ keyed:locked")
     assert await account_labels(tmp_path) == ["keyed:locked"]
 
@@ -180,7 +180,7 @@ async def test_remove_confirms_and_defaults_to_no(tmp_path: Path) -> None:
 async def test_voice_is_previewed_and_saved_on_request(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("j", "e")
-        assert "characters" in ui.text
+        assert "max length" in ui.text
         assert "maxLength" not in ui.text
         await wait_for_text(ui, "https://stories.example/1")
         await ui.press(*["tab"] * 9)
@@ -189,9 +189,9 @@ async def test_voice_is_previewed_and_saved_on_request(tmp_path: Path) -> None:
         assert "‹never›" in next(line for line in ui.lines if " link " in line)
         await ui.press("ctrl+t")
         await wait_until_absent(ui, "https://stories.example/1")
-        assert "by the offline writer" in ui.text
+        assert "Preview: short, offline writer" in ui.text
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "The voice is kept.")
+        await wait_for_text(ui, "Saved your voice.")
         assert "SHORT   hashtags 1, emoji never, link never" in ui.text
     async with open_setup_desk(tmp_path) as desk:
         voice = await desk.voice.get()
@@ -217,7 +217,7 @@ async def test_leaving_edited_voice_confirms(tmp_path: Path) -> None:
         assert "Plain words." in ui.text
         assert "More." not in ui.text
         await ui.press("escape")
-        assert "How you write" not in ui.text
+        assert "Ctrl+s save" not in ui.text
 
 
 async def test_refused_voice_stays_in_form(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ async def test_refused_voice_stays_in_form(tmp_path: Path) -> None:
         await type_text(ui, "9")
         await ui.press("ctrl+s")
         await wait_for_text(ui, "formats.SHORT.hashtags")
-        assert "How you write" in ui.text
+        assert "Ctrl+s save" in ui.text
 
 
 async def test_voice_preview_without_items_has_hint(tmp_path: Path) -> None:
@@ -242,10 +242,10 @@ async def test_invalid_time_zone_is_refused(tmp_path: Path) -> None:
         await wait_for_text(ui, "Mars/One is not an IANA time zone")
         await ui.press("ctrl+u")
         await type_text(ui, "Asia/Tokyo\n")
-        await wait_for_text(ui, "on the clock of Asia/Tokyo")
+        await wait_for_text(ui, "Time zone set to Asia/Tokyo")
         await wait_for_text(ui, "JST")
-        assert "09:00 here may be 10:00 there." in ui.text
-        (time_line,) = [line for line in ui.text.splitlines() if "there it is" in line]
+        assert "09:00 here may be 10:00 in the new zone." in ui.text
+        (time_line,) = [line for line in ui.text.splitlines() if "local time" in line]
         assert "(" not in time_line
         assert re.search(r"\d\d:\d\d JST", time_line)
 

@@ -93,5 +93,5 @@ def test_query_applies_to_searchable_types() -> None:
 @pytest.mark.parametrize(("field", "text"), [("weight", "much"), ("interval", "1.5")])
 def test_invalid_number_names_its_field(field: str, text: str) -> None:
     original = make_source()
-    with pytest.raises(InvalidError, match=f"{field}: takes"):
+    with pytest.raises(InvalidError, match=f"{field}: must be"):
         build_update(original, fields_of(original)._replace(**{field: text}), "")

@@ -18,7 +18,7 @@ OPML = f"""<opml version="2.0"><body><outline text="First" xmlUrl="{URL_ONE}"/>
 
 async def test_source_row_has_health_letter(tmp_path: Path) -> None:
     async with open_sources(tmp_path, add_three_sources) as ui:
-        assert "Sources · 3 · 1 failing · 1 off" in ui.text
+        assert "Sources · 3 · 1 failing · 1 disabled" in ui.text
         first, second, third = ui.lines[3:6]
         assert first.startswith("▌H feed")
         assert first.endswith("The Ferry Gazette")
@@ -51,9 +51,9 @@ async def test_runs_pane_shows_stage_counts(tmp_path: Path) -> None:
     async with open_sources(tmp_path, add_three_sources) as ui:
         await ui.press("tab")
         assert "─ Run ─" in ui.text
-        assert "2 · 100% of those that ended succeeded" in ui.text
+        assert "2 · 100% succeeded" in ui.text
         await ui.press("j")
-        assert "12  items, 12 of them new" in ui.text
+        assert "12  items, 12 new" in ui.text
         await ui.press("tab")
         assert "─ Source ─" in ui.text
 
@@ -79,9 +79,9 @@ async def test_narrow_terminal_shows_sources_or_runs(tmp_path: Path) -> None:
 async def test_low_terminal_shows_one_pane(tmp_path: Path) -> None:
     async with open_sources(tmp_path, add_three_sources, size=(40, 12)) as ui:
         assert "The Ferry Gazette" in ui.text
-        assert "address" not in ui.text
+        assert "last fetch" not in ui.text
         await ui.press("enter")
-        assert "address" in ui.text
+        assert "last fetch" in ui.text
         await ui.resize(40, 9)
         assert "Copydesk needs" in ui.text
 
@@ -93,9 +93,9 @@ async def test_new_source_is_test_fetched_before_saving(tmp_path: Path) -> None:
         await type_text(ui, URL_ONE)
         assert web.requested_urls == []
         await ui.press("enter")
-        await wait_for_text(ui, "It can be read: 12 entries")
+        await wait_for_text(ui, "12 entries found")
         assert story_title(1) in ui.text
-        assert "Enter saves it" in ui.text
+        assert "Enter save ·" in ui.text
         assert ui.app.desk is not None
         assert await ui.app.desk.sources.list() == ()
         await ui.press("enter")
@@ -110,8 +110,8 @@ async def test_unreadable_source_is_saved_only_explicitly(tmp_path: Path) -> Non
         await ui.press("n")
         await type_text(ui, URL_THREE)
         await ui.press("enter")
-        await wait_for_text(ui, "It could not be read")
-        assert "Ctrl+s saves it all the same" in ui.text
+        await wait_for_text(ui, "Test failed")
+        assert "Ctrl+s save anyway" in ui.text
         await ui.press("ctrl+s")
         await wait_for_text(ui, "Sources · 1")
 
@@ -124,9 +124,9 @@ async def test_changed_address_requires_new_test(tmp_path: Path) -> None:
         await ui.press("enter")
         await wait_for_text(ui, "12 entries")
         await ui.press("x", "backspace")
-        assert "Enter saves it" in ui.text
+        assert "Enter save ·" in ui.text
         await ui.press("x")
-        assert "Enter reads it once" in ui.text
+        assert "Enter tests the feed" in ui.text
         assert "12 entries" not in ui.text
 
 
@@ -160,10 +160,10 @@ async def test_unexpected_error_keeps_form(tmp_path: Path) -> None:
         await ui.press("n")
         await type_text(ui, URL_ONE)
         await ui.press("enter")
-        await wait_for_text(ui, "That went wrong.")
+        await wait_for_text(ui, "Unexpected error. Details are in the log.")
         assert "boom" in ui.toasts[0]
         assert URL_ONE in ui.text
-        assert "Enter reads it once" in ui.text
+        assert "Enter tests the feed" in ui.text
 
 
 async def test_typed_address_is_discarded_on_second_escape(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ async def test_typed_address_is_discarded_on_second_escape(tmp_path: Path) -> No
         await ui.press("n")
         await type_text(ui, "one")
         await ui.press("escape")
-        assert "Esc again throws away" in ui.text
+        assert "Esc again to discard" in ui.text
         await ui.press("escape")
         assert "New source" not in ui.text
         await ui.press("n", "escape")
@@ -211,7 +211,7 @@ async def test_invalid_number_is_explained(tmp_path: Path) -> None:
         await ui.press("e", "tab", "tab")
         await type_text(ui, "x")
         await ui.press("enter")
-        await wait_for_text(ui, "weight: takes a number, such as 1.5")
+        await wait_for_text(ui, "weight: must be a number, such as 1.5")
 
 
 async def test_changed_address_is_fetched_before_saving(tmp_path: Path) -> None:
@@ -232,10 +232,10 @@ async def test_changed_address_is_fetched_before_saving(tmp_path: Path) -> None:
 async def test_t_test_fetches_without_storing(tmp_path: Path) -> None:
     async with open_sources(tmp_path, _add_one_source) as ui:
         await ui.press("t")
-        await wait_for_text(ui, "It can be read: 12 entries")
-        assert "Nothing was stored" in ui.text
+        await wait_for_text(ui, "12 entries found")
+        assert "nothing was saved" in ui.text
         await ui.press("q")
-        assert "Nothing was stored" not in ui.text
+        assert "nothing was saved" not in ui.text
         assert ui.app.desk is not None
         assert (await ui.app.desk.sources.list())[0].item_count == 0
 
@@ -247,10 +247,10 @@ async def _add_one_source(desk: object) -> None:
 async def test_space_toggles_source(tmp_path: Path) -> None:
     async with open_sources(tmp_path, _add_one_source) as ui:
         await ui.press("space")
-        await wait_for_text(ui, "One is no longer read. space undoes it.")
-        await wait_for_text(ui, "1 off")
+        await wait_for_text(ui, "Disabled One. space enables it.")
+        await wait_for_text(ui, "1 disabled")
         await ui.press("space")
-        await wait_for_text(ui, "One is read again.")
+        await wait_for_text(ui, "Enabled One.")
 
 
 async def test_delete_confirms_and_defaults_to_no(tmp_path: Path) -> None:
@@ -273,15 +273,15 @@ async def test_opml_import_reports_per_feed(tmp_path: Path) -> None:
         await ui.press("i")
         await type_text(ui, str(path))
         await ui.press("enter")
-        await wait_for_text(ui, "3/3  1 added · 1 there already · 1 failed")
+        await wait_for_text(ui, "3/3  1 added · 1 already added · 1 failed")
         assert "There is nothing at this address" in ui.text
         await ui.press("a")
-        await wait_for_text(ui, "3/3  2 added · 1 there already")
+        await wait_for_text(ui, "3/3  2 added · 1 already added")
         await ui.press("escape")
         await wait_for_text(ui, "Sources · 3")
 
 
-@pytest.mark.parametrize(("body", "message"), [(None, "cannot be read"), ("no", "is not OPML")])
+@pytest.mark.parametrize(("body", "message"), [(None, "Cannot read"), ("no", "is not OPML")])
 async def test_invalid_opml_file_is_refused(tmp_path: Path, body: str | None, message: str) -> None:
     path = tmp_path / "feeds.opml"
     if body is not None:
@@ -301,7 +301,7 @@ async def test_pipe_is_refused_without_blocking(tmp_path: Path) -> None:
             await ui.press("i")
             await type_text(ui, str(path))
             await ui.press("enter")
-            await wait_for_text(ui, "is no file")
+            await wait_for_text(ui, "is not a regular file")
     finally:  # unblock a reader, should one wait for the pipe
         os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK))
 
@@ -321,17 +321,17 @@ async def test_export_confirms_overwriting(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     async with open_sources(tmp_path / "desk", _add_one_source) as ui:
         await ui.press("x", "enter")
-        await wait_for_text(ui, "Wrote sources.opml")
+        await wait_for_text(ui, "Exported sources to sources.opml")
         assert URL_ONE in (tmp_path / "sources.opml").read_text()
         (tmp_path / "sources.opml").write_text("mine")
         await ui.press("x", "enter")
-        await wait_for_text(ui, "is there already")
+        await wait_for_text(ui, "already exists")
         await ui.press("n")
         assert (tmp_path / "sources.opml").read_text() == "mine"
         await ui.press("x", "enter")
-        await wait_for_text(ui, "is there already")
+        await wait_for_text(ui, "already exists")
         await ui.press("y")
-        await wait_for_text(ui, "Wrote sources.opml")
+        await wait_for_text(ui, "Exported sources to sources.opml")
         assert URL_ONE in (tmp_path / "sources.opml").read_text()
 
 
@@ -339,12 +339,12 @@ async def test_first_source_leads_to_drafts(tmp_path: Path) -> None:
     web = FakeWeb()
     web.put("https://lwn.net/headlines/rss", feed(entry(1), entry(2)))
     async with open_sources(tmp_path, web=web) as ui:
-        assert "There is no source yet." in ui.text
+        assert "No sources yet" in ui.text
         assert "LWN.net" in ui.text
         await ui.press("a")
         await wait_for_text(ui, "Sources · 1")
         assert web.requested_urls == []
-        assert "P runs the pipeline" in ui.text
+        assert "P run the pipeline" in ui.text
         assert "r/opensource" in ui.text
         await ui.press("P")
         await wait_for_text(ui, "2 new drafts")
@@ -372,7 +372,7 @@ async def test_run_continues_in_background_until_cancelled(tmp_path: Path) -> No
         assert view is not None
         ui.app.simulate_key("escape")
         ui.app.simulate_key("X")
-        await wait_for_text(ui, "The run was cancelled")
+        await wait_for_text(ui, "Run cancelled")
 
 
 async def test_run_view_reopens_after_screen_switch(tmp_path: Path) -> None:

@@ -13,10 +13,9 @@ from copydesk.text.formatting import format_relative, format_utc
 from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, format_keys
-from copydesk.tui.labels import FLAG, FORMAT, STATUS, Badge
+from copydesk.tui.labels import FLAG, FORMAT, HEALTH, SOURCE_DISABLED, STATUS, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import confidence_gauge
-from copydesk.tui.sources.pages import HEALTH_SIGNS, OFF_SIGN
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
@@ -69,7 +68,7 @@ def _key_cell(text: str) -> Content:
 def _signs(contexts: Iterable[KeyContext]) -> Iterator[Badge]:
     """Yield the signs used in the rows of these contexts."""
     if KeyContext.SOURCES in contexts:
-        yield from (*HEALTH_SIGNS.values(), OFF_SIGN)
+        yield from (*HEALTH.values(), SOURCE_DISABLED)
     if KeyContext.REVIEW in contexts or KeyContext.SCHEDULE in contexts:
         yield from STATUS.values()
     if KeyContext.REVIEW in contexts:

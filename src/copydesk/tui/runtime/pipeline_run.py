@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.errors import ConflictError
 from copydesk.model.run import Progress, Run, RunStatus, Stage
-from copydesk.text.formatting import plural
 from copydesk.tui import labels
 
 if TYPE_CHECKING:
@@ -62,21 +61,15 @@ def format_summary(run: Run) -> str:
         return labels.RUN_CANCELLED
     if run.status is not RunStatus.SUCCEEDED:
         return labels.run_outcome(run.status, run.error or "")
-    drafts, items = plural(run.stats.drafts_created, "new draft"), plural(run.stats.items_ingested, "item")
-    return f"{drafts} from {items} in {run.duration or 0:.1f} s."
+    return labels.run_summary(run.stats.drafts_created, run.stats.items_ingested, run.duration or 0)
 
 
 def format_funnel(run: Run) -> str:
     """Return what was left after each stage, in one line."""
     stats = run.stats
-    parts = [
-        plural(stats.items_ingested, "item"),
-        plural(stats.items_filtered, "story"),
-        f"{stats.items_ranked} ranked",
-        plural(stats.drafts_created, "new draft"),
-        f"{run.duration or 0:.1f} s",
-    ]
-    return " · ".join(parts)
+    return labels.run_funnel(
+        stats.items_ingested, stats.items_filtered, stats.items_ranked, stats.drafts_created, run.duration or 0
+    )
 
 
 def format_failures(run: Run) -> str:

@@ -8,17 +8,15 @@ from textual import getters
 
 from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.account import ConnectedAccount
+from copydesk.tui import labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import FieldsDialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog
-from copydesk.tui.keys import key_label
 from copydesk.tui.setup.lists import AccountList
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.accounts.service import ConnectMethod
-
-FIELDS_HINT = "What is secret is kept apart from the drafts, and never shown."
 
 
 class AccountActions(DeskScreen, inherit_bindings=False):
@@ -56,18 +54,20 @@ class AccountActions(DeskScreen, inherit_bindings=False):
                 _require_credentials(login, credentials)
                 sign_in[:] = [SignInDialog(login, credentials, server)]
                 return ""
-            return f"{(await desk.accounts.connect(platform, credentials, server)).label} is connected."
+            return labels.account_connected((await desk.accounts.connect(platform, credentials, server)).label)
 
         def finish(message: str | None) -> None:
             if message is not None and sign_in:
                 self.app.push_screen(
-                    sign_in[0], lambda label: self._report_connected(label and f"{label} is connected.")
+                    sign_in[0], lambda label: self._report_connected(label and labels.account_connected(label))
                 )
             else:
                 self._report_connected(message)
 
-        title = f"Connect an account of {platform}"
-        self.app.push_if_current(self, FieldsDialog(title, credential_fields(login), submit, hint=FIELDS_HINT), finish)
+        title = labels.connect_title(platform)
+        self.app.push_if_current(
+            self, FieldsDialog(title, credential_fields(login), submit, hint=labels.ACCOUNT_FIELDS_HINT), finish
+        )
 
     def _report_connected(self, message: str | None) -> None:
         if message:
@@ -77,23 +77,23 @@ class AccountActions(DeskScreen, inherit_bindings=False):
     def action_check(self) -> None:
         """Check with its server that the account works."""
         if account := self._current_account():
-            self.app.notify(f"Asking {account.details.server} …")
+            self.app.notify(labels.account_testing(account.details.server))
             self.app.run_desk_task(partial(self._check_account, account))
 
     async def _check_account(self, account: ConnectedAccount, desk: "Desk") -> None:
         try:
             checked = await desk.accounts.check(account.id)
         except CopydeskError as error:
-            self.app.notify(f"{account.label}: {error}", severity="error")
+            self.app.notify(labels.account_failed(account.label, str(error)), severity="error")
         else:
-            self.app.notify(f"{checked.label} works.")
+            self.app.notify(labels.account_works(checked.label))
         # Load again after a failure, too: a rejected login is stored with the account and shown in its row.
         self.call_later(self.refresh_data)
 
     def action_remove(self) -> None:
         """Remove the account and its credentials, after a confirmation."""
         if account := self._current_account():
-            question = f"Forget {account.label} and its keys? What was posted there stays."
+            question = labels.disconnect_prompt(account.label)
             self.app.push_screen(ConfirmDialog(question), partial(self._remove_if_confirmed, account))
 
     def _remove_if_confirmed(self, account: ConnectedAccount, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
@@ -102,19 +102,19 @@ class AccountActions(DeskScreen, inherit_bindings=False):
 
     async def _delete_account(self, account: ConnectedAccount, desk: "Desk") -> None:
         removed = await desk.accounts.remove(account.id)
-        self.app.notify(f"{removed.label} is forgotten. To be sure, take Copydesk's access back there, too.")
+        self.app.notify(labels.account_removed(removed.label))
         self.refresh_for_keys()
 
     def _current_account(self) -> ConnectedAccount | None:
         if self.accounts.current is None:
-            self.app.notify(f"No account is connected: {key_label('setup.connect')} connects one.", severity="warning")
+            self.app.notify(labels.account_missing(), severity="warning")
         return self.accounts.current
 
 
 def _server_url(login: "ConnectMethod", server: str) -> str:
     """Return the server as a URL. Raise InvalidError if it is missing and the platform has no default."""
     if not server and not login.default_server:
-        raise InvalidError(FieldError("server", f"is missing: say where your {login.platform} is: https://…"))
+        raise InvalidError(FieldError("server", labels.server_required(login.platform)))
     # Users tend to type the bare host name.
     if server and "://" not in server:
         return f"https://{server}"
@@ -125,4 +125,4 @@ def _require_credentials(login: "ConnectMethod", credentials: Mapping[str, str])
     """Raise InvalidError if a required credential is missing."""
     missing = [field.name for field in login.credential_fields if not field.optional and field.name not in credentials]
     if missing:
-        raise InvalidError(*(FieldError(name, "is missing") for name in missing))
+        raise InvalidError(*(FieldError(name, labels.CREDENTIAL_REQUIRED) for name in missing))

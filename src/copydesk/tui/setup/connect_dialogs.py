@@ -14,11 +14,12 @@ from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
+from copydesk.tui import labels
 from copydesk.tui.browser import is_link, open_link
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.fields import Field
-from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.setup.lists import NameList
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.clickable_keys import KeyHints
@@ -50,9 +51,7 @@ class PlatformDialog(Dialog[str | None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         names = self.query_one(NameList)
-        names.set_title(
-            f"Connect an account of … · {key_label('list.open')} takes it · {key_label('pick.leave')} leaves"
-        )
+        names.set_title(labels.platform_list_title())
         names.show(self._names)
 
     def on_line_list_opened(self) -> None:
@@ -97,7 +96,7 @@ class _CredentialPrompt(Protocol):
 
 
 def _placeholder(credential: _CredentialPrompt) -> str:
-    return f"{credential.question} (may stay empty)" if credential.optional else credential.question
+    return labels.credential_placeholder(credential.question, optional=credential.optional)
 
 
 class SignInDialog(Dialog[str | None], inherit_bindings=False):
@@ -136,11 +135,11 @@ class SignInDialog(Dialog[str | None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sign-in"):
-            yield Static(Content(f"Connect an account of {clean(self._login.platform)}"), classes="-title")
-            yield Static(Content("Asking the server for the page …"), id="page")
-            yield Input(placeholder="or paste here the address that the browser ended at", id="pasted")
+            yield Static(Content(labels.connect_title(clean(self._login.platform))), classes="-title")
+            yield Static(Content(labels.SIGN_IN_OPENING), id="page")
+            yield Input(placeholder=labels.SIGN_IN_PASTE, id="pasted")
             yield Static(Content(""), id="wrong")
-            yield KeyHints("sign_in", {"leave": "leaves it"}, classes="-hint")
+            yield KeyHints("sign_in", labels.SIGN_IN_KEYS, classes="-hint")
 
     @property
     def is_waiting(self) -> bool:
@@ -183,9 +182,7 @@ class SignInDialog(Dialog[str | None], inherit_bindings=False):
 
     @on(PageReady)
     def _show_page(self, message: PageReady) -> None:
-        instructions = "Say yes in your browser. If none opened, open this page in one:"
-        if not message.opened:
-            instructions = "There is no browser here. Open this page in one, say yes, and paste where it ended:"
+        instructions = labels.SIGN_IN_APPROVE if message.opened else labels.SIGN_IN_NO_BROWSER
         self.query_one("#page", Static).update(Content(f"{instructions}\n\n{clean(message.page)}"))
 
     @on(Input.Submitted)
@@ -204,7 +201,7 @@ class SignInDialog(Dialog[str | None], inherit_bindings=False):
         if message.error is None:
             self.close(message.label)
         else:
-            self.query_one("#wrong", Static).update(Content(f"{clean(str(message.error))} Enter begins anew."))
+            self.query_one("#wrong", Static).update(Content(labels.sign_in_failed(clean(str(message.error)))))
 
     def action_leave(self) -> None:
         """Cancel signing in and close."""

@@ -13,16 +13,15 @@ from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoicePreview, VoiceProfile
 from copydesk.text import reveal
 from copydesk.text.formatting import format_relative, format_utc
+from copydesk.tui import labels
 from copydesk.tui.keys import key_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
-from copydesk.tui.setup.voice_form_state import SETTING_LABELS
 from copydesk.tui.terminal.cells import fit, safe_line
 
 if TYPE_CHECKING:
     from copydesk.desk.doctor import CheckFinding
 
 THREAD_SEPARATOR = "\n---\n"
-_VERDICTS = {"ok": ("ok", "good"), "warning": ("look", "warn"), "error": ("WRONG", "bad")}
 
 
 class Section(StrEnum):
@@ -32,7 +31,7 @@ class Section(StrEnum):
     VOICE = "Voice"
     WRITER = "Writer"
     ZONE = "Time zone"
-    LOCATIONS = "Where things are"
+    LOCATIONS = "Files"
 
 
 class SetupSnapshot(NamedTuple):
@@ -53,10 +52,14 @@ class SetupSnapshot(NamedTuple):
 def account_row(account: ConnectedAccount, now: datetime, width: int) -> Content:
     """Return the account's row in `width` cells. The leading letter carries the same information as the colour."""
     if account.trouble:
-        sign, role, state = "!", "bad", "cannot be posted to"
+        sign, role, state = "!", "bad", labels.ACCOUNT_CANNOT_POST
     else:
         sign, role = "+", "good"
-        state = f"works, {format_relative(account.checked_at, now)}" if account.checked_at else "not checked yet"
+        state = (
+            labels.account_tested(format_relative(account.checked_at, now))
+            if account.checked_at
+            else labels.ACCOUNT_NOT_TESTED
+        )
     # The sign, the space after it and two spaces before the state take four cells.
     room = max(width - len(state) - 4, 8)
     line = Content.assemble(
@@ -76,24 +79,24 @@ def account_page(account: ConnectedAccount | None, credential_storage: str, now:
         ("name", safe_line(details.name)),
     ]
     if details.software:
-        rows.append(("runs", safe_line(details.software)))
+        rows.append(("software", safe_line(details.software)))
     if details.longest:
-        rows.append(("longest post", f"{details.longest:,}"))
+        rows.append(("max length", f"{details.longest:,}"))
     rows.append(("connected", format_utc(account.connected_at)))
     rows.append(
         (
-            "checked",
+            "tested",
             f"{format_utc(account.checked_at)}, {format_relative(account.checked_at, now)}"
             if account.checked_at
-            else "not yet",
+            else labels.ACCOUNT_NOT_TESTED,
         )
     )
-    rows.append(("its keys", safe_line(credential_storage)))
+    rows.append(("credentials", safe_line(credential_storage)))
     blocks: list[Block] = []
     if account.trouble:
         blocks += [
             paragraph(safe_line(account.trouble), "bad"),
-            _key_hints(("setup.connect", "connects it again.")),
+            _key_hints(("setup.connect", labels.RECONNECT_HINT)),
             paragraph(),
         ]
     return [*blocks, Table([(Content.styled(name, "dim"), Content(value)) for name, value in rows])]
@@ -102,42 +105,50 @@ def account_page(account: ConnectedAccount | None, credential_storage: str, now:
 def no_accounts() -> list[Block]:
     """Return the note shown while no account is connected."""
     return [
-        paragraph("No account is connected.", "strong"),
+        paragraph(labels.EMPTY_ACCOUNTS_TITLE, "strong"),
         paragraph(),
-        paragraph("Drafts can be written and reviewed without one; to post them, connect where they go."),
+        paragraph(labels.EMPTY_ACCOUNTS_HINT),
         paragraph(),
-        _key_hints(("setup.connect", "connects one: Bluesky, Mastodon, X, LinkedIn, Threads, a blog, a webhook.")),
+        _key_hints(("setup.connect", labels.CONNECT_HINT)),
     ]
 
 
 def voice_page(setup: SetupSnapshot) -> list[Block]:
     """Return the page of the voice: style, forbidden phrases, examples, and settings per format."""
     voice = setup.voice
-    style = Paragraph(Content(reveal(voice.style))) if voice.style else paragraph("No style is set.", "dim")
-    blocks: list[Block] = [paragraph("Style", "strong"), style, paragraph(), paragraph("Never", "strong")]
+    style = Paragraph(Content(reveal(voice.style))) if voice.style else paragraph(labels.VOICE_STYLE_EMPTY, "dim")
+    blocks: list[Block] = [
+        paragraph(labels.VOICE_STYLE, "strong"),
+        style,
+        paragraph(),
+        paragraph(labels.VOICE_AVOID, "strong"),
+    ]
     blocks.append(
-        paragraph(", ".join(safe_line(phrase) for phrase in voice.avoid) or "nothing", "" if voice.avoid else "dim")
+        paragraph(
+            ", ".join(safe_line(phrase) for phrase in voice.avoid) or labels.VOICE_AVOID_EMPTY,
+            "" if voice.avoid else "dim",
+        )
     )
     blocks += [
         paragraph(),
-        paragraph("Examples", "strong"),
+        paragraph(labels.VOICE_EXAMPLES, "strong"),
         *_examples(voice.examples),
         paragraph(),
-        paragraph("Formats", "strong"),
+        paragraph(labels.VOICE_FORMATS, "strong"),
     ]
     blocks.append(Table([_format_row(kind, voice.formats.get(kind)) for kind in Format]))
     if setup.unfollowed:
         aspects = ", ".join(setup.unfollowed)
         blocks += [
             paragraph(),
-            paragraph(f"The offline writer cannot follow {aspects}: that takes one that understands.", "warn"),
+            paragraph(labels.voice_unsupported(aspects), "warn"),
         ]
-    return [*blocks, paragraph(), _key_hints(("setup.edit", "edits it, and shows what would be written."))]
+    return [*blocks, paragraph(), _key_hints(("setup.edit", labels.VOICE_EDIT_HINT))]
 
 
 def _examples(examples: Sequence[str]) -> Iterator[Block]:
     if not examples:
-        yield paragraph("none", "dim")
+        yield paragraph(labels.VOICE_EXAMPLES_EMPTY, "dim")
     for number, example in enumerate(examples, 1):
         yield Table([(Content.styled(f"{number}", "dim"), Content(reveal(example)))])
 
@@ -145,36 +156,34 @@ def _examples(examples: Sequence[str]) -> Iterator[Block]:
 def _format_row(kind: Format, settings: FormatVoice | None) -> tuple[Content, ...]:
     wire = to_json_value(settings) if settings else {}
     assert isinstance(wire, Mapping)
-    text = ", ".join(f"{SETTING_LABELS.get(name, name)} {safe_line(str(value))}" for name, value in wire.items())
-    return Content.styled(kind.value, "accent"), Content(text) if text else Content.styled("as it comes", "dim")
+    text = ", ".join(f"{labels.VOICE_SETTINGS.get(name, name)} {safe_line(str(value))}" for name, value in wire.items())
+    return Content.styled(kind.value, "accent"), Content(text) if text else Content.styled(labels.VOICE_DEFAULT, "dim")
 
 
 def writer_page(setup: SetupSnapshot) -> list[Block]:
     """Return the page about the writer and its limits."""
     unsupported = ", ".join(setup.unfollowed)
     blocks: list[Block] = [
-        Paragraph(Content.assemble(("Writer  ", "dim"), ("offline", "strong"))),
+        Paragraph(Content.assemble((f"{labels.WRITER_TITLE}  ", "dim"), (labels.WRITER_NAME, "strong"))),
         paragraph(),
-        paragraph("It takes its sentences from the source, needs no network and no key, and costs nothing."),
-        paragraph("Of the voice it keeps what never may be said, lengths, hashtags, emoji and links."),
+        paragraph(labels.WRITER_OFFLINE),
+        paragraph(labels.WRITER_FOLLOWS),
     ]
     if unsupported:
-        blocks += [paragraph(), paragraph(f"What it cannot follow: {unsupported}.", "warn")]
-    return [*blocks, paragraph(), _key_hints(("setup.edit", "edits the voice and tries it on a real item."))]
+        blocks += [paragraph(), paragraph(labels.voice_unsupported(unsupported), "warn")]
+    return [*blocks, paragraph(), _key_hints(("setup.edit", labels.WRITER_EDIT_HINT))]
 
 
 def zone_page(setup: SetupSnapshot) -> list[Block]:
     """Return the page of the time zone that slots and times refer to."""
-    rows = [("time zone", setup.zone), ("there it is", setup.local_time), ("weekly slots", f"{setup.slots}")]
+    rows = [("time zone", setup.zone), ("local time", setup.local_time), ("weekly slots", f"{setup.slots}")]
     return [
         Table([(Content.styled(name, "dim"), Content(safe_line(value))) for name, value in rows]),
         paragraph(),
-        paragraph(
-            "Slots and times are on this clock. What is scheduled keeps its moment when the zone changes:", "dim"
-        ),
-        paragraph("09:00 here may be 10:00 there.", "dim"),
+        paragraph(labels.ZONE_NOTE, "dim"),
+        paragraph(labels.ZONE_CHANGE_NOTE, "dim"),
         paragraph(),
-        _key_hints(("setup.edit", "changes it.")),
+        _key_hints(("setup.edit", labels.ZONE_EDIT_HINT)),
     ]
 
 
@@ -182,24 +191,27 @@ def locations_page(checks: "Sequence[CheckFinding]") -> list[Block]:
     """Return the page with the results of `copydesk doctor`."""
     rows = []
     for check in checks:
-        word, role = _VERDICTS[check.verdict]
+        word, role = labels.ADVICE_BADGES[check.verdict]
         finding = Content.assemble(
             safe_line(check.found), (f" {safe_line(check.advice)}" if check.advice else "", "dim")
         )
         rows.append((Content.styled(word, role), Content(safe_line(check.what)), finding))
-    return [Table(rows), paragraph(), _key_hints(("setup.refresh", "looks again."))]
+    return [Table(rows), paragraph(), _key_hints(("setup.refresh", labels.RECHECK_HINT))]
 
 
 def voice_sample_page(sample: VoicePreview) -> list[Block]:
     """Return the page with a sample text that the writer made from an item."""
-    blocks: list[Block] = [Paragraph(Content.assemble(("of ", "dim"), safe_line(sample.title))), paragraph()]
+    blocks: list[Block] = [
+        Paragraph(Content.assemble((f"{labels.VOICE_SAMPLE_OF} ", "dim"), safe_line(sample.title))),
+        paragraph(),
+    ]
     blocks += [Paragraph(Content(reveal(sample.text))), paragraph()]
     if not sample.tags:
-        blocks.append(paragraph("This item has no tags: hashtags are for those that have some.", "dim"))
+        blocks.append(paragraph(labels.VOICE_SAMPLE_WITHOUT_TAGS, "dim"))
     findings = sample.checks.findings
     failed = len({finding.rule for finding in findings})
     blocks.append(
-        paragraph(f"{sample.checks.ran - failed} of {sample.checks.ran} checks pass", "dim" if failed else "good")
+        paragraph(labels.checks_passed(sample.checks.ran - failed, sample.checks.ran), "dim" if failed else "good")
     )
     return [*blocks, *(Paragraph(Content.styled(safe_line(finding.message), "warn"), indent=2) for finding in findings)]
 

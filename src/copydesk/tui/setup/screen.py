@@ -11,9 +11,9 @@ from textual.message import Message
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
-from copydesk.tui import empty_states
+from copydesk.tui import empty_states, labels
 from copydesk.tui.dialogs.zone_prompt import prompt_time_zone
-from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.setup.accounts import AccountActions
@@ -76,8 +76,8 @@ class SetupScreen(AccountActions):
         yield Vertical(AccountList(self.app.clock, id="accounts"), Page(empty_states.OPENING, id="about"), id="right")
 
     def on_mount(self) -> None:
-        self.sections.set_title("Setup")
-        self.accounts.set_title("Accounts")
+        self.sections.set_title(labels.SETUP_TITLE)
+        self.accounts.set_title(labels.ACCOUNTS_TITLE)
         self.sections.show(list(Section))
         self._show_pane("sections")
 
@@ -94,7 +94,7 @@ class SetupScreen(AccountActions):
         try:
             vault = await desk.accounts.vault_status()
             credential_storage = (
-                vault.description if vault.has_credentials else f"none so far; they would go to {vault.description}"
+                vault.description if vault.has_credentials else labels.credentials_empty(vault.description)
             )
         except CopydeskError as error:
             credential_storage = error.message
@@ -132,7 +132,7 @@ class SetupScreen(AccountActions):
             index = positions.get(current.id, min(self.accounts.cursor, len(positions) - 1)) if current else 0
             self.accounts.show(message.setup.accounts, index)
         else:
-            self.accounts.show_note([paragraph("None yet.", "dim")])
+            self.accounts.show_note([paragraph(labels.EMPTY_ACCOUNTS, "dim")])
         self._show_section()
 
     @on(ChecksCompleted)
@@ -158,7 +158,7 @@ class SetupScreen(AccountActions):
     def _show_section(self) -> None:
         """Show the current section; an unchanged one keeps its scroll position."""
         self.accounts.display = self.section is Section.ACCOUNTS
-        self.detail_pane.set_title(self.section.value if self.section is not Section.ACCOUNTS else "Account")
+        self.detail_pane.set_title(self.section.value if self.section is not Section.ACCOUNTS else labels.ACCOUNT_TITLE)
         if self._setup is None:
             return
         show = self.detail_pane.show_more if self._displayed_section is self.section else self.detail_pane.show
@@ -176,7 +176,7 @@ class SetupScreen(AccountActions):
             return writer_page(setup)
         if self.section is Section.ZONE:
             return zone_page(setup)
-        return locations_page(self._checks) if self._checks else [paragraph("Looking …", "dim")]
+        return locations_page(self._checks) if self._checks else [paragraph(labels.CHECKING, "dim")]
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys of the focused pane in the footer."""
@@ -229,10 +229,9 @@ class SetupScreen(AccountActions):
         elif self.section is Section.ZONE:
             self._prompt_zone(self._setup.zone)
         elif self.section is Section.ACCOUNTS:
-            keys = [key_label(f"setup.{action}") for action in ("connect", "check", "remove")]
-            self.app.notify("An account is connected anew with {}, checked with {}, removed with {}.".format(*keys))
+            self.app.notify(labels.account_keys())
         else:
-            self.app.notify("There is nothing to edit here: the settings file says where things are.")
+            self.app.notify(labels.NOTHING_TO_EDIT)
 
     async def _edit_voice(self, desk: "Desk") -> None:
         from copydesk.tui.setup.voice_dialog import edit_voice  # noqa: PLC0415 - not needed for the first paint
@@ -242,7 +241,7 @@ class SetupScreen(AccountActions):
 
     def _voice_saved(self, saved: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
         if saved:
-            self.app.notify("The voice is kept. Drafts that are written from now on follow it.")
+            self.app.notify(labels.VOICE_SAVED)
             self.refresh_data()
 
     def _prompt_zone(self, zone: str, value: str = "", error: CopydeskError | None = None) -> None:
@@ -259,7 +258,7 @@ class SetupScreen(AccountActions):
             # Ask again, with the rejected name in the line and the error below it.
             self.app.call_later(self._prompt_zone, old, new, error)
             return
-        self.app.notify(f"Slots and times are on the clock of {new} from now on.")
+        self.app.notify(labels.zone_saved(new))
         self.refresh_for_keys()
 
 

@@ -20,7 +20,7 @@ from copydesk.errors import CopydeskError
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, Link, Voice, VoicePreview
 from copydesk.text import clean
-from copydesk.text.formatting import format_relative
+from copydesk.tui import labels
 from copydesk.tui.dialogs.autosaved_form import AutosavedForm
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import paragraph
@@ -29,7 +29,6 @@ from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.setup.pages import voice_sample_page
 from copydesk.tui.setup.voice_form_state import (
     NUMBERS,
-    SETTING_LABELS,
     VoiceFields,
     VoiceSession,
     build_voice_update,
@@ -52,15 +51,8 @@ if TYPE_CHECKING:
 
 SAMPLE_DELAY = 0.6
 """Seconds without a keystroke after which a new sample is written."""
-UNSET_LABEL = "as it comes"
-_HINTS = {
-    "maxLength": "of a post at most, 40 and more",
-    "maxParts": "of a thread at most, 2 to 25",
-    "targetWords": "of a blog post, 50 and more",
-    "hashtags": "0 to 5",
-}
 _CHOICES = {
-    name: {"": UNSET_LABEL} | {value.value: value.value for value in kind}
+    name: {"": labels.VOICE_DEFAULT} | {value.value: value.value for value in kind}
     for name, kind in (("emoji", Emoji), ("link", Link))
 }
 VOICE = "voice"
@@ -114,31 +106,30 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="voice"):
-            yield Static(Content("How you write"), id="voice-title")
+            yield Static(Content(labels.VOICE_TITLE), id="voice-title")
             with Container(id="voice-body"):
                 with VerticalScroll(id="voice-form", can_focus=False):
                     yield from self._fields()
                 yield Page(id="tried")
             yield Static(Content(""), id="voice-wrong")
-            key_labels = {"save": "keeps it", "next": "next", "try": "tries it now", "leave": "leaves"}
-            yield KeyHints("voice", key_labels, id="voice-keys")
+            yield KeyHints("voice", labels.VOICE_KEYS, id="voice-keys")
 
     def _fields(self) -> Iterable[Widget]:
-        for name, label in (
-            ("style", "style, in words"),
-            ("avoid", "never: a word or phrase a line"),
-            ("examples", "posts of yours, --- between them"),
-        ):
+        for name, label in labels.VOICE_FIELDS.items():
             yield Static(Content(label), classes="-label")
             yield SafeTextArea(id=name, soft_wrap=True, tab_behavior="focus")
         yield with_label("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
         for name in NUMBERS:
             number = SafeInput(
-                placeholder=_HINTS[name], id=name, restrict="[0-9]*", max_length=6, select_on_focus=False
+                placeholder=labels.VOICE_PLACEHOLDERS[name],
+                id=name,
+                restrict="[0-9]*",
+                max_length=6,
+                select_on_focus=False,
             )
-            yield with_label(SETTING_LABELS.get(name, name), number)
-        for name, labels in _CHOICES.items():
-            yield with_label(name, Choice(labels, "", id=name))
+            yield with_label(labels.VOICE_SETTINGS.get(name, name), number)
+        for name, choices in _CHOICES.items():
+            yield with_label(name, Choice(choices, "", id=name))
         yield with_label("instructions", SafeInput(id="instructions", max_length=5000, select_on_focus=False))
 
     def start(self, request: VoiceSession) -> None:
@@ -150,7 +141,7 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Load the request that was passed before the form was mounted."""
-        self.sample_pane.set_title("Tried on an item of yours")
+        self.sample_pane.set_title(labels.VOICE_PREVIEW)
         if self._request is not None:
             self._load(self._request)
 
@@ -247,9 +238,7 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         if message.request.edit_id != self._edit_id or kind is not self._format:
             return
         if message.sample is not None:
-            self.sample_pane.set_title(
-                f"{kind.value} by the {clean(message.sample.writer)} writer, of an item of yours"
-            )
+            self.sample_pane.set_title(labels.voice_preview_title(kind.value, clean(message.sample.writer)))
             self.sample_pane.show_more(voice_sample_page(message.sample))
         elif message.error is not None:
             self.sample_pane.show([paragraph(clean(str(message.error)), "warn")])
@@ -293,9 +282,7 @@ async def edit_voice(
     async def save(entered: VoiceFields) -> None:
         await autosave.save(dump_fields(entered))
 
-    notice = (
-        f"You typed this {format_relative(saved.saved_at, app.clock())} and did not save it." if saved and typed else ""
-    )
+    notice = labels.restored_text(saved.saved_at, app.clock()) if saved and typed else ""
     if not app.is_screen_installed(VOICE):
         app.install_screen(VoiceDialog(), VOICE)
     screen = app.get_screen(VOICE)

@@ -12,8 +12,6 @@ from copydesk.model.voice import Emoji, Link, Voice
 from copydesk.text import clean, clean_lines
 
 NUMBERS = ("maxLength", "maxParts", "targetWords", "hashtags")
-SETTING_LABELS = {"maxLength": "characters", "maxParts": "posts", "targetWords": "words"}
-"""Labels of settings whose label differs from their name."""
 SETTINGS = (*NUMBERS, "emoji", "link", "instructions")
 EXAMPLE_SEPARATOR = "\n---\n"
 # Three or more hyphens alone on a line.

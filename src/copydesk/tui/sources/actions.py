@@ -11,8 +11,8 @@ from textual.actions import SkipAction
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
+from copydesk.tui import labels
 from copydesk.tui.desk_screen import RunScreen
-from copydesk.tui.keys import key_label
 from copydesk.tui.sources.lists import SourceList
 from copydesk.tui.sources.messages import ExportFileExists, FeedsLoaded, SourceSaved
 from copydesk.tui.sources.pages import EXAMPLES, Example
@@ -62,12 +62,12 @@ class SourceActions(RunScreen, inherit_bindings=False):
     def _show_created(self, source: "Source | None") -> None:
         if source is not None:
             self._refresh_and_select(source)
-            self.app.notify(f"Added {source.name}. {key_label('sources.run')} reads it and writes drafts.")
+            self.app.notify(labels.source_added(source.name))
 
     def _show_updated(self, source: "Source | None") -> None:
         if source is not None:
             self._refresh_and_select(source)
-            self.app.notify(f"Saved {source.name}.")
+            self.app.notify(labels.source_saved(source.name))
 
     def _refresh_and_select(self, source: "Source") -> None:
         # The source gets a row with the next load only.
@@ -82,15 +82,14 @@ class SourceActions(RunScreen, inherit_bindings=False):
             self.app.push_screen(SourceTestDialog(self._current_source))
 
     def action_switch_source(self) -> None:
-        """Switch the source off, or on again."""
+        """Disable the source, or enable it again."""
         source = self._current_source
         if source is not None:
             self.app.run_desk_task(lambda desk: self._toggle(desk, source), hold_keys=True)
 
     async def _toggle(self, desk: "Desk", source: "Source") -> None:
         changed = await desk.sources.update(source.id, {"enabled": not source.enabled})
-        effect = "is read again" if changed.enabled else "is no longer read"
-        self.app.notify(f"{changed.name} {effect}. {key_label('sources.switch')} undoes it.")
+        self.app.notify(labels.source_toggled(changed.name, enabled=changed.enabled))
         # Refresh before the next key acts: it is meant for the source as it is now.
         self.refresh_for_keys()
 
@@ -112,7 +111,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     async def _delete_source(self, desk: "Desk", source: "Source") -> None:
         await desk.sources.delete(source.id)
-        self.app.notify(f"Deleted {source.name}.")
+        self.app.notify(labels.source_deleted(source.name))
         self.refresh_for_keys()
 
     @property
@@ -152,8 +151,8 @@ class SourceActions(RunScreen, inherit_bindings=False):
         """Prompt for an OPML file to import."""
         from copydesk.tui.dialogs.prompt import PromptDialog  # noqa: PLC0415 - as above
 
-        hint = f"Each feed is read once before it is added. Enter begins, {key_label('line.leave')} leaves."
-        self.app.push_screen(PromptDialog("Which OPML file?", hint=hint), self._import_from)
+        prompt = PromptDialog(labels.IMPORT_PROMPT, hint=labels.import_hint())
+        self.app.push_screen(prompt, self._import_from)
 
     def _import_from(self, path: str | None) -> None:
         if path and path.strip():
@@ -173,11 +172,8 @@ class SourceActions(RunScreen, inherit_bindings=False):
         """Prompt for a file to export the sources to."""
         from copydesk.tui.dialogs.prompt import PromptDialog  # noqa: PLC0415 - as above
 
-        uses = f"Other feed readers read it, and {key_label('sources.import')} does."
-        hint = f"{uses} Enter writes it, {key_label('line.leave')} leaves."
-        self.app.push_screen(
-            PromptDialog("Write the sources to which file?", value=DEFAULT_OPML_FILE, hint=hint), self._export_to
-        )
+        prompt = PromptDialog(labels.EXPORT_PROMPT, value=DEFAULT_OPML_FILE, hint=labels.export_hint())
+        self.app.push_screen(prompt, self._export_to)
 
     def _export_to(self, path: str | None, *, overwrite: bool = False) -> None:
         if path and path.strip():
@@ -188,7 +184,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
     async def _write_opml(self, desk: "Desk", path: str, *, overwrite: bool) -> None:
         body = await desk.sources.export_opml()
         if await asyncio.to_thread(_write_file, path, body, overwrite=overwrite):
-            self.app.notify(f"Wrote {path}.")
+            self.app.notify(labels.exported(path))
         else:
             self.post_message(ExportFileExists(path))
 
@@ -199,9 +195,9 @@ class SourceActions(RunScreen, inherit_bindings=False):
         def overwrite_if_confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
             self._export_to(message.path if yes else None, overwrite=True)
 
-        warning = f"{message.path} is there already"
-        if not self.app.push_if_current(self, ConfirmDialog(f"{warning}. Write over it?"), overwrite_if_confirmed):
-            self.app.notify(f"{warning}: nothing was written.", severity="warning")
+        question = ConfirmDialog(labels.export_exists(message.path))
+        if not self.app.push_if_current(self, question, overwrite_if_confirmed):
+            self.app.notify(labels.export_refused(message.path), severity="warning")
 
 
 def _read_file(path: str) -> bytes:
@@ -211,11 +207,11 @@ def _read_file(path: str) -> bytes:
             # One byte more than allowed, to tell a file that is too large. Devices and pipes have no end.
             body = file.read(MAX_OPML_SIZE + 1) if S_ISREG(os.fstat(file.fileno()).st_mode) else None
     except (OSError, ValueError, RuntimeError) as error:
-        raise CopydeskError(f"{clean(path)} cannot be read: {_error_reason(error)}.") from error
+        raise CopydeskError(labels.file_not_readable(clean(path), _error_reason(error))) from error
     if body is None:
-        raise CopydeskError(f"{clean(path)} is no file.")
+        raise CopydeskError(labels.file_not_regular(clean(path)))
     if len(body) > MAX_OPML_SIZE:
-        raise CopydeskError(f"{clean(path)} is too large for a list of feeds.")
+        raise CopydeskError(labels.file_too_large(clean(path)))
     return body
 
 
@@ -229,7 +225,7 @@ def _write_file(path: str, body: str, *, overwrite: bool) -> bool:
     except FileExistsError:
         return False
     except (OSError, ValueError, RuntimeError) as error:
-        raise CopydeskError(f"{clean(path)} cannot be written: {_error_reason(error)}.") from error
+        raise CopydeskError(labels.file_not_writable(clean(path), _error_reason(error))) from error
     return True
 
 

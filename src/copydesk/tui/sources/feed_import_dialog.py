@@ -11,12 +11,13 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from copydesk.tui import labels
 from copydesk.tui.charts import progress_bar
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
-from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import paragraph
-from copydesk.tui.sources.lists import OUTCOME_BADGES, FeedList
+from copydesk.tui.sources.lists import FeedList
 from copydesk.tui.sources.messages import FeedImported, FeedImportFinished
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
@@ -54,8 +55,8 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
             yield Static(id="next")
 
     def on_mount(self) -> None:
-        self.feeds.set_title(f"Feeds of the list · {len(self._outlines)}")
-        self.feeds.show_note([paragraph("Reading them …", "dim")])
+        self.feeds.set_title(labels.import_title(len(self._outlines)))
+        self.feeds.show_note([paragraph(labels.IMPORT_TESTING, "dim")])
         self._start_import(self._outlines, test=True)
 
     def _start_import(self, outlines: "Sequence[Outline]", *, test: bool) -> None:
@@ -94,7 +95,7 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
     def _mark_finished(self) -> None:
         self._finished = True
         if not self._results:
-            self.feeds.show_note([paragraph("There is no feed in this file.", "warn")])
+            self.feeds.show_note([paragraph(labels.IMPORT_EMPTY, "warn")])
         self._update_progress()
 
     @property
@@ -104,20 +105,13 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
     def _update_progress(self) -> None:
         processed, total = len(self._results), len(self._outlines)
         full, empty = progress_bar(processed / total if total else 1.0, 20)
-        counts = [f"{count} {sign.text}" for name, sign in OUTCOME_BADGES.items() if (count := self._counts[name])]
+        counts = labels.import_counts(self._counts)
         gauge = Content.assemble((full, "$accent"), (empty, "$border-blurred"))
-        self.query_one("#progress", Static).update(gauge + Content(f" {processed}/{total}  {' · '.join(counts)}"))
+        self.query_one("#progress", Static).update(gauge + Content(f" {processed}/{total}  {counts}"))
         self.query_one("#next", Static).update(Content(self._next_keys()))
 
     def _next_keys(self) -> str:
-        if not self._finished:
-            return f"{key_label('feeds.close')} stops it; what was added stays."
-        closes = f"{key_label('feeds.close')} closes"
-        return (
-            f"{key_label('feeds.add_failed')} adds those that failed all the same · {closes}"
-            if self._failed
-            else closes
-        )
+        return labels.import_keys(finished=self._finished, failed=bool(self._failed))
 
     def action_add_failed(self) -> None:
         """Add the feeds that could not be read, without testing them again."""

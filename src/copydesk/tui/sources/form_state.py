@@ -10,6 +10,7 @@ from copydesk.desk.catalog import get_source_type
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.source import Source, SourceConfig
 from copydesk.text import clean
+from copydesk.tui import labels
 
 _REGEX = re.compile(r"/(?:[^/\\]|\\.)+/")
 # A quoted string, a regular expression between slashes, or everything up to the next comma.
@@ -154,5 +155,4 @@ def _number(field: str, text: str, number_type: type[int] | type[float]) -> floa
     try:
         return number_type(text)
     except ValueError:
-        expected = "a whole number of minutes" if number_type is int else "a number, such as 1.5"
-        raise InvalidError(FieldError(field, f"takes {expected}, not {text.strip()[:40]!r}")) from None
+        raise InvalidError(FieldError(field, labels.source_number_expected(field, text.strip()[:40]))) from None

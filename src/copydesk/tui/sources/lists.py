@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from copydesk.tui.labels import Badge
+from copydesk.tui import labels
 from copydesk.tui.sources.pages import source_row
 from copydesk.tui.sources.run_page import run_row
 from copydesk.tui.terminal.cells import fit, safe_line
@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from copydesk.desk.sources.feed_import import FeedImportResult
     from copydesk.desk.sources.overview import SourceOverview
     from copydesk.model.run import Run
-
-OUTCOME_BADGES = {
-    "added": Badge("A", "good", "added"),
-    "known": Badge("=", "dim", "there already"),
-    "failed": Badge("F", "bad", "failed"),
-}
 
 
 class SourceList(TimestampedList["SourceOverview"]):
@@ -41,7 +35,7 @@ class FeedList(LineList["FeedImportResult"]):
 
     def draw(self, row: "FeedImportResult", width: int) -> Content:
         """Render the result, the feed's name, and the reason of a failure."""
-        label = OUTCOME_BADGES[row.outcome]
+        label = labels.IMPORT_OUTCOME[row.outcome]
         name_width = min(30, width // 2)
         reason = safe_line(row.error) if row.error else label.text
         head = Content.assemble((label.letter, label.role), " ")

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from textual.content import Content
 
-from copydesk.model.source import Health, SourceConfig
+from copydesk.model.source import SourceConfig
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age, format_relative, format_utc, plural
+from copydesk.tui import labels
 from copydesk.tui.keys import key_label
 from copydesk.tui.labels import Badge, source_type_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
     from copydesk.model.source import Source
 
 
-HEALTH_SIGNS = {
-    Health.HEALTHY: Badge("H", "good", "healthy"),
-    Health.DEGRADED: Badge("D", "warn", "failed lately"),
-    Health.STALE: Badge("S", "warn", "nothing new for long"),
-    Health.ERROR: Badge("E", "bad", "cannot be read"),
-    Health.UNKNOWN: Badge("?", "dim", "not read yet"),
-}
-OFF_SIGN = Badge("-", "dim", "switched off")
 MIN_WIDTH_FOR_DAYS = 72
 """Rows of at least this many cells show the last days and the next fetch."""
 MIN_WIDTH_FOR_TYPE = 52
@@ -46,8 +39,8 @@ _CAPITAL = re.compile("[A-Z]")
 
 
 def health_sign(source: "Source") -> Badge:
-    """Return the sign of the source's health, or of its being switched off."""
-    return HEALTH_SIGNS[source.health] if source.enabled else OFF_SIGN
+    """Return the sign of the source's health, or that it is disabled."""
+    return labels.HEALTH[source.health] if source.enabled else labels.SOURCE_DISABLED
 
 
 def source_row(overview: "SourceOverview", now: datetime, width: int) -> Content:
@@ -59,7 +52,7 @@ def source_row(overview: "SourceOverview", now: datetime, width: int) -> Content
     """
     source = overview.source
     sign = health_sign(source)
-    last_fetch = format_age(source.last_fetch, now) if source.last_fetch else "never"
+    last_fetch = format_age(source.last_fetch, now) if source.last_fetch else labels.SOURCE_NEVER_FETCHED
     failures = Content.styled(f"{source.fail_count:>5} ", "warn") if source.fail_count else Content(" " * 6)
     total, today = format_count(source.item_count), format_count(overview.days[-1])
     counts = f"{fit(source_type_label(source.type), TYPE_WIDTH)} {total:>6} {today:>5} "
@@ -77,10 +70,12 @@ def source_row(overview: "SourceOverview", now: datetime, width: int) -> Content
 
 def source_header(width: int, days: int = 14) -> str:
     """Return the column header for `source_row`; `days` is the width of the chart."""
-    counts = f"{'type':<{TYPE_WIDTH}} {'items':>6} {'today':>5} " if width >= MIN_WIDTH_FOR_TYPE else ""
-    chart = f"{f'{days} days':<{days}} " if width >= MIN_WIDTH_FOR_DAYS else ""
-    following = f"{'next':>4} " if width >= MIN_WIDTH_FOR_DAYS else ""
-    return f"  {counts}{chart}{'last':>5} {following}{'fails':>5} name"
+    names = labels.SOURCE_COLUMNS
+    counts = f"{names['type']:<{TYPE_WIDTH}} {names['items']:>6} {names['today']:>5} "
+    chart = f"{plural(days, 'day'):<{days}} " if width >= MIN_WIDTH_FOR_DAYS else ""
+    following = f"{names['next']:>4} " if width >= MIN_WIDTH_FOR_DAYS else ""
+    left = f"{counts if width >= MIN_WIDTH_FOR_TYPE else ''}{chart}"
+    return f"  {left}{names['last']:>5} {following}{names['failures']:>5} {names['name']}"
 
 
 def sparkline(counts: Sequence[int]) -> str:
@@ -93,9 +88,9 @@ def sparkline(counts: Sequence[int]) -> str:
 def format_next_fetch(overview: "SourceOverview", now: datetime) -> str:
     """Format the time until the next automatic fetch, in at most four characters."""
     if not overview.source.enabled:
-        return "off"
+        return labels.SOURCE_NOT_FETCHED
     if overview.next_fetch is None or overview.next_fetch <= now:
-        return "due"
+        return labels.SOURCE_DUE
     # `age` says "now" below one minute; a future time is at least due in a minute.
     return format_age(now, overview.next_fetch).replace("now", "1m")
 
@@ -104,7 +99,7 @@ def format_count(number: int) -> str:
     """Format a number in at most six characters."""
     if number < 1_000_000:
         return str(number)
-    return f"{number / 1_000_000:.1f}M" if number < 1_000_000_000 else "many"
+    return f"{number / 1_000_000:.1f}M" if number < 1_000_000_000 else labels.SOURCE_MANY_ITEMS
 
 
 def source_page(overview: "SourceOverview", recent_items: "Sequence[RecentItem] | None", now: datetime) -> list[Block]:
@@ -123,7 +118,7 @@ def source_page(overview: "SourceOverview", recent_items: "Sequence[RecentItem] 
     if recent_items:
         blocks += [
             paragraph(),
-            paragraph("What it brought last", "strong"),
+            paragraph(labels.SOURCE_LATEST_ITEMS, "strong"),
             Table([_item_row(item, now) for item in recent_items]),
         ]
     elif source.last_fetch is None:
@@ -132,7 +127,7 @@ def source_page(overview: "SourceOverview", recent_items: "Sequence[RecentItem] 
 
 
 def _run_hint() -> Content:
-    return Content.assemble((key_label("sources.run"), "key"), " reads it, with the others, and writes drafts.")
+    return Content.assemble((key_label("sources.run"), "key"), f" {labels.RUN_PIPELINE}")
 
 
 def error_text(error: str) -> str:
@@ -143,21 +138,21 @@ def error_text(error: str) -> str:
 
 def _facts(row: "SourceOverview", now: datetime) -> Iterator[tuple[Content, ...]]:
     source = row.source
-    items = f"{source.item_count} · {row.days[-1]} dated today, {sum(row.days)} in {len(row.days)} days"
+    items = labels.source_items(source.item_count, row.days[-1], sum(row.days), len(row.days))
     facts = [
-        ("address", safe_line(source.url or "")),
+        (labels.SOURCE_FIELDS["url"], safe_line(source.url or "")),
         ("items", items),
         ("drafts", str(row.drafts)),
         (
             "last fetch",
             f"{format_relative(source.last_fetch, now)} · {format_utc(source.last_fetch)}"
             if source.last_fetch
-            else "never",
+            else labels.SOURCE_NEVER_FETCHED,
         ),
         ("next fetch", _next_fetch(row, now)),
-        ("failures", f"{source.fail_count} in a row" if source.fail_count else "none"),
+        ("failures", labels.source_failures(source.fail_count) if source.fail_count else labels.SOURCE_NO_FAILURES),
         ("settings", format_settings(source.config)),
-        ("since", format_utc(source.created_at)),
+        ("added", format_utc(source.created_at)),
     ]
     for name, value in facts:
         if value:
@@ -166,7 +161,7 @@ def _facts(row: "SourceOverview", now: datetime) -> Iterator[tuple[Content, ...]
 
 def _next_fetch(row: "SourceOverview", now: datetime) -> str:
     if not row.source.enabled:
-        return f"none: it is switched off, {key_label('sources.switch')} switches it on"
+        return labels.source_next_fetch_disabled()
     if row.next_fetch is None or row.next_fetch <= now:
         return "at the next run"
     return f"in {format_next_fetch(row, now)} · {format_utc(row.next_fetch)}"
@@ -193,18 +188,18 @@ def _format_value(value: object) -> str:
 
 def _item_row(item: "RecentItem", now: datetime) -> tuple[Content, ...]:
     return Content.styled(f"{format_age(item.published, now):>4}", "dim"), Content(
-        safe_line(item.title) or "without a title"
+        safe_line(item.title) or labels.UNTITLED
     )
 
 
 def test_fetch_page(result: "FetchTest") -> list[Block]:
     """Return the page with the entries of a test fetch, or with its error."""
     if not result.ok:
-        return [paragraph("It could not be read.", "bad"), paragraph(error_text(result.error or "Nobody knows why."))]
+        error = paragraph(error_text(result.error or labels.UNKNOWN_ERROR))
+        return [paragraph(labels.SOURCE_TEST_FAILED, "bad"), error]
     if not result.items:
-        return [paragraph("It can be read, and is empty.", "warn")]
-    count = plural(len(result.items), "entry")
-    return [paragraph(f"It can be read: {count}.", "good"), *entry_table(result.items)]
+        return [paragraph(labels.SOURCE_TEST_EMPTY, "warn")]
+    return [paragraph(labels.source_entries(len(result.items)), "good"), *entry_table(result.items)]
 
 
 def entry_table(items: "Sequence[FoundEntry]") -> list[Block]:
@@ -212,7 +207,7 @@ def entry_table(items: "Sequence[FoundEntry]") -> list[Block]:
     rows = [
         (
             Content.styled(f"{number:>2}", "dim"),
-            Content(safe_line(item.title) or safe_line(item.url) or "without a title"),
+            Content(safe_line(item.title) or safe_line(item.url) or labels.UNTITLED),
         )
         for number, item in enumerate(items, 1)
     ]
@@ -238,7 +233,7 @@ EXAMPLES = (
         "https://lwn.net/headlines/rss",
         "LWN.net",
         {},
-        "a feed: Linux and free software",
+        labels.EXAMPLE_FEED,
     ),
     Example(
         "sources.example_b",
@@ -246,7 +241,7 @@ EXAMPLES = (
         "https://news.ycombinator.com/",
         "Hacker News: open source",
         {"query": "open source"},
-        "a search in what Hacker News has",
+        labels.EXAMPLE_SEARCH,
     ),
     Example(
         "sources.example_c",
@@ -254,7 +249,7 @@ EXAMPLES = (
         "https://www.reddit.com/r/opensource/",
         "r/opensource",
         {"listing": "new"},
-        "a subreddit: what is new there",
+        labels.EXAMPLE_SUBREDDIT,
     ),
 )
 
@@ -263,12 +258,12 @@ def first_steps(added: frozenset[str] = frozenset()) -> list[Block]:
     """Return the note for a desk without sources; `added` are the addresses of examples that are sources already."""
     remaining = [example for example in EXAMPLES if example.url not in added]
     steps = [
-        ("sources.new", "a source of yours: its address is enough"),
-        ("sources.import", "the feeds of another reader: an OPML file"),
+        ("sources.new", labels.ADD_SOURCE),
+        ("sources.import", labels.IMPORT_SOURCES),
     ]
     blocks: list[Block] = [
-        paragraph("There is no source yet.", "strong"),
-        paragraph("Copydesk makes drafts of what it reads. Give it something to read:"),
+        paragraph(labels.EMPTY_SOURCES, "strong"),
+        paragraph(labels.EMPTY_SOURCES_HINT),
         paragraph(),
         Table([(Content.styled(key_label(action), "key"), Content(text)) for action, text in steps]),
         paragraph(),
@@ -278,9 +273,7 @@ def first_steps(added: frozenset[str] = frozenset()) -> list[Block]:
 
 def next_steps(added: frozenset[str]) -> list[Block]:
     """Return the note shown once the first source was added."""
-    hint = Content.assemble(
-        (key_label("sources.run"), "key"), " runs the pipeline: it reads your sources and writes the first drafts."
-    )
+    hint = _run_hint()
     remaining = [example for example in EXAMPLES if example.url not in added]
     return [Paragraph(hint), paragraph(), *([*example_blocks(remaining), paragraph()] if remaining else ())]
 
@@ -295,4 +288,4 @@ def example_blocks(remaining: list[Example]) -> list[Block]:
         )
         for example in remaining
     ]
-    return [paragraph(f"Or an example. Nothing is fetched before you press {key_label('sources.run')}."), Table(rows)]
+    return [paragraph(labels.examples_title()), Table(rows)]

@@ -6,27 +6,17 @@ from datetime import datetime
 from textual.content import Content
 
 from copydesk.model.run import Run, RunStatistics, RunStatus, Stage
-from copydesk.text.formatting import format_age, format_relative, format_utc, plural
+from copydesk.text.formatting import format_age, format_relative, format_utc
+from copydesk.tui import labels
 from copydesk.tui.charts import progress_bar
-from copydesk.tui.labels import Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.sources.pages import error_text
 from copydesk.tui.terminal.cells import fit, safe_line
 
-RUN_SIGNS = {
-    RunStatus.QUEUED: Badge("Q", "dim", "waits for its turn"),
-    RunStatus.RUNNING: Badge("R", "accent", "under way"),
-    RunStatus.SUCCEEDED: Badge("S", "good", "succeeded"),
-    RunStatus.FAILED: Badge("F", "bad", "failed"),
-    RunStatus.CANCELLED: Badge("C", "dim", "cancelled"),
-    RunStatus.INTERRUPTED: Badge("I", "warn", "interrupted"),
-}
-_HEADER = f"  {'age':>4} {'took':>6} {'items':>5} {'stories':>7} {'drafts':>6} "
-
 
 def run_row(run: Run, now: datetime, width: int) -> Content:
     """Return the row in `width` cells: status, age, duration, counts after the stages, and the error."""
-    sign, stats = RUN_SIGNS[run.status], run.stats
+    sign, stats = labels.RUN_STATUS[run.status], run.stats
     head = Content.assemble(
         (sign.letter, sign.role),
         " ",
@@ -40,7 +30,8 @@ def run_row(run: Run, now: datetime, width: int) -> Content:
 
 def run_header(width: int) -> str:
     """Return the column header for `run_row`."""
-    return fit(_HEADER, width)
+    age, took, items, stories, drafts = labels.RUN_COLUMNS
+    return fit(f"  {age:>4} {took:>6} {items:>5} {stories:>7} {drafts:>6} ", width)
 
 
 def format_run_duration(run: Run) -> str:
@@ -55,18 +46,18 @@ def _error_summary(run: Run) -> tuple[str, str]:
         # An error is red only if it made the run fail; a cancelled run may have one, too.
         return run.error, "bad" if run.status is RunStatus.FAILED else "dim"
     failed = run.stats.sources_failed
-    return (f"{plural(failed, 'source')} failed", "warn") if failed else ("", "")
+    return (labels.sources_failed(failed), "warn") if failed else ("", "")
 
 
 def run_page(run: Run | None, statistics: RunStatistics | None, now: datetime) -> list[Block]:
     """Return the page of the run under the cursor, followed by the statistics."""
-    blocks: list[Block] = _run_blocks(run, now) if run else [paragraph("No run yet.", "dim"), paragraph()]
+    blocks: list[Block] = _run_blocks(run, now) if run else [paragraph(labels.EMPTY_RUNS, "dim"), paragraph()]
     return blocks + _statistics_blocks(statistics) if statistics is not None and statistics.total_runs else blocks
 
 
 def _run_blocks(run: Run, now: datetime) -> list[Block]:
-    sign = RUN_SIGNS[run.status]
-    parts = [Content.styled("Run", "strong"), Content.styled(sign.text, sign.role)]
+    sign = labels.RUN_STATUS[run.status]
+    parts = [Content.styled(labels.RUN_TITLE, "strong"), Content.styled(sign.text, sign.role)]
     parts += [Content(f"{format_relative(run.started_at, now)} · {format_utc(run.started_at)}")]
     parts += [Content(format_run_duration(run).replace("s", " s"))] if run.duration is not None else []
     blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
@@ -85,10 +76,10 @@ def _run_blocks(run: Run, now: datetime) -> list[Block]:
 def _funnel(run: Run) -> Iterator[tuple[Content, ...]]:
     stats = run.stats
     counts = {
-        Stage.INGEST: (stats.items_ingested, f"items, {stats.items_new} of them new"),
-        Stage.FILTER: (stats.items_filtered, "stories, after filters and duplicates"),
-        Stage.RANK: (stats.items_ranked, "ranked"),
-        Stage.DRAFT: (stats.drafts_created, "new drafts"),
+        Stage.INGEST: (stats.items_ingested, labels.run_ingested(stats.items_new)),
+        Stage.FILTER: (stats.items_filtered, labels.RUN_FILTERED),
+        Stage.RANK: (stats.items_ranked, labels.RUN_RANKED),
+        Stage.DRAFT: (stats.drafts_created, labels.RUN_DRAFTED),
     }
     for stage, (count, label) in counts.items():
         # Bars are relative to the fetched items, so that they show how each stage narrows them down.
@@ -100,34 +91,27 @@ def _funnel(run: Run) -> Iterator[tuple[Content, ...]]:
 
 def _source_summary(run: Run) -> Block:
     stats = run.stats
-    read = f"{plural(stats.sources_fetched, 'source')} read, {stats.sources_unchanged} without news"
-    failed = f"{stats.sources_failed} failed"
-    parts = [Content(read), Content.styled(failed, "warn" if stats.sources_failed else "dim")]
+    fetched = labels.run_sources(stats.sources_fetched, stats.sources_unchanged)
+    failed = labels.run_failed_sources(stats.sources_failed)
+    parts = [Content(fetched), Content.styled(failed, "warn" if stats.sources_failed else "dim")]
     if stats.drafts_failed:
-        parts.append(Content.styled(f"{plural(stats.drafts_failed, 'draft')} could not be written", "warn"))
+        parts.append(Content.styled(labels.drafts_failed(stats.drafts_failed), "warn"))
     return Paragraph(Content.styled(" · ", "dim").join(parts))
 
 
 def _statistics_blocks(stats: RunStatistics) -> list[Block]:
     recent = stats.last30_days
-    success = f"{stats.success_rate:.0%} of those that ended succeeded" if stats.ended_runs else "none has ended"
-    average = f"{stats.average_duration:.1f} s" if stats.average_duration is not None else "none has ended"
+    average = stats.average_duration, stats.average_items_per_run, stats.average_drafts_per_run
     rows = [
-        ("runs", f"{stats.total_runs} · {success}"),
-        (
-            "on average",
-            f"{average} · {stats.average_items_per_run:.1f} items · {stats.average_drafts_per_run:.1f} drafts",
-        ),
-        (
-            "in 30 days",
-            f"{plural(recent.runs, 'run')} · {plural(recent.items, 'item')} · {plural(recent.drafts, 'draft')}",
-        ),
+        ("runs", labels.run_successes(stats.total_runs, stats.success_rate if stats.ended_runs else None)),
+        ("average", labels.run_average(*average)),
+        ("last 30 days", labels.run_recent(recent.runs, recent.items, recent.drafts)),
         *(
-            (("why" if index == 0 else ""), f"{safe_line(error.category)} {error.count}×")
+            (("errors" if index == 0 else ""), labels.run_error(safe_line(error.category), error.count))
             for index, error in enumerate(stats.top_errors)
         ),
     ]
     return [
-        paragraph("All runs", "strong"),
+        paragraph(labels.RUN_STATISTICS, "strong"),
         Table([(Content.styled(name, "dim"), Content(text)) for name, text in rows]),
     ]

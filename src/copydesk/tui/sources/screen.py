@@ -10,7 +10,7 @@ from textual.events import DescendantFocus
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
-from copydesk.tui import empty_states
+from copydesk.tui import empty_states, labels
 from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.layout import Block, Paragraph, paragraph
 from copydesk.tui.messages import RunChanged
@@ -38,8 +38,8 @@ MAX_RECENT_ITEMS = 20
 
 
 def _no_runs_note() -> tuple[Block, ...]:
-    runs = Content.assemble((key_label("sources.run"), "key"), (" reads the sources and writes drafts.", "dim"))
-    return paragraph("No run yet.", "dim"), Paragraph(runs)
+    runs = Content.assemble((key_label("sources.run"), "key"), (f" {labels.RUN_PIPELINE}", "dim"))
+    return paragraph(labels.EMPTY_RUNS, "dim"), Paragraph(runs)
 
 
 class SourcesScreen(SourceActions, inherit_bindings=False):
@@ -76,7 +76,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
 
     def on_mount(self) -> None:
         self._update_title()
-        self.query_one("#runs-pane", ListPane).set_title("Runs")
+        self.query_one("#runs-pane", ListPane).set_title(labels.RUNS_TITLE)
         if self.app.desk is None and self.app.open_error is None:
             self.show_note(empty_states.OPENING)
 
@@ -131,12 +131,10 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
 
     def _update_title(self) -> None:
         rows = self.sources.rows
-        # A source that is switched off does not count as failing.
+        # A disabled source does not count as failing.
         failing = sum(bool(row.source.fail_count) and row.source.enabled for row in rows)
-        off = sum(not row.source.enabled for row in rows)
-        parts = ["Sources", *([str(len(rows))] if rows else [])]
-        parts += [f"{failing} failing"] * bool(failing) + [f"{off} off"] * bool(off)
-        self.query_one("#sources-pane", ListPane).set_title(" · ".join(parts))
+        disabled = sum(not row.source.enabled for row in rows)
+        self.query_one("#sources-pane", ListPane).set_title(labels.sources_title(len(rows), failing, disabled))
 
     def on_run_changed(self, message: RunChanged) -> None:
         """Load the lists again when a run has ended."""
@@ -152,15 +150,19 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     def _show_current(self) -> None:
         if self._shows_runs:
             run = self.runs.current
-            self._show_detail("Run", run.id if run else "", lambda: run_page(run, self._statistics, self.app.clock()))
+            self._show_detail(
+                labels.RUN_TITLE, run.id if run else "", lambda: run_page(run, self._statistics, self.app.clock())
+            )
             return
         row = self.sources.current
         if row is None:
-            self._show_detail("Source", "", tuple)
+            self._show_detail(labels.SOURCE_TITLE, "", tuple)
             return
         steps = pages.next_steps(self.source_urls) if self.is_new_desk else []
         recent_items = self._recent_items.get(row.source.id)
-        self._show_detail("Source", row.source.id, lambda: [*steps, *source_page(row, recent_items, self.app.clock())])
+        self._show_detail(
+            labels.SOURCE_TITLE, row.source.id, lambda: [*steps, *source_page(row, recent_items, self.app.clock())]
+        )
         # Show the cached items at once and load the current ones behind them.
         if row.source.id not in self._up_to_date and self.app.desk is not None:
             self.app.run_desk_task(lambda desk: self._recent_loader.submit((desk, row.source.id)))

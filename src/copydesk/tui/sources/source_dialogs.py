@@ -17,9 +17,10 @@ from copydesk.desk.catalog import DEFAULT_TYPE, SOURCE_TYPES, get_source_type, g
 from copydesk.errors import CopydeskError
 from copydesk.model.source import Source
 from copydesk.text import clean
+from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
-from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.desk_tasks import DeskTask
 from copydesk.tui.sources.form_state import (
@@ -45,17 +46,6 @@ if TYPE_CHECKING:
 
 MAX_FIELD_LENGTH = 4000
 """Characters of a field."""
-_HINTS = {
-    "url": "https://example.org, or its feed",
-    "name": "as it calls itself",
-    "weight": "1; from 0 to 10, how much it counts in the ranking",
-    "interval": "minutes between fetches; learnt from the source",
-    "include": "words, /expressions/: one must be in it",
-    "exclude": "words, /expressions/: none may be in it",
-    "tags": "put on every draft made of it",
-}
-_SAVE_UNTESTED = "saves it all the same"
-_LABELS = {"url": "address"}
 
 
 class SourceDialog(Dialog[Source | None], inherit_bindings=False):
@@ -85,7 +75,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         self._leave_confirmed = False
 
     def compose(self) -> ComposeResult:
-        title = f"Edit {clean(self._source.name)}" if self._source else "New source"
+        title = labels.source_edit_title(clean(self._source.name)) if self._source else labels.SOURCE_NEW
         with Vertical(id="form"):
             yield Static(Content(title), classes="-question")
             yield from self._fields()
@@ -96,13 +86,17 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         values = self._initial._asdict() | {"url": self._initial.location.url}
         for name in self.EDIT_FIELDS if self._source else self.NEW_FIELDS:
             line = SafeInput(
-                values[name], placeholder=_HINTS[name], id=name, max_length=MAX_FIELD_LENGTH, select_on_focus=False
+                values[name],
+                placeholder=labels.SOURCE_PLACEHOLDERS[name],
+                id=name,
+                max_length=MAX_FIELD_LENGTH,
+                select_on_focus=False,
             )
-            yield Horizontal(Static(_LABELS.get(name, name), classes="-label"), line, id=f"{name}-line")
+            yield Horizontal(Static(labels.SOURCE_FIELDS[name], classes="-label"), line, id=f"{name}-line")
             if name == "url" and self._source is None:
-                labels = {info.name: info.label for info in SOURCE_TYPES.values()}
-                choice = Choice(labels, self._initial.location.type, id="type")
-                yield Horizontal(Static("type", classes="-label"), choice)
+                types = {info.name: info.label for info in SOURCE_TYPES.values()}
+                choice = Choice(types, self._initial.location.type, id="type")
+                yield Horizontal(Static(labels.SOURCE_FIELDS["type"], classes="-label"), choice)
             if name == "url":
                 yield from self._type_settings()
 
@@ -169,27 +163,24 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
             line.display = line.name in names
 
     def _show_next_step(self) -> None:
-        form, leave_link = self._form, key_hint("source_form.leave", "leaves")
+        form, leave_link = self._form, key_hint("source_form.leave", labels.SOURCE_FORM_CANCEL)
         if self._busy:
-            self._set_step("Reading it …", role="accent")
+            self._set_step(labels.SOURCE_FETCHING, role="accent")
         elif not form.location.url:
-            self._set_step("Type its address. ", leave_link, ".")
+            self._set_step(labels.SOURCE_URL_MISSING, leave_link)
         elif self._is_tested(form.location):
-            self._set_step(key_hint("source_form.go_on", "saves it"), ". ", leave_link, ".", role="good")
+            self._set_step(key_hint("source_form.go_on", labels.SOURCE_FORM_SAVE), leave_link, role="good")
         elif self._tested is not None and self._tested[0] == form.location:
-            retry_link, save_link = (
-                key_hint("source_form.go_on", "tries again"),
-                key_hint("source_form.save", _SAVE_UNTESTED),
-            )
-            self._set_step(retry_link, ", ", save_link, ", ", leave_link, ".", role="warn")
+            retry_link = key_hint("source_form.go_on", labels.SOURCE_FORM_RETRY)
+            save_link = key_hint("source_form.save", labels.SOURCE_FORM_SAVE_UNTESTED)
+            self._set_step(retry_link, save_link, leave_link, role="warn")
         else:
-            read_link = key_hint("source_form.go_on", "reads it once, to show what it holds")
-            self._set_step(read_link, ". ", leave_link, ".")
+            self._set_step(key_hint("source_form.go_on", labels.SOURCE_FORM_TEST), leave_link)
 
     def _set_step(self, *parts: str | Content, role: str = "dim") -> None:
         line = self.query_one("#next", KeyHintText)
         line.set_classes(f"-{role}")
-        line.update(Content.assemble(*parts))
+        line.update(Content(labels.SEPARATOR).join(Content.assemble(part) for part in parts))
 
     def _is_tested(self, location: SourceLocation) -> bool:
         """Return True if this location was read successfully, now or when the source was saved."""
@@ -225,7 +216,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     def _report_error(self, error: Exception) -> None:
         """Show the error in the form; re-raise one that is not a CopydeskError, so that it is reported as a bug."""
         expected = isinstance(error, CopydeskError)
-        self.post_message(SourceRefused(str(error) if expected else "That went wrong."))
+        self.post_message(SourceRefused(str(error) if expected else labels.UNEXPECTED_ERROR))
         if not expected:
             raise error
 
@@ -286,7 +277,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     def action_leave(self) -> None:
         """Leave; where something was typed, only when pressed twice."""
         if self._busy and self._test_task is None:
-            self._set_step("It is being saved …", role="accent")
+            self._set_step(labels.SAVING, role="accent")
             return
         if self._leave_confirmed or self._form == self._initial:
             if self._test_task is not None:
@@ -294,7 +285,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
             self.close(None)
             return
         self._leave_confirmed = True
-        self._set_step(key_hint("source_form.leave", "again throws away what you typed"), ".", role="warn")
+        self._set_step(key_hint("source_form.leave", labels.SOURCE_FORM_DISCARD), role="warn")
 
     def action_next_field(self) -> None:
         self.focus_next()
@@ -318,11 +309,11 @@ class SourceTestDialog(Dialog[None], inherit_bindings=False):
         self._source = source
 
     def compose(self) -> ComposeResult:
-        yield Page([paragraph("Reading it …", "accent")], id="trial")
+        yield Page([paragraph(labels.SOURCE_FETCHING, "accent")], id="trial")
 
     def on_mount(self) -> None:
         """Fetch the source."""
-        self.query_one(Page).set_title(f"{safe_line(self._source.name)} · {key_label('trial.close')} closes")
+        self.query_one(Page).set_title(labels.close_hint(safe_line(self._source.name), "trial.close"))
         self.app.run_desk_task(self._test)
 
     async def _test(self, desk: "Desk") -> None:
@@ -334,7 +325,7 @@ class SourceTestDialog(Dialog[None], inherit_bindings=False):
     @on(SourceTested)
     def _show_entries(self, message: SourceTested) -> None:
         self.query_one(Page).show(
-            [*test_fetch_page(message.result), paragraph(), paragraph("Nothing was stored.", "dim")]
+            [*test_fetch_page(message.result), paragraph(), paragraph(labels.SOURCE_TEST_NOT_SAVED, "dim")]
         )
 
     @on(SourceRefused)
