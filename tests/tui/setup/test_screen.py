@@ -146,9 +146,7 @@ async def test_oauth_wait_can_be_cancelled(tmp_path: Path, monkeypatch: pytest.M
         if by == "key":
             await ui.press("escape")
         else:
-            offset = next(
-                (line.index("Esc cancel"), y) for y, line in enumerate(ui.lines) if "Esc cancel" in line
-            )
+            offset = next((line.index("Esc cancel"), y) for y, line in enumerate(ui.lines) if "Esc cancel" in line)
             await ui.pilot.click(offset=offset)
             await ui.wait()
         assert "No browser found." not in ui.text

@@ -96,9 +96,7 @@ def test_desk_with_open_error(snap_compare: Compare) -> None:
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
 def test_voice_form(snap_compare: Compare, full_console: Console, size: tuple[int, int]) -> None:
-    assert snap_compare(
-        full_console, terminal_size=size, run_before=press_keys("j", "e", expected="offline writer")
-    )
+    assert snap_compare(full_console, terminal_size=size, run_before=press_keys("j", "e", expected="offline writer"))
 
 
 def test_account_form(snap_compare: Compare, full_console: Console) -> None:
