@@ -7,7 +7,7 @@ import pytest
 from console_driver import FakeDesk, open_console, successful_run
 from copydesk.desk.sources.feed_import import Outline
 from copydesk.tui.runtime.desk_tasks import DeskWork
-from copydesk.tui.sources.feed_import_dialog import FeedImportDialog
+from copydesk.tui.sources.feed_transfer import FeedImportDialog
 from delayed_responses import DelayedResponse, wait_until
 from desk_fixtures import URL_TWO
 from sources_driver import open_sources

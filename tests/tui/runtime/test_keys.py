@@ -24,7 +24,7 @@ from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.setup.connect_dialogs import SignInDialog
 from copydesk.tui.setup.screen import SetupScreen
 from copydesk.tui.setup.voice_dialog import VoiceDialog
-from copydesk.tui.sources.feed_import_dialog import FeedImportDialog
+from copydesk.tui.sources.feed_transfer import FeedImportDialog
 from copydesk.tui.sources.screen import SourcesScreen
 from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
 from copydesk.tui.widgets.inputs import Choice

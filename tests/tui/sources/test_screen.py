@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from console_driver import type_text
 from copydesk.tui.keys import KeyContext, footer_entries
-from copydesk.tui.sources import actions
+from copydesk.tui.sources import feed_transfer
 from desk_fixtures import URL_ONE, URL_THREE, URL_TWO, FakeWeb, create_source, entry, feed, open_desk_at, story_title
 from sources_driver import add_three_sources, open_sources, sample_web, sources_screen, wait_for_text
 
@@ -309,7 +309,7 @@ async def test_pipe_is_refused_without_blocking(tmp_path: Path) -> None:
 async def test_oversized_opml_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "feeds.opml"
     path.write_text(OPML)
-    monkeypatch.setattr(actions, "MAX_OPML_SIZE", len(OPML) - 1)
+    monkeypatch.setattr(feed_transfer, "MAX_OPML_SIZE", len(OPML) - 1)
     async with open_sources(tmp_path / "desk") as ui:
         await ui.press("i")
         await type_text(ui, str(path))

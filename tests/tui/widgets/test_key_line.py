@@ -29,7 +29,7 @@ from copydesk.tui.review.publish_dialogs import ParsedTime, PostDialog, PostPlan
 from copydesk.tui.schedule.draft_actions import PickDraftDialog, PlanDialog
 from copydesk.tui.setup.connect_dialogs import PlatformDialog, SignInDialog
 from copydesk.tui.setup.voice_dialog import VoiceDialog
-from copydesk.tui.sources.feed_import_dialog import FeedImportDialog
+from copydesk.tui.sources.feed_transfer import FeedImportDialog
 from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
 from copydesk.tui.widgets.key_line import KeyLine
 from sources_driver import make_source

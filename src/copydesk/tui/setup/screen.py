@@ -1,6 +1,6 @@
 """The setup screen: accounts, voice, writer, time zone, and file locations."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,13 +10,16 @@ from textual.events import DescendantFocus
 from textual.message import Message
 from textual.widget import Widget
 
-from copydesk.errors import CopydeskError
+from copydesk.errors import CopydeskError, FieldError, InvalidError
+from copydesk.model.account import ConnectedAccount
 from copydesk.tui import empty_states, labels
+from copydesk.tui.desk_screen import DeskScreen
+from copydesk.tui.dialogs.fields import FieldsDialog
+from copydesk.tui.dialogs.prompt import ConfirmDialog
 from copydesk.tui.dialogs.zone_prompt import prompt_time_zone
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.setup.accounts import AccountActions
 from copydesk.tui.setup.lists import AccountList, SectionList
 from copydesk.tui.setup.pages import (
     Section,
@@ -33,10 +36,11 @@ from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.desk.accounts.service import ConnectMethod
     from copydesk.desk.doctor import CheckFinding
 
 
-class SetupScreen(AccountActions):
+class SetupScreen(DeskScreen):
     """Sections at the left, the one under the cursor at the right."""
 
     NAME = "Setup"
@@ -47,6 +51,7 @@ class SetupScreen(AccountActions):
     # One breakpoint more than other screens have: two panes fit side by side here where a queue would be too narrow.
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (64, "-narrow"), (100, "-medium"), (150, "-wide")]
 
+    accounts = getters.query_one("#accounts", AccountList)
     sections = getters.query_one("#sections", SectionList)
     detail_pane = getters.query_one("#about", Page)
 
@@ -261,7 +266,113 @@ class SetupScreen(AccountActions):
         self.app.notify(labels.zone_saved(new))
         self.refresh_for_keys()
 
+    # Accounts.
+
+    def action_connect(self) -> None:
+        """Choose a platform, then open its form."""
+        self.app.run_desk_task(self._choose_platform, opens_screen=True)
+
+    async def _choose_platform(self, desk: "Desk") -> None:
+        from copydesk.tui.setup.connect_dialogs import PlatformDialog  # noqa: PLC0415 - not needed for the first paint
+
+        self.app.push_if_current(self, PlatformDialog(desk.ctx.platforms.names), self._load_form)
+
+    def _load_form(self, platform: str | None) -> None:
+        if platform is not None:
+            self.app.run_desk_task(partial(self._open_form, platform), opens_screen=True)
+
+    async def _open_form(self, platform: str, desk: "Desk") -> None:
+        """Open the form with the platform's credential fields."""
+        from copydesk.tui.setup.connect_dialogs import SERVER_FIELD, SignInDialog, credential_fields  # noqa: PLC0415 - as above
+
+        await desk.ctx.platforms.load(platform)
+        login = desk.accounts.connect_method(platform)
+        # `submit` cannot open a dialog itself: the form is still open. It leaves the sign-in dialog here for `finish`.
+        sign_in: list[SignInDialog] = []
+
+        async def submit(desk: "Desk", values: Mapping[str, str]) -> str:
+            from copydesk.desk.accounts.oauth_flow import needs_browser  # noqa: PLC0415 - as above
+
+            server = _server_url(login, values.get(SERVER_FIELD, ""))
+            credentials = {name: value for name, value in values.items() if value and name != SERVER_FIELD}
+            if needs_browser(login, credentials):
+                _require_credentials(login, credentials)
+                sign_in[:] = [SignInDialog(login, credentials, server)]
+                return ""
+            return labels.account_connected((await desk.accounts.connect(platform, credentials, server)).label)
+
+        def finish(message: str | None) -> None:
+            if message is not None and sign_in:
+                self.app.push_screen(
+                    sign_in[0], lambda label: self._report_connected(label and labels.account_connected(label))
+                )
+            else:
+                self._report_connected(message)
+
+        title = labels.connect_title(platform)
+        self.app.push_if_current(
+            self, FieldsDialog(title, credential_fields(login), submit, hint=labels.ACCOUNT_FIELDS_HINT), finish
+        )
+
+    def _report_connected(self, message: str | None) -> None:
+        if message:
+            self.app.notify(message)
+            self.refresh_data()
+
+    def action_check(self) -> None:
+        """Check with its server that the account works."""
+        if account := self._current_account():
+            self.app.notify(labels.account_testing(account.details.server))
+            self.app.run_desk_task(partial(self._check_account, account))
+
+    async def _check_account(self, account: ConnectedAccount, desk: "Desk") -> None:
+        try:
+            checked = await desk.accounts.check(account.id)
+        except CopydeskError as error:
+            self.app.notify(labels.account_failed(account.label, str(error)), severity="error")
+        else:
+            self.app.notify(labels.account_works(checked.label))
+        # Load again after a failure, too: a rejected login is stored with the account and shown in its row.
+        self.call_later(self.refresh_data)
+
+    def action_remove(self) -> None:
+        """Remove the account and its credentials, after a confirmation."""
+        if account := self._current_account():
+            question = labels.disconnect_prompt(account.label)
+            self.app.push_screen(ConfirmDialog(question), partial(self._remove_if_confirmed, account))
+
+    def _remove_if_confirmed(self, account: ConnectedAccount, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if yes:
+            self.app.enqueue_write(partial(self._delete_account, account), hold_keys=True)
+
+    async def _delete_account(self, account: ConnectedAccount, desk: "Desk") -> None:
+        removed = await desk.accounts.remove(account.id)
+        self.app.notify(labels.account_removed(removed.label))
+        self.refresh_for_keys()
+
+    def _current_account(self) -> ConnectedAccount | None:
+        if self.accounts.current is None:
+            self.app.notify(labels.account_missing(), severity="warning")
+        return self.accounts.current
+
 
 def _without_distance(formatted: str) -> str:
     """Return a formatted time without the part in parentheses, its distance from now."""
     return formatted.partition(" (")[0]
+
+
+def _server_url(login: "ConnectMethod", server: str) -> str:
+    """Return the server as a URL. Raise InvalidError if it is missing and the platform has no default."""
+    if not server and not login.default_server:
+        raise InvalidError(FieldError("server", labels.server_required(login.platform)))
+    # Users tend to type the bare host name.
+    if server and "://" not in server:
+        return f"https://{server}"
+    return server
+
+
+def _require_credentials(login: "ConnectMethod", credentials: Mapping[str, str]) -> None:
+    """Raise InvalidError if a required credential is missing."""
+    missing = [field.name for field in login.credential_fields if not field.optional and field.name not in credentials]
+    if missing:
+        raise InvalidError(*(FieldError(name, labels.CREDENTIAL_REQUIRED) for name in missing))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import getters, on
+from textual.actions import SkipAction
 from textual.containers import Container
 from textual.content import Content
 from textual.events import DescendantFocus
@@ -11,15 +12,16 @@ from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
 from copydesk.tui import empty_states, labels
+from copydesk.tui.desk_screen import RunScreen
 from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.layout import Block, Paragraph, paragraph
 from copydesk.tui.messages import RunChanged
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.sources import pages
-from copydesk.tui.sources.actions import SourceActions
+from copydesk.tui.sources.feed_transfer import FeedTransfer
 from copydesk.tui.sources.lists import RunList, SourceList
-from copydesk.tui.sources.messages import RecentItemsLoaded, SourcesLoaded
-from copydesk.tui.sources.pages import source_header, source_page
+from copydesk.tui.sources.messages import ExportFileExists, FeedsLoaded, RecentItemsLoaded, SourceSaved, SourcesLoaded
+from copydesk.tui.sources.pages import EXAMPLES, Example, source_header, source_page
 from copydesk.tui.sources.run_page import run_header, run_page
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList, ListPane
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.sources.overview import RecentItem, SourceOverview
     from copydesk.model.run import RunStatistics
+    from copydesk.model.source import Source
 
 MAX_RUNS = 30
 """Runs in the list, newest first."""
@@ -42,7 +45,7 @@ def _no_runs_note() -> tuple[Block, ...]:
     return paragraph(labels.EMPTY_RUNS, "dim"), Paragraph(runs)
 
 
-class SourcesScreen(SourceActions, inherit_bindings=False):
+class SourcesScreen(RunScreen, inherit_bindings=False):
     """Two lists, and a page with the row under the cursor of the list that was used last."""
 
     NAME = "Sources"
@@ -52,11 +55,15 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     AUTO_FOCUS = "#sources"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-short"), (20, "-tall")]
 
+    sources = getters.query_one("#sources", SourceList)
     runs = getters.query_one("#runs", RunList)
     detail_pane = getters.query_one("#detail", Page)
 
     def __init__(self) -> None:
         super().__init__()
+        self._transfer = FeedTransfer(self)
+        self.select_source_id: str | None = None
+        """Id of the source that the cursor moves to after the next load."""
         self._statistics: RunStatistics | None = None
         self._recent_items: dict[str, Sequence[RecentItem]] = {}
         self._up_to_date: set[str] = set()
@@ -236,3 +243,125 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
             self.app.open()
         else:
             self.refresh_data()
+
+    # Actions on the current source. Their results arrive with the desk's change notification.
+
+    @property
+    def _current_source(self) -> "Source | None":
+        return self.current_overview.source if self.current_overview else None
+
+    def action_new_source(self) -> None:
+        """Open the form of a new source."""
+        from copydesk.tui.sources.source_dialogs import SourceDialog  # noqa: PLC0415 - rarely needed
+
+        if self.app.desk is not None:
+            self.app.push_screen(SourceDialog(), self._show_created)
+
+    def action_edit_source(self) -> None:
+        from copydesk.tui.sources.source_dialogs import SourceDialog  # noqa: PLC0415 - as above
+
+        if self._current_source is not None:
+            self.app.push_screen(SourceDialog(self._current_source), self._show_updated)
+
+    def _show_created(self, source: "Source | None") -> None:
+        if source is not None:
+            self._refresh_and_select(source)
+            self.app.notify(labels.source_added(source.name))
+
+    def _show_updated(self, source: "Source | None") -> None:
+        if source is not None:
+            self._refresh_and_select(source)
+            self.app.notify(labels.source_saved(source.name))
+
+    def _refresh_and_select(self, source: "Source") -> None:
+        # The source gets a row with the next load only.
+        self.select_source_id = source.id
+        self.refresh_for_keys()
+
+    def action_test_source(self) -> None:
+        """Fetch the source once and show its entries."""
+        from copydesk.tui.sources.source_dialogs import SourceTestDialog  # noqa: PLC0415 - as above
+
+        if self._current_source is not None:
+            self.app.push_screen(SourceTestDialog(self._current_source))
+
+    def action_switch_source(self) -> None:
+        """Disable the source, or enable it again."""
+        source = self._current_source
+        if source is not None:
+            self.app.run_desk_task(lambda desk: self._toggle(desk, source), hold_keys=True)
+
+    async def _toggle(self, desk: "Desk", source: "Source") -> None:
+        changed = await desk.sources.update(source.id, {"enabled": not source.enabled})
+        self.app.notify(labels.source_toggled(changed.name, enabled=changed.enabled))
+        # Refresh before the next key acts: it is meant for the source as it is now.
+        self.refresh_for_keys()
+
+    def action_delete_source(self) -> None:
+        """Delete the source, after a confirmation."""
+        from copydesk.desk.sources.overview import deletion_prompt  # noqa: PLC0415 - as above
+        from copydesk.tui.dialogs.prompt import ConfirmDialog  # noqa: PLC0415 - as above
+
+        row = self.current_overview
+        if row is None:
+            return
+        source = row.source
+
+        def delete_if_confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+            if yes:
+                self.app.run_desk_task(lambda desk: self._delete_source(desk, source), hold_keys=True)
+
+        self.app.push_screen(ConfirmDialog(deletion_prompt(row)), delete_if_confirmed)
+
+    async def _delete_source(self, desk: "Desk", source: "Source") -> None:
+        await desk.sources.delete(source.id)
+        self.app.notify(labels.source_deleted(source.name))
+        self.refresh_for_keys()
+
+    @property
+    def source_urls(self) -> frozenset[str]:
+        """Return the addresses of all sources."""
+        return frozenset(row.source.url or "" for row in self.sources.rows)
+
+    @property
+    def is_new_desk(self) -> bool:
+        """Return True if nothing was ever fetched, and there are no sources but examples."""
+        example_urls = {example.url for example in EXAMPLES}
+        return all(row.source.last_fetch is None and row.source.url in example_urls for row in self.sources.rows)
+
+    def action_add_example(self, number: int) -> None:
+        """Add example `number`, counted from 0, while the desk is new; nothing is fetched.
+
+        Elsewhere the key keeps its meaning on other screens: `c` composes a draft.
+        """
+        if not self.is_new_desk:
+            # Textual then tries the next binding of the key.
+            raise SkipAction
+        example = EXAMPLES[number]
+        if self.app.desk is not None and self.is_new_desk and example.url not in self.source_urls:
+            self.app.run_desk_task(lambda desk: self._add_example(desk, example), hold_keys=True)
+
+    async def _add_example(self, desk: "Desk", example: Example) -> None:
+        config = example.config or None
+        source = await desk.sources.create(example.type, example.url, name=example.name, config=config, test=False)
+        self.post_message(SourceSaved(source))
+
+    @on(SourceSaved)
+    def _show_example_added(self, message: SourceSaved) -> None:
+        self._show_created(message.source)
+
+    # Feeds from and to files.
+
+    def action_import_feeds(self) -> None:
+        self._transfer.prompt_import()
+
+    def action_export_feeds(self) -> None:
+        self._transfer.prompt_export()
+
+    @on(FeedsLoaded)
+    def _open_import(self, message: FeedsLoaded) -> None:
+        self._transfer.open_import(message.feeds)
+
+    @on(ExportFileExists)
+    def _confirm_overwrite(self, message: ExportFileExists) -> None:
+        self._transfer.confirm_overwrite(message.path)

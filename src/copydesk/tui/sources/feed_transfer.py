@@ -1,8 +1,11 @@
-"""Progress of an OPML import: one line per feed as it is tested and added."""
+"""Feeds from and to OPML files: the prompts for a file, and the progress of an import, one line per feed."""
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from textual import getters, on
@@ -11,20 +14,28 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from copydesk.errors import CopydeskError
+from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.charts import progress_bar
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import paragraph
 from copydesk.tui.sources.lists import FeedList
-from copydesk.tui.sources.messages import FeedImported, FeedImportFinished
+from copydesk.tui.sources.messages import ExportFileExists, FeedImported, FeedImportFinished, FeedsLoaded
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.sources.feed_import import FeedImportResult, Outline
+    from copydesk.tui.desk_screen import DeskScreen
+
+MAX_OPML_SIZE = 16 * 1024 * 1024
+"""Bytes read of an OPML file at most; no list of feeds is this large."""
+DEFAULT_OPML_FILE = "sources.opml"
 
 
 class FeedImportDialog(Dialog[None], inherit_bindings=False):
@@ -128,3 +139,94 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
         if self._import_task is not None:
             self._import_task.cancel()
         self.close(None)
+
+
+class FeedTransfer:
+    """Imports and exports feeds as OPML files, with the prompts for them on the sources screen."""
+
+    def __init__(self, screen: "DeskScreen") -> None:
+        self._screen = screen
+
+    def prompt_import(self) -> None:
+        """Prompt for an OPML file to import."""
+        prompt = PromptDialog(labels.IMPORT_PROMPT, hint=labels.import_hint())
+        self._screen.app.push_screen(prompt, self._import_from)
+
+    def _import_from(self, path: str | None) -> None:
+        if path and path.strip():
+            self._screen.app.run_desk_task(lambda desk: self._load_feeds(desk, path.strip()), opens_screen=True)
+
+    async def _load_feeds(self, desk: "Desk", path: str) -> None:
+        body = await asyncio.to_thread(_read_file, path)
+        self._screen.post_message(FeedsLoaded(await desk.sources.read_opml(body)))
+
+    def open_import(self, feeds: "Sequence[Outline]") -> None:
+        """Open the import, unless the user has moved to another screen."""
+        self._screen.app.push_if_current(self._screen, FeedImportDialog(feeds), lambda _: self._screen.refresh_data())
+
+    def prompt_export(self) -> None:
+        """Prompt for a file to export the sources to."""
+        prompt = PromptDialog(labels.EXPORT_PROMPT, value=DEFAULT_OPML_FILE, hint=labels.export_hint())
+        self._screen.app.push_screen(prompt, self._export_to)
+
+    def _export_to(self, path: str | None, *, overwrite: bool = False) -> None:
+        if path and path.strip():
+            self._screen.app.run_desk_task(
+                lambda desk: self._write_opml(desk, path.strip(), overwrite=overwrite), opens_screen=True
+            )
+
+    async def _write_opml(self, desk: "Desk", path: str, *, overwrite: bool) -> None:
+        body = await desk.sources.export_opml()
+        if await asyncio.to_thread(_write_file, path, body, overwrite=overwrite):
+            self._screen.app.notify(labels.exported(path))
+        else:
+            self._screen.post_message(ExportFileExists(path))
+
+    def confirm_overwrite(self, path: str) -> None:
+        """Ask whether to replace the file, unless the user has moved to another screen."""
+
+        def overwrite_if_confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+            self._export_to(path if yes else None, overwrite=True)
+
+        question = ConfirmDialog(labels.export_exists(path))
+        if not self._screen.app.push_if_current(self._screen, question, overwrite_if_confirmed):
+            self._screen.app.notify(labels.export_refused(path), severity="warning")
+
+
+def _read_file(path: str) -> bytes:
+    """Return the file's content. Raise CopydeskError if it cannot be read, is no regular file, or is too large."""
+    try:
+        with open(Path(path).expanduser(), "rb", opener=_open_nonblocking) as file:
+            # One byte more than allowed, to tell a file that is too large. Devices and pipes have no end.
+            body = file.read(MAX_OPML_SIZE + 1) if S_ISREG(os.fstat(file.fileno()).st_mode) else None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise CopydeskError(labels.file_not_readable(clean(path), _error_reason(error))) from error
+    if body is None:
+        raise CopydeskError(labels.file_not_regular(clean(path)))
+    if len(body) > MAX_OPML_SIZE:
+        raise CopydeskError(labels.file_too_large(clean(path)))
+    return body
+
+
+def _write_file(path: str, body: str, *, overwrite: bool) -> bool:
+    """Write the file; return False if it exists and `overwrite` is not set. Raise CopydeskError on other errors."""
+    try:
+        with open(
+            Path(path).expanduser(), "w" if overwrite else "x", encoding="utf-8", opener=_open_nonblocking
+        ) as file:
+            file.write(body)
+    except FileExistsError:
+        return False
+    except (OSError, ValueError, RuntimeError) as error:
+        raise CopydeskError(labels.file_not_writable(clean(path), _error_reason(error))) from error
+    return True
+
+
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Open without blocking: a named pipe would block until its other end is opened, and with it the console's exit."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+
+
+def _error_reason(error: Exception) -> str:
+    """Return the error's text without its errno and path."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
