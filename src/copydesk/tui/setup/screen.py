@@ -275,7 +275,7 @@ class SetupScreen(DeskScreen):
     async def _choose_platform(self, desk: "Desk") -> None:
         from copydesk.tui.setup.connect_dialogs import PlatformDialog  # noqa: PLC0415 - not needed for the first paint
 
-        self.app.push_if_current(self, PlatformDialog(desk.ctx.platforms.names), self._load_form)
+        self.app.push_if_current(self, PlatformDialog(desk.accounts.platforms()), self._load_form)
 
     def _load_form(self, platform: str | None) -> None:
         if platform is not None:
@@ -285,8 +285,7 @@ class SetupScreen(DeskScreen):
         """Open the form with the platform's credential fields."""
         from copydesk.tui.setup.connect_dialogs import SERVER_FIELD, SignInDialog, credential_fields  # noqa: PLC0415 - as above
 
-        await desk.ctx.platforms.load(platform)
-        login = desk.accounts.connect_method(platform)
+        login = await desk.accounts.connect_method(platform)
         # `submit` cannot open a dialog itself: the form is still open. It leaves the sign-in dialog here for `finish`.
         sign_in: list[SignInDialog] = []
 

@@ -343,7 +343,8 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
 
     async def _add_example(self, desk: "Desk", example: Example) -> None:
         config = example.config or None
-        source = await desk.sources.create(example.type, example.url, name=example.name, config=config, test=False)
+        request = {"type": example.type, "url": example.url, "name": example.name, "config": config}
+        source = await desk.sources.create(request, test=False)
         self.post_message(SourceSaved(source))
 
     @on(SourceSaved)
