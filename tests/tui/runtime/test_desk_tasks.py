@@ -54,7 +54,7 @@ async def test_task_survives_dialog_that_started_it() -> None:
             ui.app.push_screen(ConfirmDialog("Really?"), answers.append)
 
         dialog.call_next(ui.app.run_desk_task, push_second)
-        await wait_until(lambda: ui.app.pending_tasks, partial(asyncio.sleep, 0))
+        await wait_until(lambda: ui.app.desk_tasks.pending, partial(asyncio.sleep, 0))
         dialog.dismiss(result=False)
         await wait_until(lambda: not dialog.is_attached, partial(asyncio.sleep, 0))
         proceed.set()
