@@ -374,7 +374,7 @@ async def wait_until_idle(pilot: Pilot[int]) -> None:
         app,
         lambda: (
             (app.desk is not None or app.open_error is not None)
-            and all(_is_paused_run(app, task) for task in app.pending_tasks)
+            and all(_is_paused_run(app, task) for task in app.desk_tasks.pending)
             and _is_quiet(app)
         ),
     )

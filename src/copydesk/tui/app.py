@@ -187,6 +187,12 @@ class Console(DeskApp, inherit_bindings=False):
             if key_line_region.contains(event.screen_x, event.screen_y):
                 base_screen.query_one(KeyLine).press_at(event.screen_x - key_line_region.x)
 
+    async def prompt_passphrase(self, *, new: bool) -> str:
+        """Prompt for the passphrase of the stored credentials, whatever needs them."""
+        from copydesk.tui.dialogs.passphrase import prompt_passphrase  # noqa: PLC0415 - rarely needed
+
+        return await prompt_passphrase(self, new=new)
+
     # From anywhere to a screen.
 
     def run_key_action(self, key: Key) -> None:
@@ -209,7 +215,7 @@ class Console(DeskApp, inherit_bindings=False):
         await self.switch_mode(name)
         # The bottom of the stack: a dialog may have opened on the new screen already.
         screen = self.screen_stack[0]
-        await self.wait_for_reads()
+        await self.desk_tasks.wait_for_reads()
         return screen if self.screen_stack[0] is screen else None
 
     def show_draft(self, draft_id: str) -> None:
@@ -280,7 +286,7 @@ class Console(DeskApp, inherit_bindings=False):
                 await asyncio.wait_for(editor.wait(), SHUTDOWN_TIMEOUT)
             except TimeoutError:
                 editor.kill()
-        await self.finish_writes()
+        await self.desk_tasks.finish_writes()
 
     def action_leave(self) -> None:
         """Go back on the current screen if it has somewhere to go back to; otherwise quit."""
@@ -290,7 +296,7 @@ class Console(DeskApp, inherit_bindings=False):
 
     def _quit(self) -> None:
         """Exit after pending writes are finished; a dialog blocks further decisions until then."""
-        if not self.has_pending_writes:
+        if not self.desk_tasks.has_pending_writes:
             self.exit(0)
             return
         from copydesk.tui.dialogs.wait import ExitDialog  # noqa: PLC0415 - rarely needed
@@ -299,5 +305,5 @@ class Console(DeskApp, inherit_bindings=False):
         self.run_worker(self._quit_after_writes(), exit_on_error=False)
 
     async def _quit_after_writes(self) -> None:
-        await self.finish_writes()
+        await self.desk_tasks.finish_writes()
         self.exit(0, message=self.exit_message or None)

@@ -8,23 +8,26 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.events import Event, InputEvent, Paste
 from textual.events import Key as KeyPress
 from textual.message import Message
+from textual.screen import Screen
 from textual.worker import Worker
 
 from copydesk.switch_interval import short_switch_interval
 from copydesk.tui import labels
 from copydesk.tui.keys import KEYS, Key, first_key_label
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, FirstPageLoaded, JobFinished, RunChanged
-from copydesk.tui.runtime.desk_tasks import DeskTaskApp, to_copydesk_error
+from copydesk.tui.runtime.desk_tasks import DeskTask, DeskTasks, DeskWork, to_copydesk_error
 from copydesk.tui.runtime.gc_tuning import GcTuning, trim_memory
 from copydesk.tui.runtime.key_buffer import TypeAhead
+from copydesk.tui.runtime.notifications import NotifyingApp
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.errors import CopydeskError
     from copydesk.jobs import JobMessage
     from copydesk.model.draft import ListedDraft
     from copydesk.model.run import Run
@@ -47,6 +50,7 @@ class SourceFailures:
         return [labels.source_failing(source.name, source.error) for source in failing if source.id not in previous]
 
 
+Result = TypeVar("Result")
 OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]
 """Returns the unopened desk; called in a thread after the first paint."""
 LoadFirstPage = Callable[[], "Sequence[ListedDraft]"]
@@ -64,7 +68,7 @@ SHUTDOWN_TIMEOUT = 0.5
 """Seconds that a running job has to finish when the user quits."""
 
 
-class DeskApp(DeskTaskApp, inherit_bindings=False):
+class DeskApp(NotifyingApp, inherit_bindings=False):
     """An app with a desk. Screens call it with `run_desk_task` and receive messages about changes."""
 
     def __init__(
@@ -79,6 +83,12 @@ class DeskApp(DeskTaskApp, inherit_bindings=False):
         qualify_commands: Callable[[str], str] = str,
     ) -> None:
         super().__init__(clock, qualify_commands)
+        self.desk: Desk | None = None
+        self.open_error: CopydeskError | None = None
+        """The reason why the desk could not be opened; None while it is opening or open."""
+        self.desk_tasks = DeskTasks(self)
+        self.exit_message = ""
+        """Printed on the terminal after the console has exited."""
         self.keys = tuple(keys)
         """The key table including the user's own keys."""
         self._runs_jobs = jobs
@@ -99,6 +109,58 @@ class DeskApp(DeskTaskApp, inherit_bindings=False):
         self.has_first_page = False
         """True if rows can be navigated before the desk is open."""
 
+    def on_load(self) -> None:
+        """Let desk tasks run in the app's context."""
+        self.desk_tasks.capture_context()
+
+    def run_desk_task(
+        self,
+        work: DeskWork,
+        *,
+        name: str | None = None,
+        hold_keys: bool = False,
+        opens_screen: bool = False,
+        on_finished: Callable[[], None] | None = None,
+    ) -> DeskTask:
+        """Run `work` with the desk in a task of its own; show errors as a one-line notification.
+
+        With `hold_keys`, keys typed from now on wait until the task has finished, except those that do the same in any
+        state, such as quit. With `opens_screen` they are meant for the screen that the task opens with
+        `push_if_current`, and all of them wait. `on_finished` is called in every case, also if the desk was closed and
+        nothing was done.
+        """
+        return self.desk_tasks.run(
+            work, name=name, hold_keys=hold_keys, opens_screen=opens_screen, on_finished=on_finished
+        )
+
+    def enqueue_write(
+        self, work: DeskWork, *, hold_keys: bool = False, on_finished: Callable[[], None] | None = None
+    ) -> None:
+        """Run `work` like `run_desk_task`, but after all earlier writes, and to its end even if the user quits."""
+        self.desk_tasks.enqueue_write(work, hold_keys=hold_keys, on_finished=on_finished)
+
+    @property
+    def stopping(self) -> bool:
+        """True when, on exit, bulk actions should stop after the current draft."""
+        return self.desk_tasks.stopping
+
+    @property
+    def is_opening(self) -> bool:
+        """True until the desk is open or failed to open."""
+        return self.desk is None and self.open_error is None
+
+    def push_if_current(
+        self, base: Screen[Any], screen: Screen[Result], callback: Callable[[Result | None], object] | None = None
+    ) -> bool:
+        """Push `screen` if `base` is still the current screen.
+
+        Return False and do nothing if the user has moved elsewhere.
+        """
+        if self.screen is not base:
+            return False
+        self.push_screen(screen, callback)
+        return True
+
     def open(self) -> None:
         """Open the desk; also retries after a failure."""
         if self._desk_worker is None or self._desk_worker.is_finished:
@@ -107,7 +169,7 @@ class DeskApp(DeskTaskApp, inherit_bindings=False):
 
     async def _keep_desk_open(self) -> None:
         """Keep the desk open until the console exits; close it after all tasks have ended."""
-        self.shutting_down.clear()
+        self.desk_tasks.shutting_down.clear()
         try:
             if self._load_first_page is not None:
                 await self._show_first_page(self._load_first_page)
@@ -116,7 +178,7 @@ class DeskApp(DeskTaskApp, inherit_bindings=False):
             async with opening as desk:
                 self.desk = desk
                 self.type_ahead.wake()
-                desk.set_interactive(self._prompt_passphrase)
+                desk.set_interactive(self.prompt_passphrase)
                 self._post_to_screen(DeskOpened())
                 watcher = asyncio.create_task(self._poll_changes(desk))
                 try:
@@ -125,20 +187,18 @@ class DeskApp(DeskTaskApp, inherit_bindings=False):
                 finally:
                     watcher.cancel()
                     # Order matters: writes need the open desk, reads must not start another call once it is None.
-                    await self.finish_writes()
+                    await self.desk_tasks.finish_writes()
                     self.desk = None
-                    await self.cancel_tasks()
+                    await self.desk_tasks.cancel()
         except Exception as error:
             self.open_error = to_copydesk_error(error)
             self.type_ahead.wake()
             self.log_problem(str(self.open_error))
             self._post_to_screen(DeskClosed(self.open_error))
 
-    async def _prompt_passphrase(self, *, new: bool) -> str:
-        """Prompt for the passphrase of the stored credentials, whatever needs them."""
-        from copydesk.tui.dialogs.passphrase import prompt_passphrase  # noqa: PLC0415 - rarely needed
-
-        return await prompt_passphrase(self, new=new)
+    async def prompt_passphrase(self, *, new: bool) -> str:
+        """Prompt for the passphrase of the stored credentials; implemented by the console, which knows the dialogs."""
+        raise NotImplementedError
 
     async def _poll_changes(self, desk: "Desk") -> None:
         """Poll for changes made by any process and post them to the screen; log sources that begin to fail."""

@@ -15,9 +15,10 @@ from textual.widgets import Input, Static
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
 from copydesk.tui import labels
+from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.runtime.desk_tasks import DeskTask, DeskTaskApp, to_copydesk_error
+from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.clickable_keys import KeyHints
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
@@ -55,7 +56,7 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
     WHERE = (KeyContext.FIELDS,)
     BINDINGS = bindings(KeyContext.FIELDS)
 
-    app = getters.app(DeskTaskApp)
+    app = getters.app(DeskApp)
 
     class Accepted(Message, bubble=False):
         """The desk has accepted the values."""

@@ -12,13 +12,13 @@ from copydesk.tui.dialogs.fields import Field, FieldsDialog
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.tui.runtime.desk_tasks import DeskTaskApp
+    from copydesk.tui.desk_app import DeskApp
 
 CHECK_INTERVAL = 0.1
 """Seconds between two checks whether the user is still typing elsewhere."""
 
 
-async def prompt_passphrase(app: "DeskTaskApp", *, new: bool) -> str:
+async def prompt_passphrase(app: "DeskApp", *, new: bool) -> str:
     """Return the passphrase that the user enters; a new one must be entered twice.
 
     Return an empty string if the user cancels, or the console exits.
@@ -26,7 +26,7 @@ async def prompt_passphrase(app: "DeskTaskApp", *, new: bool) -> str:
     # Keys held for the operation that needs the passphrase are for this dialog.
     with app.type_ahead.suspend_holds():
         prompt = asyncio.create_task(_prompt(app, new=new))
-        exiting = asyncio.create_task(app.shutting_down.wait())
+        exiting = asyncio.create_task(app.desk_tasks.shutting_down.wait())
         try:
             await asyncio.wait((prompt, exiting), return_when=asyncio.FIRST_COMPLETED)
             return prompt.result() if prompt.done() else ""
@@ -35,7 +35,7 @@ async def prompt_passphrase(app: "DeskTaskApp", *, new: bool) -> str:
             exiting.cancel()
 
 
-async def _prompt(app: "DeskTaskApp", *, new: bool) -> str:
+async def _prompt(app: "DeskApp", *, new: bool) -> str:
     answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     accepted: list[str] = []
 
@@ -62,7 +62,7 @@ async def _prompt(app: "DeskTaskApp", *, new: bool) -> str:
         app.call_later(screen.close)  # the caller may have been cancelled
 
 
-async def _wait_until_idle(app: "DeskTaskApp") -> None:
+async def _wait_until_idle(app: "DeskApp") -> None:
     """Wait until no field has the focus.
 
     A dialog that opens by itself must not swallow keys meant for something else.
@@ -75,7 +75,7 @@ async def _wait_until_idle(app: "DeskTaskApp") -> None:
         await asyncio.sleep(CHECK_INTERVAL)
 
 
-def _is_typing(app: "DeskTaskApp") -> bool:
+def _is_typing(app: "DeskApp") -> bool:
     stack = app.screen_stack
     if len(stack) > 1:
         return not getattr(stack[-1], "is_waiting", False)

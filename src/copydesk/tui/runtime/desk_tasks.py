@@ -8,23 +8,18 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from contextvars import Context, copy_context
-from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from textual.screen import Screen
+from typing import TYPE_CHECKING
 
 from copydesk.errors import CopydeskError, DraftNotFoundError, NotFoundError
 from copydesk.tui import labels
 from copydesk.tui.runtime.key_buffer import MAX_WRITE_HOLD
-from copydesk.tui.runtime.notifications import NotifyingApp
 
 if TYPE_CHECKING:
     # Imported at run time only by the function that opens the desk: SQLAlchemy costs as much as Textual itself.
     from copydesk.desk import Desk
-    from copydesk.tui.runtime.key_buffer import TypeAhead
+    from copydesk.tui.desk_app import DeskApp
 
-Result = TypeVar("Result")
 DeskWork = Callable[["Desk"], Awaitable[None]]
 READ_TIMEOUT = 2.0
 """Seconds that an action waits for its screen to load."""
@@ -49,18 +44,11 @@ class DeskTask:
         self._task.cancel()
 
 
-class DeskTaskApp(NotifyingApp, inherit_bindings=False):
-    """An app whose screens call the desk in background tasks once it is open."""
+class DeskTasks:
+    """Runs the desk calls of an app once its desk is open."""
 
-    type_ahead: "TypeAhead"
-
-    def __init__(
-        self, clock: Callable[[], datetime] | None = None, qualify_commands: Callable[[str], str] = str
-    ) -> None:
-        super().__init__(clock, qualify_commands)
-        self.desk: Desk | None = None
-        self.open_error: CopydeskError | None = None
-        """The reason why the desk could not be opened; None while it is opening or open."""
+    def __init__(self, app: "DeskApp") -> None:
+        self._app = app
         self._app_context: Context | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._last_write: asyncio.Task[None] | None = None
@@ -68,19 +56,12 @@ class DeskTaskApp(NotifyingApp, inherit_bindings=False):
         """Set when the console exits: prompts are no longer answered."""
         self.stopping = False
         """True when, on exit, bulk actions should stop after the current draft."""
-        self.exit_message = ""
-        """Printed on the terminal after the console has exited."""
 
-    def on_load(self) -> None:
+    def capture_context(self) -> None:
         """Remember the app's context: a widget that starts a task may be removed before the task finishes."""
         self._app_context = copy_context()
 
-    @property
-    def is_opening(self) -> bool:
-        """True until the desk is open or failed to open."""
-        return self.desk is None and self.open_error is None
-
-    def run_desk_task(
+    def run(
         self,
         work: DeskWork,
         *,
@@ -89,18 +70,9 @@ class DeskTaskApp(NotifyingApp, inherit_bindings=False):
         opens_screen: bool = False,
         on_finished: Callable[[], None] | None = None,
     ) -> DeskTask:
-        """Run `work` with the desk in a task of its own; show errors as a one-line notification.
-
-        With `hold_keys`, keys typed from now on wait until the task has finished, except those that do the same in any
-        state, such as quit. With `opens_screen` they are meant for the screen that the task opens with
-        `push_if_current`, and all of them wait. `on_finished` is called in every case, also if the desk was closed and
-        nothing was done.
-        """
-        return DeskTask(
-            self._start_task(
-                work, self.type_ahead.start_hold(hold_keys, opens_screen=opens_screen), on_finished, name=name
-            )
-        )
+        """Run `work` in a task of its own; see `DeskApp.run_desk_task`."""
+        exit_stack = self._app.type_ahead.start_hold(hold_keys, opens_screen=opens_screen)
+        return DeskTask(self._start_task(work, exit_stack, on_finished, name=name))
 
     def _start_task(
         self,
@@ -127,20 +99,8 @@ class DeskTaskApp(NotifyingApp, inherit_bindings=False):
         self._tasks.discard(task)
         exit_stack.close()
 
-    def push_if_current(
-        self, base: Screen[Any], screen: Screen[Result], callback: Callable[[Result | None], object] | None = None
-    ) -> bool:
-        """Push `screen` if `base` is still the current screen.
-
-        Return False and do nothing if the user has moved elsewhere.
-        """
-        if self.screen is not base:
-            return False
-        self.push_screen(screen, callback)
-        return True
-
     @property
-    def pending_tasks(self) -> frozenset[asyncio.Task[None]]:
+    def pending(self) -> frozenset[asyncio.Task[None]]:
         """The unfinished tasks, reads and writes."""
         return frozenset(self._tasks)
 
@@ -156,8 +116,8 @@ class DeskTaskApp(NotifyingApp, inherit_bindings=False):
     def enqueue_write(
         self, work: DeskWork, *, hold_keys: bool = False, on_finished: Callable[[], None] | None = None
     ) -> None:
-        """Run `work` like `run_desk_task`, but after all earlier writes, and to its end even if the user quits."""
-        exit_stack = self.type_ahead.start_hold(hold_keys, MAX_WRITE_HOLD)
+        """Run `work` like `run`, but after all earlier writes, and to its end even if the user quits."""
+        exit_stack = self._app.type_ahead.start_hold(hold_keys, MAX_WRITE_HOLD)
         self._last_write = self._start_task(work, exit_stack, on_finished, previous=self._last_write)
 
     @property
@@ -189,15 +149,15 @@ class DeskTaskApp(NotifyingApp, inherit_bindings=False):
         with exit_stack:
             if previous is not None:
                 await _wait_for_task(previous)
-            if self.desk is None:
-                self.notify_error(self.open_error or CopydeskError(labels.DESK_NOT_OPEN))
+            if self._app.desk is None:
+                self._app.notify_error(self._app.open_error or CopydeskError(labels.DESK_NOT_OPEN))
                 return
             try:
-                await work(self.desk)
+                await work(self._app.desk)
             except Exception as error:
-                self.notify_error(to_copydesk_error(error))
+                self._app.notify_error(to_copydesk_error(error))
 
-    async def cancel_tasks(self) -> None:
+    async def cancel(self) -> None:
         """Cancel all unfinished tasks and wait for them."""
         for task in self._tasks:
             task.cancel()
