@@ -26,6 +26,7 @@ DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _AXIS_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
+# Not Textual's ProgressBar: it tells the rest from the bar by colour alone, and needs a widget per bar.
 def progress_bar(share: float, width: int = BAR_WIDTH) -> tuple[str, str]:
     """Return the full and the empty part of a bar; `share` is clamped to 0 to 1."""
     full = round(width * min(max(share, 0.0), 1.0))

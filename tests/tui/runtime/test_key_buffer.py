@@ -99,7 +99,7 @@ async def test_key_after_week_switch_acts_in_new_week(tmp_path: Path) -> None:
 async def test_draft_can_be_picked_before_it_is_displayed(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
         await burst(ui, "]", "s")
-        assert isinstance(ui.app.screen, PickDraftDialog) or ui.toasts
+        assert (type(ui.app.screen), ui.toasts) == (PickDraftDialog, [])
 
 
 async def test_keys_after_closing_help_are_handled() -> None:

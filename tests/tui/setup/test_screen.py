@@ -187,7 +187,7 @@ async def test_voice_is_previewed_and_saved_on_request(tmp_path: Path) -> None:
         assert "‹never›" in next(line for line in ui.lines if " link " in line)
         await ui.press("ctrl+t")
         await wait_until_absent(ui, "https://stories.example/1")
-        assert "Preview: short, offline writer" in ui.text
+        assert "Preview: SHORT, offline writer" in ui.text
         await ui.press("ctrl+s")
         await wait_for_text(ui, "Saved your voice.")
         assert "SHORT   hashtags 1, emoji never, link never" in ui.text

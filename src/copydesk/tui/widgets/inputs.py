@@ -19,6 +19,7 @@ from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.widgets.line_widget import LineWidget
 
 
+# Not Textual's Select or RadioSet: those take an overlay or a line per value, and forms have to fit into 24 lines.
 class Choice(LineWidget, can_focus=True, inherit_bindings=False):
     """A selection of values by label: all of them on a line if they fit, else the selected one."""
 

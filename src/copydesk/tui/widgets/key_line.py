@@ -16,6 +16,7 @@ _ALWAYS_VISIBLE = 2
 """Help and quit."""
 
 
+# Not Textual's Footer: it mounts a widget per key, at each change of the focus, and cannot group keys by their word.
 class KeyLine(StaticLines):
     """Keys with a word for each; those that do not fit are in the help."""
 

@@ -23,6 +23,8 @@ CURSOR = "▌"
 """Marks the row under the cursor, for terminals without colours."""
 
 
+# Not Textual's OptionList or DataTable: they hold and measure every row, and a queue has up to a million of them, of
+# which only a window is loaded.
 class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
     """A list of which only the rows on screen are drawn."""
 

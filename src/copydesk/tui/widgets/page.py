@@ -15,6 +15,7 @@ from copydesk.tui.widgets.line_views import LineScrollView
 PageText = Sequence[Block] | Callable[[], Sequence[Block]]
 
 
+# Not a Static in a VerticalScroll: each key may show the next draft, and only lines that differ are drawn again.
 class Page(LineScrollView, inherit_bindings=False):
     """A scrollable page of text blocks."""
 

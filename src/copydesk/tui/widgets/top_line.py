@@ -18,6 +18,7 @@ _MIN_GAP = 2
 """Minimum cells between the left and the right part."""
 
 
+# Not Textual's Header: it has a fixed layout of title and clock, without tabs, progress and problems.
 class TopLine(StaticLines):
     """The desk's name and the numbered screens; at the right, the run's progress and the number of problems."""
 
