@@ -46,8 +46,8 @@ def test_help_orders_contexts_before_letters() -> None:
     [(KeyContext.EXPERIMENTS, "Ctrl+n"), (KeyContext.SCHEDULE, "c Ctrl+n"), (KeyContext.SOURCES, "c Ctrl+n")],
 )
 def test_help_omits_overridden_global_keys(where: KeyContext, composes: str) -> None:
-    (line,) = (line for line in help_lines(where, KeyContext.CONSOLE) if "compose a draft" in line)
-    assert " ".join(line.split()) == f"{composes} compose a draft of your own"
+    (line,) = (line for line in help_lines(where, KeyContext.CONSOLE) if "write a new draft" in line)
+    assert " ".join(line.split()) == f"{composes} write a new draft"
 
 
 @pytest.mark.parametrize(

@@ -278,7 +278,7 @@ async def test_help_opens_and_closes() -> None:
 async def test_palette_runs_action() -> None:
     async with open_console(FakeDesk(3)) as ui:
         await ui.press("colon")
-        await ui.pilot.press(*"these keys", "enter")
+        await ui.pilot.press(*"show the keys", "enter")
         await ui.wait()
         assert "Keys · q close" in ui.text
 

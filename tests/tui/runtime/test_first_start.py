@@ -19,7 +19,7 @@ async def test_screen_names_each_key_to_first_draft(tmp_path: Path) -> None:
         await wait_until_idle(pilot)
         ui = ConsoleDriver(app, pilot)
         assert "There is no source yet." in ui.text
-        for key, label in (("3", "the screen Sources"), ("n", "there adds"), ("a", "there takes"), ("P", "runs")):
+        for key, label in (("3", "Go to Sources"), ("n", "there: add a source"), ("a", "there: add an example"), ("P", "Run")):
             assert re.search(rf"\b{key} +{label}", ui.text), ui.text
         await ui.press("3")
         assert re.search(r"\ba +LWN\.net", ui.text), ui.text

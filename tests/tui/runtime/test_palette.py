@@ -134,7 +134,7 @@ async def test_draft_is_found_by_text_in_its_tab(tmp_path: Path, query: str, nam
 
 async def test_form_of_current_screen_opens_after_palette(tmp_path: Path) -> None:
     async with open_palette_console(tmp_path) as (ui, pilot, _):
-        await choose(ui, pilot, "compose a draft")
+        await choose(ui, pilot, "write a new draft")
         assert isinstance(ui.app.screen, ComposeDialog)
 
 
