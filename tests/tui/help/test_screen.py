@@ -53,8 +53,8 @@ def test_help_omits_overridden_global_keys(where: KeyContext, composes: str) -> 
 @pytest.mark.parametrize(
     ("where", "included", "excluded"),
     [
-        (KeyContext.REVIEW, "approved", "nothing new for long"),
-        (KeyContext.SOURCES, "nothing new for long", "approved"),
+        (KeyContext.REVIEW, "approved", "no new items"),
+        (KeyContext.SOURCES, "no new items", "approved"),
         (KeyContext.SCHEDULE, "scheduled", "a short post"),
     ],
 )

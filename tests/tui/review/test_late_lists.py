@@ -41,7 +41,7 @@ async def test_late_search_text_is_ignored_after_leaving(tmp_path: Path) -> None
         review_screen(ui).query_one(SearchLine).post_message(late)
         await ui.wait()
         assert not review_screen(ui).view.query
-        assert "There is no such draft" not in ui.text
+        assert "No matching drafts in this tab" not in ui.text
 
 
 async def test_late_show_draft_does_not_change_tab(tmp_path: Path) -> None:

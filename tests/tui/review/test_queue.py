@@ -51,7 +51,7 @@ async def test_tabs_remember_cursor(tmp_path: Path) -> None:
         await ui.press("right_square_bracket")
         assert current_number(ui) == 447
         await ui.press("right_square_bracket")
-        assert "Scheduled: there is no draft." in ui.text
+        assert "No drafts in Scheduled" in ui.text
 
 
 async def test_previous_tab_wraps_to_all(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_search_filters_while_typing(tmp_path: Path) -> None:
         await type_search(ui, "number 7")
         assert "Queue · 1" in ui.text
         await type_search(ui, "z")
-        assert "There is no such draft" in ui.text
+        assert "No matching drafts in this tab" in ui.text
         await ui.press("backspace", "enter")
         assert current_number(ui) == 7
         await ui.press("asterisk")

@@ -18,13 +18,18 @@ async def test_screen_names_each_key_to_first_draft(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await wait_until_idle(pilot)
         ui = ConsoleDriver(app, pilot)
-        assert "There is no source yet." in ui.text
-        for key, label in (("3", "Go to Sources"), ("n", "there: add a source"), ("a", "there: add an example"), ("P", "Run")):
+        assert "No sources yet" in ui.text
+        for key, label in (
+            ("3", "Go to Sources"),
+            ("n", "there: add a source"),
+            ("a", "there: add an example"),
+            ("P", "Run"),
+        ):
             assert re.search(rf"\b{key} +{label}", ui.text), ui.text
         await ui.press("3")
         assert re.search(r"\ba +LWN\.net", ui.text), ui.text
         await ui.press("a", "1")
-        await wait_until(lambda: "Nothing to review." in ui.text, lambda: pilot.pause(0.01))
+        await wait_until(lambda: "Nothing to review" in ui.text, lambda: pilot.pause(0.01))
         assert "P runs the pipeline" in ui.text
         await ui.press("P", "escape")
         screen = app.screen

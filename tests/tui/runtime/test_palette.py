@@ -83,7 +83,7 @@ async def test_theme_command_is_found_by_synonym(tmp_path: Path) -> None:
 
 async def test_action_of_other_screen_switches_first(tmp_path: Path) -> None:
     async with open_palette_console(tmp_path) as (ui, pilot, _):
-        await choose(ui, pilot, "sources: switch the source off")
+        await choose(ui, pilot, "sources: enable or disable the source")
         assert ui.app.current_mode == "sources"
         assert ui.app.desk is not None
         assert [source.enabled for source in await ui.app.desk.sources.list()].count(False) == 1
