@@ -30,7 +30,7 @@ async def test_screen_names_each_key_to_first_draft(tmp_path: Path) -> None:
         assert re.search(r"\ba +LWN\.net", ui.text), ui.text
         await ui.press("a", "1")
         await wait_until(lambda: "Nothing to review" in ui.text, lambda: pilot.pause(0.01))
-        assert "P runs the pipeline" in ui.text
+        assert "P run the pipeline" in ui.text
         await ui.press("P", "escape")
         screen = app.screen
         assert isinstance(screen, ReviewScreen)
