@@ -20,7 +20,7 @@ def test_unparsable_editor_is_skipped() -> None:
 
 def test_missing_editor_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.editor.shutil.which", lambda name: None)
-    with pytest.raises(ConflictError, match="Set EDITOR"):
+    with pytest.raises(ConflictError, match="Set the environment variable EDITOR"):
         get_editor_command({})
 
 

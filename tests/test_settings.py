@@ -109,7 +109,7 @@ def test_binary_file_is_refused(tmp_path):
 
 def test_folder_at_file_path_is_refused(tmp_path):
     (tmp_path / "settings.toml").mkdir()
-    with pytest.raises(SettingsError, match="cannot be read"):
+    with pytest.raises(SettingsError, match="Cannot read "):
         load({}, tmp_path)
 
 

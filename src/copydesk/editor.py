@@ -35,7 +35,7 @@ def get_editor_command(environ: Mapping[str, str] = os.environ) -> tuple[str, ..
                 return tuple(parts)
     fallback = next((name for name in FALLBACK_EDITORS if shutil.which(name)), None)
     if fallback is None:
-        raise ConflictError("There is no editor.", hint="Set EDITOR.")
+        raise ConflictError("No editor found.", hint="Set the environment variable EDITOR.")
     return (fallback,)
 
 

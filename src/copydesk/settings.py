@@ -308,7 +308,7 @@ def _add_environment(sections: dict[str, dict[str, object]], environ: Mapping[st
         section, name = variable.removeprefix(ENVIRONMENT_PREFIX).lower().split("__", 1)
         if section not in SECTIONS or name not in SECTIONS[section].__struct_fields__:
             raise SettingsError(
-                f"{variable} is set, but there is no setting {section}.{name}.", hint=_suggest(section, name)
+                f"{variable} is set, but the setting does not exist: {section}.{name}.", hint=_suggest(section, name)
             )
         sections.setdefault(section, {})[name] = _parse_value(variable, SECTIONS[section], name, text)
 
@@ -319,7 +319,8 @@ def _parse_value(variable: str, section: type[_Section], name: str, text: str) -
     # A pasted line break or typographic quote would otherwise fail much later, as an HTTP header.
     if hint is Secret and not (text.isascii() and text.isprintable()):
         raise SettingsError(
-            f"{variable} holds a character that no secret has.", hint="Copy it again: letters, digits and signs only."
+            f"{variable} contains a character that no secret can have.",
+            hint="Copy it again: only letters, digits and punctuation.",
         )
     if hint in (str, Secret):
         return text
@@ -370,7 +371,7 @@ class _SettingsFile:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise SettingsError(f"{self.path} cannot be read: {error.strerror}.") from None
+            raise SettingsError(f"Cannot read {self.path}: {error.strerror}.") from None
         import tomllib  # noqa: PLC0415 - most users have no such file; saves start-up time
 
         try:
@@ -378,14 +379,14 @@ class _SettingsFile:
             self.text = body.decode("utf-8-sig")
             tables = tomllib.loads(self.text)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            hint = 'Each line is `name = value`, below a [section]; text stands in "quotes".'
+            hint = 'Write `name = value` lines below a [section], with text in "quotes".'
             raise SettingsError(f"{self.path} is not TOML: {error}.", hint=hint) from None
         for section, values in tables.items():
             # Validated by the console, which knows the actions.
             if section == KEYS_SECTION and isinstance(values, dict):
                 continue
             if section not in SECTIONS or not isinstance(values, dict):
-                raise self._error(section, "", f"there is no section [{section}].", _suggest(section, ""))
+                raise self._error(section, "", f"unknown section [{section}].", _suggest(section, ""))
             for name in values:
                 self._check_name(section, name)
         return tables
@@ -401,19 +402,19 @@ class _SettingsFile:
                 bindings[key] = value
             else:
                 raise self._error(
-                    KEYS_SECTION, key, f"keys.{key} is no text.", 'Keys stand in quotes, such as "a" or "a,f2".'
+                    KEYS_SECTION, key, f"keys.{key} is not text.", 'Put keys in quotes, such as "a" or "a,f2".'
                 )
         return bindings
 
     def _check_name(self, section: str, name: str) -> None:
         if name not in SECTIONS[section].__struct_fields__:
-            raise self._error(section, name, f"there is no setting {section}.{name}.", _suggest(section, name))
+            raise self._error(section, name, f"unknown setting {section}.{name}.", _suggest(section, name))
         if get_type_hints(SECTIONS[section])[name] is Secret:
             variable = f"{ENVIRONMENT_PREFIX}{section}__{name}".upper()
             raise self._error(
                 section,
                 name,
-                f"{section}.{name} is a secret and does not belong in a file.",
+                f"{section}.{name} is a secret and cannot be set in a file.",
                 f"Set {variable} instead.",
             )
 
@@ -430,8 +431,8 @@ class _SettingsFile:
         try:
             regex.compile(word[1:-1])
         except regex.error as error:
-            message = f"pipeline.{name}: {word} is no regular expression: {error}."
-            raise self._error("pipeline", name, message, "Words stand there without slashes.") from None
+            message = f"pipeline.{name}: {word} is not a valid regular expression: {error}."
+            raise self._error("pipeline", name, message, "Write words without slashes.") from None
 
     def explain(self, problem: str, environ: Mapping[str, str]) -> SettingsError:
         """Convert a msgspec error, `... - at `$.network.timeout``, into a SettingsError."""

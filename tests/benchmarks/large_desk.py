@@ -232,7 +232,7 @@ _STORY_SOURCE = StorySource(
 )
 _SCORES = [_json(Score(total=0.1 * number, parts=_PARTS, sources=(_STORY_SOURCE,))) for number in range(10)]
 _CHECKS = _json(
-    Checks(ran=25, findings=(Finding(rule="alt", severity=Severity.INFO, message="Picture 1: no description yet."),))
+    Checks(ran=25, findings=(Finding(rule="alt", severity=Severity.INFO, message="Image 1 has no alt text."),))
 )
 _SENTENCES = _json(
     (

@@ -104,7 +104,7 @@ def test_source_test_prints_entries(tmp_path, server):
     server.fail("/feed", 404)
     result = run_in_process(tmp_path, "source", "test", str(source["id"]))
     assert_one_line_error(result, 1)
-    assert "There is nothing at this address" in result.err
+    assert "Page not found" in result.err
     result = run_in_process(tmp_path, "source", "test", str(source["id"]), "--json")
     assert (result.code, result.err) == (1, "")
     assert json.loads(result.out)["ok"] is False
@@ -135,7 +135,7 @@ def test_source_edit_changes_only_given_fields(tmp_path, server):
         (["--name", "x" * 201], "name: takes 1 to 200 characters, not 201"),
         (["--config", '{"wieght": 2}'], "config: object contains unknown field `wieght`"),
         (["--config", '{"maxItems": "many"}'], "config.maxItems: expected `int | null`, got `str`"),
-        (["--config", '{"include": ["/(/"]}'], "config.include: /(/ is no regular expression"),
+        (["--config", '{"include": ["/(/"]}'], "config.include: /(/ is not a valid regular expression"),
         (["--config", "{"], "--config: not a JSON object"),
         (["--config", "[1]"], "--config: not a JSON object"),
         (["--url", "gopher://x"], "url: "),

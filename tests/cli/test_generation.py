@@ -44,7 +44,7 @@ def test_writer_warning_is_printed_once(tmp_path, url):
     result = run_in_process(tmp_path, "draft", "new", "--url", url, "--prompt", "Be funny.", *formats)
 
     assert result.code == 0
-    assert result.err.splitlines()[1:] == ["The offline writer cannot follow a prompt: this is made of the page alone."]
+    assert result.err.splitlines()[1:] == ["The offline writer does not support prompts: the text uses the page only."]
 
 
 def test_no_wait_leaves_draft_pending(tmp_path):

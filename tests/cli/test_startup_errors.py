@@ -147,7 +147,7 @@ async def test_core_raises_matching_errors(tmp_path):
         ("\ufeff[network]\n\n\ntimeout = 'soon'\n", "line 4: network.timeout: expected `float`, got `str`"),
         ("[network]\ntimeuot = 5\n", "line 2: there is no setting network.timeuot. Did you mean network.timeout?"),
         ("[netwrok]\n", "line 1: there is no section [netwrok]."),
-        ("[twitter]\nbearer_token = 'x'\n", "line 2: twitter.bearer_token is a secret and does not belong in a file."),
+        ("[twitter]\nbearer_token = 'x'\n", "line 2: twitter.bearer_token is a secret and cannot be set in a file."),
     ],
 )
 @pytest.mark.parametrize("args", [("source", "list"), ("--run-pipeline", "--json"), ("doctor",)])

@@ -120,7 +120,7 @@ async def test_world_readable_file_is_refused(tmp_path):
     await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)
     path = tmp_path / "secrets/secrets.json"
     path.chmod(0o640)
-    with pytest.raises(CredentialsError, match=r"can be read by others.*chmod 600"):
+    with pytest.raises(CredentialsError, match=r"Others can read .*chmod 600"):
         await make_vault(tmp_path).load(SECRET_NAME)
 
 
@@ -146,7 +146,7 @@ async def test_symlinks_are_not_followed(tmp_path):
 async def test_symlinked_folder_is_refused(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "secrets").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(CredentialsError, match="not a folder of yours"):
+    with pytest.raises(CredentialsError, match="not a folder you own"):
         await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)
 
 
@@ -257,7 +257,7 @@ async def test_concurrent_first_writes_use_one_backend(tmp_path):
     first, second = make_vault(tmp_path, plain=True), make_encrypted_vault(tmp_path)
     backend = await second._open_backend(second._choose_kind(), new=True)
     await first.save(SECRET_NAME, PLANTED_SECRETS)
-    with pytest.raises(CredentialsError, match="another place"):
+    with pytest.raises(CredentialsError, match="another credential store"):
         second._write_locked(backend, lambda: backend.save(OTHER_NAME, PLANTED_SECRETS))
     assert await make_vault(tmp_path).names() == (SECRET_NAME,)
 

@@ -98,7 +98,7 @@ async def test_files_and_folder_are_private(tmp_path):
 
 
 async def test_plain_file_needs_consent(tmp_path):
-    with pytest.raises(CredentialsError, match=r"no keyring .* COPYDESK_PASSPHRASE .* --plain"):
+    with pytest.raises(CredentialsError, match=r"No keyring .* COPYDESK_PASSPHRASE .* --plain"):
         await make_vault(tmp_path).save(SECRET_NAME, PLANTED_SECRETS)
     with pytest.raises(CredentialsError):
         await make_vault(tmp_path, ask=PassphrasePrompt("")).save(SECRET_NAME, PLANTED_SECRETS)
@@ -157,7 +157,7 @@ async def test_unreachable_keyring_is_not_replaced(tmp_path):
         without_keyring.save(SECRET_NAME, PLANTED_SECRETS),
         without_keyring.remove(SECRET_NAME),
     ):
-        with pytest.raises(CredentialsError, match="cannot be reached from here"):
+        with pytest.raises(CredentialsError, match="not accessible from here"):
             await operation
     assert await without_keyring.names() == (SECRET_NAME,)
     assert read_files(tmp_path) == before
@@ -203,7 +203,7 @@ async def test_foreign_keyring_entry_is_refused(tmp_path):
     secrets = make_vault(tmp_path, keyring=keyring)
     await secrets.save(SECRET_NAME, PLANTED_SECRETS)
     keyring.passwords["copydesk", SECRET_NAME] = '{"password": 1}'
-    with pytest.raises(CredentialsError, match="not written by Copydesk"):
+    with pytest.raises(CredentialsError, match="not created by Copydesk"):
         await secrets.load(SECRET_NAME)
 
 
@@ -239,7 +239,7 @@ async def test_invalid_passphrase_changes_nothing_and_is_retried(tmp_path):
         secrets.save(SECRET_NAME, {"password": "lost"}),
         secrets.remove(SECRET_NAME),
     ):
-        with pytest.raises(WrongPassphraseError, match="Nothing was changed"):
+        with pytest.raises(WrongPassphraseError, match="Nothing changed"):
             await operation
     assert await secrets.load(SECRET_NAME) == PLANTED_SECRETS
     assert {name: before[name] for name in before} == {name: read_files(tmp_path)[name] for name in before}
@@ -282,7 +282,7 @@ async def test_status_names_backend_before_and_after_first_key(tmp_path):
 async def test_two_backends_at_once_are_an_error(tmp_path):
     await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)
     (tmp_path / "secrets/secrets.sealed").write_bytes(b"")
-    with pytest.raises(CredentialsError, match="Move away the one"):
+    with pytest.raises(CredentialsError, match="Move the outdated one away"):
         await make_encrypted_vault(tmp_path).load(SECRET_NAME)
 
 

@@ -94,7 +94,7 @@ def test_exhausted_versions_raise_an_error(kind: Format) -> None:
             )
             versions.append(write(request).text)
 
-    with pytest.raises(WriterError, match="no other version"):
+    with pytest.raises(WriterError, match="cannot make another version"):
         write_until_exhausted()
     assert len(set(versions)) == len(versions) > 0
 
@@ -109,7 +109,7 @@ def test_new_thread_version_quotes_other_sentences() -> None:
 def test_unsupported_prompt_is_noted() -> None:
     draft = write(make_brief(instructions="Write it as a pirate would."))
 
-    assert draft.notes == ("The offline writer cannot follow a prompt: this is made of the page alone.",)
+    assert draft.notes == ("The offline writer does not support prompts: the text uses the page only.",)
     assert "pirate" not in draft.text
 
 
@@ -125,7 +125,7 @@ def test_prompt_alone_is_source_and_not_quoted(kind: Format) -> None:
 
     assert "We open at eight" in draft.text
     assert not set("“”>") & set(draft.text)
-    assert "the prompt's own words" in draft.notes[0]
+    assert "the text repeats the prompt's words" in draft.notes[0]
     assert_traced(draft, request)
 
 

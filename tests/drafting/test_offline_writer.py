@@ -171,7 +171,7 @@ def test_title_without_words_is_replaced_by_sentence(title: str) -> None:
 
 def test_item_without_words_makes_no_draft() -> None:
     for kind in Format:
-        with pytest.raises(WriterError, match=r"no words|too little"):
+        with pytest.raises(WriterError, match=r"no text to make|Too little"):
             write(make_brief(kind, title="…", summary="", text=""))
 
 
@@ -221,7 +221,7 @@ def test_voice_limits_thread_parts_and_length() -> None:
 
 @pytest.mark.parametrize("format", [Format.THREAD, Format.BLOG])
 def test_title_alone_is_insufficient_for_thread_or_blog(format: Format) -> None:
-    with pytest.raises(WriterError, match="too little"):
+    with pytest.raises(WriterError, match="Too little"):
         write(make_brief(format, summary="", text=""))
 
 
@@ -313,7 +313,7 @@ def test_template_with_avoided_word_is_skipped() -> None:
 @pytest.mark.parametrize("format", Format)
 def test_avoid_list_leaving_nothing_is_an_error(format: Format) -> None:
     avoiding_voice = make_voice(format, avoid=("library", "residents", "members", "towns", "city", "its", "we"))
-    with pytest.raises(WriterError, match=r"avoid list .*library"):
+    with pytest.raises(WriterError, match=r"avoid list, .*library"):
         write(make_brief(format, voice=avoiding_voice))
 
 

@@ -29,7 +29,7 @@ def test_writers_can_be_chosen_by_name(name: str) -> None:
 
 
 def test_unknown_writer_is_refused_with_existing_names() -> None:
-    with pytest.raises(SettingsError, match=r"no writer called 'poet'.*offline"):
+    with pytest.raises(SettingsError, match=r"Unknown writer 'poet'.*offline"):
         get_writer("poet")
 
 

@@ -82,18 +82,18 @@ async def test_image_url_must_be_web_address(url):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"", "without a picture"),
-        (b"\xff\xfe", "without a picture"),
-        ({"data": []}, "without a picture"),
-        ({"data": [{}]}, "without a picture"),
-        ({"data": "x"}, "without a picture"),
-        ([1], "without a picture"),
+        (b"", "returned no image"),
+        (b"\xff\xfe", "returned no image"),
+        ({"data": []}, "returned no image"),
+        ({"data": [{}]}, "returned no image"),
+        ({"data": "x"}, "returned no image"),
+        ([1], "returned no image"),
         ({"data": [{"b64_json": "!!!!"}]}, "damaged"),
         ({"data": [{"b64_json": "AA"}]}, "damaged"),
         (image_response(b"<html>Sorry</html>"), "web page"),
         (image_response(b"<svg/>"), "SVG"),
         (image_response(PICTURE.ljust(MAX_BYTES + 1, b"\0")), "larger than 20 MB"),
-        (b"[" * 100_000, "without a picture"),
+        (b"[" * 100_000, "returned no image"),
         (b" " * (MAX_BYTES * 2), "larger than 20 MB"),
     ],
     ids=range(13),
@@ -109,11 +109,11 @@ ERROR_BODY = {"error": {"message": f"Your request was rejected by the safety sys
 @pytest.mark.parametrize(
     ("status", "message", "hint", "later"),
     [
-        (400, "rejected by the safety system", "Ask for something else", False),
-        (401, "does not take the key", "COPYDESK_IMAGES_A__KEY", False),
-        (403, "does not take the key", "COPYDESK_IMAGES_A__KEY", False),
+        (400, "rejected by the safety system", "Change the prompt", False),
+        (401, "rejected the key", "COPYDESK_IMAGES_A__KEY", False),
+        (403, "rejected the key", "COPYDESK_IMAGES_A__KEY", False),
         (404, "rejected", "painter-2 may be gone", False),
-        (302, "rejected|status 302", "Ask for", False),
+        (302, "rejected|status 302", "Change the prompt", False),
         (429, "rejected", "later", True),
         (500, "rejected", "later", True),
     ],
@@ -171,7 +171,7 @@ async def test_slow_generator_times_out():
         raise AssertionError
 
     quick = Generator(section="images_a", base_url=GENERATOR.base_url, model="painter-2", key=KEY, timeout=0.05)
-    with pytest.raises(ImageError, match="did not answer in time"):
+    with pytest.raises(ImageError, match="did not respond in time"):
         await generate(httpx.MockTransport(never), quick, "A crane", now=NOW)
 
 
@@ -180,14 +180,14 @@ async def test_slow_generator_times_out():
     [
         ("", "m", "images_a.base_url is not set"),
         ("https://ai.example", "", "images_a.model is not set"),
-        ("http://ai.example/v1", "m", "not an address"),
-        ("http://1.1.1.1/v1", "m", "not an address"),
-        ("ftp://ai.example", "m", "not an address"),
-        ("ai.example/v1", "m", "not an address"),
-        ("https://me:x@ai.example", "m", "not an address"),
-        ("https://ai.example/v1?key=x", "m", "not an address"),
-        ("https://ai.example/#x", "m", "not an address"),
-        ("https://", "m", "not an address"),
+        ("http://ai.example/v1", "m", "not a valid address"),
+        ("http://1.1.1.1/v1", "m", "not a valid address"),
+        ("ftp://ai.example", "m", "not a valid address"),
+        ("ai.example/v1", "m", "not a valid address"),
+        ("https://me:x@ai.example", "m", "not a valid address"),
+        ("https://ai.example/v1?key=x", "m", "not a valid address"),
+        ("https://ai.example/#x", "m", "not a valid address"),
+        ("https://", "m", "not a valid address"),
     ],
 )
 async def test_incomplete_settings_are_reported_and_nothing_is_sent(base_url, model, message):

@@ -91,9 +91,9 @@ class TestWithinBounds:
         assert (fitted.width, fitted.height) == (1, 100)
 
     def test_impossible_bounds_are_reported(self):
-        with pytest.raises(ImageError, match="does not fit into 100 bytes"):
+        with pytest.raises(ImageError, match="cannot be reduced to 100 bytes"):
             fit_to_bounds(photo(), ImageBounds(bytes=100))
-        with pytest.raises(ImageError, match="Neither JPEG nor PNG"):
+        with pytest.raises(ImageError, match="neither JPEG nor PNG"):
             fit_to_bounds(photo(), ImageBounds(types=("image/webp",)))
 
     @settings(max_examples=25, deadline=None)
@@ -233,7 +233,7 @@ class TestAppearance:
 class TestAnimation:
     @pytest.mark.parametrize("format", ["GIF", "WEBP", "PNG"])
     def test_animation_is_refused_unless_first_frame_suffices(self, format):
-        with pytest.raises(ImageError, match="It moves"):
+        with pytest.raises(ImageError, match="It is animated"):
             fit_to_bounds(animation(format), X)
         assert is_near(pixel_color(fit_to_bounds(animation(format), X, first_frame=True), 10, 10), (255, 0, 0), 30)
 
@@ -262,7 +262,7 @@ class TestHostile:
 
     def test_jpeg_with_many_scans_is_refused(self):
         scan = b"\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00"
-        with pytest.raises(ImageError, match="as long to unpack"):
+        with pytest.raises(ImageError, match="million pixels"):
             fit_to_bounds(photo()[:-2] + scan * 200 + b"\xff\xd9", X)
 
     @pytest.mark.parametrize("part", [0.3, 0.7, 0.95])
@@ -277,7 +277,7 @@ class TestHostile:
         ids=["jpeg", "png", "webp", "gif"],
     )
     def test_truncated_image_is_refused(self, content, part):
-        with pytest.raises(ImageError, match="damaged or cut off"):
+        with pytest.raises(ImageError, match="damaged or incomplete"):
             fit_to_bounds(content[: int(len(content) * part)], X)
 
     @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ class TestHostile:
         ids=["text", "profile", "length"],
     )
     def test_compressed_metadata_is_not_expanded(self, extra):
-        with pytest.raises(ImageError, match="damaged or cut off"):
+        with pytest.raises(ImageError, match="damaged or incomplete"):
             fit_to_bounds(make_png(20, 20, bytes(21 * 20), extra), X)
 
     @pytest.mark.parametrize(

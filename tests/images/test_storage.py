@@ -62,7 +62,7 @@ def test_invalid_url_never_becomes_a_path(tmp_path, url, monkeypatch):
     monkeypatch.setattr(module.os, "open", lambda *_: pytest.fail("a file was opened"))
 
     assert not is_stored(tmp_path, url)
-    with pytest.raises(ImageError, match="no picture that Copydesk keeps"):
+    with pytest.raises(ImageError, match="not an image stored by Copydesk"):
         load(tmp_path, url)
 
 
@@ -72,7 +72,7 @@ def test_symlink_is_not_followed(tmp_path):
     folder.mkdir()
     (folder / DIGEST).symlink_to(tmp_path / "secret")
 
-    with pytest.raises(ImageError, match="not kept any more"):
+    with pytest.raises(ImageError, match="no longer stored"):
         load(folder, URL)
     # Saved again, it is a regular file, and the link's target is unchanged.
     (tmp_path / "secret").write_bytes(b"other")
@@ -92,7 +92,7 @@ def test_damaged_file_is_refused_and_repaired_by_saving(tmp_path):
 
 
 def test_missing_image_is_reported(tmp_path):
-    with pytest.raises(ImageError, match="not kept any more") as caught:
+    with pytest.raises(ImageError, match="no longer stored") as caught:
         load(tmp_path / "nowhere", URL)
     assert not caught.value.is_temporary
 
@@ -109,7 +109,7 @@ def test_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module.os, "fsync", fail_with_full_disk)
-    with pytest.raises(ImageError, match="cannot be kept: no space left") as refused:
+    with pytest.raises(ImageError, match="Cannot store it: no space left") as refused:
         save(tmp_path, PICTURE)
     assert refused.value.is_temporary
     assert file_names(tmp_path) == []
@@ -134,15 +134,15 @@ class TestReadFile:
         (tmp_path / "a.png").write_text("<html>hello</html>")
         with pytest.raises(ImageError, match=r"a\.png: It is a web page"):
             read_file(tmp_path / "a.png")
-        with pytest.raises(ImageError, match=r"b\.png cannot be read: no such file"):
+        with pytest.raises(ImageError, match=r"Cannot read .*b\.png: no such file"):
             read_file(tmp_path / "b.png")
-        with pytest.raises(ImageError, match="cannot be read"):
+        with pytest.raises(ImageError, match=r"^Cannot read "):
             read_file(Path("a\0b"))
 
     def test_special_files_are_refused(self, tmp_path):
         os.mkfifo(tmp_path / "pipe")
         for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
-            with pytest.raises(ImageError, match="is no file"):
+            with pytest.raises(ImageError, match="is not a file"):
                 read_file(path)
 
     def test_large_file_is_not_read_completely(self, tmp_path):

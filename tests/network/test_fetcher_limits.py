@@ -80,7 +80,7 @@ async def test_undecodable_body_is_an_error(encoding: str, data: bytes) -> None:
         server.serve_encoded("/", data, encoding=encoding)
         with pytest.raises(ResponseStatusError) as raised:
             await fetcher.get(server.url(), accept=ANY_TYPE)
-    assert "packed" in str(raised.value)
+    assert "compress" in str(raised.value)
     assert str(raised.value).isprintable()
 
 
@@ -139,7 +139,9 @@ async def test_content_length_over_limit_is_refused() -> None:
 async def test_compressed_length_over_limit_is_refused() -> None:
     async with FeedServer() as server, make_fetcher(max_wire=100 * KIB) as fetcher:
         server.raw("/", response_head(200, {"Content-Length": str(MIB), "Content-Encoding": "gzip"}))
-        with pytest.raises(ResponseTooLargeError, match="larger than 100 KB even while packed"):
+        with pytest.raises(
+            ResponseTooLargeError, match=r"compressed response of .* is larger than the limit of 100 KB"
+        ):
             await fetcher.get(server.url(), accept=ANY_TYPE)
 
 

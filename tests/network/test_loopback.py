@@ -105,15 +105,15 @@ async def test_second_code_is_refused():
 async def test_denied_consent_is_reported():
     async with waiting_loopback() as (loopback, browser, task):
         answer = await browser.get(f"{loopback.redirect_uri}?error=access_denied&state={STATE}")
-        with pytest.raises(SignInError, match="you did not agree"):
+        with pytest.raises(SignInError, match="Access was denied in the browser"):
             await task
-    assert "Nothing was connected" in answer.text
+    assert "Sign-in failed" in answer.text
 
 
 async def test_server_error_description_is_sanitized():
     async with waiting_loopback() as (loopback, browser, task):
         await browser.get(f"{loopback.redirect_uri}?error=server_error&error_description=bad%1B%5B2J+day&state={STATE}")
-        with pytest.raises(SignInError, match="did not let you in: bad day"):
+        with pytest.raises(SignInError, match="denied access: bad day"):
             await task
 
 
@@ -125,7 +125,7 @@ async def test_server_without_state_is_accepted():
 
 async def test_wait_times_out():
     async with LoopbackServer() as loopback:
-        with pytest.raises(SignInError, match="did not come back"):
+        with pytest.raises(SignInError, match="did not return within 1 second"):
             await loopback.wait_for_code(STATE, timeout=0.01)
 
 
@@ -140,7 +140,7 @@ async def test_port_in_use_is_reported():
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(SignInError, match=f"Port {port} of 127.0.0.1 cannot be used"):
+        with pytest.raises(SignInError, match=f"Cannot use port {port} of 127.0.0.1: "):
             async with LoopbackServer(port):
                 pass
 
@@ -209,7 +209,7 @@ def test_pasted_text_without_code_is_refused(pasted):
 
 
 def test_pasted_denial_is_reported():
-    with pytest.raises(SignInError, match="did not agree"):
+    with pytest.raises(SignInError, match="Access was denied"):
         parse_pasted_code(URL.replace("code=c0de", "error=access_denied"), STATE)
 
 

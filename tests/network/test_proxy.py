@@ -99,7 +99,7 @@ async def test_https_request_goes_through_tunnel(tmp_path: Path, monkeypatch: py
         async with proxy_to(server) as proxy, make_proxied(proxy.url) as fetcher:
             for _ in range(2):
                 assert (await fetcher.get("https://feeds.invalid/feed", accept=ANY_TYPE)).body == b"<rss/>"
-            with pytest.raises(UnreachableError, match="cannot be trusted: Hostname mismatch"):
+            with pytest.raises(UnreachableError, match="is not trusted: Hostname mismatch"):
                 await fetcher.get("https://other.invalid/feed", accept=ANY_TYPE)
     tls_context.cache_clear()
     assert [head.split("\r\n")[0] for head in proxy.heads] == [
@@ -131,7 +131,7 @@ async def test_refusing_proxy_is_reported() -> None:
     with FeedServer() as server:
         async with proxy_to(server) as proxy, make_proxied(proxy.url) as fetcher:
             proxy.status = b"407 Proxy Authentication Required"
-            with pytest.raises(UnreachableError, match=r"proxy does not lead to feeds\.invalid: 407 Proxy") as refused:
+            with pytest.raises(UnreachableError, match=r"proxy cannot reach feeds\.invalid: 407 Proxy") as refused:
                 await fetcher.get("https://feeds.invalid/feed", accept=ANY_TYPE)
     assert refused.value.hint == "Check network.proxy."
 
@@ -140,5 +140,5 @@ async def test_nothing_is_sent_without_proxy() -> None:
     with FeedServer() as closed:
         pass
     transport = GuardedTransport(allow_private=False, concurrency=1, proxy=closed.url())
-    with pytest.raises(NotSentError, match=r"proxy does not lead to social\.invalid: there is no connection to 127"):
+    with pytest.raises(NotSentError, match=r"proxy cannot reach social\.invalid: there is no connection to 127"):
         await PlatformClient(transport).request("POST", "https://social.invalid/posts")

@@ -48,7 +48,7 @@ def trusting(certificate: Path, monkeypatch: pytest.MonkeyPatch, fresh_context: 
 
 async def test_self_signed_certificate_is_refused(server: FeedServer) -> None:
     async with make_fetcher() as fetcher:
-        with pytest.raises(UnreachableError, match=r"certificate of .* cannot be trusted: self"):
+        with pytest.raises(UnreachableError, match=r"certificate of .* is not trusted: self"):
             await fetcher.get(server.url(), accept=ANY_TYPE)
     assert server.requests == []
 
@@ -56,7 +56,7 @@ async def test_self_signed_certificate_is_refused(server: FeedServer) -> None:
 @pytest.mark.usefixtures("trusting")
 async def test_certificate_of_other_host_is_refused(server: FeedServer) -> None:
     async with make_fetcher() as fetcher:
-        with pytest.raises(UnreachableError, match="cannot be trusted: IP address mismatch"):
+        with pytest.raises(UnreachableError, match="is not trusted: IP address mismatch"):
             await fetcher.get(server.url(host="127.0.0.2"), accept=ANY_TYPE)
     assert server.requests == []
 
@@ -81,7 +81,7 @@ async def test_server_without_tls_is_reported(server: FeedServer) -> None:
     with FeedServer() as plain:
         plain.serve("/", "<rss/>")
         async with make_fetcher() as fetcher:
-            with pytest.raises(UnreachableError, match="does not speak TLS"):
+            with pytest.raises(UnreachableError, match="does not use TLS"):
                 await fetcher.get(plain.url(scheme="https"), accept=ANY_TYPE)
 
 

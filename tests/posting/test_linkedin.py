@@ -268,10 +268,10 @@ def test_validation_reports_problems():
 
     assert messages(post("x" * 3000)) == []
     assert messages(post("_" * 3000)) == []  # counted without escapes
-    assert messages(post("😀" * 1501)) == ["It is 3002 characters long; 3000 are allowed."]
-    assert messages(post(" ")) == ["It is empty."]
+    assert messages(post("😀" * 1501)) == ["3002 characters; the limit is 3000."]
+    assert messages(post(" ")) == ["The text is empty."]
     assert "no threads" in messages(post("One.", format=Format.THREAD))[0]
-    assert messages(post("One.", ("",) * 21)) == ["LinkedIn takes at most 20 pictures."]
+    assert messages(post("One.", ("",) * 21)) == ["LinkedIn accepts at most 20 images."]
     assert [problem.part for problem in platform.validate(post(" "), ME)] == [0]
 
 

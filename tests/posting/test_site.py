@@ -68,7 +68,7 @@ async def test_only_platform_404_means_missing():
 
 
 async def test_redirect_error_names_target():
-    with pytest.raises(NotSentError, match="sends requests on to https"):
+    with pytest.raises(NotSentError, match="redirects to https"):
         await make_site(301, headers={"location": "https://www.example/"}).get("", dict)
     with pytest.raises(NotSentError, match="status 301"):
         await make_site(301, headers={"location": "javascript:x"}).get("", dict)

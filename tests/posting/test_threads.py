@@ -139,7 +139,7 @@ async def test_published_but_unlisted_post_is_unknown():
     completed = await setup.send_steps(intent, 1)
     await setup.threads.send(ME, intent, completed)
     setup.server.lists_posts = False
-    with pytest.raises(UnknownOutcomeError, match="does not show it"):
+    with pytest.raises(UnknownOutcomeError, match="does not list it yet"):
         await setup.threads.find_post(ME, intent, completed, NOW)
 
 
@@ -287,7 +287,7 @@ async def test_deleting_twice_is_no_error():
 async def test_pictures_are_refused():
     platform = ThreadsSetup().threads
     assert [problem.message for problem in platform.validate(post("One.", alts=("A dot.",)), ME)] == [
-        "Threads takes pictures from a public address only, not from here."
+        "Threads accepts images from public addresses only."
     ]
     picture = PostImage(content=b"", media_type="image/png", width=1, height=1, alt="")
     with pytest.raises(RefusedPostError):

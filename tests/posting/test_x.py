@@ -168,7 +168,7 @@ async def test_refused_reply_suggests_long_post():
     setup = XSetup(allows_replies=False)
     intent = setup.x.render(post("One.", "Two."), ME, SEED)
     first = await setup.x.send(ME, intent, ())
-    with pytest.raises(RefusedPostError, match="One long post is an alternative"):
+    with pytest.raises(RefusedPostError, match="Use one longer post instead"):
         await setup.x.send(ME, intent, (first,))
 
 
@@ -425,13 +425,15 @@ def test_validation_reports_problems():
         return [(problem.part, problem.message) for problem in platform.validate(candidate, ME)]
 
     assert problems_of(post("x" * 280)) == []
-    assert problems_of(post("One.", "x" * 281)) == [(1, "It is 281 characters long as X counts; 280 are allowed.")]
+    assert problems_of(post("One.", "x" * 281)) == [(1, "281 characters as X counts; the limit is 280.")]
     assert problems_of(post("日" * 141))[0][0] == 0
     assert problems_of(post("a" * 257 + "https://example.com/" + "b" * 500)) == []
-    assert problems_of(post("One.", "One.")) == [(1, "X refuses the same text twice.")]
-    assert problems_of(post("")) == [(0, "It is empty.")]
-    assert problems_of(post("One.", alts=("",) * 5)) == [(0, "X takes at most 4 pictures.")]
-    assert problems_of(Post(format=Format.BLOG, parts=("x",), at=NOW)) == [(None, "X takes short posts and threads.")]
+    assert problems_of(post("One.", "One.")) == [(1, "X rejects duplicate texts.")]
+    assert problems_of(post("")) == [(0, "The text is empty.")]
+    assert problems_of(post("One.", alts=("",) * 5)) == [(0, "X accepts at most 4 images.")]
+    assert problems_of(Post(format=Format.BLOG, parts=("x",), at=NOW)) == [
+        (None, "X accepts short posts and threads only.")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_approval_warns_of_posting_problem(tmp_path: Path, pds: Pds, writer: Pds
     created = json.loads(run_command(tmp_path, "draft", "new", "x" * 310, "--json", **KEYS).out)
     result = run_command(tmp_path, "draft", "approve", created["drafts"][0]["id"], **KEYS)
     assert result.code == 0
-    assert f"cannot be posted to bluesky:{writer.handle}: It has 310 characters; Bluesky takes 300." in result.err
+    assert f"cannot be posted to bluesky:{writer.handle}: 310 characters; the Bluesky limit is 300." in result.err
 
 
 def test_secrets_are_in_no_file_or_output(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:
@@ -99,7 +99,7 @@ def test_account_that_cannot_be_checked_is_reported(tmp_path: Path, pds: Pds, wr
     connect(tmp_path, pds, writer)
     result = run_command(tmp_path, "account", "check", copydesk_secrets__keyring="false")
     assert (result.code, result.out) == (1, "")
-    assert result.err.startswith(f"bluesky:{writer.handle}: The keys to your accounts are encrypted")
+    assert result.err.startswith(f"bluesky:{writer.handle}: Your credentials are encrypted")
 
 
 def test_removed_account_posts_nothing_and_keys_are_deleted(tmp_path: Path, pds: Pds, writer: PdsAccount) -> None:

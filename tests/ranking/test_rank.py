@@ -60,7 +60,7 @@ def test_negative_interest_drops_story() -> None:
         context=context,
     )
     assert order(found) == ["c"]
-    assert reasons(found) == {"a": "has crypto, which you keep out", "b": "has NFT, which you keep out"}
+    assert reasons(found) == {"a": "contains crypto, which you exclude", "b": "contains NFT, which you exclude"}
 
 
 def test_previously_drafted_story_is_dropped() -> None:
@@ -79,8 +79,8 @@ def test_story_below_min_score_is_dropped() -> None:
     context = ScoringContext(source_records={"s1": SourceRecord(min_score=0.9)})
     found = ranking(make_item("A", id="a"), make_item("B", id="b", source="s2"), context=context)
     assert order(found) == ["b"]
-    assert reasons(found)["a"].startswith("scored 0.")
-    assert reasons(found)["a"].endswith(", below 0.9")
+    assert reasons(found)["a"].startswith("score 0.")
+    assert reasons(found)["a"].endswith(" is below 0.9")
     assert not found.dropped[0].permanent
 
 

@@ -106,11 +106,11 @@ def test_interest_without_phrases_or_match() -> None:
 @pytest.mark.parametrize(
     ("record", "value", "why"),
     [
-        (SourceRecord(), 0.5, "nothing decided yet from S1"),
+        (SourceRecord(), 0.5, "no decisions yet on S1"),
         (SourceRecord(approved=12, rejected=3), 0.7368, "12 approved, 3 rejected from S1"),
         (SourceRecord(approved=0, rejected=8), 0.1667, "0 approved, 8 rejected from S1"),
-        (SourceRecord(weight=1.5), 0.75, "nothing decided yet from S1, weight 1.5"),
-        (SourceRecord(weight=10), 1.0, "nothing decided yet from S1, weight 10"),
+        (SourceRecord(weight=1.5), 0.75, "no decisions yet on S1, weight 1.5"),
+        (SourceRecord(weight=10), 1.0, "no decisions yet on S1, weight 10"),
         (SourceRecord(weight=0, approved=9), 0.0, "9 approved, 0 rejected from S1, weight 0"),
     ],
 )
@@ -136,7 +136,7 @@ def test_popularity_decays_with_age() -> None:
 
 def test_unknown_metrics_count_as_average() -> None:
     unknown = part("popularity", make_item(), make_item("Hit", id="h", points=10_000))
-    assert (unknown.value, unknown.why) == (0.5, "no figures: counted as average")
+    assert (unknown.value, unknown.why) == (0.5, "no metrics (counts as average)")
 
 
 def test_extreme_metrics_are_handled() -> None:
@@ -148,7 +148,9 @@ def test_extreme_metrics_are_handled() -> None:
 def test_corroboration_grows_with_sources(count: int, value: float) -> None:
     items = [make_item("T", id=f"i{n}", source=f"s{n}", story="x") for n in range(count)]
     assert part("corroboration", *items).value == value
-    assert part("corroboration", *items).why == (f"{count} sources tell it" if count > 1 else "one source tells it")
+    assert part("corroboration", *items).why == (
+        f"reported by {count} sources" if count > 1 else "reported by one source"
+    )
 
 
 def test_repeated_source_counts_once() -> None:
@@ -161,7 +163,7 @@ def test_novelty_falls_with_similarity() -> None:
     like = part("novelty", make_item("SQLite 3.51 adds a new shell"), context=context)
     assert like.value == 0.5
     assert like.why == "50% like “SQLite 3.51 adds faster joins”, drafted before"
-    assert part("novelty", make_item("Iran talks end"), context=context).why == "nothing like it drafted in 60 days"
+    assert part("novelty", make_item("Iran talks end"), context=context).why == "nothing similar drafted in 60 days"
     assert part("novelty", make_item("SQLite in space"), context=context).value == 1
     assert part("novelty", make_item("Iran talks end")).value == 1
 
@@ -176,13 +178,13 @@ def test_preference_weight_grows_with_decisions() -> None:
         )
 
     nothing = part("preference", make_item("SQLite"))
-    assert (nothing.value, nothing.weight, nothing.points, nothing.why) == (0.5, 0, 0, "nothing learnt yet")
+    assert (nothing.value, nothing.weight, nothing.points, nothing.why) == (0.5, 0, 0, "no decisions to learn from yet")
     some = part("preference", make_item("SQLite"), context=trained(50))
     assert some.weight == 0.15
     assert some.value > 0.6
     assert some.why == "you tend to approve sqlite"
     assert part("preference", make_item("A yacht"), context=trained(50)).why == "you tend to reject yacht"
-    assert part("preference", make_item("Neither"), context=trained(50)).why == "learnt from 50 decisions"
+    assert part("preference", make_item("Neither"), context=trained(50)).why == "learned from 50 decisions"
 
 
 def test_weights_are_applied() -> None:

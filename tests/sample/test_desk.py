@@ -95,7 +95,7 @@ async def test_story_of_five_sources_is_one_draft(tmp_path):
     assert len({source.source_id for source in draft.score.sources}) == 5
     assert draft.score.sources[0].item_id == draft.item_id
     corroboration = next(part for part in draft.score.parts if part.name == "corroboration")
-    assert corroboration.why == "5 sources tell it"
+    assert corroboration.why == "reported by 5 sources"
     assert query_db(
         tmp_path, "SELECT count(*) FROM draft WHERE story_id = (SELECT story_id FROM item WHERE id = ?)", draft.item_id
     ) == [(1,)]

@@ -98,7 +98,7 @@ def _wait_for(server: MockMastodon, process: subprocess.Popen[bytes], log: Path)
                 return
         except httpx.TransportError:
             time.sleep(0.05)
-    raise AssertionError("mastodon-mock did not answer in time.")
+    raise AssertionError("mastodon-mock did not respond in time.")
 
 
 def _exit_with_parent() -> None:

@@ -72,8 +72,8 @@ class Passphrase:
             raise damaged_file_error(file_name)
         derived = self._derive(ScryptParameters(n, r, p), salt)
         if not hmac.compare_digest(derived[_KEY:], check):
-            hint = "Nothing was changed. Try again; or if COPYDESK_PASSPHRASE is set, set it anew."
-            raise WrongPassphraseError(f"The passphrase is not the one of {file_name}.", hint=hint)
+            hint = "Nothing changed. Try again, or correct COPYDESK_PASSPHRASE if it is set."
+            raise WrongPassphraseError(f"Wrong passphrase for {file_name}.", hint=hint)
         return _decrypt(derived, nonce, sealed[header.end() :], header[0], file_name)
 
     def _derive(self, cost: ScryptParameters, salt: bytes) -> bytes:
@@ -109,11 +109,11 @@ def _are_parameters_safe(n: int, r: int, p: int) -> bool:
 
 def _header_error(sealed: bytes, file_name: str) -> CredentialsError:
     if _NEWER_HEADER.match(sealed):
-        return CredentialsError(f"A newer version of Copydesk wrote {file_name}.", hint="Install that version.")
+        return CredentialsError(f"A newer version of Copydesk created {file_name}.", hint="Install that version.")
     return damaged_file_error(file_name)
 
 
 def damaged_file_error(file_name: str) -> CredentialsError:
     """Return the error for a file with invalid content."""
-    hint = f"Nothing was overwritten. {file_name}.1, if it is there, is the one before: rename it to take its place."
+    hint = f"Nothing was overwritten. If {file_name}.1 exists, it is the previous version: rename it to {file_name}."
     return CredentialsError(f"{file_name} is damaged.", hint=hint)

@@ -51,8 +51,8 @@ class Environment:
                 return MaskedSecrets(value)
             if all(is_secrets(secrets) for secrets in value.values()):
                 return MaskedSecrets(value[name]) if name in value else None
-        hint = 'It takes one value, {"name": "value"}, or {"account": {"name": "value"}}.'
-        raise CredentialsError(f"{origin} begins as JSON and is not what belongs there.", hint=hint)
+        hint = 'Use a single value, {"name": "value"} or {"account": {"name": "value"}}.'
+        raise CredentialsError(f"{origin} is not JSON of the expected form.", hint=hint)
 
     def passphrase(self) -> str | None:
         """Return the passphrase of the encrypted file, or None."""
@@ -80,8 +80,8 @@ class Environment:
 
     def _single_secret_name(self, platform: str, where: str) -> str:
         if platform not in self._single:
-            hint = 'Write them by their names: {"name": "value"}.'
-            raise CredentialsError(f"{where} holds one value, and {platform} takes several.", hint=hint)
+            hint = 'Use their names: {"name": "value"}.'
+            raise CredentialsError(f"{where} contains one value; {platform} needs several.", hint=hint)
         return self._single[platform]
 
 
@@ -98,7 +98,7 @@ def _read_text(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        reason = error.strerror or "it is not a file"
+        reason = error.strerror or "not a file"
     except UnicodeDecodeError:
-        reason = "it is not text"
-    raise CredentialsError(f"{path} cannot be read: {reason}.")
+        reason = "not a text file"
+    raise CredentialsError(f"Cannot read {path}: {reason}.")

@@ -58,8 +58,8 @@ class Keyring:
             return None
         value = decode(text)
         if not is_secrets(value):
-            message = f"What is kept in the system's keyring for {name} was not written by Copydesk."
-            raise CredentialsError(message, hint=f"Look at it there, under {SERVICE}; or connect the account again.")
+            message = f"The keyring entry for {name} was not created by Copydesk."
+            raise CredentialsError(message, hint=f"Check it under {SERVICE}, or connect the account again.")
         return MaskedSecrets(value)
 
     def save(self, name: str, secrets: Secrets) -> None:
@@ -125,6 +125,6 @@ def _call_keyring(call: Callable[[], T]) -> T:
         return call()
     except Exception as error:
         locked = "locked" in type(error).__name__.lower()
-        reason = "is locked" if locked else f"does not do what it is asked ({type(error).__name__})"
+        reason = "is locked" if locked else f"failed ({type(error).__name__})"
     hint = "Unlock it and try again. Nothing was overwritten."
-    raise CredentialsError(f"The system's keyring {reason}.", hint=hint)
+    raise CredentialsError(f"The system keyring {reason}.", hint=hint)

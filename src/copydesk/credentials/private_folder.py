@@ -48,7 +48,7 @@ class PrivateFolder:
         except OSError as error:
             raise self._os_error("read", name, error) from None
         if len(content) > MAX_FILE_SIZE:
-            raise CredentialsError(f"{self.path / name} is larger than anything Copydesk writes.", hint="Move it away.")
+            raise CredentialsError(f"{self.path / name} is too large to be a file of Copydesk.", hint="Move it away.")
         return content
 
     def write(self, name: str, content: bytes) -> None:
@@ -61,9 +61,7 @@ class PrivateFolder:
     def replace(self, name: str, content: bytes) -> None:
         """Replace a file durably and atomically, keeping no copy of the previous content."""
         if len(content) > MAX_FILE_SIZE:
-            raise CredentialsError(
-                f"{self.path / name} would be larger than {MAX_FILE_SIZE} bytes. Nothing was changed."
-            )
+            raise CredentialsError(f"{self.path / name} would be larger than {MAX_FILE_SIZE} bytes. Nothing changed.")
         temporary = self.path / f"{name}.new"
         try:
             _write_durable(temporary, content)
@@ -106,7 +104,7 @@ class PrivateFolder:
         self.path.mkdir(mode=0o700, exist_ok=True)
         status = self.path.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-            raise CredentialsError(f"{self.path} is not a folder of yours.", hint="Move it away.")
+            raise CredentialsError(f"{self.path} is not a folder you own.", hint="Move it away.")
         if status.st_mode & 0o077:
             self.path.chmod(0o700)
         gitignore = self.path / ".gitignore"
@@ -116,13 +114,13 @@ class PrivateFolder:
     def _check_private(self, name: str, status: os.stat_result) -> None:
         path = self.path / name
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
-            raise CredentialsError(f"{path} is not a file of yours.", hint="Move it away.")
+            raise CredentialsError(f"{path} is not a file you own.", hint="Move it away.")
         if status.st_mode & 0o077:
-            hint = f"`chmod 600 {path}`, and if anybody else uses this machine, change the passwords of your accounts."
-            raise CredentialsError(f"{path} can be read by others.", hint=hint)
+            hint = f"`chmod 600 {path}`, and change the passwords of your accounts if others use this machine."
+            raise CredentialsError(f"Others can read {path}.", hint=hint)
 
     def _os_error(self, action: str, name: str, error: OSError) -> CredentialsError:
-        hint = "Check the space on the disk, and who owns the file and its folder."
+        hint = "Check the free disk space and the owner of the file and its folder."
         return CredentialsError(f"{self.path / name} could not be {action}: {error.strerror or error}.", hint=hint)
 
 
@@ -153,10 +151,10 @@ def _acquire_lock(descriptor: int) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise CredentialsError(
-                    "Another Copydesk is changing the keys to your accounts.", hint="Try again in a moment."
+                    "Another Copydesk process is changing your credentials.", hint="Try again in a moment."
                 ) from None
             time.sleep(LOCK_POLL_INTERVAL)
         except OSError as error:
-            raise CredentialsError(f"The keys to your accounts cannot be locked: {error.strerror}.") from None
+            raise CredentialsError(f"Cannot lock your credentials: {error.strerror}.") from None
         else:
             return

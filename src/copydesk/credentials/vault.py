@@ -108,9 +108,9 @@ class Vault:
         """
         self._redaction.add(*secrets.values())
         if await asyncio.to_thread(self._environment.load, name) is not None:
-            hint = "Take it out of the environment, and connect the account again."
+            hint = "Remove it from the environment, then connect the account again."
             raise CredentialsError(
-                "The key to this account comes from the environment and cannot be replaced.", hint=hint
+                "The credentials of this account come from the environment and cannot be replaced.", hint=hint
             )
         async with self._lock:
             backend = await self._current_backend() or await self._open_backend(
@@ -157,9 +157,9 @@ class Vault:
             return EncryptedFile(self._folder, await self._get_passphrase(new=new))
         backend = await asyncio.to_thread(self._find_keyring)
         if backend is None:
-            hint = "Unlock it, or start Copydesk where it is: in your session, not before. Nothing was overwritten."
+            hint = "Unlock it, or start Copydesk in your desktop session. Nothing was overwritten."
             raise CredentialsError(
-                "Your keys are in the system's keyring, which cannot be reached from here.", hint=hint
+                "Your credentials are in the system keyring, which is not accessible from here.", hint=hint
             )
         return Keyring(self._folder, backend)
 
@@ -173,7 +173,7 @@ class Vault:
                 raise _no_passphrase_error(new=new)
             if new and len(text) < MIN_PASSPHRASE_LENGTH:
                 raise CredentialsError(
-                    f"A passphrase has at least {MIN_PASSPHRASE_LENGTH} characters.", hint="Take four words or more."
+                    f"A passphrase needs at least {MIN_PASSPHRASE_LENGTH} characters.", hint="Use four or more words."
                 )
             self._redaction.add(text)
             self._passphrase = Passphrase(text, parameters=self._parameters)
@@ -193,7 +193,7 @@ class Vault:
         with self._folder.lock():
             # Another process may have stored its first credential since the backend was selected.
             if self._find_kind() not in (None, backend.kind):
-                raise CredentialsError("Another Copydesk has begun to keep keys in another place.", hint="Try again.")
+                raise CredentialsError("Another Copydesk process uses another credential store.", hint="Try again.")
             func()
 
     def _find_kind(self) -> BackendKind | None:
@@ -201,7 +201,7 @@ class Vault:
         kinds = [kind for kind in BackendKind if self._folder.exists(BACKEND_FILES[kind])]
         if len(kinds) > 1:
             files = " and ".join(str(self._folder.path / BACKEND_FILES[kind]) for kind in kinds)
-            raise CredentialsError(f"There are keys in {files}.", hint="Move away the one that you do not want.")
+            raise CredentialsError(f"Credentials found in {files}.", hint="Move the outdated one away.")
         return kinds[0] if kinds else None
 
     def _choose_kind(self) -> BackendKind:
@@ -216,9 +216,9 @@ class Vault:
         kind = current or self._choose_kind()
         backend = self._find_keyring() if kind is BackendKind.KEYRING else None
         path = self._folder.path / BACKEND_FILES[kind]
-        keyring_name = backend.name if backend else "which cannot be reached from here"
+        keyring_name = backend.name if backend else "not accessible from here"
         description = {
-            BackendKind.KEYRING: f"the system's keyring ({keyring_name})",
+            BackendKind.KEYRING: f"the system keyring ({keyring_name})",
             BackendKind.ENCRYPTED: f"{path}, encrypted with a passphrase",
             BackendKind.PLAIN: f"{path}, NOT encrypted",
         }[kind]
@@ -256,7 +256,7 @@ def open_vault(
 
 def _no_passphrase_error(*, new: bool) -> CredentialsError:
     if not new:
-        hint = "Set COPYDESK_PASSPHRASE, or start Copydesk in a terminal, where it asks."
-        return CredentialsError("The keys to your accounts are encrypted, and there is no passphrase.", hint=hint)
-    hint = "Set COPYDESK_PASSPHRASE to keep them encrypted, or connect with --plain to keep them as they are."
-    return CredentialsError("There is no keyring here and no passphrase to keep keys with.", hint=hint)
+        hint = "Set COPYDESK_PASSPHRASE, or start Copydesk in a terminal to be prompted."
+        return CredentialsError("Your credentials are encrypted and no passphrase is set.", hint=hint)
+    hint = "Set COPYDESK_PASSPHRASE to encrypt them, or connect with --plain to store them unencrypted."
+    return CredentialsError("No keyring and no passphrase to store credentials with.", hint=hint)

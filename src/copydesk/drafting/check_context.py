@@ -1,4 +1,4 @@
-"""What rules work with: the draft's context (source, voice, images, recent drafts), and the interface of a rule."""
+"""The input of rules: the draft's context (source, voice, images, recent drafts), and the interface of a rule."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

@@ -148,10 +148,10 @@ class OfflineWriter:
 def _prompt_notes(brief: Brief) -> tuple[str, ...]:
     if not brief.instructions:
         return ()
-    outcome = "this is made of the page alone" if brief.url else "this is made of the prompt's own words"
-    return (f"The offline writer cannot follow a prompt: {outcome}.",)
+    outcome = "the text uses the page only" if brief.url else "the text repeats the prompt's words"
+    return (f"The offline writer does not support prompts: {outcome}.",)
 
 
 def _feedback_notes(unknown: tuple[str, ...]) -> tuple[str, ...]:
     supported = "shorter, longer, no hashtags, no emoji, no link"
-    return tuple(f"The offline writer does not understand “{clause}”; it knows: {supported}." for clause in unknown)
+    return tuple(f"The offline writer does not understand “{clause}”; supported: {supported}." for clause in unknown)

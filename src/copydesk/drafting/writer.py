@@ -89,7 +89,7 @@ WRITERS = {"offline": ("copydesk.drafting.offline_writer", "OfflineWriter")}
 def get_writer(name: str = "offline") -> Writer:
     """Return the writer with this name. Raise SettingsError for an unknown name."""
     if name not in WRITERS:
-        raise SettingsError(f"There is no writer called {name!r}.", hint=f"Known writers: {', '.join(WRITERS)}.")
+        raise SettingsError(f"Unknown writer {name!r}.", hint=f"Known writers: {', '.join(WRITERS)}.")
     module, class_name = WRITERS[name]
     writer: Writer = getattr(import_module(module), class_name)()
     return writer

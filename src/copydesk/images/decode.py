@@ -40,11 +40,9 @@ def decode(content: bytes, max_side: int, *, first_frame: bool) -> "Image":
     except ImageError:
         raise
     except MemoryError:
-        raise ImageError("There is not enough memory to read it.", hint="Save it smaller.", is_temporary=True) from None
+        raise ImageError("Not enough memory to read it.", hint="Save it smaller.", is_temporary=True) from None
     except Exception:
-        raise ImageError(
-            "It is damaged or cut off: it cannot be read to its end.", hint="Save it anew, or take another one."
-        ) from None
+        raise ImageError("It is damaged or incomplete.", hint="Save it again, or use another image.") from None
 
 
 def image_size(content: bytes) -> tuple[int, int]:
@@ -57,9 +55,7 @@ def require_pillow() -> None:
     try:
         import PIL.Image  # noqa: F401, PLC0415 - an optional dependency that takes 20 ms to import
     except ImportError:
-        raise ImageError(
-            "Pictures need Pillow, which is not installed.", hint="Install it: pip install pillow"
-        ) from None
+        raise ImageError("Images need Pillow, which is not installed.", hint="Install it: pip install pillow") from None
     # Problems are detected below; Pillow's warnings would be printed over the console's screen.
     warnings.filterwarnings("ignore", module=r"PIL\b")
 
@@ -79,7 +75,7 @@ def _open(content: bytes, kind: ImageFormat, *, first_frame: bool) -> "Image":
     _check_size(kind, *image.size)
     # A JPEG may contain further images, for example one per eye (MPO). They are not frames of an animation.
     if kind is not ImageFormat.JPEG and getattr(image, "is_animated", False) and not first_frame:
-        raise ImageError("It moves, and only still pictures are posted.", hint="Save the frame that you want.")
+        raise ImageError("It is animated; only still images can be posted.", hint="Save a single frame.")
     return image
 
 
@@ -90,7 +86,7 @@ def _check_size(kind: ImageFormat, width: int, height: int) -> None:
 
 def _too_large_error(kind: ImageFormat) -> ImageError:
     return ImageError(
-        f"It has more than {MAX_PIXELS[kind] // 10**6} million pixels, or takes as long to unpack.",
+        f"It has more than {MAX_PIXELS[kind] // 10**6} million pixels.",
         hint="Save it smaller.",
     )
 

@@ -35,8 +35,8 @@ TIMEOUT = 30.0
 MAX_REDIRECTS = 3
 USER_AGENT = f"Copydesk/{__version__}"
 _TEMPORARY_STATUSES = frozenset({408, 425, 429})
-TRY_LATER = "Try again later, or give the picture as a file."
-_ANOTHER_URL = "Give another address, or the picture as a file."
+TRY_LATER = "Try again later, or use a file."
+_ANOTHER_URL = "Use another address or a file."
 
 
 async def fetch(
@@ -57,7 +57,7 @@ async def fetch(
         async with asyncio.timeout(timeout_seconds):
             content = await _follow_redirects(transport, address, user_agent, now)
     except TimeoutError:
-        message = f"{host_of(address)} did not answer in time."
+        message = f"{host_of(address)} did not respond in time."
         raise ImageError(message, hint=TRY_LATER, is_temporary=True) from None
     except FetchError as error:
         raise to_image_error(error) from None
@@ -88,17 +88,17 @@ def _refused_urls() -> Iterator[None]:
         yield
     except UserInfoError:
         raise ImageError(
-            "Its address holds a user name or a password.", hint="Leave out what stands before the @."
+            "Its address contains a user name or password.", hint="Remove the part before the @."
         ) from None
     except UnusableUrlError:
-        raise ImageError("Its address cannot be read.", hint="It must begin with https:// or http://.") from None
+        raise ImageError("Its address is invalid.", hint="It must begin with https:// or http://.") from None
 
 
 def _error_for_status(response: HttpResponse, host: str, now: datetime) -> ImageError:
     """Return the error for a status other than 200."""
     is_temporary = response.status in _TEMPORARY_STATUSES or response.status >= 500
     retry_after_seconds = retry_after(response.headers, now) if is_temporary else None
-    phrases = {401: "wants a login for it", 403: "does not hand it out", 404: "does not have it", 410: "removed it"}
+    phrases = {401: "requires a login for it", 403: "denied access to it", 404: "does not have it", 410: "removed it"}
     message = f"{host} {phrases.get(response.status, f'answered with {status_phrase(response.status)}')}."
     return ImageError(
         message,
@@ -113,8 +113,6 @@ def to_image_error(error: FetchError) -> ImageError:
     if isinstance(error, ResponseTooLargeError):
         return too_large_error()
     if isinstance(error, PrivateAddressError):
-        hint = (
-            "Give the picture as a file. network.allow_private lets addresses of this machine and its network be read."
-        )
+        hint = "Use a file, or allow private addresses with network.allow_private."
         return ImageError(error.message, hint=hint)
     return ImageError(error.message, hint=TRY_LATER, is_temporary=True)

@@ -74,7 +74,7 @@ async def generate(
     """
     prompt = prompt.strip()
     if not 0 < len(prompt) <= MAX_PROMPT_LENGTH:
-        raise ImageError(f"A picture is made of 1 to {MAX_PROMPT_LENGTH:,} characters that say what it shows.")
+        raise ImageError(f"An image prompt takes 1 to {MAX_PROMPT_LENGTH:,} characters.")
     response = await _request_image(transport, generator, prompt, user_agent)
     if response.status != 200:
         raise _error_for_status(response, generator, now)
@@ -121,12 +121,12 @@ def validate_base_url(generator: Generator) -> httpx.URL:
     for name in ("base_url", "model"):
         if not getattr(generator, name):
             raise ImageError(
-                f"{generator.section}.{name} is not set, so no picture can be made.",
+                f"{generator.section}.{name} is not set; cannot generate images.",
                 hint=f"Set it in [{generator.section}] of the settings, and the key in {_key_variable(generator)}.",
             )
     error = ImageError(
-        f"{generator.section}.base_url is not an address that can be used.",
-        hint="It takes one like https://api.example.com/v1; http for this machine and its network only.",
+        f"{generator.section}.base_url is not a valid address.",
+        hint="Use an address such as https://api.example.com/v1; http only for this machine and its network.",
     )
     try:
         url = httpx.URL(generator.base_url.rstrip("/") + "/")
@@ -158,7 +158,7 @@ def _parse_response(response: HttpResponse, generator: Generator) -> _GeneratedI
         images = []
     if not images or not (images[0].b64_json or images[0].url):
         raise ImageError(
-            f"{_host(generator)} answered without a picture.", hint=f"Check {generator.section}.base_url and model."
+            f"{_host(generator)} returned no image.", hint=f"Check {generator.section}.base_url and model."
         )
     return images[0]
 
@@ -167,7 +167,7 @@ def _decode_base64(encoded: str, generator: Generator) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        raise ImageError(f"{_host(generator)} answered with a picture that is damaged.", is_temporary=True) from None
+        raise ImageError(f"{_host(generator)} returned a damaged image.", is_temporary=True) from None
 
 
 def _error_for_status(response: HttpResponse, generator: Generator, now: datetime) -> ImageError:
@@ -178,8 +178,8 @@ def _error_for_status(response: HttpResponse, generator: Generator, now: datetim
     host, section = _host(generator), generator.section
     if response.status in (401, 403):
         return ImageError(
-            f"{host} does not take the key ({status_phrase(response.status)}).",
-            hint=f"Set {_key_variable(generator)} to one that it does.",
+            f"{host} rejected the key ({status_phrase(response.status)}).",
+            hint=f"Set {_key_variable(generator)} to a valid key.",
         )
     later = response.status in (408, 409, 425, 429) or response.status >= 500
     server_message = _server_message(response, generator)
@@ -196,7 +196,7 @@ def _error_for_status(response: HttpResponse, generator: Generator, now: datetim
         return ImageError(
             message, hint=f"The model {generator.model} may be gone: check {section}.model and {section}.base_url."
         )
-    return ImageError(message, hint=f"Ask for something else, or check {section}.model and {section}.size.")
+    return ImageError(message, hint=f"Change the prompt, or check {section}.model and {section}.size.")
 
 
 def _server_message(response: HttpResponse, generator: Generator) -> str:

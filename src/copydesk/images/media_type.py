@@ -9,7 +9,7 @@ MAX_BYTES = 20 * MiB
 """Maximum size of an input image; no camera's JPEG is larger."""
 
 _CONVERT_HINT = "Save it as a JPEG or PNG."
-_FORMATS_HINT = "It takes a JPEG, PNG, GIF or WebP."
+_FORMATS_HINT = "Use a JPEG, PNG, GIF or WebP."
 _SNIFF_BYTES = 1024
 """Bytes in which a text format identifies itself."""
 
@@ -54,18 +54,18 @@ def validate_format(content: bytes) -> ImageFormat:
 
 def too_large_error() -> ImageError:
     """Return the error for content over `MAX_BYTES`."""
-    return ImageError(f"It is larger than {MAX_BYTES // MiB} MB.", hint="Save it smaller.")
+    return ImageError(f"It is larger than {MAX_BYTES // MiB} MB.", hint="Save it in a smaller size.")
 
 
 def _unsupported_message(content: bytes) -> tuple[str, str]:
     """Return the message and hint for an unsupported format."""
     prefix = content[:_SNIFF_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if not content:
-        return "It is an empty file.", _FORMATS_HINT
+        return "The file is empty.", _FORMATS_HINT
     if content[4:8] == b"ftyp" and (name := _UNSUPPORTED_BRANDS.get(content[8:12])):
-        return f"It is in the format {name}, which platforms do not take.", _CONVERT_HINT
+        return f"Platforms do not accept the format {name}.", _CONVERT_HINT
     if b"<svg" in prefix:
-        return "It is an SVG drawing, which platforms do not take.", _CONVERT_HINT
+        return "Platforms do not accept SVG.", _CONVERT_HINT
     if prefix.startswith((b"<!doctype html", b"<html")):
-        return "It is a web page and no picture.", "Give the address of the picture itself."
-    return "It is no picture that can be read.", _FORMATS_HINT
+        return "It is a web page, not an image.", "Use the address of the image itself."
+    return "It is not a readable image.", _FORMATS_HINT

@@ -54,7 +54,7 @@ def fit_to_bounds(content: bytes, bounds: ImageBounds = ImageBounds(), *, first_
     ImageError.
     """
     if not {ImageFormat.JPEG, ImageFormat.PNG} & set(bounds.types):
-        raise ImageError("Neither JPEG nor PNG is taken there.", hint="Leave the pictures out.")
+        raise ImageError("The platform accepts neither JPEG nor PNG.", hint="Remove the images.")
     with _memory_lock:
         image = decode(content, bounds.max_side, first_frame=first_frame)
         # Photos are JPEGs already; as PNG they would be several times larger.
@@ -63,7 +63,7 @@ def fit_to_bounds(content: bytes, bounds: ImageBounds = ImageBounds(), *, first_
         if result is None and ImageFormat.JPEG in bounds.types:
             result = _as_jpeg(image, bounds)
         if result is None:
-            raise ImageError(f"It does not fit into {bounds.bytes:,} bytes.", hint="Take a simpler picture.")
+            raise ImageError(f"It cannot be reduced to {bounds.bytes:,} bytes.", hint="Use a simpler image.")
         return result
 
 

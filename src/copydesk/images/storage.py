@@ -25,7 +25,7 @@ def save(folder: Path, content: bytes) -> str:
     """
     validate_format(content)
     digest = sha256(content).hexdigest()
-    with _convert_os_errors("It cannot be kept"):
+    with _convert_os_errors("Cannot store it"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Compare contents: a file damaged since it was stored is replaced.
         if _read(folder / digest) != content:
@@ -39,13 +39,13 @@ def load(folder: Path, url: str) -> bytes:
     """
     digest = stored_image_digest(url)
     if digest is None:
-        raise ImageError("It is no picture that Copydesk keeps.", hint="Give its file or its address again.")
-    with _convert_os_errors("It cannot be read"):
+        raise ImageError("It is not an image stored by Copydesk.", hint="Attach it again.")
+    with _convert_os_errors("Cannot read it"):
         content = _read(folder / digest)
     if content is None:
-        raise ImageError("It is not kept any more.", hint=f"It belongs into {folder}; bring it back from a copy.")
+        raise ImageError("It is no longer stored.", hint=f"Restore it to {folder} from a backup.")
     if sha256(content).hexdigest() != digest:
-        raise ImageError("What was kept of it is damaged.", hint=f"Bring {folder / digest} back from a copy.")
+        raise ImageError("The stored file is damaged.", hint=f"Restore {folder / digest} from a backup.")
     return content
 
 
@@ -71,11 +71,11 @@ def list_stored(folder: Path) -> dict[str, int]:
 
 def read_file(path: Path) -> bytes:
     """Return the image in the user's file. Raise ImageError if it is not an image or not a regular file."""
-    with _convert_os_errors(f"{path} cannot be read"):
+    with _convert_os_errors(f"Cannot read {path}"):
         # O_NONBLOCK: opening a FIFO without a writer would block.
         content = _read_descriptor(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
     if content is None:
-        raise ImageError(f"{path} is no file.", hint="Give a JPEG, PNG, GIF or WebP.")
+        raise ImageError(f"{path} is not a file.", hint="Use a JPEG, PNG, GIF or WebP.")
     try:
         validate_format(content)
     except ImageError as error:
@@ -140,7 +140,7 @@ def _convert_os_errors(prefix: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:  # a path that contains NUL raises ValueError
-        reason = (error.strerror or "") if isinstance(error, OSError) else "no path has such a character"
+        reason = (error.strerror or "") if isinstance(error, OSError) else "invalid character in the path"
         message = f"{prefix}: {reason[:1].lower()}{reason[1:]}." if reason else f"{prefix}."
         raise ImageError(
             message, hint="Check the path and the disk.", is_temporary=isinstance(error, OSError)

@@ -246,7 +246,7 @@ def _error_message(error: FetchError, fails: int, missing_since: datetime | None
     if missing_since is None or fails < MISSING_FAILURES or (now - missing_since).total_seconds() < MISSING_AFTER:
         return str(error)
     days = (now - missing_since).days
-    return f"{error.message} It has been so for {days} days: look for the feed's new address on the site."
+    return f"{error.message} It has failed for {days} days: find the feed's new address on the site."
 
 
 def _is_stale(state: FetchState, median_gap: float | None, now: datetime) -> bool:

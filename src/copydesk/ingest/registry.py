@@ -30,8 +30,8 @@ SOURCE_TYPES: dict[str, SourceTypeInfo] = {
             reader="copydesk.ingest.sources.x",
             hosts=("x.com", "twitter.com"),
             config_fields=(
-                ConfigField(name="replies", label="replies", hint="true to read replies, too"),
-                ConfigField(name="reposts", label="reposts", hint="true to read reposts, too"),
+                ConfigField(name="replies", label="replies", hint="true to include replies"),
+                ConfigField(name="reposts", label="reposts", hint="true to include reposts"),
             ),
             is_aggregator=True,
             credit=Credit.AUTHOR,
@@ -96,7 +96,7 @@ class _Reader(Protocol):
 def register_source_type(info: SourceTypeInfo) -> None:
     """Add the source type of a plug-in. Raise ValueError if there is another of its name."""
     if SOURCE_TYPES.setdefault(info.name, info) != info:
-        raise ValueError(f"There is a source type {info.name!r} already.")
+        raise ValueError(f"Duplicate source type {info.name!r}.")
 
 
 def get_source_type(name: str) -> SourceTypeInfo:

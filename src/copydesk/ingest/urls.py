@@ -92,11 +92,11 @@ def parse_source_url(url: str, *, expected: str) -> SplitResult:
     """
     text = url.strip()
     if not text:
-        raise_invalid("url", f"is empty; give {expected}")
+        raise_invalid("url", f"is empty; use {expected}")
     if len(text) > MAX_URL_LENGTH:
-        raise_invalid("url", f"is longer than {MAX_URL_LENGTH} characters; give {expected}")
+        raise_invalid("url", f"is longer than {MAX_URL_LENGTH} characters; use {expected}")
     if _INVALID_CHARACTER.search(text):
-        raise_invalid("url", f"has a space or a control character in it; give {expected}")
+        raise_invalid("url", f"contains a space or control character; use {expected}")
     # "example.com:8080/feed" would otherwise parse as the scheme "example.com".
     if not _SCHEME.match(text) or _HOST_AND_PORT.match(text):
         text = f"https://{text.lstrip('/')}"
@@ -110,11 +110,11 @@ def _validate(text: str, expected: str) -> SplitResult:
         # `hostname` and `port` are parsed on access only, and raise ValueError for a bad bracket or port.
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise_invalid("url", f"is not a web address; give {expected}")
+        raise_invalid("url", f"is not a web address; use {expected}")
     if parts.scheme not in {"http", "https"} or not host:
-        raise_invalid("url", f"is not a web address; give {expected}")
+        raise_invalid("url", f"is not a web address; use {expected}")
     if parts.username is not None or parts.password is not None:
-        raise_invalid("url", "holds a user name or a password; leave out what stands before the @")
+        raise_invalid("url", "contains a user name or password; remove the part before the @")
     return parts
 
 

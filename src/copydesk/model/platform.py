@@ -45,7 +45,7 @@ class PlatformInfo(Struct, frozen=True):
     default_server: str = ""
     """Default server URL; empty if the user has to enter one."""
     credential_fields: tuple[CredentialField, ...] = ()
-    """What the user is asked for to connect an account."""
+    """The fields a user fills in to connect an account."""
     uses_browser: bool = False
     """Accounts are connected in the user's browser (OAuth 2, RFC 8252), unless an optional secret was entered."""
     redirect_port: int | None = None

@@ -131,8 +131,8 @@ def _body_reader(encoding: str, host: str, limit: int) -> _PlainBody:
     if encoding == "deflate":
         return _CompressedBody(host, limit, gzip=False)
     raise ResponseStatusError(
-        f"{host} packed its answer in a way that it was not asked for.",
-        hint=f"This is the site's mistake; {RETRY_HINT}",
+        f"{host} sent an unsupported compression.",
+        hint=f"This is a fault of the site. {RETRY_HINT}",
     )
 
 
@@ -146,17 +146,17 @@ def _deflate_window_bits(data: bytes) -> int:
 
 
 def _corrupt_body(host: str) -> ResponseStatusError:
-    return ResponseStatusError(f"The answer of {host} is damaged: it cannot be unpacked.", hint=RETRY_HINT)
+    return ResponseStatusError(f"The response of {host} is damaged: it cannot be decompressed.", hint=RETRY_HINT)
 
 
 def _too_large(host: str, limit: int, *, compressed: bool = False) -> ResponseTooLargeError:
     size = f"{limit // 2**20} MB" if limit >= 2**20 else f"{limit // 2**10} KB"
     if compressed:
         return ResponseTooLargeError(
-            f"The answer of {host} is larger than {size} even while packed, which is the most that is read.",
-            hint="Look for a smaller feed of the same site.",
+            f"The compressed response of {host} is larger than the limit of {size}.",
+            hint="Use a smaller feed of the site.",
         )
     return ResponseTooLargeError(
-        f"The answer of {host} is larger than {size}.",
-        hint="Look for a smaller feed of the same site, or raise network.max_body.",
+        f"The response of {host} is larger than {size}.",
+        hint="Use a smaller feed of the site, or raise network.max_body.",
     )

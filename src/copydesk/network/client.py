@@ -209,19 +209,19 @@ def _to_fetch_error(error: Exception, host: str) -> FetchError:
 def _describe(error: Exception, host: str) -> FetchError:
     if isinstance(error, TimeoutError | httpx.TimeoutException):
         hint = f"{RETRY_HINT} To wait longer, set network.timeout."
-        return FetchTimeoutError(f"{host} did not answer in time.", hint=hint)
+        return FetchTimeoutError(f"{host} did not respond in time.", hint=hint)
     if isinstance(error, httpx.ProxyError):
-        return UnreachableError(f"The proxy does not lead to {host}: {error}.", hint="Check network.proxy.")
+        return UnreachableError(f"The proxy cannot reach {host}: {error}.", hint="Check network.proxy.")
     if isinstance(error, httpx.ConnectError | OSError):
         return _connect_error(error, host)
     if isinstance(error, httpx.NetworkError) or _is_cut_off(error):
-        return ResponseStatusError(f"The connection to {host} broke off.", hint=RETRY_HINT)
+        return ResponseStatusError(f"The connection to {host} was interrupted.", hint=RETRY_HINT)
     if isinstance(error, httpx.LocalProtocolError):
         return ResponseStatusError(
-            f"The request to {host} cannot be sent: a header holds what may not stand there.",
+            f"Cannot send the request to {host}: invalid header value.",
             hint="Check the source's credentials.",
         )
-    return ResponseStatusError(f"The answer of {host} is not proper HTTP.", hint=RETRY_HINT)
+    return ResponseStatusError(f"{host} sent an invalid HTTP response.", hint=RETRY_HINT)
 
 
 def _is_cut_off(error: Exception) -> bool:
@@ -237,14 +237,14 @@ def _connect_error(error: Exception, host: str) -> UnreachableError:
         if isinstance(cause, ssl.SSLCertVerificationError):
             reason = cause.verify_message.rstrip(".")
             return UnreachableError(
-                f"The certificate of {host} cannot be trusted: {reason}.",
-                hint="Check the address; the site may have let its certificate run out.",
+                f"The certificate of {host} is not trusted: {reason}.",
+                hint="Check the address; the certificate may have expired.",
             )
         if isinstance(cause, ssl.SSLError):
-            return UnreachableError(f"{host} does not speak TLS there.", hint="Check the address: https or http?")
+            return UnreachableError(f"{host} does not use TLS on this port.", hint="Check the address: https or http?")
     refused = any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes)
-    message = f"{host} refuses the connection." if refused else f"There is no connection to {host}."
-    return UnreachableError(message, hint=f"Check the connection to the internet. {RETRY_HINT}")
+    message = f"Connection refused by {host}." if refused else f"Cannot connect to {host}."
+    return UnreachableError(message, hint=f"Check your internet connection. {RETRY_HINT}")
 
 
 def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -223,7 +223,7 @@ class Fetcher:
             )
         if hop.url.scheme == "https" and url.scheme == "http" and "authorization" in hop.caller_headers:
             raise PrivateAddressError(
-                f"{hop.host} redirects to an address without encryption; the credentials were not sent there.",
+                f"{hop.host} redirects to an unencrypted address; the credentials were not sent.",
                 hint="Check the source's address.",
             )
         return hop.redirected_to(url, permanent=permanent)
@@ -242,7 +242,7 @@ def _encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
         return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     except UnicodeEncodeError:
         raise ResponseStatusError(
-            "The request cannot be sent: a header holds what may not stand there.",
+            "Cannot send the request: invalid header value.",
             hint="Check the source's credentials.",
         ) from None
 
@@ -266,11 +266,11 @@ def _refused_urls() -> Iterator[None]:
         yield
     except UserInfoError as error:
         raise PrivateAddressError(
-            f"The address at {error} holds a user name or a password.", hint="Leave out what stands before the @."
+            f"The address at {error} contains a user name or password.", hint="Remove the part before the @."
         ) from None
     except UnusableUrlError:
         raise PrivateAddressError(
-            "This is no address that can be read.", hint="It must begin with https:// or http://."
+            "This is not a valid address.", hint="It must begin with https:// or http://."
         ) from None
 
 

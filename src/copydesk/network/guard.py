@@ -75,8 +75,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             entries = await self._resolve_in_thread(host, port)
         except (socket.gaierror, UnicodeError):
             raise UnreachableError(
-                f"There is no address for the name {host}.",
-                hint="Check the address, and the connection to the internet.",
+                f"Cannot resolve {host}.",
+                hint="Check the address and your internet connection.",
             ) from None
         return list({entry[4][0]: entry for entry in reversed(entries)}.values())[::-1]
 
@@ -109,7 +109,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             name = host if host == address else f"{host} ({address})"
             raise PrivateAddressError(
                 f"{name} is not a public address.",
-                hint="To reach what is on this machine or the local network, set network.allow_private"
+                hint="To allow this machine and the local network, set network.allow_private"
                 " (COPYDESK_NETWORK__ALLOW_PRIVATE=true).",
             )
         return allowed[:MAX_ADDRESSES]

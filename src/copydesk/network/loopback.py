@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from copydesk.errors import SignInError
 from copydesk.text import clean
+from copydesk.text.formatting import format_duration
 
 HOST, PATH = "127.0.0.1", "/callback"
 MAX_REQUEST_HEAD = 32 * 1024
@@ -21,13 +22,13 @@ REQUEST_TIMEOUT = 10.0
 MAX_CONNECTIONS = 16
 """Concurrent connections."""
 
-_RETRY_HINT = "Begin again."
+_RETRY_HINT = "Try again."
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Copydesk</title></head><body><p>{says}</p></body></html>
 """
-_SUCCESS_TEXT = "Copydesk has what it needs. You can close this window."
-_DENIED_TEXT = "Nothing was connected. You can close this window."
-_UNEXPECTED_TEXT = "This is not what Copydesk waits for."
+_SUCCESS_TEXT = "Sign-in complete. You can close this window."
+_DENIED_TEXT = "Sign-in failed. You can close this window."
+_UNEXPECTED_TEXT = "This is not the page Copydesk is waiting for."
 
 
 class LoopbackServer:
@@ -46,8 +47,8 @@ class LoopbackServer:
         try:
             self._server = await asyncio.start_server(self._accept, HOST, self._port, limit=MAX_REQUEST_HEAD)
         except OSError as error:
-            hint = "Close what is using it, or paste the address that the browser ends at."
-            raise SignInError(f"Port {self._port} of {HOST} cannot be used: {error.strerror}.", hint=hint) from None
+            hint = "Close the program that uses it, or paste the final address from the browser."
+            raise SignInError(f"Cannot use port {self._port} of {HOST}: {error.strerror}.", hint=hint) from None
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -75,7 +76,7 @@ class LoopbackServer:
                 return await self._pending[1]
         except TimeoutError:
             raise SignInError(
-                f"The browser did not come back within {timeout / 60:g} minutes.", hint=_RETRY_HINT
+                f"The browser did not return within {format_duration(timeout)}.", hint=_RETRY_HINT
             ) from None
         finally:
             self._pending = None
@@ -129,13 +130,13 @@ def parse_pasted_code(pasted: str, state: str) -> str:
     if query is not None:
         code = _extract_code(query, state)
         if code is None:
-            hint = "Paste the whole address of the page that the browser showed last, from this sign-in."
-            raise SignInError("That is not the address that was waited for.", hint=hint)
+            hint = "Paste the full address of the last page of this sign-in."
+            raise SignInError("This is not the expected address.", hint=hint)
         return code
     # No URL, so it is taken as a bare code, which has no state to check.
     bare = text.removesuffix("#_")  # Threads and Instagram append it to the code
     if not _is_code(bare):
-        raise SignInError("That is neither an address nor a code.", hint="Paste what the browser showed.")
+        raise SignInError("This is neither an address nor a code.", hint="Paste the address or code from the browser.")
     return bare
 
 
@@ -193,9 +194,9 @@ def _is_code(text: str) -> bool:
 
 def _sign_in_error(error: str, description: str) -> SignInError:
     if error == "access_denied":
-        return SignInError("The browser says that you did not agree.", hint=f"{_RETRY_HINT[:-1]} if you want to.")
+        return SignInError("Access was denied in the browser.", hint=_RETRY_HINT)
     reason = clean(description or error)[:MAX_ERROR_TEXT].strip().rstrip(".")
-    return SignInError(f"The server did not let you in: {reason}.", hint=_RETRY_HINT)
+    return SignInError(f"The server denied access: {reason}.", hint=_RETRY_HINT)
 
 
 async def _respond(writer: asyncio.StreamWriter, status: str, message: str) -> None:

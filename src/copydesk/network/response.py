@@ -104,31 +104,29 @@ def error_for_status(status: int, headers: Headers, host: str, cooldown: float |
         return _needs_login(status, headers, host)
     if status == 404:
         return PageNotFoundError(
-            f"There is nothing at this address of {host} (404).",
+            f"Page not found on {host} (404).",
             hint="Check the address; the site may have moved its feed.",
         )
     if status == 410:
         return GoneError(
-            f"{host} says that this address is gone for good (410).",
-            hint="Remove the source, or give it a new address.",
+            f"{host} removed this address permanently (410).",
+            hint="Remove the source, or change its address.",
         )
-    hint = f"This is the site's trouble; {RETRY_HINT}" if status >= 500 else "Check the address."
+    hint = f"The site has a problem. {RETRY_HINT}" if status >= 500 else "Check the address."
     return ResponseStatusError(f"{host} answered with {status_phrase(status)}.", hint=hint, retry_after=later)
 
 
 def throttled_error(host: str, seconds: float) -> RateLimitedError:
     """Return the error for a host that must be left alone for `seconds`."""
-    return RateLimitedError(f"{host} asks us to wait {format_duration(seconds)}.", hint=RETRY_HINT, retry_after=seconds)
+    return RateLimitedError(f"{host} asks to wait {format_duration(seconds)}.", hint=RETRY_HINT, retry_after=seconds)
 
 
 def _needs_login(status: int, headers: Headers, host: str) -> LoginRequiredError:
     # Cloudflare's challenge page: only a browser passes it, whatever credentials are sent.
     if status == 403 and headers.get("cf-mitigated") == "challenge":
-        return LoginRequiredError(
-            f"{host} lets only people with a browser in (403).", hint="Look for another feed of the same site."
-        )
+        return LoginRequiredError(f"{host} admits browsers only (403).", hint="Use another feed of the site.")
     return LoginRequiredError(
-        f"{host} wants credentials, or does not let programs in ({status}).",
+        f"{host} requires credentials or blocks programs ({status}).",
         hint="Check the credentials of this source, or use a public address.",
     )
 

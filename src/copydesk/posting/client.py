@@ -75,7 +75,7 @@ class Response(Struct, frozen=True):
         try:
             return msgspec.json.decode(self.body, type=response_type)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            raise UnknownOutcomeError("The answer cannot be read.") from None
+            raise UnknownOutcomeError("Unreadable response.") from None
 
 
 class Transport(Protocol):
@@ -140,7 +140,7 @@ class PlatformClient:
                 failure = NotSentError(error.message, hint=error.hint)
         except ValueError:
             host = urlsplit(url).netloc
-            failure = NotSentError(f"The request to {host} cannot be sent: its address is not one.")
+            failure = NotSentError(f"Cannot send the request to {host}: invalid address.")
         raise failure
 
 
@@ -221,9 +221,7 @@ def _validate_headers(headers: Mapping[str, str]) -> dict[str, str]:
     A line break in a token would start a new header.
     """
     if not all(value.isascii() and value.isprintable() for value in headers.values()):
-        raise NotSentError(
-            "The request cannot be sent: a header holds what may not stand there.", hint="Check the key."
-        )
+        raise NotSentError("Cannot send the request: invalid header value.", hint="Check the key.")
     return dict(headers)
 
 

@@ -71,7 +71,7 @@ def send_started(delivery: Delivery, now: datetime, *, steps: int | None = None)
 
 def interrupted(delivery: Delivery, now: datetime | None = None) -> Delivery:
     """Return `delivery` in UNKNOWN: it was found in SENDING at `now` and its sender is gone."""
-    message = "Copydesk was ended before an answer came."
+    message = "Copydesk was stopped before a response arrived."
     last_sent_at = now or delivery.last_sent_at
     return replace(
         delivery,

@@ -154,7 +154,7 @@ class FakePlatform:
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return a problem for each part that is too long."""
         too_long = [index for index, text in enumerate(post.parts) if len(text) > MAX_LENGTH]
-        return [Problem(message=f"It is longer than {MAX_LENGTH} characters.", part=index) for index in too_long]
+        return [Problem(message=f"Longer than {MAX_LENGTH} characters.", part=index) for index in too_long]
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
         """Return one step per post."""

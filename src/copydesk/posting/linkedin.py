@@ -110,7 +110,7 @@ def created_post(response: Response) -> StepResult:
     """Return the created post, by its URN in the response header. Raise `UnknownOutcomeError` if there is none."""
     urn = response.headers.get("x-restli-id", "")
     if not is_urn(urn):
-        raise UnknownOutcomeError("LinkedIn did not name the post that it made.")
+        raise UnknownOutcomeError("LinkedIn did not return the id of the post.")
     return StepResult(ids=(urn,), urls=(post_url(urn),))
 
 
@@ -122,9 +122,7 @@ def error_text(response: Response) -> str:
 def error_for_response(response: Response, now: datetime) -> PostingError:
     """Return the error that an unsuccessful response to a write request means."""
     if response.status == 426:  # sent before the request is processed (Microsoft Learn, "Versioning")
-        return RefusedPostError(
-            f"LinkedIn has retired the version {API_VERSION} of its interface.", hint="Update Copydesk."
-        )
+        return RefusedPostError(f"LinkedIn has retired API version {API_VERSION}.", hint="Update Copydesk.")
     return error_for_write(response, HOST, now, explanation=error_text(response))
 
 
@@ -148,11 +146,10 @@ def duplicate_error(first: str, started_at: datetime) -> PostingError:
     link = f" {post_url(first)}" if first else ""
     if created_at is not None and created_at < started_at - CLOCK_TOLERANCE:
         return RefusedPostError(
-            f"LinkedIn has the same text in an earlier post:{link}", hint="If that is not the one, change the text."
+            f"LinkedIn already has this text in an earlier post:{link}",
+            hint="If that is another post, change the text.",
         )
-    return UnknownOutcomeError(
-        f"LinkedIn says that it has the same text already.{link}", hint="Look whether that is this post."
-    )
+    return UnknownOutcomeError(f"LinkedIn reports a duplicate text.{link}", hint="Check whether it is this post.")
 
 
 def _error_body(answer: Response) -> _ErrorBody:
@@ -213,17 +210,17 @@ class LinkedIn:
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: threads, articles, text empty or too long, too many images, alt texts too long."""
         if post.format not in self.info.limits.formats:
-            return [Problem(message="LinkedIn has no threads and takes no articles from apps: write one short post.")]
+            return [Problem(message="LinkedIn accepts single short posts only, no threads or articles.")]
         text, messages = post.parts[0], []
         if not text.strip() and not post.alts:
-            messages.append("It is empty.")
+            messages.append("The text is empty.")
         if self.info.is_too_long(text):
             size, limit = self.info.count(text), self.info.limits.max_length
-            messages.append(f"It is {size} characters long; {limit} are allowed.")
+            messages.append(f"{size} characters; the limit is {limit}.")
         if len(post.alts) > self.info.limits.max_images:
-            messages.append(f"LinkedIn takes at most {self.info.limits.max_images} pictures.")
+            messages.append(f"LinkedIn accepts at most {self.info.limits.max_images} images.")
         if any(len(alt) > self.info.limits.max_alt_length for alt in post.alts):
-            messages.append(f"The description of a picture may have {self.info.limits.max_alt_length} characters.")
+            messages.append(f"Alt texts on LinkedIn are limited to {self.info.limits.max_alt_length} characters.")
         return [Problem(message=message, part=0) for message in messages]
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
@@ -246,7 +243,7 @@ class LinkedIn:
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Raise `LoginError`: connecting needs a browser."""
-        raise LoginError("An account on LinkedIn is connected in the browser.")
+        raise LoginError("LinkedIn accounts are connected with the browser.")
 
     async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
         """Return the sign-in with its authorization page.
@@ -255,7 +252,7 @@ class LinkedIn:
         """
         app = {name: credentials.get(name, "") for name in ("client_id", "client_secret")}
         if not all(app.values()):
-            raise LoginError("LinkedIn wants the client ID and the client secret of an app.")
+            raise LoginError("LinkedIn needs the client ID and client secret of an app.")
         url = f"{WEB}/oauth/v2/authorization"
         return oauth.start_sign_in(
             url, client_id=app["client_id"], redirect_uri=redirect_uri, scope=SCOPES, pkce=False, context=app
@@ -286,7 +283,7 @@ class LinkedIn:
         answer = await as_repeatable(self._access.request(account, "GET", f"{account.server}/v2/userinfo"))
         current = self._decode_account(account.server, answer)
         if current.id != account.id:
-            raise LoginError("The key is another account's.", hint=RECONNECT_HINT)
+            raise LoginError("The credentials belong to another account.", hint=RECONNECT_HINT)
         return current
 
     async def send(
@@ -297,7 +294,7 @@ class LinkedIn:
         if images:
             body["content"] = _content([await as_repeatable(self._upload_image(account, image)) for image in images])
         elif "content" in body:
-            raise RefusedPostError("The pictures of the post are missing.")
+            raise RefusedPostError("The images of the post are missing.")
         started_at = self._clock()
         answer = await self._create_post(account, body)
         if answer.is_success:
@@ -319,11 +316,9 @@ class LinkedIn:
         step, now = intent.steps[len(completed)], self._clock()
         allowed = self._probe and "content" not in step.body and step.keys[0] not in self._probed
         if not allowed or not since <= now < since + PROBE_WINDOW:
-            raise UnknownOutcomeError(
-                "LinkedIn does not show apps what a member posted.", hint="Look at your profile on LinkedIn."
-            )
+            raise UnknownOutcomeError("LinkedIn does not let apps read posts.", hint="Check your profile on LinkedIn.")
         if now < since + SETTLE_TIME:
-            raise NotSentError("It is too early to ask LinkedIn again.", retry_after=since + SETTLE_TIME)
+            raise NotSentError("Too early to check LinkedIn again.", retry_after=since + SETTLE_TIME)
         # Mark it before sending: a probe whose response is lost must not be repeated.
         self._probed.add(step.keys[0])
         answer = await self._create_post(account, step.body)
@@ -337,7 +332,7 @@ class LinkedIn:
         created_at = creation_time(first)
         if created_at is None or not since - CLOCK_TOLERANCE <= created_at <= now + CLOCK_TOLERANCE:
             raise UnknownOutcomeError(
-                "LinkedIn has the same text in a post of another time.", hint="Look at your profile on LinkedIn."
+                "LinkedIn has the same text in a post from another time.", hint="Check your profile on LinkedIn."
             )
         return StepResult(ids=(first,), urls=(post_url(first),), evidence=Evidence.DUPLICATE_ANSWER)
 
@@ -378,7 +373,7 @@ class LinkedIn:
         user = answer.decode(_User)
         # The id becomes part of URNs and must not contain separators.
         if not user.sub.isascii() or not user.sub.replace("-", "").replace("_", "").isalnum():
-            raise LoginError("LinkedIn does not say whose account it is.")
+            raise LoginError("LinkedIn did not identify the account.")
         return Account(platform=self.info.name, server=server, id=user.sub, name=user.name or user.sub)
 
 
@@ -394,4 +389,4 @@ def _validate_upload_url(url: str, server: str) -> None:
     """Raise `NotSentError` unless `url` belongs to LinkedIn: the token is sent along with the image."""
     is_linkedin = url.startswith("https://") and f".{host(url)}".endswith(".linkedin.com")
     if not is_linkedin and not url.startswith(f"{server}/"):
-        raise NotSentError("LinkedIn named an address for the picture that is not its own.")
+        raise NotSentError("LinkedIn returned an image upload address of another host.")

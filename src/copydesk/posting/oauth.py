@@ -102,10 +102,10 @@ def parse_token_response(response: Response, url: str, now: datetime) -> TokenRe
         tokens = response.decode(TokenResponse)
         if tokens.access_token:
             return tokens
-        raise UnknownOutcomeError(f"{host} sent no token.")
+        raise UnknownOutcomeError(f"{host} returned no token.")
     if response.status in {400, 401, 403}:
-        reason = shorten(_error_text(response)) or f"{host} does not grant access."
-        raise LoginError(f"{host} does not let Copydesk in: {reason}", hint=RECONNECT_HINT)
+        reason = shorten(_error_text(response)) or f"{host} denied access."
+        raise LoginError(f"{host} denied access: {reason}", hint=RECONNECT_HINT)
     raise error_for_read(response, host, now)
 
 
@@ -214,7 +214,7 @@ class AuthorizedClient:
             if self._refresh is None:
                 if usable:
                     return token
-                raise LoginError(f"The access of {shorten(account.name)} has run out.", hint=RECONNECT_HINT)
+                raise LoginError(f"The access of {shorten(account.name)} has expired.", hint=RECONNECT_HINT)
             try:
                 return await self._refresh_tokens(account, credentials, self._refresh)
             except PostingError:

@@ -181,7 +181,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
                 ),
                 CredentialField(
                     name="disclosure",
-                    question=f"What your articles say of AI: {', '.join(DISCLOSURE_LEVELS)}"
+                    question=f"AI disclosure of your articles: {', '.join(DISCLOSURE_LEVELS)}"
                     f" (empty: {DISCLOSURE_LEVELS[0]})",
                     optional=True,
                 ),
@@ -192,7 +192,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             label="Micropub",
             adapter="copydesk.posting.blogs.micropub:Micropub",
             limits=Limits(formats=_ARTICLES, max_images=4, max_image_bytes=2_000_000, max_alt_length=1000),
-            credential_fields=(CredentialField(name="token", question="A token of your site", secret=True),),
+            credential_fields=(CredentialField(name="token", question="A token for your site", secret=True),),
         ),
         PlatformInfo(
             name="webhook",

@@ -136,7 +136,7 @@ class Site:
             if answer.is_success:
                 return answer.decode(response_type)
         except UnknownOutcomeError as error:
-            raise NotSentError(f"{self.host} could not be read: {error.message}") from None
+            raise NotSentError(f"Cannot read {self.host}: {error.message}") from None
         raise self.error_for_read(answer)
 
     def error_for_write(self, response: Response) -> PostingError:
@@ -161,7 +161,7 @@ class Site:
         """Return the error that an unsuccessful response to a read request means."""
         if 300 <= response.status < 400 and (location := links.postable_url(response.headers.get("location"))):
             hint = "Connect the account with that address."
-            return NotSentError(f"{self.host} sends requests on to {shorten(location)}.", hint=hint)
+            return NotSentError(f"{self.host} redirects to {shorten(location)}.", hint=hint)
         return error_for_read(response, self.host, self._now, explanation=error_text(response))
 
 
@@ -203,11 +203,11 @@ def parse_server_url(user_input: str) -> str:
     parts = _split_url(text)
     # Browsers treat a backslash as a slash, so such a URL could name another host.
     if parts is None or not parts.hostname or not text.isprintable() or " " in text or "\\" in text:
-        raise RefusedPostError("That is no address of a server.", hint="Give it as https://blog.example.com.")
+        raise RefusedPostError("This is not a server address.", hint="Enter it as https://blog.example.com.")
     if "@" in parts.netloc or parts.query or parts.fragment:
-        raise RefusedPostError("The address may have no name, password, query or fragment in it.")
+        raise RefusedPostError("The address must not contain a user name, password, query or fragment.")
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_local(parts.hostname)):
-        raise RefusedPostError("The address has to begin with https://, or your key could be read on the way.")
+        raise RefusedPostError("The address must start with https://, or others could read your key in transit.")
     return text.rstrip("/")
 
 

@@ -84,7 +84,7 @@ class Webhook:
         if post.format is Format.BLOG:
             return articles.validate_article(post)
         empty = [index for index, part in enumerate(post.parts) if not part.strip()]
-        return [Problem(message="There is no text.", part=index) for index in empty]
+        return [Problem(message="The text is empty.", part=index) for index in empty]
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
         """Return a single step, however many posts a thread has."""
@@ -107,7 +107,7 @@ class Webhook:
         """Return the account of the receiver at `server` if it knows the secret."""
         url, secret = parse_server_url(server), credentials["secret"].strip()
         if len(secret) < MIN_SECRET_LENGTH:
-            raise RefusedPostError(f"The secret is too short: it takes at least {MIN_SECRET_LENGTH} characters.")
+            raise RefusedPostError(f"The secret is too short: use at least {MIN_SECRET_LENGTH} characters.")
         parts = urlsplit(url)
         account = Account(platform=self.info.name, server=url, id=url, name=parts.netloc + parts.path)
         await self._send_check(account, secret)
@@ -134,7 +134,7 @@ class Webhook:
         self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
     ) -> StepResult | None:
         """Raise `UnknownOutcomeError`: nothing can be read from the receiver."""
-        raise UnknownOutcomeError(f"{_host(account)} cannot be asked what it has taken.", hint="Look there yourself.")
+        raise UnknownOutcomeError(f"{_host(account)} offers no way to check deliveries.", hint="Check the receiver.")
 
     async def delete(self, account: Account, result: StepResult) -> None:
         """Tell the receiver to delete the post; a post it does not know any more is no error."""

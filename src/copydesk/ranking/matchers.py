@@ -118,7 +118,7 @@ def compile_pattern(term: str, field: str) -> UserPattern:
         for probe in _probes(term):
             candidate.matches(probe)
     except PatternTimeoutError:
-        hint = "Nested repetitions such as (a+)+ are what makes an expression slow."
+        hint = "Nested repetitions such as (a+)+ make an expression slow."
         raise InvalidError(FieldError(field, f"{term} takes too long on some texts"), hint=hint) from None
     # A fresh one: the probes have used up part of the candidate's budget.
     return UserPattern(pattern)
@@ -130,7 +130,7 @@ def _pattern(term: str, field: str) -> "regex.Pattern[str]":
     try:
         return regex.compile(term[1:-1], regex.IGNORECASE)
     except (regex.error, OverflowError, RecursionError) as error:
-        raise InvalidError(FieldError(field, f"{term} is no regular expression: {error}")) from None
+        raise InvalidError(FieldError(field, f"{term} is not a valid regular expression: {error}")) from None
 
 
 def _probes(term: str) -> Iterator[str]:

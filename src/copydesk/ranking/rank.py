@@ -71,7 +71,7 @@ def _veto(story: Candidate, prepared: PreparedContext) -> str | None:
     """Return the reason that excludes the story whatever its score, None without one."""
     veto = prepared.interests.match(story).veto
     if veto is not None:
-        return f"has {veto}, which you keep out"
+        return f"contains {veto}, which you exclude"
     similarity = prepared.novelty.most_similar(story)
     return similarity.why if similarity.is_repeat else None
 
@@ -79,7 +79,7 @@ def _veto(story: Candidate, prepared: PreparedContext) -> str | None:
 def _low_score(story: Candidate, story_score: Score, prepared: PreparedContext) -> str | None:
     # The most lenient of its sources decides.
     required = min(_required_score(item, prepared.context) for item in story.items)
-    return f"scored {story_score.total:.2f}, below {required:g}" if story_score.total < required else None
+    return f"score {story_score.total:.2f} is below {required:g}" if story_score.total < required else None
 
 
 def _required_score(item: Item, context: ScoringContext) -> float:

@@ -115,7 +115,7 @@ def _source(story: Candidate, prepared: PreparedContext, _now: datetime) -> Scor
     value = record.weight * (record.approved + 2) / (decision_count + 4)
     why = f"{record.approved} approved, {record.rejected} rejected from {story.lead.source_name}"
     if not decision_count:
-        why = f"nothing decided yet from {story.lead.source_name}"
+        why = f"no decisions yet on {story.lead.source_name}"
     if record.weight != 1:
         why += f", weight {record.weight:g}"
     return _part("source", min(1.0, value), prepared.context.weights.source, why)
@@ -130,7 +130,7 @@ def _corroboration(story: Candidate, prepared: PreparedContext, _now: datetime) 
     # Sources, not items: one source may repeat a story.
     count = len({item.source_id for item in story.items})
     value = min(1.0, math.log2(count) / _FULL_CORROBORATION)
-    why = f"{count} sources tell it" if count > 1 else "one source tells it"
+    why = f"reported by {count} sources" if count > 1 else "reported by one source"
     return _part("corroboration", value, prepared.context.weights.corroboration, why)
 
 
@@ -143,11 +143,11 @@ def _preference(story: Candidate, prepared: PreparedContext, _now: datetime) -> 
     preference, entry = prepared.context.preference, story.lead.entry
     weight = prepared.context.weights.preference * preference.confidence
     if not preference.decision_count:
-        return _part("preference", 0.5, weight, "nothing learnt yet")
+        return _part("preference", 0.5, weight, "no decisions to learn from yet")
     prediction = preference.predict(f"{entry.title}\n{entry.summary}", story.lead.source_id)
     words = ", ".join(feature.word for feature in prediction.features)
     verb = "approve" if prediction.probability >= 0.5 else "reject"
-    why = f"you tend to {verb} {words}" if words else f"learnt from {preference.decision_count} decisions"
+    why = f"you tend to {verb} {words}" if words else f"learned from {preference.decision_count:,} decisions"
     return _part("preference", prediction.probability, weight, why)
 
 

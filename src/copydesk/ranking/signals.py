@@ -50,7 +50,7 @@ class Interests:
         """Match one of the candidates."""
         title, body, veto = self._found.get(story.story_id, _NOTHING_FOUND)
         if not self._included:
-            return InterestMatch(0.5, "no interests set: counted as average", veto)
+            return InterestMatch(0.5, "no interests set (counts as average)", veto)
         hits = sorted(title | body, key=lambda phrase: (phrase not in title, -self._inverse_frequency(phrase), phrase))
         if not hits:
             return InterestMatch(0.0, "matches none of your interests", veto)
@@ -96,7 +96,7 @@ class Similarity(NamedTuple):
     is_repeat: bool
 
 
-_NEW = Similarity(0.0, "nothing like it drafted in 60 days", is_repeat=False)
+_NEW = Similarity(0.0, "nothing similar drafted in 60 days", is_repeat=False)
 
 
 class NoveltyIndex:
@@ -142,7 +142,7 @@ class NoveltyIndex:
 
 _GRAVITY = 0.8
 """Decay of popularity: divided by the age in hours to this power."""
-_NO_METRICS = 0.5, "no figures: counted as average"
+_NO_METRICS = 0.5, "no metrics (counts as average)"
 
 
 class Popularity:

@@ -25,7 +25,7 @@ class ClockReading(Struct, frozen=True):
     monotonic: float
     """Seconds since an instant that is fixed while the machine runs."""
     counts_sleep: bool
-    """Whether the monotonic clock runs while the machine sleeps."""
+    """True if the monotonic clock runs while the machine sleeps."""
 
 
 def clock_jump(then: ClockReading, now: ClockReading, tolerance: timedelta = TOLERANCE) -> timedelta:

@@ -15,7 +15,7 @@ from copydesk.text.formatting import plural
 
 MAX_SLOTS = 500
 HORIZON = timedelta(days=366)
-"""How far ahead free slots are searched."""
+"""The period ahead that is searched for free slots."""
 # Attribute -> name in JSON and the largest value.
 _BOUNDS = {"day_of_week": ("dayOfWeek", 6), "hour": ("hour", 23), "minute": ("minute", 59)}
 

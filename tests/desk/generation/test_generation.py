@@ -190,7 +190,7 @@ async def test_draft_without_source_has_warning(tmp_path):
 
     for draft in (generated, edited):
         findings = [finding for finding in draft.checks.findings if finding.rule == "source-missing"]
-        assert [(finding.severity, "no source" in finding.message) for finding in findings] == [
+        assert [(finding.severity, "No source" in finding.message) for finding in findings] == [
             (Severity.WARNING, True)
         ]
         assert draft.confidence == 0.5
@@ -204,7 +204,7 @@ async def test_unsupported_prompt_is_noted(tmp_path):
 
     assert "pirate" not in draft.text
     (note,) = [finding for finding in draft.checks.findings if finding.rule == "writer"]
-    assert (note.severity, "cannot follow a prompt" in note.message) == (Severity.INFO, True)
+    assert (note.severity, "does not support prompts" in note.message) == (Severity.INFO, True)
 
 
 async def test_writer_receives_prompt_and_page(tmp_path, monkeypatch):
@@ -228,7 +228,7 @@ async def test_writer_receives_prompt_and_page(tmp_path, monkeypatch):
         ({"status": 404}, "404"),
         ({"status": 500}, "500"),
         ({"body": b"%PDF-1.7", "content_type": "application/pdf"}, "PDF"),
-        ({"body": "<html><body><script>app()</script></body></html>", "content_type": "text/html"}, "no text"),
+        ({"body": "<html><body><script>app()</script></body></html>", "content_type": "text/html"}, "No text found"),
     ],
 )
 async def test_unreadable_page_fails_all_drafts(tmp_path, response, message):
@@ -249,9 +249,9 @@ async def test_unreadable_page_fails_all_drafts(tmp_path, response, message):
     [
         ({"status": 404}, "Check the address of the page."),
         ({"status": 410}, "another address of the page"),
-        ({"status": 403}, "give the text itself"),
-        ({"status": 429}, "Try again later, or give the text itself."),
-        ({"status": 500}, "Try again later, or give the text itself."),
+        ({"status": 403}, "paste the text"),
+        ({"status": 429}, "Try again later, or paste the text."),
+        ({"status": 500}, "Try again later, or paste the text."),
     ],
 )
 async def test_page_error_hints_name_no_source(tmp_path, response, hint):

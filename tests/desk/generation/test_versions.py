@@ -155,7 +155,7 @@ async def test_offline_writer_runs_out_of_versions(tmp_path):
                 texts.append(draft.text)
 
     assert len(set(texts)) == len(texts) < 20
-    assert "no other version" in (draft.last_error or "")
+    assert "cannot make another version" in (draft.last_error or "")
     assert draft.text == texts[-1]
 
 

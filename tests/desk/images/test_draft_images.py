@@ -138,7 +138,7 @@ class TestIdenticalForAllAttempts:
 
         (tmp_path / "pictures" / digest).unlink()
         web.put(ONE, drawing())
-        with pytest.raises(ImageError, match="Image 1: It is not kept any more"):
+        with pytest.raises(ImageError, match="Image 1: It is no longer stored"):
             await load_images(desk._context, draft_images, LIMITS)
 
     async def test_new_draft_refetches_image(self, desk, web, tmp_path):
@@ -155,7 +155,7 @@ class TestAllOrNone:
         ("content", "message", "retryable"),
         [
             (b"<html>gone", "Image 2: It is a web page", False),
-            (photo()[:400], "Image 2: It is damaged or cut off", False),
+            (photo()[:400], "Image 2: It is damaged or incomplete", False),
             (None, "Image 2: pictures.example does not have it", False),
             (503, "Image 2: pictures.example answered with status 503", True),
         ],
@@ -187,7 +187,7 @@ class TestAllOrNone:
         web.put(ONE, animation())
         (og,) = await load_images(desk._context, await create_images(desk, ONE), LIMITS)
         assert og.media_type == "image/png"
-        with pytest.raises(ImageError, match="Image 1: It moves"):
+        with pytest.raises(ImageError, match="Image 1: It is animated"):
             await load_images(desk._context, await create_images(desk, ONE, source="UPLOAD"), LIMITS)
 
     async def test_private_address_is_refused(self, tmp_path):
@@ -222,7 +222,7 @@ class TestUploadedFiles:
 
     @pytest.mark.parametrize(
         ("content", "message"),
-        [(b"", "empty"), (b"<html>", "web page"), (photo()[:400], "damaged"), (animation(), "It moves")],
+        [(b"", "empty"), (b"<html>", "web page"), (photo()[:400], "damaged"), (animation(), "It is animated")],
         ids=["empty", "page", "cut", "moving"],
     )
     async def test_unusable_file_is_refused_at_once(self, desk, tmp_path, content, message):
@@ -247,7 +247,7 @@ class TestUploadedFiles:
             desk, await desk.drafts.images.save(write_image(tmp_path, drawing())), source="UPLOAD"
         )
         (tmp_path / "pictures" / stored_files(tmp_path)[0]).unlink()
-        with pytest.raises(ImageError, match="Image 1: It is not kept any more"):
+        with pytest.raises(ImageError, match="Image 1: It is no longer stored"):
             await load_images(desk._context, draft_images, LIMITS)
 
 
@@ -287,7 +287,7 @@ class TestGeneratedImages:
         web = FakeWeb()
         web.fail("https://ai.example/v1/images/generations", 401)
         async with open_desk_at(tmp_path, web, **self.SETTINGS) as desk:
-            with pytest.raises(ImageError, match="does not take the key"):
+            with pytest.raises(ImageError, match="rejected the key"):
                 await desk.drafts.images.generate("A crane", ImageSource.AI_PROVIDER_A)
 
         assert all(b"sk-planted" not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -302,7 +302,7 @@ async def test_image_of_deleted_draft_is_prepared(desk):
 async def test_alt_text_and_image_can_be_edited(tmp_path):
     async with open_desk_at(tmp_path) as desk:
         image = {"url": "https://one.example/a.png", "source": "OG"}
-        created = await desk.drafts.create({"text": "With a picture.", "images": [image]})
+        created = await desk.drafts.create({"text": "With an image.", "images": [image]})
         draft_id = created.drafts[0].id
         described = await desk.drafts.images.describe(draft_id, " Two bars ")
         assert [described_image.alt for described_image in described.images] == ["Two bars"]

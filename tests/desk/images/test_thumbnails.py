@@ -52,9 +52,9 @@ async def test_unusable_images_are_reported(tmp_path: Path) -> None:
             await images_without_validation(desk, lost_url, damaged_url, bomb_url, intact_url)
         )
     assert [content.message for content in thumbnails] == [
-        "It is not kept any more.",
-        "What was kept of it is damaged.",
-        "It has more than 33 million pixels, or takes as long to unpack.",
+        "It is no longer stored.",
+        "The stored file is damaged.",
+        "It has more than 33 million pixels.",
         "",
     ]
     assert [bool(content.content) for content in thumbnails] == [False, False, False, True]
@@ -80,9 +80,9 @@ async def test_file_is_checked_before_it_is_stored(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path / "home") as desk:
         thumbnail = await desk.drafts.images.file_thumbnail(tmp_path / "boat.png")
         assert (thumbnail.width, thumbnail.height) == (40, 30)
-        assert "moves" in (await desk.drafts.images.file_thumbnail(tmp_path / "moves.gif")).message
-        assert "cannot be read" in (await desk.drafts.images.file_thumbnail(tmp_path / "none.png")).message
-        assert "is no file" in (await desk.drafts.images.file_thumbnail(tmp_path)).message
+        assert "animated" in (await desk.drafts.images.file_thumbnail(tmp_path / "moves.gif")).message
+        assert "Cannot read" in (await desk.drafts.images.file_thumbnail(tmp_path / "none.png")).message
+        assert "is not a file" in (await desk.drafts.images.file_thumbnail(tmp_path)).message
         assert not desk.settings.images_folder.exists()
 
 

@@ -230,7 +230,7 @@ async def test_run_fails_when_all_sources_fail(tmp_path):
         await create_source(desk)
         run = await desk.pipeline.run(RunRequest())
         assert (run.status, run.stats.sources_failed) == (RunStatus.FAILED, 1)
-        assert "All sources failed (1). First error: There is nothing at this address" in str(run.error)
+        assert "All sources failed (1). First error: Page not found" in str(run.error)
         assert query_db(tmp_path, "SELECT error_category FROM run") == [("missing",)]
 
         await create_source(desk, URL_TWO)

@@ -171,7 +171,7 @@ async def test_negative_interest_excludes_story(tmp_path):
     body = feed(entry(1, title="Casino opens at the harbour"), entry(2))
 
     assert await run_once(tmp_path, (URL_ONE, body, {}), ranking__interests="ferry, -casino") == [story_title(2)]
-    assert filter_reasons(tmp_path) == {"Casino opens at the harbour": "has casino, which you keep out"}
+    assert filter_reasons(tmp_path) == {"Casino opens at the harbour": "contains casino, which you exclude"}
 
 
 async def test_repeated_story_of_a_source_is_filtered(tmp_path):
@@ -224,7 +224,7 @@ async def test_order_does_not_depend_on_response_order(tmp_path):
 async def test_invalid_regex_names_source_field(tmp_path, field):
     """It was once accepted, and then every run failed."""
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
-        with pytest.raises(InvalidError, match=rf"config\.{field}: /\(/ is no regular expression"):
+        with pytest.raises(InvalidError, match=rf"config\.{field}: /\(/ is not a valid regular expression"):
             await create_source(desk, **{field: ["/(/"]})
         source = await create_source(desk)
         with pytest.raises(InvalidError, match=rf"config\.{field}"):

@@ -52,20 +52,25 @@ async def test_successful_fetch(tmp_path):
 @pytest.mark.parametrize(
     ("set_response", "health", "fail_count", "message"),
     [
-        (lambda web: web.fail(URL_ONE, 404), Health.ERROR, 1, "There is nothing at this address of one.example (404)."),
-        (lambda web: web.fail(URL_ONE, 410), Health.ERROR, 1, "is gone for good (410). Remove the source"),
+        (lambda web: web.fail(URL_ONE, 404), Health.ERROR, 1, "Page not found on one.example (404)."),
+        (
+            lambda web: web.fail(URL_ONE, 410),
+            Health.ERROR,
+            1,
+            "this address permanently (410). Remove the source",
+        ),
         (lambda web: web.fail(URL_ONE, 500), Health.DEGRADED, 1, "status 500 (internal server error)"),
         (
             lambda web: web.fail(URL_ONE, 403),
             Health.DEGRADED,
             1,
-            "does not let programs in (403). Check the credentials",
+            "blocks programs (403). Check the credentials",
         ),
-        (lambda web: web.fail(URL_ONE, 429, retry_after="60"), Health.DEGRADED, 0, "asks us to wait 1 minute."),
-        (lambda web: web.disconnect(URL_ONE), Health.DEGRADED, 1, "There is no connection to one.example."),
-        (lambda web: web.hold(URL_ONE), Health.DEGRADED, 1, "did not answer in time."),
+        (lambda web: web.fail(URL_ONE, 429, retry_after="60"), Health.DEGRADED, 0, "asks to wait 1 minute."),
+        (lambda web: web.disconnect(URL_ONE), Health.DEGRADED, 1, "Cannot connect to one.example."),
+        (lambda web: web.hold(URL_ONE), Health.DEGRADED, 1, "did not respond in time."),
         (lambda web: web.put(URL_ONE, "<html><body/></html>"), Health.DEGRADED, 1, "is a web page, not a feed."),
-        (lambda web: web.put(URL_ONE, ""), Health.DEGRADED, 1, "The answer is empty."),
+        (lambda web: web.put(URL_ONE, ""), Health.DEGRADED, 1, "The response is empty."),
         (lambda web: web.put(URL_ONE, "hello"), Health.DEGRADED, 1, "neither XML nor a JSON Feed."),
     ],
     ids=["404", "410", "500", "403", "429", "unreachable", "timeout", "html", "empty", "text"],
@@ -144,7 +149,7 @@ async def test_cooldown_applies_to_all_sources_of_host(tmp_path):
         other_source = await create_source(desk, other)
         await desk.pipeline.run()
         assert web.requested_urls == [URL_ONE]
-        assert "asks us to wait" in str((await desk.sources.get(other_source.id)).last_error)
+        assert "asks to wait" in str((await desk.sources.get(other_source.id)).last_error)
         tested = await desk.sources.test(other_source.id)
         assert (tested.ok, web.requested_urls) == (False, [URL_ONE])
         web.put(URL_ONE, feed(entry(2)))
@@ -199,7 +204,7 @@ async def test_offline_machine_blames_no_source(tmp_path):
     assert run.error == "Cannot reach any source: this machine seems to be offline. Stored items are kept."
     assert query_db(tmp_path, "SELECT error_category FROM run") == [("unreachable",)]
     assert [source.fail_count for source in sources] == [0, 0, 0]
-    assert all("no connection" in str(source.last_error) for source in sources)
+    assert all("Cannot connect to" in str(source.last_error) for source in sources)
 
 
 async def test_cooldowns_added_while_saving(tmp_path, monkeypatch):

@@ -233,8 +233,7 @@ async def test_test_fetch_stores_nothing(tmp_path):
     ]
     assert to_json_value(missing) == {
         "ok": False,
-        "error": "There is nothing at this address of two.example (404). Check the address; the site may have moved"
-        " its feed.",
+        "error": "Page not found on two.example (404). Check the address; the site may have moved its feed.",
     }
     assert (empty.ok, empty.items) == (True, ())
     assert item_states(tmp_path) == {}

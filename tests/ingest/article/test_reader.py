@@ -192,7 +192,7 @@ async def test_failing_trafilatura_leaves_the_head(fake_trafilatura, body: str) 
 
 async def test_failing_trafilatura_on_page_without_head_is_an_error(fake_trafilatura) -> None:
     fake_trafilatura("raise ValueError")
-    with pytest.raises(NotAnArticleError, match="no text on this page"):
+    with pytest.raises(NotAnArticleError, match="No text found on this page"):
         await fetch_article(f"<p>{FIRST}")
 
 
@@ -242,21 +242,21 @@ async def test_parser_without_output_returns_nothing() -> None:
         ("application/pdf", b"%PDF-1.7", "a PDF document"),
         ("application/pdf", b"", "a PDF document"),
         ("text/html", b"%PDF-1.7", "a PDF document"),
-        ("image/png", b"x", "a picture"),
-        ("text/html", b"\x89PNG\r\n", "a picture"),
-        ("video/mp4", b"x", "a film"),
+        ("image/png", b"x", "an image"),
+        ("text/html", b"\x89PNG\r\n", "an image"),
+        ("video/mp4", b"x", "a video"),
         ("application/json", b'{"a": "<p>"}', "application/json"),
         ("application/zip", b"PK\x03\x04", "an archive"),
         ("application/rss+xml", b"<rss>", "application/rss"),
         ("text/xml", b"<rss><channel>", "text/xml"),
-        (None, b"", "something that does not say what it is"),
-        (None, b"just words", "something that does not say what it is"),
+        (None, b"", "a file of unknown type"),
+        (None, b"just words", "a file of unknown type"),
     ],
 )
 def test_non_page_is_refused_with_its_type(content_type: str | None, body: bytes, description: str) -> None:
     with pytest.raises(NotAnArticleError, match=f"leads to {description}") as refused:
         parse_article(body, content_type, URL)
-    assert "Give the address of a page" in str(refused.value)
+    assert "Use the address of a web page" in str(refused.value)
     assert isinstance(refused.value, FetchError)
 
 
@@ -268,7 +268,7 @@ def test_page_is_detected_without_content_type(content_type: str | None) -> None
 
 @pytest.mark.parametrize("body", [b"", b"<html></html>", b"<div id=app></div><script>run()</script>", b"\0" * 1000])
 def test_page_without_text_is_refused(body: bytes) -> None:
-    with pytest.raises(NotAnArticleError, match="no text on this page"):
+    with pytest.raises(NotAnArticleError, match="No text found on this page"):
         parse_article(body, HTML, URL)
 
 

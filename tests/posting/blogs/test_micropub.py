@@ -102,7 +102,7 @@ async def test_incomplete_or_unordered_list_is_unknown(times):
         at = [] if days is None else [(NOW - timedelta(days=days)).isoformat()]
         setup.blog.posts[-1]["properties"]["published"] = at
     setup.blog.posts.reverse()
-    with pytest.raises(UnknownOutcomeError, match="does not tell"):
+    with pytest.raises(UnknownOutcomeError, match="does not show whether"):
         await setup.platform.find_post(ME, setup.intent, (), NOW)
 
 
@@ -128,7 +128,7 @@ async def test_pictures_are_uploaded_before_article():
 async def test_site_without_media_endpoint_refuses_pictures():
     setup = MicropubSetup()
     setup.blog.has_media = False
-    with pytest.raises(RefusedPostError, match="no pictures"):
+    with pytest.raises(RefusedPostError, match="does not accept images"):
         await setup.platform.send(ME, setup.intent, (), (IMAGE,))
     assert len(setup.blog.posts) == 1
 
@@ -166,7 +166,7 @@ async def test_page_without_endpoint_gets_no_token():
     setup = MicropubSetup()
     site = SiteWithPage(setup.clock)
     site.page = "<p>Hello"
-    with pytest.raises(RefusedPostError, match="names no Micropub endpoint"):
+    with pytest.raises(RefusedPostError, match="No Micropub endpoint"):
         await Micropub(PlatformClient(site), InMemorySecrets(), clock=setup.clock).connect(
             "me.example", {"token": "t0ken"}
         )

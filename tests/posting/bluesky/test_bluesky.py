@@ -163,7 +163,7 @@ async def test_different_post_under_our_key_is_unknown(setup, change):
     first = setup.server.records[intent.steps[0].expects[0]]
     first["value"] = {**first["value"], **change}
     first["cid"] = "bafyreiother"
-    with pytest.raises(UnknownOutcomeError, match="something else"):
+    with pytest.raises(UnknownOutcomeError, match="A different post exists"):
         await setup.bluesky.find_post(ME, intent, (), NOW)
 
 
@@ -335,18 +335,18 @@ def test_validation_reports_problems(setup):
 
     assert problems() == []
     assert problems(parts=("",), alts=("Red",)) == []
-    assert problems(format=Format.BLOG) == [("Bluesky takes no articles.", None)]
-    assert problems(parts=("a", "x" * 301), format=Format.THREAD) == [("It has 301 characters; Bluesky takes 300.", 1)]
-    assert problems(alts=("",) * 5) == [("It has 5 pictures; Bluesky takes 4.", None)]
-    assert problems(parts=("a",) * 101, format=Format.THREAD) == [("It has 101 posts; 100 go into one thread.", None)]
-    assert problems(parts=()) == [("It has no text.", None)]
+    assert problems(format=Format.BLOG) == [("Bluesky does not support articles.", None)]
+    assert problems(parts=("a", "x" * 301), format=Format.THREAD) == [("301 characters; the Bluesky limit is 300.", 1)]
+    assert problems(alts=("",) * 5) == [("5 images; the Bluesky limit is 4.", None)]
+    assert problems(parts=("a",) * 101, format=Format.THREAD) == [("101 posts; the limit per thread is 100.", None)]
+    assert problems(parts=()) == [("The text is empty.", None)]
 
 
 class ReadOnlySecrets(RecordingSecrets):
     """Credentials that can be read but not replaced, such as those from environment variables."""
 
     async def save(self, account, secrets):
-        raise NotSentError("The key to this account comes from the environment and cannot be replaced.")
+        raise NotSentError("The credentials of this account come from the environment and cannot be replaced.")
 
 
 async def test_password_suffices_with_read_only_credentials():

@@ -116,10 +116,10 @@ def test_image_is_referenced_by_hash_with_alt_text():
     ("text", "message"),
     [
         ("x" * 300, ""),
-        ("x" * 301, "It has 301 characters; Bluesky takes 300."),
+        ("x" * 301, "301 characters; the Bluesky limit is 300."),
         ("👩‍👩‍👧‍👦" * 120, ""),
-        ("👩‍👩‍👧‍👦" * 121, "It has 3025 bytes; Bluesky takes 3000. Emoji of several parts are large."),
-        (" \n", "It has no text."),
+        ("👩‍👩‍👧‍👦" * 121, "3025 bytes; the Bluesky limit is 3000. Composed emoji count many bytes."),
+        (" \n", "The text is empty."),
     ],
 )
 def test_grapheme_and_byte_limits_are_checked(text, message):

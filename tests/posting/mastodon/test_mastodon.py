@@ -172,7 +172,7 @@ async def test_media_processing_is_waited_for(setup):
 
 async def test_slow_media_processing_times_out(setup):
     setup.server.media_polls = 100
-    with pytest.raises(NotSentError, match="still at work"):
+    with pytest.raises(NotSentError, match="still processing"):
         await setup.platform.send(setup.account, setup.render("One."), (), [make_image(), make_image()])
     assert (setup.pauses, setup.server.statuses) == (list(CHECK_DELAYS), [])
 
@@ -230,7 +230,7 @@ def test_length_is_counted_as_server_does(setup):
     link = "https://example.com/" + "a" * 600
     assert find_problems(setup, make_thread(link, "b" * 500, "@someone@" + "x" * 500 + ".example")) == []
     assert find_problems(setup, make_thread("ok", "b" * 501)) == [
-        ("It has 501 characters; social.example takes 500.", 1)
+        ("501 characters; the limit of social.example is 500.", 1)
     ]
     assert find_problems(setup, make_thread("b" * 501), longest=5000) == []
     assert find_problems(setup, make_thread("b" * 501), longest=None) != []
@@ -244,9 +244,9 @@ def test_other_servers_count_links_and_code_points(setup):
 
 
 def test_validation_reports_problems(setup):
-    assert find_problems(setup, make_thread("  ")) == [("It is empty.", 0)]
+    assert find_problems(setup, make_thread("  ")) == [("The text is empty.", 0)]
     assert "articles" in find_problems(setup, Post(format=Format.BLOG, parts=("Long.",), at=NOW))[0][0]
-    assert "5 pictures" in find_problems(setup, make_thread("One.", alts=("",) * 5))[0][0]
+    assert "5 images" in find_problems(setup, make_thread("One.", alts=("",) * 5))[0][0]
     assert "1500" in find_problems(setup, make_thread("One.", alts=("x" * 1501,)))[0][0]
 
 

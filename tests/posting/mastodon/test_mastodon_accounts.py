@@ -64,7 +64,7 @@ async def test_failed_check_is_not_sent(setup, path, fault):
 
 async def test_revoked_or_foreign_token_raises_login_error(setup):
     setup.server.tokens = {TOKEN: "2000"}
-    with pytest.raises(LoginError, match="not that of me"):
+    with pytest.raises(LoginError, match="does not belong to me"):
         await setup.platform.check(setup.account)
     setup.server.tokens = {}
     with pytest.raises(LoginError):

@@ -92,7 +92,7 @@ async def test_search_beyond_page_limit_is_unknown():
     setup = MastodonSetup(GOTOSOCIAL)
     for number in range(MAX_PAGES * PAGE_SIZE + 1):
         setup.server.add_status(f"Post {number}")
-    with pytest.raises(UnknownOutcomeError, match="more posts"):
+    with pytest.raises(UnknownOutcomeError, match="Too many newer posts"):
         await find(setup, "Not there")
 
 

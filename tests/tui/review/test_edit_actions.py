@@ -163,7 +163,7 @@ async def test_missing_editor_shows_hint(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("copydesk.editor.shutil.which", lambda name: None)
     async with open_review(tmp_path) as review:
         await review.press("E")
-        assert review.toasts == ["There is no editor. Set EDITOR."]
+        assert review.toasts == ["No editor found. Set the environment variable EDITOR."]
 
 
 async def test_editor_needs_suspendable_terminal(tmp_path: Path) -> None:

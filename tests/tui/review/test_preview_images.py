@@ -96,7 +96,7 @@ async def test_setting_never_disables_drawing(home_with_image: Path, kitty_outpu
 
 async def test_switching_draft_removes_image(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
-        await add_draft(desk, "Without a picture.")
+        await add_draft(desk, "Without an image.")
         await add_draft(desk, "The harbour opens.", photo(400, 300))
     async with on_review(tmp_path, **ALWAYS) as ui:
         for _ in range(4):
@@ -167,7 +167,7 @@ async def test_undrawable_images_give_reasons(tmp_path: Path) -> None:
         if "Four" not in ui.current.text:
             await ui.press("j")
         await ui.wait_for(lambda: "million pixels" in ui.text)
-        for reason in ("million pixels", "damaged or cut off", "It is not kept any more.", "fetched when it is posted"):
+        for reason in ("million pixels", "damaged or cut off", "It is no longer stored.", "fetched when it is posted"):
             assert reason in ui.text
         assert CELL not in ui.text
         await ui.press("k" if ui.screen.rows.cursor else "j")

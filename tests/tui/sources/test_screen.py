@@ -42,7 +42,7 @@ async def test_source_at_cursor_is_displayed(tmp_path: Path) -> None:
         assert URL_ONE in ui.text
         await ui.press("j")
         assert URL_THREE in ui.text
-        assert "There is nothing at this address of three.example (404)." in ui.text
+        assert "Page not found on three.example (404)." in ui.text
         assert "2 in a row" in ui.text
 
 
@@ -273,7 +273,7 @@ async def test_opml_import_reports_per_feed(tmp_path: Path) -> None:
         await type_text(ui, str(path))
         await ui.press("enter")
         await wait_for_text(ui, "3/3  1 added · 1 already added · 1 failed")
-        assert "There is nothing at this address" in ui.text
+        assert "Page not found on" in ui.text
         await ui.press("a")
         await wait_for_text(ui, "3/3  2 added · 1 already added")
         await ui.press("escape")

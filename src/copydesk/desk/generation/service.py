@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from copydesk.drafting.check_context import TrigramCache
 
 LEASE_MARGIN = timedelta(seconds=60)
-"""How much longer a claim is valid than its work may take."""
+"""The time by which a claim outlasts the work it covers."""
 POLL_INTERVAL = 0.2
 """Seconds between polls for texts that another process is writing."""
 

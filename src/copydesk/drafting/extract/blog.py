@@ -64,7 +64,7 @@ def write_blog(material: Material) -> WriterResult:
         raise no_draft_error(material)
     if not passages:
         raise WriterError(
-            "The item has nothing to quote but its title: too little for a blog post.", hint="Ask for a SHORT."
+            "Too little text for a blog post: only the title can be quoted.", hint="Use the format SHORT."
         )
     fits, repeats_version = create_limit_check(material.brief), False
     # Drop the least interesting sentence until the post fits the limits and differs from all versions.

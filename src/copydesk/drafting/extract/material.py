@@ -142,18 +142,18 @@ def no_draft_error(material: Material) -> WriterError:
     """Return the error that explains why there is no draft."""
     if material.avoided_word:
         return WriterError(
-            f"Nothing of the item is left without words on the avoid list (such as {material.avoided_word!r}).",
-            hint="Take a word off the list, or write this one by hand.",
+            f"Every sentence has words on your avoid list, such as {material.avoided_word!r}.",
+            hint="Remove a word from the list, or write the draft by hand.",
         )
     if material.headline.is_wordless and not material.passages:
-        return WriterError("The item has no words to make a draft of.", hint="Write this one by hand.")
-    return WriterError("Nothing of the item fits into the length that is set.", hint="Allow more, or write it by hand.")
+        return WriterError("The source has no text to make a draft from.", hint="Write the draft by hand.")
+    return WriterError("Nothing from the source fits the length limit.", hint="Raise the limit, or write it by hand.")
 
 
 def no_new_version_error() -> WriterError:
     """Return the error for a draft without another possible version."""
     return WriterError(
-        "The offline writer can make no other version of this: it has used what the item says.",
+        "The offline writer cannot make another version: it has used all of the source text.",
         hint="Edit the text by hand.",
     )
 

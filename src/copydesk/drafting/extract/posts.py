@@ -173,7 +173,7 @@ def write_thread(material: Material) -> WriterResult:
 
 
 def _too_short() -> WriterError:
-    return WriterError("The item has too little to say for a thread.", hint="Ask for a SHORT.")
+    return WriterError("Too little text for a thread.", hint="Use the format SHORT.")
 
 
 def _assemble(parts: list[ComposedText]) -> WriterResult:

@@ -29,7 +29,7 @@ _CAPITALISED_NOUNS = ("de", "lb")
 
 
 def _source_missing(_: AnalyzedText, __: CheckContext) -> Iterator[RuleMatch]:
-    yield RuleMatch(WARNING, "There is no source to check this against: it was made of the prompt alone.")
+    yield RuleMatch(WARNING, "No source to check facts against: written from a prompt only.")
 
 
 def _foreign_link(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
@@ -42,7 +42,7 @@ def _foreign_link(analyzed: AnalyzedText, context: CheckContext) -> Iterator[Rul
         if links.comparison_key(link) in item_keys or links.comparison_key(link) in source.links:
             continue
         if not (has_no_scheme and (link.lower() in source.lower or _is_item_host(link.lower(), item_host))):
-            yield RuleMatch(ERROR, f"Links to {link[:80]}, which is not in the item.", start, end)
+            yield RuleMatch(ERROR, f"Link not found in the source: {link[:80]}", start, end)
 
 
 def _is_item_host(link: str, item_host: str) -> bool:
@@ -53,19 +53,19 @@ def _is_item_host(link: str, item_host: str) -> bool:
 def _link_missing(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     item_key = links.comparison_key(context.url or "")
     if not any(links.comparison_key(analyzed.text[start:end]) == item_key for start, end in links.spans(analyzed.text)):
-        yield RuleMatch(WARNING, "The item's link is not in it.")
+        yield RuleMatch(WARNING, "Source link missing.")
 
 
 def _link_unwanted(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     for start, end in links.spans(analyzed.text):
-        yield RuleMatch(WARNING, "The voice says that this format has no link.", start, end)
+        yield RuleMatch(WARNING, "Your voice asks for no link in this format.", start, end)
 
 
 def _mention(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     source = analyze_source(context.source)
     for match in links.MENTION.finditer(analyzed.masked) if "@" in analyzed.masked else ():
         if match[0].lower() not in source.handles:
-            yield RuleMatch(ERROR, f"Would notify {match[0]}, who is not in the item.", *match.span())
+            yield RuleMatch(ERROR, f"Mention not found in the source: {match[0]}", *match.span())
 
 
 def _number(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
@@ -74,14 +74,14 @@ def _number(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch
         # Small numbers are used in phrases ("3 reasons") that no source has to contain.
         small = isinstance(amount.value, float) and amount.value <= 10 and amount.text.isdigit()
         if not (small or source.amounts.contains(amount) or any(source.contains([word]) for word in spellings(amount))):
-            yield RuleMatch(ERROR, f"“{amount.text}” is not in the item.", amount.start, amount.end)
+            yield RuleMatch(ERROR, f"“{amount.text}” not found in the source.", amount.start, amount.end)
 
 
 def _quote(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     source = analyze_source(context.source)
     for start, end, quotation in analyzed.quotations:
         if len(quotation) >= MIN_QUOTE_LENGTH and not _is_in_source(quotation, source):
-            yield RuleMatch(ERROR, "This quotation is not word for word in the item.", start, end)
+            yield RuleMatch(ERROR, "This quotation is not verbatim from the source.", start, end)
 
 
 def _is_in_source(quotation: str, source: SourceText) -> bool:
@@ -104,7 +104,7 @@ def _name(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
             # The first word of a sentence is capitalised anyway.
             _, _, name = name.partition(" ")
         if name[:1].isupper() and name.lower().replace("’", "'") not in source.lower:
-            yield RuleMatch(WARNING, f"{name} is not in the item.", *match.span())
+            yield RuleMatch(WARNING, f"{name} not found in the source.", *match.span())
 
 
 def _starts_sentence(text: str, position: int) -> bool:
@@ -119,14 +119,14 @@ def _copied(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch
         for ngram in ngrams(words, COPIED_LENGTH):
             if source.contains([ngram]) and f" {ngram} " not in title:
                 yield RuleMatch(
-                    WARNING, f"{COPIED_LENGTH} words and more are the item's own, without quotation marks: “{ngram}”."
+                    WARNING, f"{COPIED_LENGTH} or more words copied from the source without quotation marks: “{ngram}”."
                 )
                 return
 
 
 def _injection(_: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     if instruction := analyze_source(context.source).instruction:
-        yield RuleMatch(WARNING, f"The item has text that reads like an instruction: “{instruction}”.")
+        yield RuleMatch(WARNING, f"The source contains text that reads like an instruction: “{instruction}”.")
 
 
 def _has_names(context: CheckContext) -> bool:

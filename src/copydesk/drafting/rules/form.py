@@ -30,7 +30,7 @@ _REDUNDANT_OPENINGS = ("image of", "picture of", "photo of", "a picture of", "an
 
 def _empty(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     if not analyzed.text.strip():
-        yield RuleMatch(ERROR, "There is no text.")
+        yield RuleMatch(ERROR, "The text is empty.")
 
 
 def _length(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
@@ -39,7 +39,7 @@ def _length(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch
         which = f"Part {number} is" if context.format is Format.THREAD else "It is"
         span = (start, start + len(part))
         if max_length is not None and (count := grapheme_length(part)) > max_length:
-            yield RuleMatch(ERROR, f"{which} {count:,} characters long; the voice allows {max_length:,}.", *span)
+            yield RuleMatch(ERROR, f"{which} {count:,} characters long; your voice allows {max_length:,}.", *span)
         for platform in context.platforms:
             if match := _too_long(part, platform, which):
                 yield match._replace(start=span[0], end=span[1])
@@ -69,7 +69,7 @@ def _bytes(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]
 def _leak(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     for match in _LEFTOVER.finditer(analyzed.text):
         if not context.source or match[0].strip() not in analyze_source(context.source).text:
-            yield RuleMatch(ERROR, f"Left over from writing: “{match[0].strip()}”.", *match.span())
+            yield RuleMatch(ERROR, f"Leftover placeholder: “{match[0].strip()}”.", *match.span())
 
 
 def _invisible(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
@@ -79,33 +79,33 @@ def _invisible(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     text = _TAGGED_FLAG.sub(lambda match: "x" * len(match[0]), analyzed.text)
     for pattern in (HIDDEN_CHARACTERS, _JOINER):
         for match in pattern.finditer(text):
-            yield RuleMatch(ERROR, f"A character that cannot be seen: U+{ord(match[0]):04X}.", *match.span())
+            yield RuleMatch(ERROR, f"Invisible character: U+{ord(match[0]):04X}.", *match.span())
 
 
 def _markdown(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     for match in _MARKDOWN.finditer(analyzed.text):
-        yield RuleMatch(WARNING, "Markdown is shown as it is typed here.", *match.span())
+        yield RuleMatch(WARNING, "Markdown is not rendered in this format.", *match.span())
 
 
 def _alt(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     for number, image in enumerate(context.images, 1):
         if not (image.alt or "").strip():
             # Only an info: a missing description says nothing about the text.
-            yield RuleMatch(INFO, f"Picture {number}: no description yet for people who cannot see it.")
+            yield RuleMatch(INFO, f"Image {number} has no alt text.")
         elif problem := _alt_problem(image, analyzed.text):
-            yield RuleMatch(WARNING, f"Picture {number}: {problem}.")
+            yield RuleMatch(WARNING, f"Image {number}: {problem}.")
 
 
 def _alt_problem(image: DraftImage, text: str) -> str:
     alt = (image.alt or "").strip()
     file_name = unquote(urlsplit(image.url).path).rsplit("/", 1)[-1]
     if alt.lower() in {file_name.lower(), file_name.rsplit(".", 1)[0].lower()}:
-        return "the description is only the file's name"
+        return "the alt text is only the file name"
     if alt == text.strip():
-        return "the description is the draft's own text"
+        return "the alt text repeats the draft's text"
     if alt.lower().startswith(_REDUNDANT_OPENINGS):
-        return "the description need not say that it is a picture"
-    return f"the description is over {_ALT_LIMIT:,} characters" if len(alt) > _ALT_LIMIT else ""
+        return "the alt text need not say that it is an image"
+    return f"the alt text is longer than {_ALT_LIMIT:,} characters" if len(alt) > _ALT_LIMIT else ""
 
 
 RULES = (

@@ -9,6 +9,7 @@ from copydesk.drafting.check_context import ERROR, INFO, WARNING, CheckContext, 
 from copydesk.drafting.extract.passages import count_words, is_truncated
 from copydesk.drafting.rules.analyzed_text import AnalyzedText, split_words
 from copydesk.model.draft import Format
+from copydesk.text.formatting import plural
 
 TITLE_LENGTH = 70
 """Characters of a title that search results display."""
@@ -23,9 +24,9 @@ _HEADING = re.compile(r"^(#{1,6})[ \t]+([^\n]*)", re.MULTILINE)
 def _thread_parts(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     count, max_parts = len(analyzed.parts), context.settings.max_parts
     if count < 2:
-        yield RuleMatch(WARNING, "A thread of one part; part them with a line of three hyphens.")
+        yield RuleMatch(WARNING, "The thread has one part only; separate parts with a line of three hyphens.")
     if max_parts is not None and count > max_parts:
-        yield RuleMatch(ERROR, f"{count} parts; the voice allows {max_parts}.")
+        yield RuleMatch(ERROR, f"{count} parts; your voice allows {max_parts}.")
 
 
 def _thread_endings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
@@ -50,7 +51,7 @@ def _thread_openings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMa
 def _blog_words(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     target, count = context.settings.target_words or 0, count_words(analyzed.masked)
     if abs(count - target) > TOLERANCE * target:
-        yield RuleMatch(WARNING, f"{count:,} words; about {target:,} wanted.")
+        yield RuleMatch(WARNING, f"{count:,} words; the target is about {target:,} wanted.")
 
 
 def _blog_headings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
@@ -58,9 +59,7 @@ def _blog_headings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatc
     headings = list(_HEADING.finditer(_FENCE.sub(lambda match: " " * len(match[0]), analyzed.text)))
     levels = [len(match[1]) for match in headings]
     if levels.count(1) != 1:
-        yield RuleMatch(
-            WARNING, f"{levels.count(1) or 'No'} title heading{'s' if levels.count(1) > 1 else ''} (#); one wanted."
-        )
+        yield RuleMatch(WARNING, f"{plural(levels.count(1), 'title heading')} (#) instead of one.")
     for (previous, level), match in zip(pairwise(levels), headings[1:], strict=False):
         if level > previous + 1:
             yield RuleMatch(WARNING, "This heading skips a level.", *match.span())

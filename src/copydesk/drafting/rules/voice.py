@@ -54,9 +54,9 @@ def _hashtags(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMat
 def _emoji(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     count = count_emoji(analyzed.text)
     if context.settings.emoji is Emoji.NEVER and count:
-        yield RuleMatch(ERROR, "The voice has no emoji.")
+        yield RuleMatch(ERROR, "Your voice uses no emoji.")
     elif context.settings.emoji is Emoji.SPARING and count > MAX_SPARING_EMOJI:
-        yield RuleMatch(WARNING, f"{count} emoji; the voice is sparing with them.")
+        yield RuleMatch(WARNING, f"{count} emoji; your voice uses few.")
 
 
 def _example_leak(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
@@ -66,13 +66,13 @@ def _example_leak(analyzed: AnalyzedText, context: CheckContext) -> Iterator[Rul
         leaked = next((ngram for ngram in draft_ngrams if ngram in example_ngrams), None)
         # Phrases that the source contains are not a leak: the example may be about the same subject.
         if leaked and not (context.source and analyze_source(context.source).contains([leaked])):
-            yield RuleMatch(ERROR, f"“{leaked}” is word for word from example {number}.")
+            yield RuleMatch(ERROR, f"“{leaked}” is copied from example {number}.")
 
 
 def _repeat(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     similarity = context.recent.similarity(analyzed.text) if context.recent else 0.0
     if similarity > REPEAT_SIMILARITY:
-        yield RuleMatch(WARNING, f"Much like a recent draft: {similarity:.0%} of it is the same.")
+        yield RuleMatch(WARNING, f"Similar to a recent draft: {similarity:.0%} of it is the same.")
 
 
 def _style(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:

@@ -49,13 +49,13 @@ _GENERIC_TYPES = frozenset([None, "application/octet-stream", "binary/octet-stre
 # Checked before the media type: servers send PDFs and images as text/html too.
 _FILE_SIGNATURES = (
     (b"%PDF-", "a PDF document"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"GIF8", "a picture"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"GIF8", "an image"),
     (b"PK\x03\x04", "an archive or an office document"),
     (b"\x1f\x8b", "an archive"),
 )
-_TYPE_NAMES = {"image": "a picture", "video": "a film", "audio": "a sound", "font": "a font"}
+_TYPE_NAMES = {"image": "an image", "video": "a video", "audio": "an audio file", "font": "a font"}
 _HTML_TAG = re.compile(rb"<(?:!doctype\s+html|html|head|body|meta|title|article|main|div|h1|p)\b", re.IGNORECASE)
 _SNIFFED_BYTES = 2_000
 _META_CHARSET = re.compile(rb"<meta\b[^<>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE)
@@ -103,7 +103,7 @@ def _meta_charset(body: bytes) -> str | None:
 
 def _describe_type(content_type: str | None) -> str:
     if content_type is None:
-        return "something that does not say what it is"
+        return "a file of unknown type"
     if content_type == "application/pdf":
         return "a PDF document"
     return _TYPE_NAMES.get(content_type.partition("/")[0]) or content_type
@@ -112,7 +112,7 @@ def _describe_type(content_type: str | None) -> str:
 def _not_a_page_error(name: str) -> NotAnArticleError:
     return NotAnArticleError(
         f"This address leads to {name}, not to a web page.",
-        hint="Give the address of a page, or the text itself.",
+        hint="Use the address of a web page, or paste the text.",
     )
 
 
@@ -122,18 +122,18 @@ EXTRACTION_TIMEOUT = 5.0
 """Seconds for trafilatura on one page. Real pages take 0.01 to 0.1, hostile ones minutes."""
 ACCEPT_HEADER = "text/html, application/xhtml+xml, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
 
-_RETRY_HINT = "Try again later, or give the text itself."
+_RETRY_HINT = "Try again later, or paste the text."
 _HINTS: dict[type[FetchError], str] = {
     ResponseStatusError: _RETRY_HINT,
-    GoneError: "Look for another address of the page, or give the text itself.",
+    GoneError: "Find another address of the page, or paste the text.",
     PageNotFoundError: "Check the address of the page.",
-    LoginRequiredError: "Only pages that everybody may read can be read; give the text itself.",
+    LoginRequiredError: "Only public pages can be read; paste the text.",
     RateLimitedError: _RETRY_HINT,
-    ResponseTooLargeError: "Give the text itself.",
+    ResponseTooLargeError: "Paste the text.",
     FetchTimeoutError: _RETRY_HINT,
-    UnreachableError: "Check the address of the page and the connection to the internet, or give the text itself.",
+    UnreachableError: "Check the address and your internet connection, or paste the text.",
 }
-"""What the user can do about a page that cannot be read. The client's hints assume a source that is polled again."""
+"""Hints for pages that cannot be read. The client's own hints assume a source that is polled again."""
 
 
 class Article(Struct, frozen=True):
@@ -204,9 +204,7 @@ def parse_article(
     page = decode_page(body, charset)
     article = _article_from_html(page, url, extracted_html) if is_html_page else _article_from_text(page, url)
     if not (article.title or article.summary or article.text):
-        raise NotAnArticleError(
-            "There is no text on this page.", hint="It may be made by scripts in a browser; give the text itself."
-        )
+        raise NotAnArticleError("No text found on this page.", hint="It may need scripts in a browser; paste the text.")
     return article
 
 

@@ -295,8 +295,8 @@ class _FeedHandler:
         self.has_entity_declarations = True
         if not is_parameter and (value is None or len(value) > _MAX_ENTITY_LENGTH or _REFERENCE.search(value)):
             raise NotAFeedError(
-                f"The feed declares an entity ({name[:40]!r}) that stands for other entities, a file or a long text.",
-                hint="That is how a small document is made to fill the memory, so it was not read.",
+                f"The feed declares an entity ({name[:40]!r}) that refers to other entities, a file or a long text.",
+                hint="Such feeds can exhaust the memory; the feed was not read.",
             )
 
     def on_undeclared_entity(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - as expat calls it

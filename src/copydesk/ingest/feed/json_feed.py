@@ -28,10 +28,10 @@ def parse_json_feed(body: bytes, max_entries: int) -> RawFeed:
         raise StrictParseError("encoding") from None
     except (ValueError, RecursionError) as error:
         reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)[:100]
-        raise NotAFeedError(f"The answer starts like a JSON Feed but cannot be read ({reason}).") from None
+        raise NotAFeedError(f"The response starts like a JSON Feed but is invalid ({reason}).") from None
     items = document.get("items") if isinstance(document, dict) else None
     if not isinstance(items, list):
-        raise NotAFeedError("The answer is JSON, but no JSON Feed: it has no list of items.")
+        raise NotAFeedError("The response is JSON but not a JSON Feed: it has no list of items.")
     entries = [_entry(item) for item in items[:max_entries] if isinstance(item, dict)]
     return RawFeed(metadata=_feed_metadata(document), entries=entries, is_atom=True, truncated=len(items) > max_entries)
 

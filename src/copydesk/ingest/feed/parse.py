@@ -46,7 +46,7 @@ async def parse_with_feedparser(body: bytes, max_entries: int) -> RawFeed:
     Raise FetchTimeoutError at the deadline, NotAFeedError if it is not a feed or the subprocess fails.
     """
     if any(tag.count(b"=") > MAX_TAG_ATTRIBUTES for tag in _LONG_TAG.findall(body)):
-        raise NotAFeedError(f"The feed is damaged: it has a tag with more than {MAX_TAG_ATTRIBUTES} attributes.")
+        raise NotAFeedError(f"The feed is damaged: a tag has more than {MAX_TAG_ATTRIBUTES} attributes.")
     try:
         output = await run_in_subprocess(
             "copydesk.ingest.feed.feedparser_worker", body, str(max_entries), timeout_seconds=REPAIR_TIMEOUT
@@ -55,7 +55,7 @@ async def parse_with_feedparser(body: bytes, max_entries: int) -> RawFeed:
         raise FetchTimeoutError("The feed is damaged, and repairing it took too long.") from None
     feed = msgspec.msgpack.decode(output, type=RawFeed | None) if output else None
     if feed is None:
-        raise NotAFeedError("The answer is not a feed, or too damaged to be read as one.")
+        raise NotAFeedError("The response is not a feed, or too damaged to parse.")
     return feed
 
 
@@ -97,7 +97,7 @@ async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_ent
     damaged feed takes too long.
     """
     if len(body) > MAX_BODY_BYTES:
-        raise ResponseTooLargeError(f"The feed has {len(body):,} bytes; at most {MAX_BODY_BYTES:,} are read.")
+        raise ResponseTooLargeError(f"The feed has {len(body):,} bytes; the limit is {MAX_BODY_BYTES:,}.")
     try:
         if len(body) <= MAX_INLINE_BYTES:
             return parse_strict(body, charset=charset, base_url=base_url, max_entries=max_entries)
@@ -128,14 +128,14 @@ def parse_strict(body: bytes, *, charset: str | None, base_url: str, max_entries
 def _check_format(text: bytes) -> None:
     """Raise NotAFeedError unless the document starts like XML or a JSON Feed and is not a web page."""
     if not text:
-        raise NotAFeedError("The answer is empty.")
+        raise NotAFeedError("The response is empty.")
     if not text.startswith(b"<"):
-        raise NotAFeedError("The answer is neither XML nor a JSON Feed.")
+        raise NotAFeedError("The response is neither XML nor a JSON Feed.")
     html_tag = _HTML_TAG.search(text[:2_000])
     if html_tag and not _FEED_TAG.search(text[: html_tag.start()]):
         raise NotAFeedError(
-            "The answer is a web page, not a feed.",
-            hint="Give the address of the page's feed: it often ends in /feed, /rss or /atom.xml.",
+            "The response is a web page, not a feed.",
+            hint="Use the address of the page's feed; it often ends in /feed, /rss or /atom.xml.",
         )
 
 

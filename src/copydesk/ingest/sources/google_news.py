@@ -32,9 +32,9 @@ def normalize_url(url: str, config: SourceConfig) -> str:
     """Return the URL of the page's feed, with only the query and the edition kept. Raise InvalidError."""
     parts = parse_source_url(url, expected=EXPECTED_URL)
     if parts.hostname != "news.google.com":
-        raise_invalid("url", f"is not Google News; give {EXPECTED_URL}")
+        raise_invalid("url", f"is not Google News; use {EXPECTED_URL}")
     if config.query is not None and not config.query.strip():
-        raise_invalid("config.query", "is empty; give the words to search for, or leave it out")
+        raise_invalid("config.query", "is empty; enter search words, or leave it out")
     parameters = _parameters(parts.query)
     _edition(config, parameters)
     path = _feed_path(parts.path, is_search=bool(config.query or parameters.get("q")))
@@ -79,11 +79,11 @@ def _feed_path(path: str, *, is_search: bool) -> str:
     """Return the part of the feed's URL after `/rss`."""
     path = path.removeprefix("/rss").rstrip("/")
     if path == "/search" and not is_search:
-        raise_invalid("config.query", "is missing; give the words to search for")
+        raise_invalid("config.query", "is missing; enter search words")
     if path in {"", "/home", "/search"}:
         return "/search" if is_search else ""
     if not _TOPIC_PATH.match(path):
-        raise_invalid("url", f"is not a page of Google News that has a feed; give {EXPECTED_URL}")
+        raise_invalid("url", f"is not a Google News page with a feed; use {EXPECTED_URL}")
     return path
 
 
@@ -115,11 +115,11 @@ def _edition(config: SourceConfig, parameters: dict[str, str]) -> Edition:
 
 def _validate_formats(hl: str | None, gl: str | None, ceid: str | None) -> None:
     if hl and not _LANGUAGE.match(hl):
-        raise_invalid("config.hl", "is not a language; give one such as en-US or de")
+        raise_invalid("config.hl", "is not a language; use one such as en-US or de")
     if gl and not _COUNTRY.match(gl):
-        raise_invalid("config.gl", "is not a country; give two capitals such as US or DE")
+        raise_invalid("config.gl", "is not a country; use two capitals such as US or DE")
     if ceid and not _CEID.match(ceid):
-        raise_invalid("config.ceid", "is not country and language; give both such as US:en or DE:de")
+        raise_invalid("config.ceid", "is not country and language; use both, such as US:en or DE:de")
 
 
 def _country_of(hl: str | None) -> str:

@@ -54,9 +54,9 @@ def normalize_url(url: str, config: SourceConfig) -> str:
     """Return the site's URL, with the path of a list if it has one. Raise InvalidError."""
     parts = parse_source_url(url, expected=EXPECTED_URL)
     if (parts.hostname or "").removeprefix("www.") != "news.ycombinator.com":
-        raise_invalid("url", f"is not Hacker News; give {EXPECTED_URL}")
+        raise_invalid("url", f"is not Hacker News; use {EXPECTED_URL}")
     if config.query is not None and not config.query.strip():
-        raise_invalid("config.query", "is empty; give the words to search for, or leave it out")
+        raise_invalid("config.query", "is empty; enter search words, or leave it out")
     page = parts.path.strip("/")
     return f"{SITE}/{page}" if page in _LISTS_BY_PAGE else f"{SITE}/"
 

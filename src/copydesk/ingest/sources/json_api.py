@@ -24,7 +24,7 @@ def decode(body: bytes, kind: type[T], service: str) -> T:
         # msgspec refuses a byte order mark.
         return msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8), type=kind, strict=False)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NotAFeedError(f"{service} answered with something else than expected ({_reason(error)}).") from None
+        raise NotAFeedError(f"{service} returned an unexpected response ({_reason(error)}).") from None
 
 
 def decode_list(items: Sequence[msgspec.Raw], kind: type[T], service: str) -> list[T]:
@@ -34,7 +34,7 @@ def decode_list(items: Sequence[msgspec.Raw], kind: type[T], service: str) -> li
         with contextlib.suppress(NotAFeedError):
             decoded.append(decode(bytes(raw), kind, service))
     if items and not decoded:
-        raise NotAFeedError(f"{service} answered with a list in which nothing is as expected.")
+        raise NotAFeedError(f"{service} returned a list without valid entries.")
     return decoded
 
 

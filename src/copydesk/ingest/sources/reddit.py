@@ -128,7 +128,7 @@ async def _token(ctx: FetchContext) -> str:
     )
     grant = decode(response.body, _TokenResponse, SERVICE)
     if grant.access_token is None:
-        raise LoginRequiredError("Reddit gives no token for this application.", hint=_HINT)
+        raise LoginRequiredError("Reddit issued no token for this application.", hint=_HINT)
     # The lifetime is untrusted: neither negative nor longer than a day.
     lifetime = timedelta(seconds=max(0, min(grant.expires_in or 0, MAX_TOKEN_LIFETIME)))
     _tokens.setdefault(ctx.http, {})[client_id] = _Token(grant.access_token, ctx.now + lifetime - EXPIRY_MARGIN)
@@ -184,8 +184,8 @@ _PATH = re.compile(
 )
 _REMOVED_TITLES = {"[removed]", "[deleted by user]", "[ removed by reddit ]", "[ removed by moderator ]"}
 _CREDENTIALS_HINT = (
-    "Reddit lets programs without credentials ask about once a minute. With COPYDESK_REDDIT__CLIENT_ID and"
-    " COPYDESK_REDDIT__CLIENT_SECRET Copydesk reads over its API."
+    "Without credentials, Reddit allows about one request per minute. With COPYDESK_REDDIT__CLIENT_ID and"
+    " COPYDESK_REDDIT__CLIENT_SECRET Copydesk uses its API."
 )
 
 
@@ -215,13 +215,13 @@ def normalize_url(url: str, config: SourceConfig) -> str:
         url = f"{SITE}/{url.lstrip('/')}"
     parts = parse_source_url(url, expected=EXPECTED_URL)
     if (parts.hostname or "").removeprefix("www.") not in _HOSTS:
-        raise_invalid("url", f"is not an address of Reddit; give {EXPECTED_URL}")
+        raise_invalid("url", f"is not a Reddit address; use {EXPECTED_URL}")
     match = _PATH.match(parts.path)
     if match is None:
-        raise_invalid("url", f"is not a subreddit; give {EXPECTED_URL}")
+        raise_invalid("url", f"is not a subreddit; use {EXPECTED_URL}")
     period_name = config.window or parse_qs(parts.query).get("t", [None])[0]
     if period_name is not None and period_name not in PERIODS:
-        raise_invalid("config.window", f"is not a period; give one of {', '.join(PERIODS)}")
+        raise_invalid("config.window", f"is not a period; use one of {', '.join(PERIODS)}")
     listing = f"{match['listing']}/" if match["listing"] else ""
     period = f"?t={period_name}" if listing == "top/" and period_name else ""
     return f"{SITE}/r/{match['names']}/{listing}{period}"
@@ -263,7 +263,7 @@ async def _fetch_feed(ctx: FetchContext, target: ListingTarget) -> FetchResult:
         feed = await body.parse()
     except NotAFeedError as error:
         hint = f"Check that r/{target.subreddits} exists and is public."
-        raise NotAFeedError("Reddit answered with a page instead of a feed.", hint=hint) from error
+        raise NotAFeedError("Reddit returned a page instead of a feed.", hint=hint) from error
     external_links = _external_links(body.response.body.decode("utf-8", "replace"))
     posts = [_post(entry, external_links.get(entry.ident)) for entry in feed.entries]
     visible_posts = [post for post in posts if post.title.lower() not in _REMOVED_TITLES]

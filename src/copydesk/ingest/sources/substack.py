@@ -11,8 +11,8 @@ from copydesk.model.source import SourceConfig
 EXPECTED_URL = "the publication's address, such as https://NAME.substack.com"
 _PUBLICATION_PATH = re.compile(r"/pub/([a-z0-9-]{1,63})(?:/|\Z)", re.IGNORECASE)
 _BLOCKED_HINT = (
-    "Substack's protection (Cloudflare) lets in no programs from here: it often refuses servers, VPNs and cloud"
-    " machines. Try from another network."
+    "Substack's protection (Cloudflare) blocks programs from this network, as it often does for servers and VPNs."
+    " Try another network."
 )
 
 
@@ -41,5 +41,5 @@ def _origin(parts: SplitResult) -> str:
     if host == "open.substack.com" and (match := _PUBLICATION_PATH.match(parts.path)):
         return f"https://{match[1].lower()}.substack.com"
     if host in {"substack.com", "www.substack.com", "open.substack.com"}:
-        raise_invalid("url", f"is Substack itself, not a publication; give {EXPECTED_URL}")
+        raise_invalid("url", f"is Substack itself, not a publication; use {EXPECTED_URL}")
     return f"{parts.scheme}://{parts.netloc}"

@@ -43,7 +43,7 @@ LOOKUP_COST = 2
 TWEET_FIELDS = "created_at,public_metrics,entities,lang,note_tweet"
 _HINTS_BY_CATEGORY = {
     # X sends 429 for rate limits and for a used-up monthly cap, and 402 for an account without credits.
-    RateLimitedError.category: "If this goes on, the usage cap of your X app is reached: see its developer console.",
+    RateLimitedError.category: "If this persists, your X app has reached its usage cap: see its developer console.",
     LoginRequiredError.category: "Check COPYDESK_TWITTER__BEARER_TOKEN: the token of an X developer app that may read.",
     ResponseStatusError.category: (
         "See your X app's developer console: whether it may read posts, and has credits left."
@@ -71,10 +71,10 @@ def normalize_url(url: str, config: SourceConfig) -> str:  # noqa: ARG001 - ever
         url = f"https://x.com/{url.strip()[1:]}"
     parts = parse_source_url(url, expected=EXPECTED_URL)
     if (parts.hostname or "").removeprefix("www.") not in _HOSTS:
-        raise_invalid("url", f"is not an address of X; give {EXPECTED_URL}")
+        raise_invalid("url", f"is not an X address; use {EXPECTED_URL}")
     name = parts.path.strip("/").split("/")[0].removeprefix("@")
     if not _NAME.match(name) or name.lower() in _RESERVED_NAMES:
-        raise_invalid("url", f"does not name an account; give {EXPECTED_URL}")
+        raise_invalid("url", f"does not name an account; use {EXPECTED_URL}")
     return f"https://x.com/{name}"
 
 
@@ -157,7 +157,7 @@ class _ApiClient:
     def __init__(self, ctx: FetchContext) -> None:
         if not ctx.credentials.twitter_bearer_token:
             raise LoginRequiredError(
-                "X is read with a bearer token, and none is set.",
+                "Reading X needs a bearer token, and none is set.",
                 hint="Set COPYDESK_TWITTER__BEARER_TOKEN to the token of your X developer app.",
             )
         self.ctx = ctx
@@ -179,7 +179,7 @@ class _ApiClient:
         budget = self.ctx.credentials.twitter_daily_reads
         raise RateLimitedError(
             f"Today's budget for reading this account is used up ({self.reads} of {budget} posts).",
-            hint="It begins anew at midnight UTC; the setting is twitter.daily_read_budget.",
+            hint="It resets at midnight UTC; the setting is twitter.daily_read_budget.",
             retry_after=_seconds_until_midnight(self.ctx.now),
         )
 
@@ -187,7 +187,7 @@ class _ApiClient:
         """Look up the account's id. Raise PageNotFoundError if there is no such account."""
         response = decode(await self._get(f"users/by/username/{quote(name)}"), _AccountResponse, SERVICE)
         if response.data is None:
-            raise PageNotFoundError(f"X knows no account @{name}{_detail(response.errors)}.")
+            raise PageNotFoundError(f"X has no account @{name}{_detail(response.errors)}.")
         self.reads += LOOKUP_COST
         return response.data.id
 
@@ -206,7 +206,7 @@ class _ApiClient:
         if response.errors and not response.data:
             raise LoginRequiredError(f"X does not show this account's posts{_detail(response.errors)}.")
         if response.data is None and response.meta is None:
-            raise NotAFeedError("X answered with something else than a list of posts.")
+            raise NotAFeedError("X returned an unexpected response.")
         self.reads += len(response.data or ())
         token = response.meta.next_token if response.meta else None
         return decode_list(response.data or (), Post, SERVICE), token

@@ -68,14 +68,14 @@ def figure_html(url: str, alt: str) -> str:
 def validate_article(post: Post, *, max_title_length: int | None = None) -> Sequence[Problem]:
     """Return the reasons why `post` would make no article."""
     if post.format is not Format.BLOG:
-        return [Problem(message="A blog takes only drafts of the format BLOG.")]
+        return [Problem(message="Blogs accept only drafts of the format BLOG.")]
     if message := _parsing_problem(post):
         return [Problem(message=message)]
     title, text = _split_title(post)
     if not text:
-        return [Problem(message="There is no text besides the title.")]
+        return [Problem(message="The text after the title is missing.")]
     if max_title_length is not None and len(title) > max_title_length:
-        return [Problem(message=f"The title has {len(title)} characters; at most {max_title_length} are taken.")]
+        return [Problem(message=f"The title has {len(title)} characters; the limit is {max_title_length}.")]
     return []
 
 

@@ -90,7 +90,7 @@ class DevTo(DraftThenPublish):
         address = parse_server_url(server or self.info.default_server)
         disclosure = credentials.get("disclosure", "").strip() or DISCLOSURE_LEVELS[0]
         if disclosure not in DISCLOSURE_LEVELS:
-            raise RefusedPostError(f"It has to be one of {', '.join(DISCLOSURE_LEVELS)}.")
+            raise RefusedPostError(f"Use one of {', '.join(DISCLOSURE_LEVELS)}.")
         secrets = {"key": credentials["key"].strip(), "disclosure": disclosure}
         return ConnectResult(
             account=await self._account(address, self.create_site(address, secrets)), credentials=secrets
@@ -124,7 +124,7 @@ class DevTo(DraftThenPublish):
         """Publish the draft; the site allows about one in five minutes."""
         updated = await site.create("PUT", f"/articles/{post_id}", _SavedArticle, json={"article": {"published": True}})
         if updated.published_at is None:
-            raise UnknownOutcomeError(f"{site.host} does not say that it published the article.")
+            raise UnknownOutcomeError(f"{site.host} did not confirm the publication of the article.")
         return StepResult(ids=(post_id,), urls=link_urls(updated.url))
 
     async def find_published(self, site: Site, post_id: str, since: datetime) -> StepResult | None:
@@ -178,9 +178,7 @@ async def _own_articles(site: Site, since: datetime | None) -> AsyncIterator[_Ar
             yield article
         if not articles:
             return
-    raise NotSentError(
-        f"There are more than {PAGE_SIZE * MAX_PAGES} articles on {site.host}; nobody could look at all."
-    )
+    raise NotSentError(f"There are more than {PAGE_SIZE * MAX_PAGES} articles on {site.host}; too many to search.")
 
 
 def _is_same(article: _Article, draft: DeliveryStep) -> bool:

@@ -132,7 +132,7 @@ class Ghost(DraftThenPublish):
         """Set the status to published unless it already is."""
         page = await site.get_or_none(f"/posts/{post_id}/", _Posts)
         if page is None:
-            raise RefusedPostError(f"The draft is not on {site.host} any more.", hint="Post it once more as a new one.")
+            raise RefusedPostError(f"The draft no longer exists on {site.host}.", hint="Post it again as a new post.")
         post = page.posts[0]
         if post.status in _VISIBLE:
             return StepResult(ids=(post_id,), urls=link_urls(post.url), evidence=Evidence.READ_BACK)
@@ -141,7 +141,7 @@ class Ghost(DraftThenPublish):
         body = {"posts": [{"status": "published", "updated_at": post.updated_at}]}
         updated = (await site.create("PUT", f"/posts/{post_id}/", _Posts, json=body)).posts[0]
         if updated.status not in _VISIBLE:
-            raise UnknownOutcomeError(f"{site.host} does not say that it published the post.")
+            raise UnknownOutcomeError(f"{site.host} did not confirm the publication of the post.")
         return StepResult(ids=(post_id,), urls=link_urls(updated.url))
 
     async def find_published(self, site: Site, post_id: str, since: datetime) -> StepResult | None:
@@ -191,7 +191,7 @@ def create_token(key: str, now: datetime) -> str:
     except ValueError:
         secret_bytes = b""
     if not key_id or not secret_bytes:
-        raise LoginError("That is no Admin API key: it has two parts with a colon between them.", hint="Copy it anew.")
+        raise LoginError("Not an Admin API key: it has two parts separated by a colon.", hint="Copy it again.")
     issued_at = int(now.timestamp())
     header = {"alg": "HS256", "typ": "JWT", "kid": key_id}
     claims = {"iat": issued_at, "exp": issued_at + TOKEN_SECONDS, "aud": "/admin/"}

@@ -260,7 +260,7 @@ class Micropub:
                 break
             params["after"] = page.paging.after
         raise UnknownOutcomeError(
-            f"The list of posts of {site.host} does not tell whether the article is there.", hint="Look at your site."
+            f"The post list of {site.host} does not show whether the article exists.", hint="Check your site."
         )
 
     async def delete(self, account: Account, result: StepResult) -> None:
@@ -289,13 +289,13 @@ class Micropub:
         # Servers without the extension answer with any of these.
         listing = await site.get_or_none("", SourceResponse, params=params, missing=frozenset({400, 404, 501}))
         if listing is None or listing.items is None:
-            raise UnknownOutcomeError(f"{site.host} has no list of its posts to look at.", hint="Look at your site.")
+            raise UnknownOutcomeError(f"{site.host} provides no list of its posts.", hint="Check your site.")
         return Page.from_response(listing)
 
     async def _with_images(self, site: Site, step: DeliveryStep, images: Sequence[PostImage]) -> dict[str, object]:
         endpoint = (await self._load_config(site)).media_endpoint
         if not endpoint:
-            raise RefusedPostError(f"{site.host} takes no pictures.", hint="Take them out of the draft.")
+            raise RefusedPostError(f"{site.host} does not accept images.", hint="Remove them from the draft.")
         # The configured URL may be relative to the endpoint.
         media = site.with_base(_absolute_url(site.base, endpoint))
         photos = [{"value": await _upload(media, image, step.keys[0]), "alt": image.alt} for image in images]
@@ -323,7 +323,7 @@ class Micropub:
             parse_server_url(endpoint.partition("?")[0])
             return endpoint
         if answer.is_success and "html" in answer.headers.get("content-type", "").lower():
-            raise RefusedPostError("The page names no Micropub endpoint.", hint="Give the endpoint's own address.")
+            raise RefusedPostError("No Micropub endpoint found on the page.", hint="Use the endpoint's own address.")
         return page
 
     async def _open_site(self, account: Account) -> Site:
@@ -331,7 +331,7 @@ class Micropub:
 
     def _site(self, secrets: Mapping[str, str]) -> Site:
         if not secrets["token"]:
-            raise LoginError("There is no token.", hint=RECONNECT_HINT)
+            raise LoginError("The token is missing.", hint=RECONNECT_HINT)
         headers = {"authorization": f"Bearer {secrets['token']}"}
         return Site(self._client, secrets["endpoint"], headers, self._clock())
 
@@ -352,7 +352,7 @@ def _location(site: Site, answer: Response) -> str:
     """Return the URL in the Location header. Raise `UnknownOutcomeError` if there is none."""
     url = _absolute_url(site.base, answer.headers.get("location", ""))
     if not url:
-        raise UnknownOutcomeError(f"{site.host} took it, and does not say where it is.")
+        raise UnknownOutcomeError(f"{site.host} accepted the post but did not return its address.")
     return url
 
 

@@ -136,7 +136,7 @@ class WordPress(DraftThenPublish):
         post = await site.create("POST", f"/posts/{post_id}", _Post, json={"status": "publish"}, params=_FIELDS)
         if post.status not in _VISIBLE:
             raise RefusedPostError(
-                f"{site.host} keeps the post as “{post.status}”, and does not show it.", hint="Publish it there."
+                f"{site.host} saved the post as “{post.status}”; it is not public.", hint="Publish it there."
             )
         return StepResult(ids=(post_id,), urls=link_urls(post.link))
 
@@ -185,7 +185,7 @@ class WordPress(DraftThenPublish):
         error = site.error_for_prerequisite(answer)
         # The role of the user may not allow creating tags; name the tag, so that the user can remove it.
         if answer.status == 403:
-            raise RefusedPostError(f"The tag “{shorten(name)}” cannot be made. {error.message}", hint="Take it out.")
+            raise RefusedPostError(f"Cannot create the tag “{shorten(name)}”. {error.message}", hint="Remove it.")
         raise error
 
     async def _upload(self, site: Site, image: PostImage, name: str) -> _MediaItem:

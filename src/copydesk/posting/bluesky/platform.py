@@ -138,11 +138,11 @@ def text_problem(text: str, *, may_be_empty: bool) -> str:
     """Return why the server would reject `text` as a post; empty if it would accept it."""
     info = PLATFORMS["bluesky"]
     if info.is_too_long(text):
-        return f"It has {info.count(text)} characters; Bluesky takes {info.limits.max_length}."
+        return f"{info.count(text)} characters; the Bluesky limit is {info.limits.max_length}."
     if not info.fits(text):
         size, limit = byte_length(text), info.limits.max_bytes
-        return f"It has {size} bytes; Bluesky takes {limit}. Emoji of several parts are large."
-    return "" if text.strip() or may_be_empty else "It has no text."
+        return f"{size} bytes; the Bluesky limit is {limit}. Composed emoji count many bytes."
+    return "" if text.strip() or may_be_empty else "The text is empty."
 
 
 MAX_PARTS = 100
@@ -169,13 +169,13 @@ class Bluesky:
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: posts too long or empty, threads too long, too many images."""
         if post.format not in self.info.limits.formats:
-            return [Problem(message="Bluesky takes no articles.")]
-        problems = [] if post.parts else [Problem(message="It has no text.")]
+            return [Problem(message="Bluesky does not support articles.")]
+        problems = [] if post.parts else [Problem(message="The text is empty.")]
         if len(post.parts) > MAX_PARTS:
-            problems.append(Problem(message=f"It has {len(post.parts)} posts; {MAX_PARTS} go into one thread."))
+            problems.append(Problem(message=f"{len(post.parts)} posts; the limit per thread is {MAX_PARTS}."))
         if len(post.alts) > self.info.limits.max_images:
             problems.append(
-                Problem(message=f"It has {len(post.alts)} pictures; Bluesky takes {self.info.limits.max_images}.")
+                Problem(message=f"{len(post.alts)} images; the Bluesky limit is {self.info.limits.max_images}.")
             )
         for index, text in enumerate(post.parts):
             if problem := text_problem(text, may_be_empty=bool(post.alts) and index == 0):
@@ -208,7 +208,7 @@ class Bluesky:
         """Return the account with its current handle and server."""
         session = await self._sessions.get(account, "com.atproto.server.getSession", Session)
         if session.did != account.id:
-            raise LoginError(f"{account.name} is another account now.", hint="Connect it again.")
+            raise LoginError(f"{account.name} now belongs to another account.", hint="Connect it again.")
         return account_from_session(account, session)
 
     async def send(
@@ -220,7 +220,7 @@ class Bluesky:
         planned = records.images_of(writes)
         # The alt texts were fixed together with the post, so each one needs its file.
         if len(planned) != len(images):
-            raise RefusedPostError(f"The post is about {len(planned)} pictures, and {len(images)} are at hand.")
+            raise RefusedPostError(f"The post needs {len(planned)} images, but {len(images)} are available.")
         pairs = zip(images, planned, strict=True)
         record_images = [records.image_of(image, planned_image.alt) for image, planned_image in pairs]
         for image in images:
@@ -233,7 +233,7 @@ class Bluesky:
             raise self._sessions.error_for_write(account.server, answer)
         results = answer.decode(ApplyWritesResponse).results
         if [(result.uri, result.cid) for result in results] != list(zip(step.expects, cids, strict=True)):
-            raise UnknownOutcomeError("Bluesky says that it made something else than it was asked for.")
+            raise UnknownOutcomeError("Bluesky reports a different record than requested.")
         return step_result(account, step)
 
     async def find_post(
@@ -251,13 +251,13 @@ class Bluesky:
         # The request was atomic, so a part of a thread means that the rest was deleted later.
         if len(existing) < len(lookups):
             raise UnknownOutcomeError(
-                f"{len(existing)} of {len(lookups)} posts of the thread are there: somebody has deleted the rest.",
-                hint="Look at the thread, and mark it as posted or send it again.",
+                f"{len(existing)} of {len(lookups)} posts of the thread exist: the others were deleted.",
+                hint="Check the thread, then mark it as posted or resend it.",
             )
         if [record.cid for record in existing] != expected_cids(step, existing[0]):
             raise UnknownOutcomeError(
-                "There is a post under the key of this one, and it says something else.",
-                hint="Look at your profile, and mark it as posted or send it again.",
+                "A different post exists under the same key.",
+                hint="Check your profile, then mark it as posted or resend it.",
             )
         return msgspec.structs.replace(step_result(account, step), evidence=Evidence.READ_BACK)
 
@@ -266,7 +266,7 @@ class Bluesky:
         own_prefix = records.uri_of(account.id, "")
         for uri in reversed(result.ids):
             if not uri.startswith(own_prefix):
-                raise RefusedPostError(f"{uri} is no post of {account.name}.")
+                raise RefusedPostError(f"{uri} is not a post of {account.name}.")
             params = {"repo": account.id, "collection": COLLECTION, "rkey": uri.removeprefix(own_prefix)}
             answer = await self._sessions.request(account, "POST", "com.atproto.repo.deleteRecord", json=params)
             if not answer.is_success:
@@ -298,9 +298,9 @@ class Bluesky:
             if answer.is_success and answer.decode(UploadBlobResponse).blob == records.blob_of(image):
                 return
         except UnknownOutcomeError as error:
-            raise NotSentError(f"A picture was not uploaded: {error.message}") from None
+            raise NotSentError(f"Image upload failed: {error.message}") from None
         if answer.is_success:
-            raise NotSentError("A picture was not uploaded: what the server has of it is something else.")
+            raise NotSentError("Image upload failed: the server stored different data.")
         upload_error = self._sessions.error_for_write(account.server, answer)
         raise NotSentError(upload_error.message) if isinstance(upload_error, UnknownOutcomeError) else upload_error
 
@@ -313,7 +313,7 @@ class Bluesky:
             if answer.is_success:
                 return answer.decode(GetRecordResponse)
         except UnknownOutcomeError as error:
-            raise NotSentError(f"Nobody could look: {error.message}") from None
+            raise NotSentError(f"Cannot check the account: {error.message}") from None
         if answer.status in (400, 404) and decode_error(answer).error == "RecordNotFound":
             return None
         raise self._sessions.error_for_read(account.server, answer)

@@ -42,7 +42,7 @@ _ACCOUNT_ERRORS = _EXPIRED_TOKEN_ERRORS | {
     "RepoDeactivated",
 }
 """Errors that concern the account, whatever their status: an expired token is answered with 400."""
-_RECONNECT_HINT = "Make a new app password in Bluesky's settings, and connect the account with it."
+_RECONNECT_HINT = "Create a new app password in Bluesky's settings, then connect the account again."
 
 
 class Session(Struct, frozen=True):
@@ -155,11 +155,11 @@ class SessionClient:
         session = await self._refresh_session(account, credentials)
         if session is None:
             if not credentials.get(PASSWORD):
-                raise LoginError(f"There is no password for {account.name}.", hint=_RECONNECT_HINT)
+                raise LoginError(f"No password for {account.name}.", hint=_RECONNECT_HINT)
             session = await self.sign_in(account.server, account.id, credentials[PASSWORD])
         # A handle can be reassigned: never post to whoever owns it now.
         if session.did != account.id:
-            raise LoginError(f"{account.name} is another account now.", hint="Connect it again.")
+            raise LoginError(f"{account.name} now belongs to another account.", hint="Connect it again.")
         if session.refresh_jwt:
             await self._save_credentials(account, {**credentials, REFRESH: session.refresh_jwt})
         return session.access_jwt
@@ -253,7 +253,7 @@ def _decode_session(answer: Response) -> Session:
     except UnknownOutcomeError as error:
         raise NotSentError(error.message) from None
     if not session.access_jwt:
-        raise NotSentError("The server let us in and gave no token.")
+        raise NotSentError("The server returned no token.")
     return session
 
 

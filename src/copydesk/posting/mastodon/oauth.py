@@ -59,8 +59,8 @@ async def revoke(server: Server, credentials: dict[str, str]) -> None:
     except UnknownOutcomeError:
         pass
     raise NotSentError(
-        f"{server.host} did not take Copydesk's access back.",
-        hint="Revoke it there, in the settings of your account under authorized apps.",
+        f"{server.host} did not revoke Copydesk's access.",
+        hint="Revoke it in your account settings under authorized apps.",
     )
 
 
@@ -72,9 +72,7 @@ async def _post_form(server: Server, path: str, form: dict[str, str], kind: type
         not_sent = NotSentError(error.message, hint=error.hint)
     else:
         if answer.status in (400, 401, 403, 422):
-            raise LoginError(
-                f"{server.host} did not let Copydesk in{_reason_suffix(error_text(answer))}.", hint="Begin again."
-            )
+            raise LoginError(f"{server.host} denied access{_reason_suffix(error_text(answer))}.", hint="Try again.")
         return server.decode(answer, kind)
     raise not_sent
 

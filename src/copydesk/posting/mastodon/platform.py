@@ -83,7 +83,7 @@ async def _statuses_since(server: Server, account: str, since: datetime) -> Asyn
         if page[-1].id == query.get("max_id"):
             break
         query["max_id"] = page[-1].id
-    raise UnknownOutcomeError(f"There are more posts on {server.host} since then than can be looked through.")
+    raise UnknownOutcomeError(f"Too many newer posts on {server.host} to search.")
 
 
 async def _source_text(server: Server, status: Status) -> str:
@@ -144,9 +144,9 @@ async def _upload(server: Server, image: PostImage) -> tuple[str, bool]:
         # 202: the upload is accepted and processed in the background.
         return answer.decode(MediaAttachment).id, answer.status != 202
     except UnknownOutcomeError as error:
-        not_sent = NotSentError(f"A picture could not be uploaded, so nothing was posted. {error.message}")
+        not_sent = NotSentError(f"Image upload failed; nothing was posted. {error.message}")
     except RefusedPostError as error:
-        raise RefusedPostError(f"A picture was not taken, so nothing was posted. {error.message}") from None
+        raise RefusedPostError(f"An image was rejected; nothing was posted. {error.message}") from None
     raise not_sent
 
 
@@ -158,19 +158,19 @@ async def _wait_until_ready(server: Server, processing: list[str], pause: Sleep)
         await pause(seconds)
         processing = [media for media in processing if await _is_processing(server, media)]
     if processing:
-        raise NotSentError(f"{server.host} is still at work on a picture, so nothing was posted yet.")
+        raise NotSentError(f"{server.host} is still processing an image; nothing was posted yet.")
 
 
 async def _is_processing(server: Server, media: str) -> bool:
     answer = await server.get(f"/api/v1/media/{media}")
     if answer.status == 422:
-        raise RefusedPostError(f"{server.host} cannot make anything of a picture, so nothing was posted.")
+        raise RefusedPostError(f"{server.host} cannot process an image; nothing was posted.")
     if answer.is_success:
         return answer.status == _PARTIAL_CONTENT
     error = server.error_for_write(answer)
     if isinstance(error, LoginError | NotSentError):
         raise error
-    raise NotSentError(f"A picture is not ready, so nothing was posted. {error.message}")
+    raise NotSentError(f"An image is not ready; nothing was posted. {error.message}")
 
 
 CLOCK_TOLERANCE = timedelta(minutes=2)
@@ -221,14 +221,12 @@ class Mastodon:
             problem for index, text in enumerate(post.parts) for problem in _text_problems(text, index, account)
         ]
         if post.format not in self.info.limits.formats:
-            problems.append(Problem(message="Mastodon has no articles; make it a short post or a thread."))
+            problems.append(Problem(message="Mastodon does not support articles; use a short post or a thread."))
         if len(post.alts) > self.info.limits.max_images:
-            problems.append(
-                Problem(message=f"It has {len(post.alts)} pictures; at most {self.info.limits.max_images} go.")
-            )
+            problems.append(Problem(message=f"{len(post.alts)} images; the limit is {self.info.limits.max_images}."))
         if any(len(alt) > self.info.limits.max_alt_length for alt in post.alts):
             limit = self.info.limits.max_alt_length
-            problems.append(Problem(message=f"The description of a picture is longer than {limit} characters."))
+            problems.append(Problem(message=f"Alt texts are limited to {limit} characters."))
         return problems
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
@@ -239,7 +237,7 @@ class Mastodon:
         """Sign in with an access token that the user created in the server's settings."""
         token = credentials.get("token", "").strip()
         if not token:
-            raise LoginError("There is no access token.", hint="Connect in the browser, or give one.")
+            raise LoginError("The access token is missing.", hint="Connect with the browser, or enter a token.")
         return await self._connect_with(parse_server_address(server), {"token": token})
 
     async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
@@ -264,7 +262,7 @@ class Mastodon:
         server = await self._open_server(account)
         current = await self._load_account(server)
         if current.id != account.id:
-            raise LoginError(f"The access token is not that of {account.name}.", hint=RECONNECT_HINT)
+            raise LoginError(f"The access token does not belong to {account.name}.", hint=RECONNECT_HINT)
         return current
 
     async def send(
@@ -358,7 +356,7 @@ def _parent_id(completed: Sequence[StepResult]) -> str:
     # A step that the user marked as posted has no id.
     if completed[-1].ids:
         return completed[-1].ids[0]
-    raise RefusedPostError("It is not known which post this one follows.", hint="Post the rest of the thread by hand.")
+    raise RefusedPostError("Unknown which post this one replies to.", hint="Post the rest of the thread by hand.")
 
 
 def _with_hint(error: PostingError, status: int, completed: Sequence[StepResult]) -> PostingError:
@@ -373,9 +371,11 @@ def _text_problems(text: str, index: int, account: Account) -> Iterable[Problem]
     size = _server_length(text, account)
     limit = account.longest or PLATFORMS["mastodon"].limits.max_length or size
     if not text.strip():
-        yield Problem(message="It is empty.", part=index)
+        yield Problem(message="The text is empty.", part=index)
     elif size > limit:
-        yield Problem(message=f"It has {size} characters; {urlsplit(account.server).netloc} takes {limit}.", part=index)
+        yield Problem(
+            message=f"{size} characters; the limit of {urlsplit(account.server).netloc} is {limit}.", part=index
+        )
 
 
 def _server_length(text: str, account: Account) -> int:

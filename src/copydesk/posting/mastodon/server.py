@@ -94,7 +94,7 @@ class Server:
             return response.decode(response_type)
         except UnknownOutcomeError:
             pass
-        raise NotSentError(f"{self.host} does not answer as Mastodon's API does.", hint="Check the server's address.")
+        raise NotSentError(f"{self.host} does not respond like a Mastodon server.", hint="Check the server's address.")
 
 
 class ServerInfo(Struct, frozen=True):
@@ -144,5 +144,5 @@ def parse_server_address(text: str) -> str:
     """Return the server's base URL from user input. Raise `RefusedPostError` if it is invalid."""
     address = parse_server_url(text).lower()
     if urlsplit(address).path:
-        raise RefusedPostError("The address may have no path in it.", hint="Give it as https://social.example.")
+        raise RefusedPostError("The address must not contain a path.", hint="Enter it as https://social.example.")
     return address

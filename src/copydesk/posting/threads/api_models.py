@@ -73,7 +73,7 @@ def is_valid_name(value: str) -> bool:
 def validate_id(value: str) -> str:
     """Return `value` if it is an id; raise `UnknownOutcomeError` otherwise."""
     if not is_valid_id(value):
-        raise UnknownOutcomeError("Threads gave an id that is none.")
+        raise UnknownOutcomeError("Threads returned an invalid id.")
     return value
 
 
@@ -134,7 +134,7 @@ class ThreadsPost(msgspec.Struct, frozen=True):
         except ValueError:
             time = None
         if time is None or time.tzinfo is None:
-            raise UnknownOutcomeError("Threads gave a time that cannot be read.")
+            raise UnknownOutcomeError("Threads returned an invalid time.")
         return time
 
 

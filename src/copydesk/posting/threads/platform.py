@@ -91,17 +91,15 @@ class Threads:
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: images, which Threads loads from public URLs only, and parts that are empty or too long."""
         if post.format not in self.info.limits.formats:
-            return [Problem(message="Threads takes short posts and threads.")]
+            return [Problem(message="Threads accepts short posts and threads only.")]
         problems = []
         if post.alts:
-            problems.append(
-                Problem(message="Threads takes pictures from a public address only, not from here.", part=0)
-            )
+            problems.append(Problem(message="Threads accepts images from public addresses only.", part=0))
         for index, text in enumerate(post.parts):
             if not text.strip():
-                problems.append(Problem(message="It is empty.", part=index))
+                problems.append(Problem(message="The text is empty.", part=index))
             if (size := length_on_threads(text)) > (limit := self.info.limits.max_length or size):
-                problems.append(Problem(message=f"It is {size} characters long; {limit} are allowed.", part=index))
+                problems.append(Problem(message=f"{size} characters; the limit is {limit}.", part=index))
         return problems
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
@@ -115,13 +113,13 @@ class Threads:
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Raise `LoginError`: connecting needs a browser."""
-        raise LoginError("An account on Threads is connected in the browser.")
+        raise LoginError("Threads accounts are connected with the browser.")
 
     async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
         """Return the sign-in with its authorization page."""
         app = {name: credentials.get(name, "") for name in ("client_id", "client_secret")}
         if not all(app.values()):
-            raise LoginError("Threads wants the ID and the secret of an app.")
+            raise LoginError("Threads needs the ID and secret of an app.")
         client_id = app["client_id"]
         return oauth.start_sign_in(
             AUTHORIZE, client_id=client_id, redirect_uri=redirect_uri, scope=SCOPES, pkce=False, context=app
@@ -157,7 +155,7 @@ class Threads:
         """Return the account with its current name."""
         current = self._decode_account(account.server, await self._get(account, "me", _ME_PARAMS))
         if current.id != account.id:
-            raise LoginError("The key is another account's.", hint=RECONNECT_HINT)
+            raise LoginError("The credentials belong to another account.", hint=RECONNECT_HINT)
         return current
 
     async def send(
@@ -165,7 +163,7 @@ class Threads:
     ) -> StepResult:
         """Create the container of the next part, or publish it."""
         if images:
-            raise RefusedPostError("Threads takes pictures from a public address only, not from here.")
+            raise RefusedPostError("Threads accepts images from public addresses only.")
         index = len(completed)
         if intent.steps[index].hidden:
             container = await self._create_container(account, intent, completed, index)
@@ -191,7 +189,7 @@ class Threads:
         text, parent = str(intent.steps[index - 1].body["text"]), _parent_id(completed, index - 1)
         post = await self._find_post(account, text, parent, since)
         if post is None and status == "PUBLISHED":
-            raise UnknownOutcomeError("Threads says that it is published, and does not show it among your posts yet.")
+            raise UnknownOutcomeError("Threads reports the post as published but does not list it yet.")
         # It is not documented whether published containers expire, too, so the list of posts decides.
         if post is None:
             return None
@@ -230,7 +228,7 @@ class Threads:
             container = await as_repeatable(self._create_container(account, intent, completed, len(completed) - 1))
             status = await self._container_status(account, container)
         if status == "PUBLISHED":
-            raise UnknownOutcomeError("Threads says that it is published already.")
+            raise UnknownOutcomeError("Threads reports the post as already published.")
         if status != "FINISHED":
             raise NotSentError("Threads is not ready to publish it.", retry_after=self._clock() + CONTAINER_RETRY_DELAY)
         return container
@@ -259,7 +257,7 @@ class Threads:
             raise error_for_read(answer, self._clock())
         status = answer.decode(Container).status
         if status not in _STATUSES:
-            raise NotSentError("Threads says what cannot be understood of the post that it is to publish.")
+            raise NotSentError("Threads returned an unknown status of the post.")
         return status
 
     async def _find_post(self, account: Account, text: str, parent: str, since: datetime) -> ThreadsPost | None:
@@ -278,7 +276,7 @@ class Threads:
             if not page.after or (page.data and not recent):
                 return find_match(posts, text, parent)
             params["after"] = page.after
-        raise UnknownOutcomeError("There are too many posts on the account to look through.")
+        raise UnknownOutcomeError("Too many posts on the account to search.")
 
     async def _post_url(self, account: Account, post_id: str) -> str:
         """Return the URL of the post. Errors are ignored: the post exists whatever this request returns."""
@@ -296,7 +294,7 @@ class Threads:
             raise error_for_read(answer, self._clock())
         user = answer.decode(User)
         if not is_valid_id(user.id) or not is_valid_name(user.username):
-            raise LoginError("Threads does not say whose account it is.")
+            raise LoginError("Threads did not identify the account.")
         return Account(platform=self.info.name, server=server, id=user.id, name=user.username)
 
     async def _refresh(self, account: Account, credentials: Mapping[str, str]) -> TokenResponse:

@@ -54,20 +54,20 @@ def error_for_post(response: Response, now: datetime, *, is_reply: bool = False)
     reason = error_text(response)
     if response.status == 402:
         return NotSentError(
-            f"X wants to be paid before it takes a post: {shorten(reason)}".rstrip(": ") + ".",
-            hint="Add credits in X's developer console; Copydesk tries again by itself.",
+            f"X requires payment for posts: {shorten(reason)}".rstrip(": ") + ".",
+            hint="Add credits in X's developer console; Copydesk retries automatically.",
             retry_after=now + PAYMENT_RETRY_DELAY,
         )
     if response.status == 403 and "duplicate" in reason.lower():
         # X does not name the existing post, which may be the one that an earlier, lost request created.
         return UnknownOutcomeError(
-            "X says that it has a post with the same text already.",
-            hint="Copydesk looks for it on the account; if it is another one, change the text.",
+            "X reports a duplicate text.",
+            hint="Copydesk checks the account; if it is a different post, change the text.",
         )
     if response.status == 403 and is_reply:
         return RefusedPostError(
-            f"X does not take this part of the thread: {shorten(reason) or 'no reason given'}",
-            hint="X may not allow answers, even to oneself, from this kind of access. One long post is an alternative.",
+            f"X rejected this part of the thread: {shorten(reason) or 'no reason given'}",
+            hint="This API access may not allow replies, even to yourself. Use one longer post instead.",
         )
     return error_for_write(response, HOST, now, explanation=reason, login_statuses=_LOGIN_STATUSES)
 

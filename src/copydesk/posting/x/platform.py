@@ -70,7 +70,7 @@ def post_price(post: Post) -> Cost:
 def validate_post(post: Post, limits: Limits) -> list[Problem]:
     """Return the reasons why X would reject `post`."""
     if post.format not in limits.formats:
-        return [Problem(message="X takes short posts and threads.")]
+        return [Problem(message="X accepts short posts and threads only.")]
     results = [Problem(message=message, part=0) for message in _image_problems(post, limits)]
     for index in range(len(post.parts)):
         results += [Problem(message=message, part=index) for message in _text_problems(post, index)]
@@ -80,9 +80,9 @@ def validate_post(post: Post, limits: Limits) -> list[Problem]:
 def _image_problems(post: Post, limits: Limits) -> list[str]:
     messages = []
     if len(post.alts) > limits.max_images:
-        messages.append(f"X takes at most {limits.max_images} pictures.")
+        messages.append(f"X accepts at most {limits.max_images} images.")
     if any(len(alt) > limits.max_alt_length for alt in post.alts):
-        messages.append(f"X takes at most {limits.max_alt_length} characters to describe a picture.")
+        messages.append(f"Alt texts on X are limited to {limits.max_alt_length} characters.")
     return messages
 
 
@@ -90,14 +90,14 @@ def _text_problems(post: Post, index: int) -> list[str]:
     text = post.parts[index]
     messages = []
     if not text.strip() and not (index == 0 and post.alts):
-        messages.append("It is empty.")
+        messages.append("The text is empty.")
     info = PLATFORMS["x"]
     if info.is_too_long(text):
         size, limit = info.count(text), info.limits.max_length
-        messages.append(f"It is {size} characters long as X counts; {limit} are allowed.")
+        messages.append(f"{size} characters as X counts; the limit is {limit}.")
     # X would reject the second one as a duplicate, in the middle of the thread.
     if text in post.parts[:index]:
-        messages.append("X refuses the same text twice.")
+        messages.append("X rejects duplicate texts.")
     return messages
 
 
@@ -167,14 +167,14 @@ class X:
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Raise `LoginError`: connecting needs a browser."""
-        raise LoginError("An account on X is connected in the browser.")
+        raise LoginError("X accounts are connected with the browser.")
 
     async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
         """Return the sign-in with its authorization page."""
         app = {"client_id": credentials.get("client_id", ""), "client_secret": credentials.get("client_secret", "")}
         client_id = app["client_id"]
         if not client_id:
-            raise LoginError("X wants the client ID of an app.", hint="Create one at developer.x.com.")
+            raise LoginError("X needs the client ID of an app.", hint="Create one at developer.x.com.")
         return oauth.start_sign_in(
             AUTHORIZE, client_id=client_id, redirect_uri=redirect_uri, scope=SCOPES, pkce=True, context=app
         )
@@ -204,7 +204,7 @@ class X:
         answer = await as_repeatable(self._access.request(account, "GET", f"{account.server}/2/users/me"))
         current = self._decode_account(account.server, answer)
         if current.id != account.id:
-            raise LoginError("The key is another account's.", hint=RECONNECT_HINT)
+            raise LoginError("The credentials belong to another account.", hint=RECONNECT_HINT)
         return current
 
     async def send(
@@ -265,12 +265,12 @@ class X:
             page = answer.decode(Timeline)
             # X may withhold posts; then absence from this list proves nothing.
             if len(page.data) != page.meta.result_count:
-                raise UnknownOutcomeError("X did not show all of the account's posts.")
+                raise UnknownOutcomeError("X did not return all posts of the account.")
             posts += page.data
             if not page.meta.next_token:
                 return posts
             params["pagination_token"] = page.meta.next_token
-        raise UnknownOutcomeError("There are too many posts on the account to look through.")
+        raise UnknownOutcomeError("Too many posts on the account to search.")
 
     async def _get(self, account: Account, path: str, params: Mapping[str, str]) -> Response:
         return await as_repeatable(self._access.request(account, "GET", account.server + path, params=params))
@@ -278,7 +278,7 @@ class X:
     async def _upload_images(self, account: Account, images: Sequence[PostImage]) -> list[str]:
         """Upload the images and return their media ids; they stay invisible until a post uses them."""
         if len(images) > self.info.limits.max_images:
-            raise RefusedPostError(f"X takes at most {self.info.limits.max_images} pictures.")
+            raise RefusedPostError(f"X accepts at most {self.info.limits.max_images} images.")
         return [await as_repeatable(self._upload_image(account, image)) for image in images]
 
     async def _upload_image(self, account: Account, image: PostImage) -> str:
@@ -308,7 +308,7 @@ class X:
     async def _refresh(self, account: Account, credentials: Mapping[str, str]) -> TokenResponse:
         token = credentials.get("refresh_token", "")
         if not token:
-            raise LoginError("The access to X has run out.", hint=RECONNECT_HINT)
+            raise LoginError("The access to X has expired.", hint=RECONNECT_HINT)
         return await self._request_tokens(account.server, credentials, grant_type="refresh_token", refresh_token=token)
 
     async def _request_tokens(self, server: str, credentials: Mapping[str, str], **form: str) -> TokenResponse:
@@ -330,5 +330,5 @@ def _step_result(account: Account, post_id: str, evidence: Evidence) -> StepResu
 def _validate_id(value: str) -> str:
     """Return `value` if it is an id: it becomes part of a URL. Raise `UnknownOutcomeError` otherwise."""
     if not is_valid_id(value):
-        raise UnknownOutcomeError("X gave an id that is none.")
+        raise UnknownOutcomeError("X returned an invalid id.")
     return value
