@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from copydesk.desk.catalog import PLATFORMS, get_source_type
 from copydesk.model.draft import MANUAL, Format, Severity, Status
 from copydesk.model.engagement import Interval
 from copydesk.model.experiment import ExperimentStatus
@@ -56,6 +55,8 @@ MANUAL_SOURCE = "Written by you"
 
 def source_type_label(name: str) -> str:
     """Return the label of the source type `name`, or of MANUAL."""
+    from copydesk.desk.catalog import get_source_type  # noqa: PLC0415 - the first paint does without the desk
+
     return MANUAL_SOURCE if name == MANUAL else get_source_type(name).label
 
 
@@ -848,6 +849,8 @@ def no_posts_in(period: str) -> str:
 
 def platform_name(platform: str) -> str:
     """Return a platform's name as it writes itself; the name itself if the platform is unknown."""
+    from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - as in `source_type_label`
+
     return PLATFORMS[platform].label if platform in PLATFORMS else platform
 
 

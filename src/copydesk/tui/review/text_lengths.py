@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
-from copydesk.desk.catalog import PLATFORMS
 from copydesk.model.draft import Format
 from copydesk.text.formatting import plural
 from copydesk.text.thread import split_parts
@@ -19,6 +18,8 @@ def relevant_platforms(targets: Iterable[str], connected: Iterable[str]) -> tupl
     They are the draft's targets, else those with an account, else all. `targets` may name an account of a
     platform, as `mastodon:fosstodon.org`.
     """
+    from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - the first paint does without the desk
+
     limits = {info.name: info.limits.max_length for info in PLATFORMS.values() if info.limits.max_length is not None}
     limits = dict(sorted(limits.items(), key=lambda entry: entry[1]))
     targeted = {target.partition(":")[0].lower() for target in targets}
@@ -47,6 +48,8 @@ def length_lines(text: str, format: Format, platforms: Sequence[str], width: int
 
 def _format_count(parts: Sequence[str], platform: str) -> Content:
     """Return `x 257/280`, for a thread that of its longest post: `x 3: 291/280, 11 too long`."""
+    from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - as above
+
     info = PLATFORMS[platform]
     limit = info.limits.max_length or 0
     # A thread without text has no parts.
