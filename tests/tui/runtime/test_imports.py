@@ -10,6 +10,17 @@ from schedule_fixtures import insert_draft
 
 NEVER_IMPORTED = ("feedparser", "alembic", "litestar", "uvicorn", "http.server", "openai", "anthropic", "numpy")
 DESK_MODULES = ("sqlalchemy", "aiosqlite", "httpx", "copydesk.desk", "copydesk.store", "copydesk.ingest")
+OPEN_DESK_MODULES = (
+    "sqlalchemy",
+    "aiosqlite",
+    "httpx",
+    "copydesk.desk.desk",
+    "copydesk.desk.context",
+    "copydesk.ingest.fetch_context",
+    "copydesk.ingest.sources",
+    "copydesk.posting.platform",
+)
+"""Modules of an open desk. The label of a source type needs only the registries, which import nothing but the model."""
 UNNEEDED_FOR_HELP = (
     "textual",
     "rich",
@@ -87,7 +98,7 @@ def test_importing_console_imports_no_desk() -> None:
 
 
 def test_console_with_rows_imports_nothing_unneeded() -> None:
-    assert matching(imported_modules(FAKE_DESK_PROGRAM), NEVER_IMPORTED + DESK_MODULES) == set()
+    assert matching(imported_modules(FAKE_DESK_PROGRAM), NEVER_IMPORTED + OPEN_DESK_MODULES) == set()
 
 
 async def test_console_with_real_desk_imports_nothing_unneeded(tmp_path: Path) -> None:
