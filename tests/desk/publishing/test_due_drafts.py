@@ -202,7 +202,7 @@ async def test_forward_clock_jump_blocks_until_accepted(tmp_path: Path) -> None:
     clock, monotonic = Watch(), ManualMonotonicClock()
     async with open_desk_at(tmp_path, clock=clock) as desk:
         schedule = desk.schedule
-        schedule.clock_guard.monotonic = monotonic
+        schedule._clock_guard.monotonic = monotonic
         await connect_account(desk, platform="bluesky")
         draft_id = await insert_scheduled(desk, NOW + 3 * HOUR)
         assert await schedule.clock_warning() is None
@@ -224,7 +224,7 @@ async def test_forward_clock_jump_blocks_until_accepted(tmp_path: Path) -> None:
 async def test_corrected_clock_is_trusted(tmp_path: Path) -> None:
     clock, monotonic = Watch(), ManualMonotonicClock()
     async with open_desk_at(tmp_path, clock=clock) as desk:
-        desk.schedule.clock_guard.monotonic = monotonic
+        desk.schedule._clock_guard.monotonic = monotonic
         assert await desk.schedule.clock_warning() is None
         clock.now -= DAY
         warning = await desk.schedule.clock_warning()
@@ -237,7 +237,7 @@ async def test_corrected_clock_is_trusted(tmp_path: Path) -> None:
 async def test_small_steps_add_up(tmp_path: Path) -> None:
     clock, monotonic = Watch(), ManualMonotonicClock()
     async with open_desk_at(tmp_path, clock=clock) as desk:
-        desk.schedule.clock_guard.monotonic = monotonic
+        desk.schedule._clock_guard.monotonic = monotonic
         assert await desk.schedule.clock_warning() is None
         for _ in range(3):
             clock.advance(30)
@@ -248,7 +248,7 @@ async def test_sleep_is_no_clock_jump(tmp_path: Path) -> None:
     for counts_sleep in (True, False):
         clock, monotonic = Watch(), ManualMonotonicClock(counts_sleep=counts_sleep)
         async with open_desk_at(tmp_path / str(counts_sleep), clock=clock) as desk:
-            desk.schedule.clock_guard.monotonic = monotonic
+            desk.schedule._clock_guard.monotonic = monotonic
             assert await desk.schedule.clock_warning() is None
             clock.now += 8 * HOUR
             monotonic.seconds += 8 * 3600 if counts_sleep else 5
@@ -258,7 +258,7 @@ async def test_sleep_is_no_clock_jump(tmp_path: Path) -> None:
 async def test_clock_warning_is_shared_between_processes(tmp_path: Path) -> None:
     clock, monotonic = Watch(), ManualMonotonicClock()
     async with open_desk_at(tmp_path, clock=clock) as first_desk, open_desk_at(tmp_path, clock=clock) as second_desk:
-        first_desk.schedule.clock_guard.monotonic = second_desk.schedule.clock_guard.monotonic = monotonic
+        first_desk.schedule._clock_guard.monotonic = second_desk.schedule._clock_guard.monotonic = monotonic
         assert await first_desk.schedule.clock_warning() is None
         clock.now += DAY
         assert await first_desk.schedule.clock_warning() == await second_desk.schedule.clock_warning() is not None
@@ -269,7 +269,7 @@ async def test_clock_warning_is_shared_between_processes(tmp_path: Path) -> None
 async def test_clock_warning_is_per_user(tmp_path: Path) -> None:
     clock, monotonic = Watch(), ManualMonotonicClock()
     async with open_desk_at(tmp_path, clock=clock) as desk:
-        desk.schedule.clock_guard.monotonic = monotonic
+        desk.schedule._clock_guard.monotonic = monotonic
         assert await desk.schedule.clock_warning() is None
         clock.now += DAY
         warning = await desk.schedule.clock_warning()
@@ -285,7 +285,7 @@ async def test_clock_warning_is_per_user(tmp_path: Path) -> None:
 async def test_clock_behind_after_reboot_is_noticed(tmp_path: Path) -> None:
     clock, monotonic = Watch(), ManualMonotonicClock()
     async with open_desk_at(tmp_path, clock=clock) as desk:
-        desk.schedule.clock_guard.monotonic = monotonic
+        desk.schedule._clock_guard.monotonic = monotonic
         assert await desk.schedule.clock_warning() is None
         monotonic.boot, monotonic.seconds = "second", 10.0
         clock.now = datetime(1970, 1, 2, tzinfo=UTC)
@@ -302,7 +302,7 @@ async def test_clock_behind_after_reboot_is_noticed(tmp_path: Path) -> None:
 async def test_reboot_keeps_clock_warning(tmp_path: Path) -> None:
     clock, monotonic = Watch(), ManualMonotonicClock()
     async with open_desk_at(tmp_path, clock=clock) as desk:
-        desk.schedule.clock_guard.monotonic = monotonic
+        desk.schedule._clock_guard.monotonic = monotonic
         assert await desk.schedule.clock_warning() is None
         clock.now += DAY
         warning = await desk.schedule.clock_warning()
@@ -315,7 +315,7 @@ async def test_reboot_keeps_clock_warning(tmp_path: Path) -> None:
 async def test_clock_check_is_stored_after_five_minutes(tmp_path: Path) -> None:
     clock, monotonic = Watch(), ManualMonotonicClock()
     async with open_desk_at(tmp_path, clock=clock) as desk:
-        desk.schedule.clock_guard.monotonic = monotonic
+        desk.schedule._clock_guard.monotonic = monotonic
 
         async def stored_checks() -> list[tuple[object, ...]]:
             assert await desk.schedule.clock_warning() is None

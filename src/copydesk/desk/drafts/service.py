@@ -23,6 +23,8 @@ from copydesk.model.item import Item
 from copydesk.model.page import Page, PageSize
 from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft
 from copydesk.model.search_query import parse_query
+from copydesk.scheduling.time_text import parse_time
+from copydesk.scheduling.wall_time import instant_of_wall
 from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, schedule, search
 
 ID_PAGE_SIZE = 1_000
@@ -208,9 +210,6 @@ class Drafts:
 
         A date alone is its start. Raise InvalidError naming `field` for anything else.
         """
-        from copydesk.scheduling.time_text import parse_time  # noqa: PLC0415 - only the command line needs it
-        from copydesk.scheduling.wall_time import instant_of_wall  # noqa: PLC0415
-
         zone = await self._ctx.read(schedule.get_time_zone)
         try:
             parsed = datetime.fromisoformat(text.strip())

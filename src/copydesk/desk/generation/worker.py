@@ -18,6 +18,7 @@ from copydesk.desk.drafts.create import derive_title
 from copydesk.desk.drafts.platform_limits import platforms_of_draft
 from copydesk.desk.experiments.assignment import Treatment, get_treatment
 from copydesk.desk.images.draft_images import page_image
+from copydesk.drafting import writer as writers
 from copydesk.drafting.check_context import TrigramCache
 from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check, confidence
 from copydesk.drafting.writer import Brief, WriterResult, build_brief
@@ -188,12 +189,11 @@ class _TextInputs(Struct, frozen=True):
 
 class _JobWriter:
     def __init__(self, ctx: DeskContext, claim_id: str, cache: TrigramCache) -> None:
-        from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - read again for every job, as settings may change
-
         self._ctx = ctx
         self._claim_id = claim_id
         self._cache = cache
-        self._writer = get_writer()
+        # Looked up for every job, as settings may change.
+        self._writer = writers.get_writer()
         self._deadline = ctx.settings.generation.deadline
 
     async def with_page(self, material: GenerationInput) -> GenerationInput:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
-from copydesk.errors import FieldError, InvalidError
+from copydesk.errors import FieldError, ImageError, InvalidError
 from copydesk.model.draft import Draft, DraftImage, ImageSource, Thumbnail, stored_image_digest, without_item
 from copydesk.model.requests import MAX_ALT_LENGTH
 from copydesk.model.serialization import Struct
@@ -113,8 +113,7 @@ class DraftImages:
 
 async def _render_thumbnail(read: Callable[[], bytes], *, first_frame: bool) -> Thumbnail:
     """Return the thumbnail of the bytes that `read` returns. Both reading and decoding run in a thread."""
-    from copydesk.errors import ImageError  # noqa: PLC0415 - as above
-    from copydesk.images.resize import thumbnail  # noqa: PLC0415
+    from copydesk.images.resize import thumbnail  # noqa: PLC0415 - brings in Pillow
 
     try:
         async with asyncio.timeout(RENDER_TIMEOUT):

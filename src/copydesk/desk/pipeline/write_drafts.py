@@ -7,14 +7,18 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.platform_limits import platforms_of_draft
 from copydesk.desk.experiments.assignment import Assignment, claim_assignment, next_assignment
 from copydesk.desk.images.draft_images import page_image
 from copydesk.desk.pipeline.progress import RunProgress
+from copydesk.drafting import writer as writers
+from copydesk.drafting.checks import RecentTexts, build_check_context, check, confidence
+from copydesk.drafting.writer import WriterResult, build_brief
 from copydesk.errors import WriterError
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
@@ -28,10 +32,6 @@ from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
 from copydesk.store.transaction import Transaction
-
-if TYPE_CHECKING:
-    from copydesk.drafting.checks import RecentTexts
-    from copydesk.drafting.writer import WriterResult
 
 log = logging.getLogger(__name__)
 RECENT_WINDOW = timedelta(days=60)
@@ -74,11 +74,9 @@ class _DraftWriting:
         progress: RunProgress,
         formats: Sequence[Format],
         voice: Voice,
-        recent: "RecentTexts",
+        recent: RecentTexts,
         tags: Mapping[str, tuple[str, ...]],
     ) -> None:
-        from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - only needed to write drafts
-
         self._ctx = ctx
         self._progress = progress
         self._formats = formats
@@ -87,13 +85,11 @@ class _DraftWriting:
         self._voice = voice
         self._recent = recent
         self._tags = tags
-        self._writer = get_writer()
+        self._writer = writers.get_writer()
 
     @classmethod
     async def load(cls, ctx: DeskContext, progress: RunProgress, formats: Sequence[Format]) -> Self:
         """Load what every draft of the run needs."""
-        from copydesk.drafting.checks import RecentTexts  # noqa: PLC0415 - only needed to write drafts
-
         now = ctx.clock()
         voice, texts, source_rows = await ctx.read(_load_context, now - RECENT_WINDOW)
         tags = {source.id: source.config.tags for source in source_rows if source.config}
@@ -151,10 +147,6 @@ class _DraftWriting:
             raise WriterError(f"Drafting failed with an unexpected error ({error_type}).") from error
 
     async def _write(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
-        from copydesk.desk.drafts.platform_limits import platforms_of_draft  # noqa: PLC0415
-        from copydesk.drafting.checks import build_check_context, check  # noqa: PLC0415
-        from copydesk.drafting.writer import build_brief  # noqa: PLC0415
-
         lead = story.lead
         other_sources = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
         # Seed the writer's choices with the source's own id: our ids differ between databases, and results should not.
@@ -177,10 +169,8 @@ class _DraftWriting:
         return self._build_draft(story, format, result, images, checks)
 
     def _build_draft(
-        self, story: RankedStory, format: Format, result: "WriterResult", images: tuple[DraftImage, ...], checks: Checks
+        self, story: RankedStory, format: Format, result: WriterResult, images: tuple[DraftImage, ...], checks: Checks
     ) -> Draft:
-        from copydesk.drafting.checks import confidence  # noqa: PLC0415
-
         now, lead = self._ctx.clock(), story.lead
         return Draft(
             id=new_id(now),

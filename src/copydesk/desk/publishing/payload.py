@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import ParamSpec, TypeVar
 
 from copydesk.desk.context import DeskContext
+from copydesk.errors import ImageError
 from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.serialization import Struct
 from copydesk.posting.platform import Limits, NotSentError, Post, PostImage, RefusedPostError
@@ -58,7 +59,6 @@ def _article_executor() -> ThreadPoolExecutor:
 async def _load_images(ctx: DeskContext, draft: ListedDraft, limits: Limits) -> tuple[PostImage, ...]:
     """Return all images of the draft. Raise if one cannot be loaded: a post never goes out with an image missing."""
     from copydesk.desk.images.draft_images import load_images  # noqa: PLC0415 - only for drafts with images
-    from copydesk.errors import ImageError  # noqa: PLC0415
 
     try:
         return await load_images(ctx, draft.images, limits)
