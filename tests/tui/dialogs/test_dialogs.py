@@ -92,7 +92,7 @@ async def test_saving_voice_twice_saves_once(tmp_path: Path, monkeypatch: pytest
         await ui.press("j", "e")
         await type_text(ui, "More. ")
         await press_keys(ui, "ctrl+s", "ctrl+s", "x", "escape")
-        await wait_for_prompt(ui, "It is being saved")
+        await wait_for_prompt(ui, "Saving…")
         assert "xPlain" not in ui.text
         gate.open.set()
         await wait_for_text(ui, "The voice is kept.")
@@ -192,9 +192,9 @@ async def test_saving_text_ignores_typing(tmp_path: Path, monkeypatch: pytest.Mo
         first = review.current
         await review.press("e", "ctrl+end", *" Really.")
         await press_keys(review, "ctrl+s", "x", "y", "escape", "ctrl+s")
-        await wait_for_prompt(review, "It is being saved")
+        await wait_for_prompt(review, "Saving…")
         gate.open.set()
-        await wait_until_absent(review, "It is being saved")
+        await wait_until_absent(review, "Saving…")
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text} Really."
         assert len(review.app.screen_stack) == 1
         assert gate.calls == 1
@@ -224,7 +224,7 @@ async def test_leaving_during_save_reports_result(tmp_path: Path, monkeypatch: p
         await ui.press("n")
         await type_text(ui, "https://one.example/feed")
         await press_keys(ui, "ctrl+s", "escape", "escape")
-        await wait_for_prompt(ui, "It is being saved")
+        await wait_for_prompt(ui, "Saving…")
         gate.open.set()
         await wait_for_text(ui, "Added ")
 
@@ -235,7 +235,7 @@ async def test_leaving_during_test_fetch_stops_it(tmp_path: Path, monkeypatch: p
         await ui.press("n")
         await type_text(ui, "https://one.example/feed")
         await press_keys(ui, "enter")
-        await wait_for_prompt(ui, "Reading it …")
+        await wait_for_prompt(ui, "Fetching…")
         await press_keys(ui, "escape", "escape")
         await ui.wait()  # would never return while the source is being fetched
         assert len(ui.app.screen_stack) == 1

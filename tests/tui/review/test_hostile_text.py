@@ -105,7 +105,7 @@ async def test_hostile_open_error_is_plain_text(text: str) -> None:
     desk = FakeDesk(1)
     desk.open_error = CopydeskError(text or "x", hint=text)
     async with open_console(desk) as ui:
-        assert "could not be opened" in ui.text
+        assert "Could not open the desk." in ui.text
         await ui.press("P")
         assert not FORBIDDEN.search(ui.text)
 

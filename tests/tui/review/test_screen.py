@@ -157,7 +157,7 @@ async def test_too_small_terminal_shows_message(size: tuple[int, int]) -> None:
 
 async def test_empty_queue_names_next_key() -> None:
     async with open_console(FakeDesk(0)) as ui:
-        assert "P runs the pipeline" in ui.text
+        assert "P run the pipeline" in ui.text
         await ui.press("j", "k", "G", "enter", "o", "tab", "J")
 
 

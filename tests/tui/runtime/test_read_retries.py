@@ -65,7 +65,7 @@ async def test_screen_displays_read_error_and_retries(
         await wait_until(pilot, lambda: "Could not load" in screen_text(app))
         assert "Loading…" not in screen_text(app)
         assert "Is Copydesk open elsewhere?" in screen_text(app)
-        assert ". tries again" in screen_text(app)
+        assert ". retry" in screen_text(app)
         attempts = lock.attempts
         await wait_until(pilot, lambda: lock.attempts > attempts + 3)
         assert sum("elsewhere" in entry.text for entry in app.notification_log) == 1
