@@ -95,7 +95,7 @@ async def test_saving_voice_twice_saves_once(tmp_path: Path, monkeypatch: pytest
         await wait_for_prompt(ui, "Saving…")
         assert "xPlain" not in ui.text
         gate.open.set()
-        await wait_for_text(ui, "The voice is kept.")
+        await wait_for_text(ui, "Saved your voice.")
         assert isinstance(ui.app.screen, SetupScreen)
     assert gate.calls == 1
 
@@ -114,7 +114,7 @@ async def test_save_can_be_retried_after_unexpected_error(tmp_path: Path, monkey
         await type_text(ui, "Yet ")
         assert "More. Yet Plain words." in ui.text
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "The voice is kept.")
+        await wait_for_text(ui, "Saved your voice.")
 
 
 async def test_unsaved_voice_is_restored_after_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,10 +126,10 @@ async def test_unsaved_voice_is_restored_after_crash(tmp_path: Path, monkeypatch
         await wait_until(lambda: file.exists() and "More. " in file.read_text(), ui.wait)
     async with open_setup(tmp_path) as ui:
         await ui.press("j", "e")
-        await wait_for_text(ui, "and did not save it.")
+        await wait_for_text(ui, "Restored unsaved text from")
         assert "More. Plain words." in ui.text
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "The voice is kept.")
+        await wait_for_text(ui, "Saved your voice.")
         assert not file.exists()
 
 
@@ -207,12 +207,12 @@ async def test_leaving_during_connect_cancels_it(tmp_path: Path, monkeypatch: py
     gate = Gate(monkeypatch, Accounts, "connect")
     async with open_setup(tmp_path) as ui:
         await ui.press("n", *["j"] * 11, "enter")
-        await wait_for_text(ui, "Connect an account of keyed")
+        await wait_for_text(ui, "Connect an account · keyed")
         await type_answer(ui, "me\topen\n")
         await press_keys(ui, "escape")
         assert gate.calls == 1
         gate.open.set()
-        await wait_for_text(ui, "It was left before it was done")
+        await wait_for_text(ui, "Cancelled. Anything saved by then")
     async with open_setup_desk(tmp_path) as desk:
         assert not await desk.accounts.list()
 
