@@ -9,16 +9,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from contextvars import Context, copy_context
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from copydesk.errors import CopydeskError, DraftNotFoundError, NotFoundError
 from copydesk.tui import labels
-from copydesk.tui.runtime.key_buffer import MAX_WRITE_HOLD
+from copydesk.tui.runtime.key_buffer import MAX_WRITE_HOLD, TypeAhead
 
 if TYPE_CHECKING:
     # Imported at run time only by the function that opens the desk: SQLAlchemy costs as much as Textual itself.
     from copydesk.desk import Desk
-    from copydesk.tui.desk_app import DeskApp
 
 DeskWork = Callable[["Desk"], Awaitable[None]]
 READ_TIMEOUT = 2.0
@@ -44,10 +43,20 @@ class DeskTask:
         self._task.cancel()
 
 
+class DeskTasksApp(Protocol):
+    """The app whose desk is called."""
+
+    desk: "Desk | None"
+    open_error: CopydeskError | None
+    type_ahead: TypeAhead
+
+    def notify_error(self, error: CopydeskError) -> None: ...
+
+
 class DeskTasks:
     """Runs the desk calls of an app once its desk is open."""
 
-    def __init__(self, app: "DeskApp") -> None:
+    def __init__(self, app: DeskTasksApp) -> None:
         self._app = app
         self._app_context: Context | None = None
         self._tasks: set[asyncio.Task[None]] = set()
