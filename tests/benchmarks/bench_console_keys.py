@@ -154,7 +154,7 @@ async def _time_decisions(app: InstrumentedConsole, screen: ReviewScreen, count:
 
 async def time_key(app: InstrumentedConsole, screen: ReviewScreen, key: str) -> float:
     """Return the milliseconds from the key until another draft's row and text are drawn."""
-    queue, pane = screen.queue, screen.draft_pane
+    queue, pane = screen.queue, screen.preview_pane.page
     row, text = queue.cursor, pane._blocks
     with (
         record_draws(queue, lambda: queue.current is not None and queue.cursor != row) as new_row,

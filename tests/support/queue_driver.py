@@ -64,7 +64,7 @@ def current_number(ui: ConsoleDriver) -> int:
 
 async def selected_numbers(ui: ConsoleDriver, desk: Desk) -> list[int]:
     """Return the numbers of the drafts an action would apply to."""
-    selection = review_screen(ui).draft_selection()
+    selection = review_screen(ui).queue_pane.selection()
     assert selection is not None
     ids = (selection.draft.id,) if selection.draft is not None else (await selection.resolve(desk)).ids
     numbers = {draft.id: int(draft.text.split()[2]) for draft in await desk.drafts.views.by_ids(tuple(ids))}

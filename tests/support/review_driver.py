@@ -11,9 +11,9 @@ from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.desk import Desk
 from copydesk.model.draft import ListedDraft, Status
 from copydesk.tui.app import Console
-from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
 from copydesk.tui.review.draft_queue import DraftQueue
-from copydesk.tui.review.selection import Selection, select_ids
+from copydesk.tui.review.marks import Selection, select_ids
+from copydesk.tui.review.screen import ReviewScreen
 from delayed_responses import wait_until
 from desk_fixtures import NOW, open_desk_at
 
@@ -31,7 +31,7 @@ class ReviewDriver(ConsoleDriver):
 
     def __init__(self, app: Console, pilot: Pilot[int]) -> None:
         super().__init__(app, pilot)
-        assert isinstance(app.screen, DraftActionsScreen)
+        assert isinstance(app.screen, ReviewScreen)
         self.screen = app.screen
         assert app.desk is not None
         self.desk: Desk = app.desk
@@ -39,7 +39,7 @@ class ReviewDriver(ConsoleDriver):
     @property
     def current(self) -> ListedDraft:
         """The draft under the cursor."""
-        draft = self.screen.rows.current
+        draft = self.screen.queue.current
         assert draft is not None
         return draft
 
@@ -50,7 +50,7 @@ class ReviewDriver(ConsoleDriver):
     def select(self, *ids: str) -> None:
         """Make the next action apply to these drafts."""
         selection: Callable[[], Selection] = lambda: select_ids(ids)  # noqa: E731
-        self.screen.draft_selection = selection  # type: ignore[method-assign]
+        self.screen.queue_pane.selection = selection  # type: ignore[method-assign]
 
     async def get_status(self, draft_id: str) -> Status:
         """Return the draft's status in the desk."""

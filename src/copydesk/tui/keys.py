@@ -22,8 +22,8 @@ class KeyContext(StrEnum):
     LIST = "List"
     PAGE = "Text"
     REVIEW = "Review"
-    SEARCH = "While words are looked for"
-    FILTER = "While a filter is chosen"
+    SEARCH = "Search"
+    FILTER = "Filter"
     SOURCES = "Sources"
     SOURCE_FORM = "Source form"
     CHOICE = "Choice field"
@@ -37,13 +37,13 @@ class KeyContext(StrEnum):
     SETUP = "Setup"
     VOICE = "Voice form"
     SIGN_IN = "Browser sign-in"
-    COMPOSE = "While a draft is composed"
+    COMPOSE = "New draft"
     FIELDS = "Form"
     CONSOLE = "Everywhere"
     HELP = "Help"
     PROMPT = "Prompt"
     CONFIRM = "Confirmation"
-    EDIT = "While a text is edited"
+    EDIT = "Editor"
     WAIT = "Waiting for the editor"
 
 
@@ -80,41 +80,41 @@ KEYS = (
     Key("page.half_down", KeyContext.PAGE, "ctrl+d,pagedown", "half_page(1)", "half a page down"),
     Key("page.half_up", KeyContext.PAGE, "ctrl+u,pageup", "half_page(-1)", "half a page up"),
     Key("review.approve", KeyContext.REVIEW, "a", "approve", "approve", "approve"),
-    Key("review.reject", KeyContext.REVIEW, "r", "reject", "reject; asks why, Enter alone is no reason", "reject"),
-    Key("review.regenerate", KeyContext.REVIEW, "R", "regenerate", "have it written anew; asks what to change"),
-    Key("review.edit", KeyContext.REVIEW, "e", "edit", "edit it here", "edit"),
-    Key("review.edit_outside", KeyContext.REVIEW, "E", "edit_outside", "edit it in your $EDITOR"),
-    Key("review.schedule", KeyContext.REVIEW, "s", "schedule", "schedule it to the next free slot", "schedule"),
-    Key("review.schedule_at", KeyContext.REVIEW, "S", "schedule_at", "schedule it at a time: tomorrow 9, fri 14:30"),
-    Key("review.post", KeyContext.REVIEW, "p", "post", "post it now; names the accounts and asks"),
-    Key("review.archive", KeyContext.REVIEW, "x", "archive", "archive it"),
-    Key("review.undo", KeyContext.REVIEW, "u", "undo", "undo your last change, again and again", "undo"),
-    Key("review.redo", KeyContext.REVIEW, "ctrl+r", "redo", "redo what was undone"),
+    Key("review.reject", KeyContext.REVIEW, "r", "reject", "reject, with an optional reason", "reject"),
+    Key("review.regenerate", KeyContext.REVIEW, "R", "regenerate", "regenerate, with optional instructions"),
+    Key("review.edit", KeyContext.REVIEW, "e", "edit", "edit here", "edit"),
+    Key("review.edit_outside", KeyContext.REVIEW, "E", "edit_outside", "edit in $EDITOR"),
+    Key("review.schedule", KeyContext.REVIEW, "s", "schedule", "schedule in the next free slot", "schedule"),
+    Key("review.schedule_at", KeyContext.REVIEW, "S", "schedule_at", "schedule at a time: tomorrow 9, fri 14:30"),
+    Key("review.post", KeyContext.REVIEW, "p", "post", "post now; asks for confirmation"),
+    Key("review.archive", KeyContext.REVIEW, "x", "archive", "archive"),
+    Key("review.undo", KeyContext.REVIEW, "u", "undo", "undo your last change", "undo"),
+    Key("review.redo", KeyContext.REVIEW, "ctrl+r", "redo", "redo the last undone change"),
     Key("review.copy_text", KeyContext.REVIEW, "y", "copy_text", "copy the text"),
     Key("review.copy_link", KeyContext.REVIEW, "Y", "copy_link", "copy the source's link"),
-    Key("review.difference", KeyContext.REVIEW, "d", "difference", "what changed since the last version"),
-    Key("review.history", KeyContext.REVIEW, "H", "history", "what happened to it"),
-    Key("review.mark", KeyContext.REVIEW, "space", "mark", "mark the draft, and go on"),
-    Key("review.mark_range", KeyContext.REVIEW, "v", "mark_range", "mark a range: begin it, move, v again"),
-    Key("review.mark_all", KeyContext.REVIEW, "*", "mark_all", "mark all that is shown"),
-    Key("review.previous_tab", KeyContext.REVIEW, "[", "tab(-1)", "the tab before"),
-    Key("review.next_tab", KeyContext.REVIEW, "]", "tab(1)", "the next tab"),
-    Key("review.search", KeyContext.REVIEW, "/", "search", "look for words in this tab"),
-    Key("review.filter", KeyContext.REVIEW, "f", "filter", "show only a source, a tag, a format"),
-    Key("review.next_pane", KeyContext.REVIEW, "tab", "pane(1)", "the next pane"),
-    Key("review.previous_pane", KeyContext.REVIEW, "shift+tab", "pane(-1)", "the pane before"),
-    Key("review.next", KeyContext.REVIEW, "J,n", "step(1)", "the next draft, from any pane"),
-    Key("review.previous", KeyContext.REVIEW, "K,N", "step(-1)", "the draft before, from any pane"),
+    Key("review.difference", KeyContext.REVIEW, "d", "difference", "show changes between versions"),
+    Key("review.history", KeyContext.REVIEW, "H", "history", "show the history"),
+    Key("review.mark", KeyContext.REVIEW, "space", "mark", "mark the draft and move down"),
+    Key("review.mark_range", KeyContext.REVIEW, "v", "mark_range", "start or end a range of marks"),
+    Key("review.mark_all", KeyContext.REVIEW, "*", "mark_all", "mark all drafts of the list"),
+    Key("review.previous_tab", KeyContext.REVIEW, "[", "tab(-1)", "previous tab"),
+    Key("review.next_tab", KeyContext.REVIEW, "]", "tab(1)", "next tab"),
+    Key("review.search", KeyContext.REVIEW, "/", "search", "search this tab"),
+    Key("review.filter", KeyContext.REVIEW, "f", "filter", "filter by source, tag or format"),
+    Key("review.next_pane", KeyContext.REVIEW, "tab", "pane(1)", "next pane"),
+    Key("review.previous_pane", KeyContext.REVIEW, "shift+tab", "pane(-1)", "previous pane"),
+    Key("review.next", KeyContext.REVIEW, "J,n", "step(1)", "next draft, from any pane"),
+    Key("review.previous", KeyContext.REVIEW, "K,N", "step(-1)", "previous draft, from any pane"),
     Key("review.open_link", KeyContext.REVIEW, "o", "open_link", "open the source's link"),
     Key("review.run", KeyContext.REVIEW, "P", "run_pipeline", "run the pipeline"),
     Key("review.cancel_run", KeyContext.REVIEW, "X", "cancel_run", "cancel the run"),
-    Key("review.refresh", KeyContext.REVIEW, ".", "refresh", "show what is new"),
-    Key("review.back", KeyContext.REVIEW, "escape", "back", "clear marks, search, filter; back to the queue"),
-    Key("search.leave", KeyContext.SEARCH, "escape", "leave", "look for nothing"),
-    Key("filter.take", KeyContext.FILTER, "space", "take", "take it, or leave it out", "take"),
-    Key("filter.show", KeyContext.FILTER, "enter", "show", "show what is chosen", "show"),
-    Key("filter.clear", KeyContext.FILTER, "x", "clear", "choose nothing", "none"),
-    Key("filter.leave", KeyContext.FILTER, "escape,q", "leave", "leave it as it was", "leave"),
+    Key("review.refresh", KeyContext.REVIEW, ".", "refresh", "refresh"),
+    Key("review.back", KeyContext.REVIEW, "escape", "back", "clear marks, search or filter; focus the queue"),
+    Key("search.leave", KeyContext.SEARCH, "escape", "leave", "clear search"),
+    Key("filter.take", KeyContext.FILTER, "space", "take", "toggle", "toggle"),
+    Key("filter.show", KeyContext.FILTER, "enter", "show", "apply the filter", "apply"),
+    Key("filter.clear", KeyContext.FILTER, "x", "clear", "clear filter", "clear"),
+    Key("filter.leave", KeyContext.FILTER, "escape,q", "leave", "cancel", "cancel"),
     Key("sources.new", KeyContext.SOURCES, "n", "new_source", "add a source", "new"),
     Key("sources.edit", KeyContext.SOURCES, "e", "edit_source", "edit the source", "edit"),
     Key("sources.test", KeyContext.SOURCES, "t", "test_source", "test the source without saving anything", "test"),
@@ -246,11 +246,11 @@ KEYS = (
     Key("voice.previous", KeyContext.VOICE, "shift+tab", "next_field(-1)", "previous field"),
     Key("voice.leave", KeyContext.VOICE, "escape", "leave", "cancel; asks before discarding changes", "cancel"),
     Key("sign_in.leave", KeyContext.SIGN_IN, "escape", "leave", "cancel the sign-in", "cancel"),
-    Key("compose.save", KeyContext.COMPOSE, "ctrl+s", "save", "make the draft", "make it"),
-    Key("compose.next", KeyContext.COMPOSE, "tab", "next_field(1)", "the next field", "next"),
-    Key("compose.previous", KeyContext.COMPOSE, "shift+tab", "next_field(-1)", "the field before"),
-    Key("compose.clear", KeyContext.COMPOSE, "ctrl+n,f8", "clear", "throw away what stands there; asks", "empty it"),
-    Key("compose.leave", KeyContext.COMPOSE, "escape", "leave", "leave it; asks where something was typed", "leave"),
+    Key("compose.save", KeyContext.COMPOSE, "ctrl+s", "save", "create the draft", "create"),
+    Key("compose.next", KeyContext.COMPOSE, "tab", "next_field(1)", "next field", "next"),
+    Key("compose.previous", KeyContext.COMPOSE, "shift+tab", "next_field(-1)", "previous field"),
+    Key("compose.clear", KeyContext.COMPOSE, "ctrl+n,f8", "clear", "clear the form; asks for confirmation", "clear"),
+    Key("compose.leave", KeyContext.COMPOSE, "escape", "leave", "cancel; asks before discarding text", "cancel"),
     Key("fields.save", KeyContext.FIELDS, "enter", "save", "save", "save"),
     Key("fields.next", KeyContext.FIELDS, "tab,down", "next_field(1)", "next field", "next"),
     Key("fields.previous", KeyContext.FIELDS, "shift+tab,up", "next_field(-1)", "previous field"),
@@ -277,8 +277,8 @@ KEYS = (
     Key("yes.yes", KeyContext.CONFIRM, "y", "answer(True)", "yes", "yes"),
     # Enter declines, so that a key typed by accident confirms nothing.
     Key("yes.no", KeyContext.CONFIRM, "n,enter,escape,q", "answer(False)", "no", "no"),
-    Key("edit.save", KeyContext.EDIT, "ctrl+s", "save", "save it", "save"),
-    Key("edit.leave", KeyContext.EDIT, "escape", "leave", "leave it; asks where something would be lost", "leave"),
+    Key("edit.save", KeyContext.EDIT, "ctrl+s", "save", "save", "save"),
+    Key("edit.leave", KeyContext.EDIT, "escape", "leave", "cancel; asks before discarding changes", "cancel"),
     Key("console.compose", KeyContext.CONSOLE, "c,ctrl+n", "compose", "write a new draft"),
     Key("console.help", KeyContext.CONSOLE, "?", "help", "show the keys of this screen", "help"),
     Key(

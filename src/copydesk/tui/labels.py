@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from copydesk.model.draft import MANUAL, Format, Severity, Status
+from copydesk.model.draft import MANUAL, Action, Format, Severity, Status
 from copydesk.model.engagement import Interval
 from copydesk.model.experiment import ExperimentStatus
+from copydesk.model.history import EDIT
 from copydesk.model.run import RunStatus
 from copydesk.model.source import Health
+from copydesk.text import clean
 from copydesk.text.formatting import format_duration, format_relative, plural
 from copydesk.tui.keys import key_label
 
@@ -197,8 +199,481 @@ def zone_hint(zone: str, reason: str, *, is_prefilled: bool) -> str:
 
 # Review
 
+QUEUE_TITLE = "Queue"
+DRAFT_TITLE = "Draft"
+ITEM_TITLE = "Source"
+TABS = {
+    "to_review": ("To review", "Review"),
+    "approved": ("Approved", "A"),
+    "scheduled": ("Scheduled", "S"),
+    "posted": ("Posted", "P"),
+    "missed": ("Missed", "M"),
+    "rejected": ("Rejected", "R"),
+    "failed": ("Failed", "F"),
+    "all": ("All", "All"),
+}
+"""Each tab's name, and its abbreviation for narrow terminals: the letter of its drafts' status."""
+SEARCH_PLACEHOLDER = 'words, "exact phrase", prefix*, -without'
+MARKS_LOADING = "The marked drafts are still loading. Try again."
+ITEM_WITHOUT_LINK = "The source item has no link."
+
+# The pages of a draft and its source item.
+UNTITLED_ITEM = "Untitled"
+TEXT_UNCHANGED = "The text is the same."
+BETTER_CHECKS, WORSE_CHECKS = "Fixed", "New findings"
+CHECKS_HEADING, SCORE_HEADING, TAGS_HEADING = "Checks", "Score", "Tags"
+WRITTEN_BY_USER = "written by you"
+ITEM_SOURCE, ITEM_AUTHOR, ITEM_PUBLISHED = "Source", "Author", "Published"
+ITEM_REACTIONS, ITEM_DISCUSSION, ITEM_LINK = "Reactions", "Discussion", "Link"
+HISTORY_TITLE, CHANGES_TITLE = "History", "Changes"
+PREVIEW_HEADING = "Accounts"
+FITS_ALL_ACCOUNTS = "fits all"
+NOT_CONNECTED = "not connected"
+NO_ALT_TEXT = "no alt text"
+LINK_CARD, PLAIN_LINK = "Link card:", "Plain link:"
+
+# Dialogs.
+TIME_EXAMPLES = "tomorrow 9 · fri 14:30 · in 2 hours"
+POST_LOADING = "Post now? Loading accounts…"
+POST_QUESTION = "Post now?"
+POST_YES, POST_NO = "post", "cancel"
+ALREADY_POSTED = "Already posted to every matching account."
+EDITOR_OPENING = "Opening your editor…"
+EDITOR_KEYS = {"save": "save", "leave": "cancel"}
+NO_CHANGES = "No changes"
+NO_EDITOR = "This terminal cannot open an editor."
+SOURCE_WITHOUT_LINK = "The source has no link."
+
+UNDO_NAMES = {
+    EDIT: "edit",
+    Action.APPROVE: "approval",
+    Action.REJECT: "rejection",
+    Action.REGENERATE: "regeneration",
+    Action.UNAPPROVE: "return to review",
+    Action.ARCHIVE: "archiving",
+    Action.SCHEDULE: "schedule",
+    Action.RESCHEDULE: "reschedule",
+    Action.CANCEL_SCHEDULE: "unschedule",
+}
+"""An action in the description of its undo."""
+DONE = {
+    EDIT: "edited",
+    Action.APPROVE: "approved",
+    Action.REJECT: "rejected",
+    Action.REGENERATE: "regenerating",
+    Action.UNAPPROVE: "returned to review",
+    Action.ARCHIVE: "archived",
+    Action.SCHEDULE: "scheduled",
+    Action.RESCHEDULE: "rescheduled",
+    Action.CANCEL_SCHEDULE: "unscheduled",
+}
+"""The result of an action."""
+IN_PROGRESS = {
+    Action.APPROVE: "Approving",
+    Action.REJECT: "Rejecting",
+    Action.REGENERATE: "Regenerating",
+    Action.UNAPPROVE: "Returning to review",
+    Action.ARCHIVE: "Archiving",
+    Action.SCHEDULE: "Scheduling",
+    Action.RESCHEDULE: "Rescheduling",
+    Action.CANCEL_SCHEDULE: "Unscheduling",
+}
+"""A bulk action in the header while it runs."""
+MAX_NAME_LENGTH = 40
+"""Characters of a draft's first line that identify it."""
+
+
+def queue_title(total: str, filters: str, marked: str, new_count: int, *, is_range_open: bool) -> str:
+    """Return the title of the queue: `Queue · 450 · 12 marked · 3 new, press .`."""
+    parts = (
+        QUEUE_TITLE,
+        total,
+        filters,
+        f"{marked} marked" if marked else "",
+        f"{key_label('review.mark_range')} ends the range" if is_range_open else "",
+        f"{new_count:,} new, press {key_label('review.refresh')}" if new_count else "",
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def filtered_by_source(name: str) -> str:
+    """Return the filter by source in the title of the queue."""
+    return f"from {name}"
+
+
+def marked_drafts_left(count: int) -> str:
+    """Return the toast for marked drafts that are no longer in the list."""
+    return f"{plural(count, 'marked draft')} left this list"
+
+
+def draft_name(text: str) -> str:
+    """Return the name of a draft in a sentence: the start of its first line, in quotes."""
+    # Cut first: the text may be long, and only its first line is needed.
+    line = next((line for line in text[:1000].splitlines() if line.strip()), "")
+    line = " ".join(clean(line).split())
+    if not line:
+        return "a draft without text"
+    return f"“{line[: MAX_NAME_LENGTH - 1]}…”" if len(line) > MAX_NAME_LENGTH else f"“{line}”"
+
+
+def confidence(share: float) -> str:
+    """Return a draft's confidence, 0 to 1: `confidence 70%`."""
+    return f"confidence {share:.0%}"
+
+
+def checks_passed(passed: int, total: int) -> str:
+    """Return the summary of the checks: `5 of 6 passed`."""
+    return f"{passed} of {total} passed"
+
+
+def story_reported_by(names: Sequence[str]) -> str:
+    """Return the line with the sources that reported a story."""
+    return f"Reported by {join_names(names)}"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names in a sentence: `A, B and C`."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def remaining_characters(count: int) -> str:
+    """Return the note below an article that was cut off."""
+    return f"({plural(count, 'more character')})"
+
+
+def version_heading(number: int, total: int) -> str:
+    """Return the heading of a version in the history."""
+    return f"Version {number} of {total}"
+
+
+def newer_version() -> str:
+    """Return the note that a draft has a newer version."""
+    return f"A newer version exists. {key_label('review.difference')} shows the changes."
+
+
+def thread_part(number: int, total: int) -> str:
+    """Return the heading of a post of a thread."""
+    return f"{number} of {total}"
+
+
+def no_matching_account() -> str:
+    """Return the note that no account would post a draft."""
+    return f"No account posts this. Connect one in Setup ({key_label('console.setup')})."
+
+
+def rejected_by(count: int, total: int) -> str:
+    """Return the summary of a preview that some accounts would not post."""
+    return f"rejected by {count} of {total:,}"
+
+
+def problem(message: str, part: int | None = None) -> str:
+    """Return a reason why an account would not post a draft, or its post number `part` if it is a thread."""
+    return f"problem: {message}" if part is None else f"problem in post {part}: {message}"
+
+
+def length_over_limit(count: str, excess: int) -> str:
+    """Return a length with the number of characters that are too many. Words, not colour alone."""
+    return f"{count}, {excess:,} too long"
+
+
+def image_heading(number: int, facts: str) -> str:
+    """Return the facts about an image, before its alt text: `Image 1  1200x800, 84 kB  `."""
+    return f"Image {number}  {facts}"
+
+
+def filter_title() -> str:
+    """Return the title of the filter dialog with its keys."""
+    effects = {"filter.take": "toggle", "filter.show": "apply", "filter.clear": "clear", "filter.leave": "cancel"}
+    return " · ".join(["Filter", *(f"{key_label(action)} {effect}" for action, effect in effects.items())])
+
+
+def reject_prompt(count: int) -> str:
+    """Return the prompt for the reason of a rejection."""
+    return "Reject: reason (optional)" if count == 1 else f"Reject {plural(count, 'draft')}: reason (optional)"
+
+
+def regenerate_prompt(count: int) -> str:
+    """Return the prompt for what a new version should change."""
+    drafts = "" if count == 1 else f" {plural(count, 'draft')}"
+    return f"Regenerate{drafts}: what should change? (optional)"
+
+
+def schedule_prompt(name: str) -> str:
+    """Return the prompt for the time to schedule one or more drafts for."""
+    return f"Schedule {name} for…"
+
+
+def time_conflicts(count: int) -> str:
+    """Return the warning about drafts that are scheduled near a time."""
+    return f"{plural(count, 'draft')} within 30 minutes"
+
+
+def unused_answer(action: str) -> str:
+    """Return the notice about text typed into a prompt that was closed by the end of the console."""
+    return f"Restored what you typed for {action}. The prompt offers it."
+
+
+def unsaved_edit(name: str) -> str:
+    """Return the notice about an edit that was not saved in an earlier session."""
+    return f"Unsaved edit of {name}. Press {key_label('review.edit')} on it to continue."
+
+
+def unsaved_edit_of_deleted_draft(path: object) -> str:
+    """Return the notice about an unsaved edit of a draft that no longer exists."""
+    return f"The unsaved edit of a deleted draft is in {path}."
+
+
+def restored_edit(age: str) -> str:
+    """Return the notice in the editor about restored text, typed at an earlier time."""
+    return f"Restored unsaved text from {age}."
+
+
+def overwrite_hint(message: str) -> str:
+    """Return why an edit was not saved, and the key that saves it all the same."""
+    return f"{message} {key_label('edit.save')} again overwrites it with your text."
+
+
+def hidden_characters() -> str:
+    """Return the notice that the editor does not show all characters of a text."""
+    return f"Invisible characters are not shown here. {key_label('review.edit_outside')} opens the exact text."
+
+
+def editor_needs_terminal() -> str:
+    """Return the refusal to open an editor from a browser."""
+    return f"A browser cannot open your editor. Press {key_label('review.edit')} to edit here."
+
+
+def edit_here_hint() -> str:
+    """Return the hint to use the editor of the console."""
+    return f"Press {key_label('review.edit')} to edit here."
+
+
+def editor_not_started(command: str, reason: str | None) -> str:
+    """Return the error that an editor cannot be started."""
+    return f"Cannot start {command}: {reason}."
+
+
+def editor_failed(command: str, exit_code: int) -> str:
+    """Return the error that an editor failed; a negative code is the signal that ended it."""
+    return (
+        f"{command} was {f'killed by signal {-exit_code}' if exit_code < 0 else f'closed with exit code {exit_code}'}."
+    )
+
+
+def text_saved_hint(path: object) -> str:
+    """Return the hint where the text of a failed edit is."""
+    edit, edit_outside = key_label("review.edit"), key_label("review.edit_outside")
+    return f"Your text is saved in {path}. {edit} or {edit_outside} continues with it."
+
+
+def no_other_version(name: str) -> str:
+    """Return the refusal to compare a draft that has one version only."""
+    return f"There is no other version of {name}."
+
+
+def regenerate_hint() -> str:
+    """Return the hint to request a new version."""
+    return f"{key_label('review.regenerate')} generates one."
+
+
+def copied_text(name: str) -> str:
+    """Return the toast for a draft whose text was copied."""
+    return f"Copied the text of {name}"
+
+
+def copied_link(url: str) -> str:
+    """Return the toast for a copied link."""
+    return f"Copied {url}"
+
+
+def regeneration_failed(name: str, error: str | None) -> str:
+    """Return the error that no new version of a draft could be generated."""
+    return f"Could not regenerate {name}: {error}"
+
+
+def new_versions(count: int, name: str) -> str:
+    """Return the toast for new versions; `name` is the one draft, if it is only one."""
+    versions = f"New version of {name}" if count == 1 else f"New versions of {plural(count, 'draft')}"
+    return f"{versions} · {key_label('review.difference')} shows the changes"
+
+
+def post_one_at_a_time() -> str:
+    """Return the refusal to post several drafts now, with the keys that do what is possible."""
+    schedule, back = key_label("review.schedule"), key_label("review.back")
+    return f"Post one draft at a time. {schedule} schedules the marked drafts, {back} clears the marks."
+
+
+def no_account_connected() -> str:
+    """Return the refusal to post without an account."""
+    return (
+        f"No account connected. Press {key_label('console.setup')} for Setup, then {key_label('setup.connect')} "
+        "to connect one."
+    )
+
+
+def price(account: str, amount: object, currency: str) -> str:
+    """Return the cost of a post."""
+    return f"{account} charges {amount} {currency}."
+
+
+def post_question(name: str, accounts: Sequence[str]) -> str:
+    """Return the question before a draft is posted."""
+    return f"Post {name} now to {join_names(accounts)}?"
+
+
+def post_close_hint() -> str:
+    """Return the hint of the dialog for a draft that cannot be posted."""
+    return f"{key_label('yes.no')} close"
+
+
+def posting_blocked(name: str, account: str, message: str, part: int | None) -> str:
+    """Return the warning that an account would not post an approved draft; `part` counts from 0."""
+    post = f", post {part + 1}" if part is not None else ""
+    return f"{name} cannot be posted to {account}{post}: {message}"
+
+
+def and_more(count: int) -> str:
+    """Return the end of a list that was cut off; empty if nothing is left."""
+    return f" And {count:,} more." if count > 0 else ""
+
+
+def undo_hint() -> str:
+    """Return the hint appended to what can be undone."""
+    return f"{key_label('review.undo')} undo"
+
+
+def redo_hint() -> str:
+    """Return the hint appended to an undo."""
+    return f"{key_label('review.redo')} redo"
+
+
+def action_done(action: str, detail: str) -> str:
+    """Return the result of an action and its details: `approved`, `scheduled for Thu 12 Feb, 09:00`."""
+    return f"{DONE[action]} {detail}".strip()
+
+
+def actions_done(counts: Mapping[str, int]) -> str:
+    """Return the toast for single actions in a row: `Approved · u undo`, `12 approved, 3 rejected · u undo`."""
+    if sum(counts.values()) == 1:
+        (word,) = counts
+        return f"{word[:1].upper()}{word[1:]} · {undo_hint()}"
+    return f"{', '.join(f'{count:,} {word}' for word, count in counts.items())} · {undo_hint()}"
+
+
+def bulk_done(count: int, word: str, *, skipped: int, failed: int, failures: str) -> str:
+    """Return the toast for a bulk action: `48 approved (5 newer drafts not included), 2 failed: … · u undo`."""
+    sentence = f"{count:,} {word}"
+    if skipped:
+        sentence += f" ({plural(skipped, 'newer draft')} not included)"
+    if failed:
+        sentence += f", {failed:,} failed: {failures}"
+    # If every draft failed there is nothing to undo.
+    return f"{sentence} · {undo_hint()}" if count else sentence
+
+
+def bulk_progress(action: str, count: int, total: int) -> str:
+    """Return the progress of a bulk action in the header."""
+    return f"{IN_PROGRESS[Action(action)]} {count:,}/{total:,}"
+
+
+def bulk_interrupted(action: str, count: int, remaining: int) -> str:
+    """Return the message of a bulk action that was interrupted because the console exited."""
+    return f"{count:,} {DONE[action]}, {remaining:,} not processed. Run `copydesk draft undo` to undo."
+
+
+def undo_done(name: str, drafts: str, *, undo: bool, failed: int, failures: str) -> str:
+    """Return the toast for an undo or redo: `Undid approval of “A missing index…” · Ctrl+r redo`."""
+    sentence = f"{'Undid' if undo else 'Redid'} {name} of {drafts}"
+    if failed:
+        sentence += f", {failed:,} failed: {failures}"
+    return f"{sentence} · {redo_hint() if undo else undo_hint()}"
+
+
+def undo_interrupted(name: str, count: int, remaining: int, *, undo: bool) -> str:
+    """Return the message of an undo or redo that was interrupted because the console exited."""
+    return (
+        f"{'Undid' if undo else 'Redid'} {name} of {plural(count, 'draft')}. "
+        f"Run `copydesk draft {'undo' if undo else 'redo'}` for the remaining {remaining:,}."
+    )
+
 
 # Compose
+
+COMPOSE_TITLE = "New draft"
+COMPOSE_PREVIEW_TITLE = "Preview"
+COMPOSE_MODES = {"text": "Write", "written": "Generate"}
+COMPOSE_FORMATS = {
+    "SHORT": "SHORT",
+    "THREAD": "THREAD",
+    "BLOG": "BLOG",
+    "SHORT,THREAD": "SHORT and THREAD",
+    "SHORT,THREAD,BLOG": "all three",
+}
+COMPOSE_NEXT_STEPS = {"review": "Review", "approve": "Approve", "schedule": "Approve and schedule"}
+COMPOSE_LABELS = {
+    "url": "URL",
+    "prompt": "Prompt",
+    "format": "Format",
+    "formats": "Formats",
+    "tags": "Tags",
+    "platforms": "Platforms",
+    "pictures": "Images, one per line: file or URL | alt text",
+    "then": "After saving",
+}
+"""Labels of the fields by the name of the field."""
+COMPOSE_PLACEHOLDERS = {
+    "url": "page to write about",
+    "prompt": "what to write, and how",
+    "tags": "comma-separated",
+    "platforms": "all, or: bluesky, x",
+}
+"""Placeholders of the input lines, short enough for 40 columns."""
+COMPOSE_KEYS = {"save": "create", "next": "next", "clear": "clear", "leave": "cancel"}
+COMPOSE_PREVIEW_LATER = "The preview appears in Review once the text is generated."
+COMPOSE_PREVIEW_EMPTY = "The preview appears as you type."
+CLEAR_DRAFT_QUESTION = "Clear this draft?"
+CLEAR_YES = "clear"
+DISCARD_DRAFT_QUESTION = "Discard this draft?"
+
+
+def restored_draft(age: str) -> str:
+    """Return the notice about a draft that was typed in an earlier session and not created."""
+    return f"Restored unsaved draft from {age}."
+
+
+def drafts_generating(count: int) -> str:
+    """Return the toast for drafts that are being generated."""
+    return f"Generating {plural(count, 'draft')}…"
+
+
+def drafts_not_generated(count: int, error: str | None) -> str:
+    """Return the warning about drafts that could not be generated."""
+    return f"Could not generate {plural(count, 'draft')}: {error}"
+
+
+def drafts_generated(count: int, *, in_review: bool) -> str:
+    """Return the toast for generated drafts, with the key that leads to them."""
+    hint = f"{key_label('review.refresh')} show" if in_review else review_hint()
+    return f"{plural(count, 'draft')} generated · {hint}"
+
+
+def draft_created(result: str, *, in_review: bool) -> str:
+    """Return the toast for a new draft: `Draft created and approved · 1 Review`."""
+    return f"Draft created{result}" if in_review else f"Draft created{result} · {review_hint()}"
+
+
+def review_hint() -> str:
+    """Return the hint that leads to the review screen."""
+    return f"{key_label('console.review')} Review"
+
+
+CREATED_APPROVED = " and approved"
+
+
+def created_scheduled(time: str) -> str:
+    """Return the end of the toast for a new draft that was scheduled."""
+    return f", approved and scheduled for {time}"
 
 
 # Schedule

@@ -1,6 +1,6 @@
 """Messages between the console's parts. Background tasks touch no widgets: they post one of these to the owner."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -8,9 +8,7 @@ from textual.message import Message
 from copydesk.errors import CopydeskError
 
 if TYPE_CHECKING:
-    from copydesk.model.draft import ListedDraft, Status
-    from copydesk.model.item import Item
-    from copydesk.tui.review.outcomes import Outcome
+    from copydesk.model.draft import ListedDraft
     from copydesk.tui.runtime.pipeline_run import RunView
 
 
@@ -59,43 +57,9 @@ class RunChanged(Message, bubble=False):
         return isinstance(message, RunChanged) and message.view.is_active and message.view.run_id == self.view.run_id
 
 
-class ItemLoaded(Message, bubble=False):
-    """A draft's source item was loaded."""
-
-    def __init__(self, item: "Item") -> None:
-        super().__init__()
-        self.item = item
-
-
 class WorkStatusChanged(Message, bubble=False):
     """Progress of a longer operation; an empty text when it is over."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.text = text
-
-
-class ActionFinished(Message, bubble=False):
-    """An action on drafts, or its undo, has finished."""
-
-    def __init__(
-        self,
-        outcome: "Outcome",
-        statuses: "Mapping[str, Status] | None" = None,
-        *,
-        is_bulk: bool = False,
-        displayed_status: "Status | None" = None,
-        on_success: Callable[[Sequence[str]], object] | None = None,
-        on_unchanged: Callable[[Sequence[str] | None], None] | None = None,
-    ) -> None:
-        super().__init__()
-        self.outcome = outcome
-        self.statuses = statuses or {}
-        """The new statuses by draft id, as far as known."""
-        self.displayed_status = displayed_status
-        """The status that the row of a single draft already displays."""
-        self.is_bulk = is_bulk
-        self.on_success = on_success
-        """Called with the ids of the drafts that were changed."""
-        self.on_unchanged = on_unchanged
-        """Called with the ids of the selected drafts that were not changed."""

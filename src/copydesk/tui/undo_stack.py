@@ -10,7 +10,7 @@ from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNot
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 from copydesk.tui import labels
-from copydesk.tui.review.outcomes import UNDO_NAMES
+from copydesk.tui.labels import UNDO_NAMES
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk

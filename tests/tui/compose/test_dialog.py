@@ -10,7 +10,8 @@ from copydesk.editor import Autosave
 from copydesk.model.draft import Format, Status
 from copydesk.tui.compose import form_state
 from copydesk.tui.compose.actions import COMPOSE_FOLDER
-from copydesk.tui.compose.form_state import PLACEHOLDERS, ComposeState, ImageInput
+from copydesk.tui.compose.form_state import ComposeState, ImageInput
+from copydesk.tui.labels import COMPOSE_PLACEHOLDERS
 from copydesk.tui.review.screen import ReviewScreen
 from delayed_responses import wait_until
 from image_samples import photo
@@ -21,7 +22,7 @@ TEXT = "A ferry is a road that moves."
 
 async def open_form(ui: ConsoleDriver) -> None:
     await ui.press("c")
-    await wait_for_text(ui, "A new draft")
+    await wait_for_text(ui, "New draft")
 
 
 async def list_drafts(home: Path) -> list[tuple[str, str, Status]]:
@@ -35,9 +36,9 @@ async def test_compose_opens_on_all_screens(tmp_path: Path) -> None:
             await ui.press(key)
             await open_form(ui)
             await ui.press("escape")
-            await wait_until_absent(ui, "A new draft")
+            await wait_until_absent(ui, "New draft")
         await ui.press("4", "ctrl+n")  # on Experiments, c concludes an experiment
-        await wait_for_text(ui, "A new draft")
+        await wait_for_text(ui, "New draft")
 
 
 async def test_counts_follow_typing(tmp_path: Path) -> None:
@@ -48,7 +49,7 @@ async def test_counts_follow_typing(tmp_path: Path) -> None:
         assert f"bluesky  not connected  {len(TEXT)}/300" in ui.text
         await type_text(ui, "y" * 280)
         await wait_for_text(ui, f"{len(TEXT) + 280}/280, {len(TEXT)} too long")
-        assert "2 of 2 would refuse it" in ui.text
+        assert "rejected by 2 of 2" in ui.text
 
 
 @pytest.mark.parametrize("size", [(40, 24), (80, 24)])
@@ -56,12 +57,12 @@ async def test_form_hints_fit_small_terminal(tmp_path: Path, size: tuple[int, in
     async with open_setup(tmp_path, key="1", size=size) as ui:
         await open_form(ui)
         text = " ".join(ui.text.split())
-        assert "‹my own text›" in text
-        assert f"platforms {PLACEHOLDERS['platforms']} pictures, a line each: file or address | what it shows" in text
-        assert text.endswith("Ctrl+s makes the draft · Tab next · Ctrl+n empties it · Esc leaves")
+        assert "‹Write›" in text
+        assert f"Platforms {COMPOSE_PLACEHOLDERS['platforms']} Images, one per line: file or URL | alt text" in text
+        assert text.endswith("Ctrl+s create · Tab next · Ctrl+n clear · Esc cancel")
         await ui.press("shift+tab", "right")
         text = " ".join(ui.text.split())
-        assert f"url {PLACEHOLDERS['url']} prompt {PLACEHOLDERS['prompt']} formats ‹SHORT›" in text
+        assert f"URL {COMPOSE_PLACEHOLDERS['url']} Prompt {COMPOSE_PLACEHOLDERS['prompt']} Formats ‹SHORT›" in text
 
 
 async def test_ctrl_s_creates_draft_from_text(tmp_path: Path) -> None:
@@ -69,8 +70,8 @@ async def test_ctrl_s_creates_draft_from_text(tmp_path: Path) -> None:
         await open_form(ui)
         await type_text(ui, f"{TEXT}\nIt has no lanes.")
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "The draft is made; the cursor is on it.")
-        await wait_until_absent(ui, "A new draft")
+        await wait_for_text(ui, "Draft created")
+        await wait_until_absent(ui, "New draft")
         assert isinstance(ui.app.screen, ReviewScreen)
         await wait_for_text(ui, TEXT)
     assert await list_drafts(tmp_path) == [(f"{TEXT}\nIt has no lanes.", "SHORT", Status.AWAITING_REVIEW)]
@@ -89,9 +90,9 @@ async def test_draft_gets_format_tags_platforms_and_images(tmp_path: Path) -> No
         await type_text(ui, "bluesky")
         await ui.press("tab")
         await type_text(ui, f"{image_file} | A boat.")
-        await wait_for_text(ui, "picture 1  64x48, 1.1 kB  “A boat.”")
+        await wait_for_text(ui, "Image 1  64x48, 1.1 kB  “A boat.”")
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "The draft is made")
+        await wait_for_text(ui, "Draft created")
     async with open_setup_desk(tmp_path) as desk:
         (draft,) = (await desk.drafts.list()).items
         assert (draft.format, draft.tags, draft.target_platforms) == (Format.THREAD, ("land", "sea"), ("bluesky",))
@@ -112,12 +113,12 @@ async def test_cursor_moves_to_created_draft(tmp_path: Path, option_keys: tuple[
         await open_form(ui)
         await type_text(ui, TEXT)
         await ui.press(*["tab"] * 5, *option_keys, "ctrl+s")
-        await wait_for_text(ui, "the cursor is on it")
+        await wait_for_text(ui, "Draft created")
         screen = ui.app.screen
         assert isinstance(screen, ReviewScreen)
         assert screen.queue.current is not None
-        assert (screen.queue.current.text, screen.tab) == (TEXT, tab)
-        screen.show_tab("to_review")
+        assert (screen.queue.current.text, screen.queue_pane.tab) == (TEXT, tab)
+        screen.queue_pane.show_tab("to_review")
         await ui.wait()
         assert screen.queue.marked_count == 1
 
@@ -127,7 +128,7 @@ async def test_other_screen_names_where_draft_is(tmp_path: Path) -> None:
         await open_form(ui)
         await type_text(ui, TEXT)
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "The draft is made; it waits in Review, key 1.")
+        await wait_for_text(ui, "Draft created · 1 Review")
         await ui.press("1")
         await wait_for_text(ui, TEXT)
 
@@ -140,9 +141,9 @@ async def test_draft_is_approved_and_scheduled(tmp_path: Path) -> None:
         await open_form(ui)
         await type_text(ui, TEXT)
         await ui.press(*["tab"] * 5, "right", "right")
-        assert "‹approved, next free slot›" in ui.text
+        assert "‹Approve and schedule›" in ui.text
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "The draft is made, and goes out")
+        await wait_for_text(ui, "Draft created, approved and scheduled for")
     assert [status for *_, status in await list_drafts(tmp_path)] == [Status.SCHEDULED]
 
 
@@ -163,7 +164,7 @@ async def test_draft_is_generated_from_prompt(tmp_path: Path) -> None:
         await ui.press("shift+tab", "right", "tab", "tab")
         await type_text(ui, "The harbour opens a ferry to the island. It carries 40 passengers each day.")
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "1 draft written; it waits in Review, key 1.")
+        await wait_for_text(ui, "1 draft generated · 1 Review")
     ((text, _, status),) = await list_drafts(tmp_path)
     assert "ferry" in text
     assert status in {Status.PENDING_REVIEW, Status.AWAITING_REVIEW}
@@ -174,7 +175,7 @@ async def test_refused_draft_keeps_form_open(tmp_path: Path) -> None:
         await open_form(ui)
         await ui.press("ctrl+s")
         await wait_for_text(ui, "text")
-        assert "A new draft" in ui.text
+        assert "New draft" in ui.text
         await type_text(ui, TEXT)
         await ui.press("tab", "tab", "tab", "tab")
         await type_text(ui, str(tmp_path / "gone.png"))
@@ -189,7 +190,7 @@ async def test_leaving_confirms_only_after_typing(tmp_path: Path) -> None:
         await open_form(ui)
         await type_text(ui, TEXT)
         await ui.press("escape")
-        assert "Discard your changes?" in ui.text
+        assert "Discard this draft?" in ui.text
         await ui.press("enter")
         assert TEXT in ui.text
         await ui.press("escape", "y")
@@ -206,11 +207,11 @@ async def test_unsaved_text_is_restored_after_crash(tmp_path: Path) -> None:
         )
     async with open_setup(tmp_path) as ui:
         await open_form(ui)
-        await wait_for_text(ui, "and no draft was made of it.")
+        await wait_for_text(ui, "Restored unsaved draft from ")
         assert TEXT in ui.text
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "The draft is made")
-        await wait_until_absent(ui, "A new draft")
+        await wait_for_text(ui, "Draft created")
+        await wait_until_absent(ui, "New draft")
         await open_form(ui)
         assert TEXT not in ui.text
     assert Autosave(tmp_path / COMPOSE_FOLDER).list_all() == []
@@ -223,7 +224,7 @@ async def test_form_can_be_cleared(tmp_path: Path) -> None:
         await ui.press("ctrl+n", "y")
         assert TEXT not in ui.text
         await ui.press("escape")
-        await wait_until_absent(ui, "A new draft")
+        await wait_until_absent(ui, "New draft")
 
 
 async def test_pasted_escape_sequences_are_removed(tmp_path: Path) -> None:

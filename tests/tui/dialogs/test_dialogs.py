@@ -16,7 +16,7 @@ from copydesk.desk.sources.service import Sources
 from copydesk.desk.voice.service import Voices
 from copydesk.tui.dialogs import autosaved_form
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
-from copydesk.tui.review.publish_dialogs import ParsedTime, TimePrompt
+from copydesk.tui.review.dialogs import ParsedTime, TimePrompt
 from copydesk.tui.setup.screen import SetupScreen
 from copydesk.tui.setup.voice_dialog import VoiceDialog
 from delayed_responses import wait_until
@@ -175,14 +175,14 @@ async def test_create_can_be_retried_after_unexpected_error(tmp_path: Path, monk
 
     async with open_setup(tmp_path, key="1") as ui:
         await ui.press("c")
-        await wait_for_text(ui, "A new draft")
+        await wait_for_text(ui, "New draft")
         await type_text(ui, "Words.")
         with monkeypatch.context() as patch:
             patch.setattr(Drafts, "create", fail)
             await ui.press("ctrl+s")
             await wait_for_text(ui, "Unexpected error: RuntimeError('a flat tyre').")
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "The draft is made")
+        await wait_for_text(ui, "Draft created")
 
 
 async def test_saving_text_ignores_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

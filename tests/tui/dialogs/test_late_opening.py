@@ -15,7 +15,7 @@ from copydesk.tui.app import Console
 from copydesk.tui.compose import actions
 from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.dialogs.page import PageDialog
-from copydesk.tui.review.filter_dialog import FilterDialog
+from copydesk.tui.review.dialogs import FilterDialog
 from copydesk.tui.runtime.autosave import AutosavedText
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.sources.messages import FeedsLoaded
@@ -148,12 +148,12 @@ async def test_dialog_of_review_does_not_open_elsewhere(tmp_path: Path, key: str
 
 async def test_diff_does_not_open_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_review(tmp_path, texts=TEXTS[:2]) as review:
-        first, second = (row.id for row in review.screen.rows.window.rows)
+        first, second = (row.id for row in review.screen.queue.window.rows)
 
         async def versions(*_: object) -> tuple[str, str]:
             return first, second
 
-        monkeypatch.setattr(review.screen.review_actions, "_versions", versions)
+        monkeypatch.setattr(review.screen.review_actions.inspecting, "_versions", versions)
         held = DelayedResponse(review.desk.drafts, "compare")
         review.app.simulate_key("d")
         await switch_away_and_release(review, held)

@@ -15,8 +15,8 @@ from copydesk.desk import Desk
 from copydesk.errors import StoreBusyError
 from copydesk.tui.app import Console
 from copydesk.tui.keys import SCREEN_NAMES
-from copydesk.tui.review import draft_actions_screen
-from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
+from copydesk.tui.review import screen as review_screen
+from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.themes import LIGHT
 from desk_fixtures import NOW
 from experiments_desk import make_experiments_console
@@ -34,7 +34,7 @@ _NAMES = {":": "colon", "/": "slash", "?": "question_mark"}
 @pytest.fixture(autouse=True)
 def no_read_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Load at once what the console loads after a delay."""
-    monkeypatch.setattr(draft_actions_screen, "IMPORT_DELAY", 0.001)
+    monkeypatch.setattr(review_screen, "PRELOAD_DELAY", 0.001)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def reject(pilot: Pilot[int]) -> None:
     """Open the reject prompt once the earlier reasons are loaded."""
     await wait_until_idle(pilot)
     screen = pilot.app.screen
-    assert isinstance(screen, DraftActionsScreen)
+    assert isinstance(screen, ReviewScreen)
     async with asyncio.timeout(60):
         while not screen.review_actions.reasons:
             await wait_until_idle(pilot)

@@ -22,7 +22,7 @@ async def test_help_orders_screen_list_and_global_keys() -> None:
         await ui.press("question_mark")
         assert isinstance(ui.app.screen, HelpDialog)
         assert ui.app.screen.query_one(Page)._lines[0].plain == "Review"
-        assert "have it written anew" in ui.text
+        assert "regenerate, with optional instructions" in ui.text
 
 
 def test_help_omits_keys_of_other_screens() -> None:
@@ -55,7 +55,7 @@ def test_help_omits_overridden_global_keys(where: KeyContext, composes: str) -> 
     [
         (KeyContext.REVIEW, "approved", "no new items"),
         (KeyContext.SOURCES, "no new items", "approved"),
-        (KeyContext.SCHEDULE, "scheduled", "a short post"),
+        (KeyContext.SCHEDULE, "scheduled", "short post"),
     ],
 )
 def test_help_explains_letters_of_screen(where: KeyContext, included: str, excluded: str) -> None:

@@ -41,6 +41,6 @@ async def _run_keys(home: Path, steps: list[tuple[str, bool]]) -> None:
 
 
 def _assert_same_state(review: ReviewDriver, row: ListedDraft, draft: ListedDraft) -> None:
-    state = review.screen.review_actions.current_state(row)
+    state = review.screen.changes.current_state(row)
     assert (state.status, state.archived) == (draft.status, draft.archived_at is not None), row.text
     assert row.status == draft.status, row.text

@@ -39,11 +39,11 @@ async def test_waiting_for_editor_can_be_cancelled(tmp_path: Path, editor_starte
         proceed = await press_during_write(review, "E")
         try:
             assert isinstance(review.app.screen, WaitDialog)
-            await review.wait_for(lambda: "Opening your editor … · Esc leaves" in review.text)
+            await review.wait_for(lambda: "Opening your editor… · Esc leaves" in review.text)
             review.app.simulate_key("escape")
             await review.wait_for(lambda: review.app.screen is review.screen)
             review.app.simulate_key("j")
-            await review.wait_for(lambda: review.screen.rows.cursor == 1)
+            await review.wait_for(lambda: review.screen.queue.cursor == 1)
         finally:
             proceed.set()
         await review.wait()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from copydesk.model.draft import Status
-from copydesk.tui.review.edit_dialog import EditDialog
+from copydesk.tui.review.dialogs import EditDialog
 from copydesk.tui.widgets.inputs import SafeTextArea
 from delayed_responses import DelayedResponse, assert_stays, press_without_waiting
 from review_driver import open_review
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("no_key_waiting")
 
 async def test_late_text_does_not_replace_other_draft(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
-        first, second = review.screen.rows.window.rows[:2]
+        first, second = review.screen.queue.window.rows[:2]
         held = DelayedResponse(review.desk.drafts, "get", count=2)
         await press_without_waiting(review, "e")
         await held.wait_until_called()
@@ -32,7 +32,7 @@ async def test_late_text_does_not_replace_other_draft(tmp_path: Path) -> None:
 
 async def test_late_refusal_does_not_close_other_editor(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
-        second = review.screen.rows.window.rows[1]
+        second = review.screen.queue.window.rows[1]
         await review.press("x", "k")
         held = DelayedResponse(review.desk.drafts, "get")
         await press_without_waiting(review, "e")

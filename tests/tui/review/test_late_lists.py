@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("no_key_waiting")
 async def test_bulk_finishing_late_keeps_marks_of_other_tab(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 12) as (ui, other):
         assert ui.app.desk is not None
-        ids = await other.drafts.views.between(review_screen(ui).view)
+        ids = await other.drafts.views.between(review_screen(ui).queue_pane.view)
         await other.drafts.bulk_all(Action.APPROVE, ids[9:])
         await ui.press("full_stop", "right_square_bracket", "space", "left_square_bracket", "g", "v", "j", "v")
         held = DelayedResponse(ui.app.desk.drafts, "bulk_all")
@@ -25,7 +25,7 @@ async def test_bulk_finishing_late_keeps_marks_of_other_tab(tmp_path: Path) -> N
         await press_without_waiting(ui, "right_square_bracket")
         held.released.set()
         await ui.wait()
-        assert review_screen(ui).tab == "approved"
+        assert review_screen(ui).queue_pane.tab == "approved"
         assert len(await selected_numbers(ui, other)) == 1
         assert current_number(ui) != 0
         await ui.press("left_square_bracket")
@@ -40,29 +40,29 @@ async def test_late_search_text_is_ignored_after_leaving(tmp_path: Path) -> None
         late = SearchLine.Changed("number 7")
         review_screen(ui).query_one(SearchLine).post_message(late)
         await ui.wait()
-        assert not review_screen(ui).view.query
+        assert not review_screen(ui).queue_pane.view.query
         assert "No matching drafts in this tab" not in ui.text
 
 
 async def test_late_show_draft_does_not_change_tab(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 12) as (ui, other):
         assert ui.app.desk is not None
-        ids = await other.drafts.views.between(review_screen(ui).view)
+        ids = await other.drafts.views.between(review_screen(ui).queue_pane.view)
         await other.drafts.bulk_all(Action.APPROVE, ids[9:])
         await ui.press("full_stop")
         held = DelayedResponse(ui.app.desk.drafts.views, "event_number")
         ui.app.show_draft(ids[11])
         await held.wait_until_called()
-        review_screen(ui).show_tab("rejected")
+        review_screen(ui).queue_pane.show_tab("rejected")
         held.released.set()
         await ui.wait()
-        assert review_screen(ui).tab == "rejected"
+        assert review_screen(ui).queue_pane.tab == "rejected"
 
 
 async def test_last_requested_draft_is_displayed(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 12) as (ui, other):
         assert ui.app.desk is not None
-        ids = await other.drafts.views.between(review_screen(ui).view)
+        ids = await other.drafts.views.between(review_screen(ui).queue_pane.view)
         await other.drafts.bulk_all(Action.APPROVE, ids[8:10])
         await other.drafts.bulk_all(Action.REJECT, ids[10:])
         await ui.press("full_stop")

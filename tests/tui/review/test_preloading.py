@@ -9,7 +9,7 @@ from console_driver import ConsoleDriver, FakeDesk, FakePosting, open_console
 from copydesk.errors import CopydeskError
 from copydesk.model.delivery import Preview, PreviewPart
 from copydesk.tui.messages import DeskChanged
-from copydesk.tui.review import screen as review
+from copydesk.tui.review import preview_pane
 from delayed_responses import wait_until
 
 
@@ -110,7 +110,7 @@ async def test_unchanged_preview_does_not_repaint() -> None:
     fake, previews = make_desk(5)
     async with open_console(fake) as ui:
         updates: list[object] = []
-        ui.app.screen.draft_pane.show_more = updates.append
+        ui.app.screen.preview_pane.page.show_more = updates.append
         count = len(previews.requested_texts)
         await notify_change(ui)
         assert len(previews.requested_texts) == count + 2
@@ -129,10 +129,10 @@ async def test_removed_previews_leave_page() -> None:
 
 
 async def test_preloading_keeps_displayed_items(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(review, "_ITEM_CACHE_SIZE", 4)
+    monkeypatch.setattr(preview_pane, "_ITEM_CACHE_SIZE", 4)
     fake, _ = make_desk(12)
     async with open_console(fake) as ui:
         screen = ui.app.screen
         for key in "jjjjjjjjjkkkkkkk":
             await ui.press(key)
-            assert screen.queue.current.item_id in screen._items
+            assert screen.queue.current.item_id in screen.item_pane._items

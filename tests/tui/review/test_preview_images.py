@@ -65,7 +65,7 @@ def kitty_output(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 async def test_undrawable_image_is_described(home_with_image: Path) -> None:
     async with on_review(home_with_image) as ui:
-        await ui.wait_for(lambda: "picture 1  400x300, " in ui.text)
+        await ui.wait_for(lambda: "Image 1  400x300, " in ui.text)
         assert "kB  “A boat in the harbour.”" in ui.text
         assert CELL not in ui.text
 
@@ -74,7 +74,7 @@ async def test_image_is_drawn_as_coloured_cells(home_with_image: Path) -> None:
     async with on_review(home_with_image, **ALWAYS) as ui:
         await ui.wait_for(lambda: CELL in ui.text)
         top = next(row for row, line in enumerate(ui.lines) if CELL in line)
-        assert "picture 1  400x300" in ui.lines[top - 1]
+        assert "Image 1  400x300" in ui.lines[top - 1]
         assert sum(CELL in line for line in ui.lines) == 12
         assert max(line.count(CELL) for line in ui.lines) == 32
 
@@ -82,14 +82,14 @@ async def test_image_is_drawn_as_coloured_cells(home_with_image: Path) -> None:
 async def test_missing_extra_falls_back_to_text(home_with_image: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing_of, "find_spec", lambda name: None)
     async with on_review(home_with_image, **ALWAYS) as ui:
-        await ui.wait_for(lambda: "picture 1  400x300" in ui.text)
+        await ui.wait_for(lambda: "Image 1  400x300" in ui.text)
         assert CELL not in ui.text
         assert not ui.toasts
 
 
 async def test_setting_never_disables_drawing(home_with_image: Path, kitty_output: list[str]) -> None:
     async with on_review(home_with_image, console__images="never") as ui:
-        await ui.wait_for(lambda: "picture 1  400x300" in ui.text)
+        await ui.wait_for(lambda: "Image 1  400x300" in ui.text)
         assert PLACEHOLDER not in ui.text
     assert not kitty_output
 
@@ -102,7 +102,7 @@ async def test_switching_draft_removes_image(tmp_path: Path) -> None:
         for _ in range(4):
             has_image = "opens" in ui.current.text
             await ui.wait_for(lambda expected=has_image: (CELL in ui.text) is expected)
-            await ui.press("k" if ui.screen.rows.cursor else "j")
+            await ui.press("k" if ui.screen.queue.cursor else "j")
 
 
 def widest_image_line(ui: ReviewDriver) -> int:
@@ -170,7 +170,7 @@ async def test_undrawable_images_give_reasons(tmp_path: Path) -> None:
         for reason in ("million pixels", "damaged or incomplete", "It is no longer stored.", "Downloaded when posted"):
             assert reason in ui.text
         assert CELL not in ui.text
-        await ui.press("k" if ui.screen.rows.cursor else "j")
+        await ui.press("k" if ui.screen.queue.cursor else "j")
         await ui.wait_for(lambda: CELL in ui.text)
 
 
@@ -178,8 +178,8 @@ async def test_missing_description_is_reported(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         await add_draft(desk, "The harbour opens.", drawing(), alt=None)
     async with on_review(tmp_path) as ui:
-        await ui.wait_for(lambda: "picture 1  64x48, " in ui.text)
-        assert "no description" in ui.text
+        await ui.wait_for(lambda: "Image 1  64x48, " in ui.text)
+        assert "no alt text" in ui.text
 
 
 def test_snapshot_of_draft_with_image(tmp_path: Path, snap_compare: Callable[..., bool]) -> None:

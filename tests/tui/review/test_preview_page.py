@@ -26,13 +26,13 @@ def render(previews: list[Preview], *images: ImageView, width: int = 60) -> str:
 
 
 def test_fitting_post_has_count() -> None:
-    assert render([preview(part())]) == "Where it would go  fits everywhere\nbluesky:me  6/300"
+    assert render([preview(part())]) == "Accounts  fits all\nbluesky:me  6/300"
 
 
 def test_overlong_post_has_excess_and_refusal() -> None:
     page = render([preview(part("x", 310), stops=("It is too long.",)), preview(part(), account="x", connected=False)])
-    assert "1 of 2 would refuse it" in page
-    assert "bluesky:me  310/300, 10 too long\n  refused: It is too long." in page
+    assert "rejected by 1 of 2" in page
+    assert "bluesky:me  310/300, 10 too long\n  problem: It is too long." in page
     assert "x  not connected  6/300" in page
 
 
@@ -41,26 +41,26 @@ def test_thread_posts_have_counts_and_refusals() -> None:
     assert "bluesky:me  2 posts" in page
     assert "  1                6/300  One." in page
     assert "  2  301/300, 1 too long  Two." in page
-    assert "refused, post 2: It is too long." in page
+    assert "problem in post 2: It is too long." in page
 
 
 def test_link_card_depends_on_platform() -> None:
     linked_part = part(f"Read {LINK}.")
     page = render([preview(linked_part), preview(linked_part, account="x:me", card=True)])
-    assert f"  link, no card: {LINK}\n" in page
-    assert f"  card of {LINK}" in page
+    assert f"  Plain link: {LINK}\n" in page
+    assert f"  Link card: {LINK}" in page
 
 
 def test_image_line_has_description_or_none() -> None:
     page = render([preview(part())], ImageView("A boat."), ImageView(" "))
-    assert "picture 1  “A boat.”\npicture 2  no description" in page
+    assert "Image 1  “A boat.”\nImage 2  no alt text" in page
 
 
 def test_image_line_has_size_and_error() -> None:
     page = render(
         [], ImageView("A boat.", Thumbnail(b"x", 1200, 800, 84_400)), ImageView("", Thumbnail(message="It is damaged."))
     )
-    assert "picture 1  1200x800, 84 kB  “A boat.”\npicture 2  no description\n  It is damaged." in page
+    assert "Image 1  1200x800, 84 kB  “A boat.”\nImage 2  no alt text\n  It is damaged." in page
 
 
 def test_drawing_appears_if_wide_enough() -> None:
@@ -77,7 +77,7 @@ def test_file_size_has_two_digits(size: int, formatted: str) -> None:
 
 
 def test_preview_without_accounts_has_hint() -> None:
-    assert "Connect one: Setup" in render([])
+    assert "No account posts this. Connect one in Setup (6)." in render([])
 
 
 @pytest.mark.parametrize("width", [1, 12, 40, 200])
@@ -87,10 +87,10 @@ def test_hostile_preview_fits_width_without_markup(width: int) -> None:
     page = preview_page(previews, [ImageView(hostile, Thumbnail(message=hostile))])
     lines = lay_out_blocks(page, width)
     assert not any("\x1b" in line.plain or "\u202e" in line.plain for line in lines)
-    assert width < 12 or all(line.cell_length <= max(width, 40) for line in lines)
+    assert width == 1 or max(line.cell_length for line in lines) == width
 
 
 def test_draft_page_contains_preview() -> None:
     page = "\n".join(line.plain for line in lay_out_blocks(draft_page(make_draft(), NOW, [preview(part())]), 60))
-    assert page.index("#opensource") < page.index("Where it would go") < page.index("Checks")
-    assert "#opensource\n\nWhere it would go" in page
+    assert page.index("#opensource") < page.index("Accounts") < page.index("Checks")
+    assert "#opensource\n\nAccounts" in page

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from console_driver import wait_until_idle
 from copydesk.desk import open_desk
+from copydesk.errors import ConflictError
 from copydesk.model.draft import Status
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.tui.app import Console
-from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
+from copydesk.tui.review.screen import ReviewScreen
 from desk_fixtures import NOW, Watch, settings_at
 from review_driver import ReviewDriver, open_review
 
@@ -35,6 +38,16 @@ async def test_schedule_without_slot_approves_nothing(tmp_path: Path) -> None:
         assert "problem" not in review.lines[0]
 
 
+async def test_failed_undo_keeps_first_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        raise ConflictError("It cannot be undone.")
+
+    async with open_review(tmp_path) as review:
+        monkeypatch.setattr(review.desk.drafts, "undo", fail)
+        await review.press("s")
+        assert "There are no slots to schedule to." in review.toasts[-1]
+
+
 async def test_time_is_parsed_while_typed(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         first = review.current
@@ -46,7 +59,7 @@ async def test_time_is_parsed_while_typed(tmp_path: Path) -> None:
         assert (await drafts.get(first.id)).scheduled_at is not None
         assert await review.get_status(first.id) is Status.SCHEDULED
         await review.press("K", "S", *"someday", "enter")
-        assert "When is" in review.text
+        assert "Schedule “" in review.text
         await review.press("escape")
         assert await review.get_status(first.id) is Status.SCHEDULED
 
@@ -64,7 +77,7 @@ async def test_posting_confirms_account_and_reports_result(tmp_path: Path) -> No
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
         await wait_until_idle(pilot)
         review = ReviewDriver(app, pilot)
-        assert isinstance(app.screen, DraftActionsScreen)
+        assert isinstance(app.screen, ReviewScreen)
         first = review.current
         await review.press("p")
         assert "Post “To be posted.” now to fake:me?" in review.text
@@ -83,7 +96,7 @@ async def test_posting_without_account_is_refused(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         first = review.current
         await review.press("p")
-        assert "No account is connected" in review.text
+        assert "No account connected" in review.text
         await review.press("y", "n")
         assert await review.get_status(first.id) is first.status
 
@@ -101,7 +114,7 @@ async def test_approval_warns_about_posting_blocker(tmp_path: Path) -> None:
         await wait_until_idle(pilot)
         review = ReviewDriver(app, pilot)
         await review.press("a")
-        await review.wait_for(lambda: any("would not go to fake:me" in message for message in review.toasts))
+        await review.wait_for(lambda: any("cannot be posted to fake:me" in message for message in review.toasts))
 
 
 async def test_undo_skips_posted_draft(tmp_path: Path) -> None:
@@ -131,7 +144,7 @@ async def test_undo_skips_posted_draft(tmp_path: Path) -> None:
         assert await review.get_status(second.id) is Status.APPROVED
         await review.press("u")
         assert await review.get_status(second.id) is second.status
-        assert review.toasts[-1].startswith(f"Took back the approval of “{second.text}”")
+        assert review.toasts[-1].startswith(f"Undid approval of “{second.text}”")
         await review.press("u")
         assert await review.get_status(first.id) is first.status
         assert await review.get_status(third.id) is Status.POSTED

@@ -39,7 +39,7 @@ async def test_paging_skips_no_draft(tmp_path: Path) -> None:
 
 async def test_tabs_remember_cursor(tmp_path: Path) -> None:
     async with open_queue(tmp_path) as (ui, desk):
-        ids = await desk.drafts.views.between(review_screen(ui).view)
+        ids = await desk.drafts.views.between(review_screen(ui).queue_pane.view)
         await desk.drafts.bulk_all(Action.APPROVE, ids[300:])
         await ui.press("full_stop")
         assert "To review 300  Approved 150" in ui.text
@@ -56,10 +56,10 @@ async def test_tabs_remember_cursor(tmp_path: Path) -> None:
 
 async def test_previous_tab_wraps_to_all(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 3) as (ui, desk):
-        ids = await desk.drafts.views.between(review_screen(ui).view)
+        ids = await desk.drafts.views.between(review_screen(ui).queue_pane.view)
         await desk.drafts.archive(ids[0])
         await ui.press("left_square_bracket")
-        assert review_screen(ui).tab == "all"
+        assert review_screen(ui).queue_pane.tab == "all"
         assert "Queue · 3" in ui.text
 
 
@@ -67,7 +67,7 @@ async def test_click_switches_tab(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 3) as (ui, _):
         await ui.pilot.click("TabsLine", offset=(ui.lines[1].index("Posted"), 0))
         await ui.wait()
-        assert review_screen(ui).tab == "posted"
+        assert review_screen(ui).queue_pane.tab == "posted"
 
 
 async def test_space_marks_and_moves_on(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_mark_all_follows_filter(tmp_path: Path) -> None:
 async def test_failed_rows_of_bulk_stay_marked(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 9) as (ui, desk):
         await ui.press("asterisk")
-        ids = await desk.drafts.views.between(review_screen(ui).view)
+        ids = await desk.drafts.views.between(review_screen(ui).queue_pane.view)
         review_screen(ui).queue.mark_only(ids[2:4])
         assert await selected_numbers(ui, desk) == [2, 3]
 
@@ -151,11 +151,11 @@ async def test_bulk_is_refused_until_hits_are_counted(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 9) as (ui, _):
         await ui.press("asterisk")
         review_screen(ui).queue.window.is_total_exact = False
-        review_screen(ui).show_title()
-        assert review_screen(ui).draft_selection() is None
+        review_screen(ui).queue_pane._show_title()
+        assert review_screen(ui).queue_pane.selection() is None
         await ui.wait()
         assert "9+ marked" in ui.text
-        assert "still being read" in ui.toasts[-1]
+        assert ui.toasts[-1] == "The marked drafts are still loading. Try again."
 
 
 async def test_invalid_search_is_explained_in_line(tmp_path: Path) -> None:
@@ -208,7 +208,9 @@ async def test_refresh_far_down_keeps_position(tmp_path: Path) -> None:
     async with open_queue(tmp_path) as (ui, other):
         await ui.press("G", "ctrl+u", "ctrl+u")
         queue, number_before = review_screen(ui).queue, current_number(ui)
-        await other.drafts.bulk_all(Action.APPROVE, (await other.drafts.views.between(review_screen(ui).view))[:100])
+        await other.drafts.bulk_all(
+            Action.APPROVE, (await other.drafts.views.between(review_screen(ui).queue_pane.view))[:100]
+        )
         await ui.press("full_stop")
         assert (current_number(ui), queue.cursor, len(queue.window)) == (number_before, number_before - 100, 350)
         await ui.press("g")

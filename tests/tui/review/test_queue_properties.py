@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from console_driver import ConsoleDriver
 from copydesk.desk import Desk
 from copydesk.model.draft import Status
-from copydesk.tui.review import queue_data, queue_loader, row_window
+from copydesk.tui.review import queue_loader, queue_pane, row_window
 from copydesk.tui.review.draft_queue import DraftQueue
 from queue_driver import detect_changes, insert_drafts, open_queue, review_screen
 
@@ -26,7 +26,7 @@ STEPS = st.sampled_from((*MOVES, *MOVES, *MARKS, *MARKS, *DECISIONS, *EXTERNAL_S
 @pytest.fixture(autouse=True)
 def _small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Load windows of a few rows, so that a small desk has many of them."""
-    for module in (row_window, queue_loader, queue_data):
+    for module in (row_window, queue_loader, queue_pane):
         monkeypatch.setattr(module, "PAGE_SIZE", 12)
     monkeypatch.setattr(row_window, "READ_AHEAD", 6)
     monkeypatch.setattr(row_window, "MAX_ROWS", 36)
@@ -89,7 +89,7 @@ async def _write_elsewhere(other: Desk, queue: DraftQueue, step: str, number: in
 
 
 async def _is_listed(ui: ConsoleDriver, other: Desk, draft_id: str) -> bool:
-    return bool(await other.drafts.views.positions_of(review_screen(ui).view, (draft_id,)))
+    return bool(await other.drafts.views.positions_of(review_screen(ui).queue_pane.view, (draft_id,)))
 
 
 def _marked_ids(queue: DraftQueue) -> set[str]:
@@ -108,7 +108,7 @@ async def _assert_marks_match_selection(ui: ConsoleDriver, other: Desk) -> None:
     queue = review_screen(ui).queue
     if queue.range_start is not None or not queue.marked_count:
         return
-    selection = review_screen(ui).draft_selection()
+    selection = review_screen(ui).queue_pane.selection()
     assert selection is not None
     assert selection.resolve is not None
     selected_ids = set((await selection.resolve(other)).ids)
@@ -119,7 +119,7 @@ async def _assert_marks_match_selection(ui: ConsoleDriver, other: Desk) -> None:
 
 
 async def _assert_all_rows_reachable(ui: ConsoleDriver, other: Desk) -> None:
-    expected_ids = await other.drafts.views.between(review_screen(ui).view)
+    expected_ids = await other.drafts.views.between(review_screen(ui).queue_pane.view)
     queue, visited_ids = review_screen(ui).queue, []
     await ui.press("g")
     for index in range(len(expected_ids)):

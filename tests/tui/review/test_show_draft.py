@@ -58,7 +58,7 @@ async def test_draft_of_other_tab_switches_tab(tmp_path: Path, values: dict[str,
         ids = await insert_drafts(desk, 3, **values)
     async with open_review(tmp_path) as (ui, screen):
         assert await show_draft(ui, screen, ids[1]) == ids[1]
-        assert screen.tab == tab
+        assert screen.queue_pane.tab == tab
         await ui.press("j", "k", "[", "]")
         assert screen.queue.current is not None
         assert screen.queue.current.id == ids[1]
@@ -120,15 +120,15 @@ async def test_row_has_posting_time_on_users_clock(tmp_path: Path) -> None:
         await insert_drafts(desk, status="pending_review", text="New")
     async with open_review(tmp_path) as (ui, screen):
         for tab, row_text in (("scheduled", "Wed 09:00 Due"), ("posted", "11:00 Gone"), ("missed", "Sun 11:00 Late")):
-            screen.show_tab(tab)
+            screen.queue_pane.show_tab(tab)
             await ui.wait()
             assert row_text in ui.text
-        screen.show_tab("to_review")
+        screen.queue_pane.show_tab("to_review")
         await ui.wait()
         assert "Sun" not in ui.text
         assert ui.app.desk is not None
         await ui.app.desk.schedule.set_zone("Asia/Tokyo")
-        screen.show_tab("scheduled")
+        screen.queue_pane.show_tab("scheduled")
         await ui.wait()
         await ui.press(".")
         assert "Wed 17:00 Due" in ui.text

@@ -10,7 +10,7 @@ from copydesk.cli.context import Context
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.tui.app import Console
 from copydesk.tui.keys import replace_commands_with_keys
-from copydesk.tui.review.publish_dialogs import PostDialog, PostPlan
+from copydesk.tui.review.dialogs import PostDialog, PostPlan
 
 NOT_FOUND = NotFoundError("There is no source 'x'.", hint="List all sources: `copydesk source list`.")
 

@@ -47,7 +47,7 @@ async def test_first_page_appears_before_desk_is_open() -> None:
             await pilot.pause(0)
         await pilot.press("j")
         assert "▌ N~ 89" in screen_text(app)
-        assert "11 of 12 pass" in screen_text(app)
+        assert "11 of 12 passed" in screen_text(app)
         assert not app._notifications
         release.set()
         await wait_until_idle(pilot)

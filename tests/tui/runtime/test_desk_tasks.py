@@ -82,7 +82,7 @@ async def test_week_reloads_after_late_write(tmp_path: Path) -> None:
 
 async def test_approval_check_runs_after_failed_check(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
-        actions, captured = review.screen.review_actions, []
+        actions, captured = review.screen.review_actions.publishing, []
         review.app.run_desk_task, run_task = (
             lambda task, **kwargs: captured.append((task, kwargs)),
             review.app.run_desk_task,

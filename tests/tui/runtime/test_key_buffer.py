@@ -25,7 +25,7 @@ async def burst(ui: ConsoleDriver, *keys: str) -> None:
 
 async def test_key_after_answer_acts_on_next_draft(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
-        first, second = review.screen.rows.window.rows[:2]
+        first, second = review.screen.queue.window.rows[:2]
         await burst(review, "r", *"dull", "enter", "a")
         rejected = await review.desk.drafts.get(first.id)
         assert (rejected.status, rejected.rejection_feedback) == (Status.REJECTED, "dull")
@@ -34,7 +34,7 @@ async def test_key_after_answer_acts_on_next_draft(tmp_path: Path) -> None:
 
 async def test_burst_of_decisions_is_applied_in_order(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
-        ids = [row.id for row in review.screen.rows.window.rows]
+        ids = [row.id for row in review.screen.queue.window.rows]
         await burst(review, "a", "r", "enter", "x", "a", "u", "u", "a")
         assert [await review.get_status(draft_id) for draft_id in ids] == [
             Status.APPROVED,
@@ -47,7 +47,7 @@ async def test_burst_of_decisions_is_applied_in_order(tmp_path: Path) -> None:
 
 async def test_keys_after_edit_go_to_text(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=TEXTS[:2]) as review:
-        first, second = review.screen.rows.window.rows
+        first, second = review.screen.queue.window.rows
         await burst(review, "e", "x", "a", "ctrl+s", "j", "a")
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}xa"
         assert await review.get_status(second.id) is Status.APPROVED
@@ -65,7 +65,7 @@ async def test_paste_keeps_its_order_among_keys(tmp_path: Path) -> None:
 
 async def test_key_after_search_acts_on_hit(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
-        hit = next(row for row in review.screen.rows.window.rows if "newsletters" in row.text)
+        hit = next(row for row in review.screen.queue.window.rows if "newsletters" in row.text)
         await burst(review, "/", *"newsletters", "enter", "a")
         assert await review.get_status(hit.id) is Status.APPROVED
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 1

@@ -14,9 +14,8 @@ from copydesk.tui.help.screen import HelpDialog, help_page
 from copydesk.tui.keymap import find_conflicts
 from copydesk.tui.keys import KEYS, Key, KeyContext, bindings, footer_entries, format_keys
 from copydesk.tui.layout import lay_out_blocks
+from copydesk.tui.review.dialogs import EditDialog, FilterDialog
 from copydesk.tui.review.draft_queue import DraftQueue
-from copydesk.tui.review.edit_dialog import EditDialog
-from copydesk.tui.review.filter_dialog import FilterDialog
 from copydesk.tui.review.queue_header import SearchLine
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.schedule.draft_actions import PickDraftDialog, PlanDialog

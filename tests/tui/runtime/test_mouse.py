@@ -55,7 +55,7 @@ async def test_wheel_scrolls_queue_and_cursor_follows() -> None:
 async def test_wheel_scrolls_text() -> None:
     desk = FakeDesk(drafts=[make_draft(0, text="A line.\n\n" * 90)])
     async with open_console(desk) as ui:
-        page = ui.app.screen.draft_pane
+        page = ui.app.screen.preview_pane.page
         page.post_message(wheel_down(page))
         await ui.wait()
         assert page.scroll_offset.y > 0
@@ -65,7 +65,7 @@ async def test_wheel_scrolls_text() -> None:
 async def test_scroll_bar_can_be_dragged() -> None:
     desk = FakeDesk(drafts=[make_draft(0, text="A line.\n\n" * 90)])
     async with open_console(desk) as ui:
-        page = ui.app.screen.draft_pane
+        page = ui.app.screen.preview_pane.page
         bar, height = page.gutter.left + page.drawable_size.width, page.drawable_size.height
         await ui.pilot.mouse_down(page, offset=(bar, page.gutter.top))
         for y in (height // 2, height):
@@ -161,7 +161,7 @@ async def test_prompts_are_answered_by_click() -> None:
 
 @pytest.mark.parametrize(
     ("key", "hint", "widget_id"),
-    [("e", "Esc leaves", "edit"), ("c", "Esc leaves", "compose"), ("c", "Tab next", "way")],
+    [("e", "Esc cancel", "edit"), ("c", "Esc cancel", "compose"), ("c", "Tab next", "way")],
 )
 async def test_keys_named_in_forms_are_clickable(tmp_path: Path, key: str, hint: str, widget_id: str) -> None:
     await populate(tmp_path)

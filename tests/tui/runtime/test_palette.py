@@ -93,8 +93,8 @@ async def test_action_of_current_screen_runs(tmp_path: Path) -> None:
     async with open_palette_console(tmp_path) as (ui, pilot, ids):
         screen = ui.app.screen
         assert isinstance(screen, ReviewScreen)
-        await choose(ui, pilot, "the next tab")
-        assert screen.tab == "approved"
+        await choose(ui, pilot, "next tab")
+        assert screen.queue_pane.tab == "approved"
         assert screen.queue.current is not None
         assert screen.queue.current.id == ids["approved"]
 
@@ -127,7 +127,7 @@ async def test_draft_is_found_by_text_in_its_tab(tmp_path: Path, query: str, nam
         await choose(ui, pilot, query)
         screen = ui.app.screen
         assert isinstance(screen, ReviewScreen)
-        assert screen.tab == tab
+        assert screen.queue_pane.tab == tab
         assert screen.queue.current is not None
         assert screen.queue.current.id == ids[name]
 

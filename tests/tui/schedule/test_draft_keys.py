@@ -187,7 +187,7 @@ async def test_enter_shows_draft_on_review(tmp_path: Path) -> None:
         await ui.press("j", "enter")
         review = ui.app.screen
         assert isinstance(review, ReviewScreen)
-        assert review.tab == "scheduled"
+        assert review.queue_pane.tab == "scheduled"
         assert review.queue.current is not None
         assert review.queue.current.id == draft
         await ui.press("2")

@@ -107,7 +107,7 @@ def test_account_form(snap_compare: Compare, full_console: Console) -> None:
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
 def test_compose_draft(snap_compare: Compare, full_console: Console, theme: str) -> None:
-    compose = press_keys("c", theme=theme, expected="fits everywhere", text="A ferry is a road that moves.")
+    compose = press_keys("c", theme=theme, expected="fits all", text="A ferry is a road that moves.")
     assert snap_compare(full_console, terminal_size=(120, 36), run_before=compose)
 
 

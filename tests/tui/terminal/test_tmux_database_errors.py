@@ -59,7 +59,7 @@ def test_failed_edit_and_decision_can_be_retried(
 ) -> None:
     with open_terminal((120, 30), COPYDESK_DATABASE__BUSY_TIMEOUT="0.2") as terminal:
         terminal.start_console(sample_home)
-        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N[\s\S]*by its checks")
+        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N[\s\S]*confidence \d")
         database = sample_home / "sample" / "copydesk.db"
         open_edited_draft(terminal)
         with break_database(database):

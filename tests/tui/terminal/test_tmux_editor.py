@@ -27,5 +27,5 @@ def test_editor_gets_terminal_and_unread_keys_are_dropped(tmp_path: Path) -> Non
         terminal.wait_for("From the editor.")
         terminal.wait_for(r"Approved 1 ")
         terminal.press("u")
-        terminal.wait_for("Took back the edit")
+        terminal.wait_for("Undid edit")
         terminal.quit_console()

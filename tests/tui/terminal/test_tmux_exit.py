@@ -84,7 +84,7 @@ def test_edited_text_is_restored(sample_home: Path, how: str) -> None:
         write_and_restart(terminal, sample_home, "typed", "and a word more", how)
         terminal.wait_for("was not saved: e on it")
         terminal.press("e")
-        terminal.wait_for(r"and a word more[\s\S]*You typed this")
+        terminal.wait_for(r"and a word more[\s\S]*Restored unsaved text")
 
 
 @ENDS
@@ -92,10 +92,10 @@ def test_composed_text_is_restored(sample_home: Path, how: str) -> None:
     with open_terminal((100, 30)) as terminal:
         open_console(terminal, sample_home)
         terminal.press("c")
-        terminal.wait_for("makes the draft")
+        terminal.wait_for(r"Ctrl\+s create")
         write_and_restart(terminal, sample_home, "composed", "A draft of my own", how)
         terminal.press("c")
-        terminal.wait_for(r"A draft of my own[\s\S]*You typed this")
+        terminal.wait_for(r"A draft of my own[\s\S]*Restored unsaved draft")
 
 
 @ENDS
@@ -103,9 +103,9 @@ def test_typed_reason_is_restored(sample_home: Path, how: str) -> None:
     with open_terminal((100, 30)) as terminal:
         open_console(terminal, sample_home)
         terminal.press("r")
-        terminal.wait_for(r"turned down\?")
+        terminal.wait_for(r"Reject: reason")
         write_and_restart(terminal, sample_home, "answers", "Too much prai", how)
-        terminal.wait_for(r"What you typed for 'reject'")
+        terminal.wait_for("Restored what you typed for reject")
         terminal.press("r")
         terminal.wait_for(r"(?i)alt\+1 Too much prai")
         terminal.press("M-1")

@@ -17,11 +17,11 @@ def test_sample_run_in_real_terminal(size: tuple[int, int], tmp_path: Path) -> N
         terminal.press("Escape")
         terminal.wait_for(r"Queue · 10[\s\S]*▌ N")
         terminal.press("Enter")
-        terminal.wait_for("by its checks")
+        terminal.wait_for("confidence")
         terminal.press("?")
         terminal.wait_for("Keys · q close")
         terminal.press("q")
-        terminal.wait_for("by its checks")
+        terminal.wait_for("confidence")
         remaining_screen = terminal.quit_console()
         assert "Copydesk  Review" not in remaining_screen
         assert "Traceback" not in remaining_screen

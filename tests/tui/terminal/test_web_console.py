@@ -62,11 +62,11 @@ async def test_review_by_keys(sample_home: Path, tmp_path: Path) -> None:
         await page.press("?")
         await page.wait_for("Keys · q close")
         await page.press("q", "c")
-        await page.wait_for("A new draft")
+        await page.wait_for("New draft")
         await page.type_text("Grüße 👍🏽 aus dem Browser")
         await page.wait_for("aus dem Browser")
         await page.press("ctrl+s")
-        await page.wait_for("The draft is made")
+        await page.wait_for("Draft created")
         await page.press("q")
         await page.wait_for("The console has ended. What was decided and what was typed is kept.")
     assert text_starts(list_drafts(sample_home, "--status", "approved")) == ["Readers who come by fe"]
@@ -150,7 +150,7 @@ async def test_killed_browser_ends_console_and_keeps_text(sample_home: Path, tmp
     async with open_session(sample_home, tmp_path) as session:
         (console,) = session.server.console_pids()
         await session.page.press("c")
-        await session.page.wait_for("A new draft")
+        await session.page.wait_for("New draft")
         await session.page.type_text("Half a thought")
         await session.page.wait_for("Half a thought")
         await session.browser.kill()

@@ -23,9 +23,7 @@ from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.dialogs.wait import ExitDialog, WaitDialog
 from copydesk.tui.help.screen import HelpDialog
 from copydesk.tui.layout import paragraph
-from copydesk.tui.review.edit_dialog import EditDialog
-from copydesk.tui.review.filter_dialog import FilterDialog
-from copydesk.tui.review.publish_dialogs import ParsedTime, PostDialog, PostPlan, TimePrompt
+from copydesk.tui.review.dialogs import EditDialog, FilterDialog, ParsedTime, PostDialog, PostPlan, TimePrompt
 from copydesk.tui.schedule.draft_actions import PickDraftDialog, PlanDialog
 from copydesk.tui.setup.connect_dialogs import PlatformDialog, SignInDialog
 from copydesk.tui.setup.voice_dialog import VoiceDialog
@@ -57,13 +55,13 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: TimePrompt("When?", _parse_time): "Enter take  Esc leave",
     lambda: ConfirmDialog("Go?"): "y yes  n no",
     lambda: PostDialog(_load_plan): "y yes  n no",
-    ComposeDialog: "Ctrl+s make it  Tab next  Ctrl+n empty it  Esc leave",
+    ComposeDialog: "Ctrl+s create  Tab next  Ctrl+n clear  Esc cancel",
     lambda: PlatformDialog(["bluesky"]): "j k move  Enter choose  Esc cancel",
     lambda: SignInDialog(_LOGIN, {}, ""): "Esc leave",
-    EditDialog: "Ctrl+s save  Esc leave",
+    EditDialog: "Ctrl+s save  Esc cancel",
     lambda: FeedImportDialog([]): "j k move  Esc close",
     lambda: FieldsDialog("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc leave",
-    lambda: FilterDialog(DraftView(), [], []): "j k move  space take  Enter show  x none  Esc leave",
+    lambda: FilterDialog(DraftView(), [], []): "j k move  space toggle  Enter apply  x clear  Esc cancel",
     lambda: WaitDialog("…"): "Esc leave",
     lambda: ExitDialog("…"): "",
     lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",
@@ -141,7 +139,7 @@ async def test_click_on_key_acts_on_dialog() -> None:
             (ConfirmDialog("Go?"), "y yes"),
             (PromptDialog("Why?", value="Old news"), "Enter take"),
             (PickDraftDialog([make_draft(7)], "Which?", NOW), "Enter choose"),
-            (FilterDialog(DraftView(), [], []), "Esc leave"),
+            (FilterDialog(DraftView(), [], []), "Esc cancel"),
         ):
             ui.app.push_screen(dialog, answers.append)
             await ui.wait()

@@ -9,7 +9,8 @@ from copydesk.editor import Autosave, UnsavedText
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Action, ImageSource, Status
 from copydesk.model.requests import ChangeDraft, CreatedDrafts, CreationMode
-from copydesk.text.formatting import format_relative, plural
+from copydesk.text.formatting import format_relative
+from copydesk.tui import labels
 from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.compose.form_state import (
     APPROVE,
@@ -22,8 +23,7 @@ from copydesk.tui.compose.form_state import (
     parse_images,
     parse_state,
 )
-from copydesk.tui.keys import key_label
-from copydesk.tui.review.queue_screen import ShowDraftMixin
+from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.runtime.autosave import AutosavedText
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ COMPOSE_SCREEN = "compose"
 COMPOSE_FOLDER = "composed"
 NEW_DRAFT_NAME = "new"
 """Autosave name of a draft that has no id yet."""
-_IN_REVIEW = "it waits in Review, key {}"
 
 
 def open_compose(app: "DeskApp") -> None:
@@ -59,9 +58,7 @@ def _session(app: "DeskApp", desk: "Desk", autosave: AutosavedText, saved: Unsav
     async def save(composed: ComposeState) -> None:
         await autosave.save(dump_state(composed))
 
-    notice = (
-        f"You typed this {format_relative(saved.saved_at, app.clock())}, and no draft was made of it." if saved else ""
-    )
+    notice = labels.restored_draft(format_relative(saved.saved_at, app.clock())) if saved else ""
     return ComposeSession(
         initial=parse_state(saved.text) if saved else ComposeState(),
         save=save,
@@ -79,7 +76,7 @@ async def _create(app: "DeskApp", desk: "Desk", composed: ComposeState) -> str:
     except CopydeskError as error:
         return str(error)
     if created.mode is CreationMode.GENERATE:
-        app.notify(f"{plural(len(created.drafts), 'draft')} will be written.")
+        app.notify(labels.drafts_generating(len(created.drafts)))
         # Generating takes long: the dialog closes, and keys are not held.
         app.run_desk_task(partial(_generate, app, created))
     else:
@@ -100,14 +97,9 @@ async def _generate(app: "DeskApp", created: CreatedDrafts, desk: "Desk") -> Non
     drafts = [await desk.drafts.get(draft_id) for draft_id in ids]
     failed = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
     if failed:
-        app.notify(f"{plural(len(failed), 'draft')} could not be written: {failed[0].last_error}", severity="warning")
+        app.notify(labels.drafts_not_generated(len(failed), failed[0].last_error), severity="warning")
     else:
-        hint = (
-            f"{key_label('review.refresh')} shows what is new"
-            if _review_screen(app)
-            else _IN_REVIEW.format(key_label("console.review"))
-        )
-        app.notify(f"{plural(len(drafts), 'draft')} written; {hint}.")
+        app.notify(labels.drafts_generated(len(drafts), in_review=_review_screen(app) is not None))
 
 
 async def _apply_next_step(app: "DeskApp", draft_id: str, next_step: str, desk: "Desk") -> None:
@@ -118,8 +110,7 @@ async def _apply_next_step(app: "DeskApp", draft_id: str, next_step: str, desk: 
         # Also if approving failed: the draft exists, and the error is shown by the caller.
         if review := _review_screen(app):
             review.show_draft(draft_id)
-    where = "the cursor is on it" if review else _IN_REVIEW.format(key_label("console.review"))
-    app.notify(f"The draft is made{result}; {where}.")
+    app.notify(labels.draft_created(result, in_review=review is not None))
 
 
 async def _approve_and_schedule(desk: "Desk", draft_id: str, next_step: str) -> str:
@@ -128,14 +119,14 @@ async def _approve_and_schedule(desk: "Desk", draft_id: str, next_step: str) -> 
         return ""
     await desk.drafts.change(draft_id, ChangeDraft(action=Action.APPROVE))
     if next_step == APPROVE:
-        return " and approved"
+        return labels.CREATED_APPROVED
     draft = await desk.schedule.schedule_next(draft_id)
     assert draft.scheduled_at is not None
     (formatted,) = await desk.schedule.format_times(draft.scheduled_at)
-    return f", and goes out {formatted}"
+    return labels.created_scheduled(formatted)
 
 
-def _review_screen(app: "DeskApp") -> ShowDraftMixin | None:
+def _review_screen(app: "DeskApp") -> ReviewScreen | None:
     """Return the review screen if it is the base screen."""
     base = app.screen_stack[0]
-    return base if isinstance(base, ShowDraftMixin) else None
+    return base if isinstance(base, ReviewScreen) else None

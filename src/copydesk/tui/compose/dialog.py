@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from copydesk.model.delivery import Preview
 from copydesk.model.draft import DraftImage, Format, ImageSource, Thumbnail
+from copydesk.tui import labels
 from copydesk.tui.compose.form import ComposeForm
 from copydesk.tui.compose.form_state import GENERATED, TEXT, ComposeSession, ComposeState, ImageInput, parse_images
 from copydesk.tui.dialogs.autosaved_form import AutosavedForm
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 
 PREVIEW_DELAY = 0.15
 """Seconds without a keystroke after which the preview is updated."""
-_PREVIEW_PENDING = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
-_KEY_LABELS = {"save": "makes the draft", "next": "next", "clear": "empties it", "leave": "leaves"}
-_EMPTY_PREVIEW = "Type, and here is what it comes to on each platform."
 
 
 class ImageInputCache:
@@ -90,6 +88,7 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
     AUTO_FOCUS = "#text"
     NOTICE_SELECTOR = "#compose-notice"
     SAVE_ACTION = "compose.save"
+    DISCARD_QUESTION = labels.DISCARD_DRAFT_QUESTION
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
 
     form = getters.query_one(ComposeForm)
@@ -114,12 +113,12 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="compose"):
-            yield Static(Content("A new draft"), id="compose-title")
+            yield Static(Content(labels.COMPOSE_TITLE), id="compose-title")
             with Container(id="compose-body"):
                 yield ComposeForm(id="compose-form")
                 yield Page(id="preview")
             yield Static(Content(""), id="compose-notice")
-            yield KeyHints("compose", _KEY_LABELS, id="compose-keys")
+            yield KeyHints("compose", labels.COMPOSE_KEYS, id="compose-keys")
 
     def start(self, request: ComposeSession) -> None:
         """Load `request` into the form, at once or when the form is mounted."""
@@ -129,7 +128,7 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Load the request that was passed before the form was mounted."""
-        self.preview.set_title("Preview")
+        self.preview.set_title(labels.COMPOSE_PREVIEW_TITLE)
         if self._request is not None:
             self._load(self._request)
 
@@ -175,9 +174,9 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
     def _update_preview(self) -> None:
         composed, desk = self.composed, self.app.desk
         if composed.way == GENERATED:
-            self.preview.show([paragraph(_PREVIEW_PENDING, "dim")])
+            self.preview.show([paragraph(labels.COMPOSE_PREVIEW_LATER, "dim")])
         elif not composed.text.strip():
-            self.preview.show([paragraph(_EMPTY_PREVIEW, "dim")])
+            self.preview.show([paragraph(labels.COMPOSE_PREVIEW_EMPTY, "dim")])
         elif desk is not None:
             self.app.run_desk_task(lambda _: self._previews.submit((desk, composed)))
 
@@ -211,7 +210,10 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
     def action_clear(self) -> None:
         """Ask for confirmation, then empty the form."""
         if self.composed.has_content and not self.is_waiting:
-            self.app.push_screen(ConfirmDialog("Throw away what stands here?"), self._clear_if_confirmed)
+            self.app.push_screen(
+                ConfirmDialog(labels.CLEAR_DRAFT_QUESTION, yes=labels.CLEAR_YES, no=labels.DISCARD_NO),
+                self._clear_if_confirmed,
+            )
 
     def _clear_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
         if yes and self._request is not None:

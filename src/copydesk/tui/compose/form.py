@@ -8,7 +8,14 @@ from textual.message import Message
 from textual.widgets import Input, Static, TextArea
 
 from copydesk.model.draft import Format
-from copydesk.tui.compose.form_state import FORMATS, MODES, NEXT_STEPS, PLACEHOLDERS, REVIEW, TEXT, ComposeState
+from copydesk.tui.compose.form_state import REVIEW, TEXT, ComposeState
+from copydesk.tui.labels import (
+    COMPOSE_FORMATS,
+    COMPOSE_LABELS,
+    COMPOSE_MODES,
+    COMPOSE_NEXT_STEPS,
+    COMPOSE_PLACEHOLDERS,
+)
 from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
 
 MAX_LINE_LENGTH = 5000
@@ -23,20 +30,20 @@ class ComposeForm(VerticalScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         """Yield the fields."""
-        yield with_label("", Choice(MODES, TEXT, id="way"))
+        yield with_label("", Choice(COMPOSE_MODES, TEXT, id="way"))
         yield SafeTextArea(id="text", soft_wrap=True, tab_behavior="focus")
         for name in ("url", "prompt"):
-            yield with_label(name, _input(name))
+            yield with_label(COMPOSE_LABELS[name], _input(name))
         yield with_label(
-            "format",
+            COMPOSE_LABELS["format"],
             Choice({draft_format.value: draft_format.value for draft_format in Format}, Format.SHORT, id="format"),
         )
-        yield with_label("formats", Choice(FORMATS, "SHORT", id="formats"))
+        yield with_label(COMPOSE_LABELS["formats"], Choice(COMPOSE_FORMATS, "SHORT", id="formats"))
         for name in ("tags", "platforms"):
-            yield with_label(name, _input(name))
-        yield Static(Content("pictures, a line each: file or address | what it shows"), classes="-label")
+            yield with_label(COMPOSE_LABELS[name], _input(name))
+        yield Static(Content(COMPOSE_LABELS["pictures"]), classes="-label")
         yield SafeTextArea(id="pictures", soft_wrap=True, tab_behavior="focus")
-        yield with_label("then", Choice(NEXT_STEPS, REVIEW, id="then"))
+        yield with_label(COMPOSE_LABELS["then"], Choice(COMPOSE_NEXT_STEPS, REVIEW, id="then"))
 
     def fill(self, state: ComposeState) -> None:
         """Set all fields."""
@@ -84,4 +91,4 @@ class ComposeForm(VerticalScroll, can_focus=False):
 
 def _input(name: str) -> Input:
     # Focus must not select the text: the next key would replace it.
-    return SafeInput(placeholder=PLACEHOLDERS[name], id=name, max_length=MAX_LINE_LENGTH, select_on_focus=False)
+    return SafeInput(placeholder=COMPOSE_PLACEHOLDERS[name], id=name, max_length=MAX_LINE_LENGTH, select_on_focus=False)

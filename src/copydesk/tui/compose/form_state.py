@@ -10,28 +10,13 @@ import msgspec
 from copydesk.model.draft import Format, stored_image_digest
 from copydesk.model.serialization import Struct
 from copydesk.text import clean, clean_lines
+from copydesk.tui.labels import COMPOSE_FORMATS
 from copydesk.tui.sources.form_state import split_list
 
 TEXT, GENERATED = "text", "written"
 """The two modes: the user supplies the text, or has it generated."""
-FORMATS = {
-    "SHORT": "SHORT",
-    "THREAD": "THREAD",
-    "BLOG": "BLOG",
-    "SHORT,THREAD": "SHORT and THREAD",
-    "SHORT,THREAD,BLOG": "all three",
-}
 REVIEW, APPROVE, SCHEDULE = "review", "approve", "schedule"
 """The next step for a text supplied by the user."""
-MODES = {TEXT: "my own text", GENERATED: "have it written"}
-NEXT_STEPS = {REVIEW: "to review", APPROVE: "approved", SCHEDULE: "approved, next free slot"}
-PLACEHOLDERS = {
-    "url": "a page to write from",
-    "prompt": "what to write, and how",
-    "tags": "commas between them",
-    "platforms": "all, or: bluesky, x",
-}
-"""Placeholders of the input lines, short enough for 40 columns."""
 
 
 class ComposeState(Struct, frozen=True):
@@ -106,7 +91,7 @@ def parse_state(text: str) -> ComposeState:
     choices = {
         "way": _valid_or_first(state.way, (TEXT, GENERATED)),
         "format": _valid_or_first(state.format, tuple(Format)),
-        "formats": _valid_or_first(state.formats, tuple(FORMATS)),
+        "formats": _valid_or_first(state.formats, tuple(COMPOSE_FORMATS)),
         "then": _valid_or_first(state.then, (REVIEW, APPROVE, SCHEDULE)),
     }
     return ComposeState(**multiline, **single_line, **choices)

@@ -1,11 +1,8 @@
-"""Run actions on drafts: the row changes at once, the desk follows in the background, and a failure restores the row.
-
-Until the list is loaded again, rows are older than the changes made here, so the runner keeps pending changes and the
-latest known state of each changed draft.
-"""
+"""Run actions on drafts: the row changes at once, the desk follows, and a failure restores the row."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,110 +13,59 @@ from copydesk.model.draft import Draft, ListedDraft, Status
 from copydesk.model.history import EventKind, change_name
 from copydesk.model.requests import TIME_ACTIONS, ChangeDraft
 from copydesk.model.transitions import next_status, status_after_edit
-from copydesk.tui.messages import ActionFinished, WorkStatusChanged
+from copydesk.tui import labels
+from copydesk.tui.desk_screen import DeskScreen
+from copydesk.tui.messages import WorkStatusChanged
 from copydesk.tui.review import outcomes
-from copydesk.tui.review.caching import lru_put
-from copydesk.tui.review.outcomes import Outcome, draft_name, error_message
-from copydesk.tui.review.selection import Selection
+from copydesk.tui.review.local_changes import DraftState, LocalChanges
+from copydesk.tui.review.marks import Selection
+from copydesk.tui.review.outcomes import Outcome, error_message
+from copydesk.tui.review.queue_pane import QueuePane
+from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE
 from copydesk.tui.runtime.notifications import is_refusal
 from copydesk.tui.undo_stack import UndoSkipList
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.tui.review.draft_actions_screen import DraftActionsScreen, DraftRows
-
-
-class PendingChanges:
-    """The statuses that pending changes lead to, by draft, in the order in which they were requested."""
-
-    def __init__(self) -> None:
-        self._statuses: dict[str, list[Status]] = {}
-
-    def add(self, draft_id: str, status: Status) -> None:
-        """Add a pending change that is displayed already."""
-        self._statuses.setdefault(draft_id, []).append(status)
-
-    def remove_first(self, draft_id: str) -> None:
-        """Remove the draft's oldest pending change: it was written, or never will be."""
-        if len(self._statuses.get(draft_id, ())) > 1:
-            del self._statuses[draft_id][0]
-        else:
-            self._statuses.pop(draft_id, None)
-
-    def final_status(self, draft_id: str) -> Status | None:
-        """Return the status after the draft's last pending change; None if there is none."""
-        return self._statuses[draft_id][-1] if draft_id in self._statuses else None
-
-    @property
-    def final_statuses(self) -> dict[str, Status]:
-        """The final status by draft id."""
-        return {draft_id: statuses[-1] for draft_id, statuses in self._statuses.items()}
-
-
-class DraftState(NamedTuple):
-    """Status and archived state of a draft."""
-
-    status: Status
-    archived: bool
-
-    @classmethod
-    def of(cls, draft: Draft) -> "DraftState":
-        """Return the state of a draft as loaded."""
-        return cls(draft.status, draft.archived_at is not None)
-
-
-class LocalChange(NamedTuple):
-    """A change of a draft made here."""
-
-    original: DraftState
-    """The state displayed in its row before the change."""
-    current: DraftState
-    version: int
-    """The draft's version after the change; rows with a lower version are out of date."""
 
 
 OnSuccess = Callable[[Sequence[str]], object]
 """Called after an action with the ids of the drafts that were changed."""
 TOAST_INTERVAL = 0.5
 """Seconds within which single actions share one toast."""
-MAX_REMEMBERED = 5_000
-"""Maximum number of drafts whose local changes are remembered."""
 MAX_RELOADED = 100
 """Up to this many drafts are reloaded after an undo."""
 
 
-class ActionRunner:
-    """Actions on the drafts of a screen."""
+class ActionResult(NamedTuple):
+    """The result of an action on drafts, or of its undo."""
 
-    def __init__(self, screen: "DraftActionsScreen") -> None:
+    outcome: Outcome
+    statuses: Mapping[str, Status] = {}
+    """The new statuses by draft id, as far as known."""
+    is_bulk: bool = False
+    displayed_status: Status | None = None
+    """The status that the row of a single draft already displays."""
+    on_success: OnSuccess | None = None
+    """Called with the ids of the drafts that were changed."""
+    on_unchanged: Callable[[Sequence[str] | None], None] | None = None
+    """Called with the ids of the selected drafts that were not changed."""
+
+
+class ActionRunner:
+    """Runs actions on the drafts of a queue, and shows the results in its rows."""
+
+    def __init__(self, screen: DeskScreen, pane: QueuePane, changes: LocalChanges) -> None:
         self.screen = screen
         self.app = screen.app
-        self._changes: dict[str, LocalChange] = {}
-        self.pending = PendingChanges()
+        self.pane = pane
+        self.queue = pane.queue
+        self.changes = changes
         self._undo_skip_list = UndoSkipList()
         self._recent_actions: Counter[str] = Counter()
         """Actions by past participle since the last pause, for the toast."""
         self._has_unreported = False
         self._toast_timer: Timer | None = None
-
-    @property
-    def rows(self) -> "DraftRows":
-        """The displayed drafts."""
-        return self.screen.rows
-
-    def current_state(self, draft: ListedDraft) -> DraftState:
-        """Return the current state of a draft, including changes made here that its row does not have yet."""
-        change = self._changes.get(draft.id)
-        if change is not None and change.version > draft.version:
-            return change.current
-        return DraftState.of(draft)
-
-    def is_outdated(self, draft: ListedDraft) -> bool:
-        """Return True if the draft was loaded before it was changed here, even if that change is not written yet."""
-        change = self._changes.get(draft.id)
-        return self.pending.final_status(draft.id) is not None or (
-            change is not None and change.version > draft.version
-        )
 
     # Applying.
 
@@ -136,7 +82,7 @@ class ActionRunner:
         A single draft's row fades to its new status at once. If it seems not to allow the steps, the row stays as it
         is, and the desk reports the reason.
         """
-        selection = target or self.screen.draft_selection()
+        selection = target or self.pane.selection()
         if selection is None:
             return
         if selection.draft is None:
@@ -152,23 +98,23 @@ class ActionRunner:
         on_finished = None
         if status is not None:
             # Before the write, so that the effect is visible at once.
-            self.rows.fade([draft.id], status)
-            self.pending.add(draft.id, status)
-            on_finished = partial(self.pending.remove_first, draft.id)
+            self.queue.fade([draft.id], status)
+            self.changes.pending.add(draft.id, status)
+            on_finished = partial(self.changes.pending.remove_first, draft.id)
             self._move_on(draft)
         self.app.enqueue_write(
             lambda desk: self._change_one(desk, draft, steps, status, on_success), on_finished=on_finished
         )
 
     def _move_on(self, draft: ListedDraft) -> None:
-        current = self.rows.current
+        current = self.queue.current
         # The cursor may have moved while a prompt was open.
         if current is not None and current.id == draft.id:
-            self.rows.action_move(1)
+            self.queue.action_move(1)
 
     def _status_after(self, draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Status | None:
         """Return the status after the steps; None if the draft's status does not seem to allow them."""
-        status, archived = self.current_state(draft)
+        status, archived = self.changes.current_state(draft)
         try:
             for step in steps:
                 if step.text is not None:
@@ -187,21 +133,19 @@ class ActionRunner:
         displayed_status: Status | None,
         then: OnSuccess | None,
     ) -> None:
-        request, names = steps[-1], {draft.id: draft_name(draft.text)}
+        request, names = steps[-1], {draft.id: labels.draft_name(draft.text)}
         try:
             changed = await self._apply_steps(desk, draft, steps)
             time_text = await self._time_text(desk, changed, request)
         except Exception as error:
             failed = {draft.id: error_message(error)}
             refused = is_refusal(error)
-            self.screen.post_message(
-                ActionFinished(Outcome(change_name(request.action), (), failed, names=names, refused=refused))
-            )
+            self.finish(ActionResult(Outcome(change_name(request.action), (), failed, names=names, refused=refused)))
             return
-        self.record_change(draft, changed)
+        self.changes.record(draft, changed)
         outcome = Outcome(change_name(request.action), (draft.id,), detail=time_text, names=names)
-        self.screen.post_message(
-            ActionFinished(outcome, {draft.id: changed.status}, displayed_status=displayed_status, on_success=then)
+        self.finish(
+            ActionResult(outcome, {draft.id: changed.status}, displayed_status=displayed_status, on_success=then)
         )
 
     async def _apply_steps(self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Draft:
@@ -212,7 +156,9 @@ class ActionRunner:
             try:
                 changed = await desk.drafts.change(draft.id, step)
             except CopydeskError:
-                await desk.drafts.undo(draft.id)
+                # The reason of the refusal is what the user needs, even if the earlier steps cannot be undone.
+                with suppress(Exception):
+                    await desk.drafts.undo(draft.id)
                 raise
         return changed
 
@@ -221,12 +167,11 @@ class ActionRunner:
 
         Another version counts as the same if the user would see no difference: equal text, status and archived state.
         """
-        base_version = self._changes[draft.id].version if draft.id in self._changes else draft.version
         try:
-            return await desk.drafts.change(draft.id, step, expected_version=max(base_version, draft.version))
+            return await desk.drafts.change(draft.id, step, expected_version=self.changes.current_version(draft))
         except ConflictError:
             current = await desk.drafts.get(draft.id)
-            if current.text != draft.text or DraftState.of(current) != self.current_state(draft):
+            if current.text != draft.text or DraftState.of(current) != self.changes.current_state(draft):
                 raise
             return await desk.drafts.change(draft.id, step, expected_version=current.version)
 
@@ -255,7 +200,7 @@ class ActionRunner:
         action = request.action.value
 
         def on_progress(count: int) -> None:
-            self.screen.post_message(WorkStatusChanged(f"{action} {count:,}/{len(ids):,}"))
+            self.screen.post_message(WorkStatusChanged(labels.bulk_progress(action, count, len(ids))))
 
         try:
             result = await desk.drafts.bulk_all(
@@ -265,20 +210,12 @@ class ActionRunner:
             self.screen.post_message(WorkStatusChanged(""))
         failed = {failure.id: failure.error for failure in result.results.failed}
         if (attempted := len(result.results.succeeded) + len(failed)) < len(ids):
-            message = outcomes.describe_interrupted_bulk(action, len(result.results.succeeded), len(ids) - attempted)
+            message = labels.bulk_interrupted(action, len(result.results.succeeded), len(ids) - attempted)
             self.app.exit_message = self.app.qualify_commands(message)
         failed_drafts = await desk.drafts.views.by_ids(tuple(outcomes.listed_failure_ids(failed)))
-        names = {draft.id: draft_name(draft.text) for draft in failed_drafts}
+        names = {draft.id: labels.draft_name(draft.text) for draft in failed_drafts}
         outcome = Outcome(action, result.results.succeeded, failed, names=names, skipped=skipped)
-        self.screen.post_message(
-            ActionFinished(outcome, is_bulk=True, on_success=then, on_unchanged=selection.on_finish)
-        )
-
-    def record_change(self, draft: ListedDraft, changed: Draft) -> None:
-        """Record that a draft was changed here."""
-        previous = self._changes.get(draft.id)
-        first = previous.original if previous and previous.version > draft.version else DraftState.of(draft)
-        lru_put(self._changes, draft.id, LocalChange(first, DraftState.of(changed), changed.version), MAX_REMEMBERED)
+        self.finish(ActionResult(outcome, is_bulk=True, on_success=then, on_unchanged=selection.on_finish))
 
     # Undo and redo.
 
@@ -296,38 +233,47 @@ class ActionRunner:
         failed = {failure.id: failure.error for failure in result.failed}
         reloaded_ids = result.succeeded if len(result.succeeded) <= MAX_RELOADED else ()
         drafts = await desk.drafts.views.by_ids((*reloaded_ids, *outcomes.listed_failure_ids(failed)))
-        names = {draft.id: draft_name(draft.text) for draft in drafts}
+        names = {draft.id: labels.draft_name(draft.text) for draft in drafts}
         outcome = Outcome(result.action, result.succeeded, failed, kind=kind, names=names)
         for draft in drafts:
-            if change := self._changes.get(draft.id):
-                self._changes[draft.id] = LocalChange(change.original, DraftState.of(draft), draft.version)
-        self.screen.post_message(
-            ActionFinished(outcome, {draft.id: draft.status for draft in drafts}, is_bulk=result.bulk_id is not None)
+            self.changes.update(draft)
+        self.finish(
+            ActionResult(outcome, {draft.id: draft.status for draft in drafts}, is_bulk=result.bulk_id is not None)
         )
 
     # Results.
 
-    def show_result(self, message: ActionFinished) -> None:
+    def finish(self, result: ActionResult) -> None:
+        """Show the result of an action; called from the action's task, which touches no widgets."""
+        self.screen.call_later(self._show_result, result)
+
+    def _show_result(self, result: ActionResult) -> None:
         """Show the result of an action in the rows, and notify."""
-        outcome = message.outcome
-        if outcome.kind is not EventKind.CHANGE:
-            self._show_undone(message)
-            return
+        if result.outcome.kind is EventKind.CHANGE:
+            self._show_changed(result)
+        else:
+            self._show_undone(result)
+        # A draft was deleted elsewhere, so the list on the screen is out of date.
+        if DRAFT_DELETED_MESSAGE in result.outcome.failed.values():
+            self.screen.refresh_data()
+
+    def _show_changed(self, result: ActionResult) -> None:
+        outcome = result.outcome
         # Usually the row displays the new status already.
-        if message.displayed_status is None or set(message.statuses.values()) != {message.displayed_status}:
-            self._show_rows(outcome.succeeded, message.statuses, outcome.status)
+        if result.displayed_status is None or set(result.statuses.values()) != {result.displayed_status}:
+            self._show_rows(outcome.succeeded, result.statuses, outcome.status)
         for draft_id in outcome.failed:
-            self._restore_row(draft_id)
-        if message.is_bulk:
-            if message.on_unchanged is not None:
-                message.on_unchanged(tuple(outcome.failed))
+            self.restore_row(draft_id)
+        if result.is_bulk:
+            if result.on_unchanged is not None:
+                result.on_unchanged(tuple(outcome.failed))
             self.app.notify(outcomes.describe_bulk(outcome), severity="warning" if outcome.failed else "information")
         elif outcome.failed:
             self.app.notify(outcomes.format_failures(outcome), severity="warning" if outcome.refused else "error")
         else:
             self._notify_action(outcomes.describe_action(outcome))
-        if message.on_success is not None and outcome.succeeded:
-            message.on_success(outcome.succeeded)
+        if result.on_success is not None and outcome.succeeded:
+            result.on_success(outcome.succeeded)
 
     def _show_rows(self, ids: Sequence[str], statuses: Mapping[str, Status], default: Status | None) -> None:
         by_status: dict[Status, list[str]] = {}
@@ -335,35 +281,28 @@ class ActionRunner:
             if status := statuses.get(draft_id, default):
                 by_status.setdefault(status, []).append(draft_id)
         for status, draft_ids in by_status.items():
-            self.rows.fade(draft_ids, status)
+            self.queue.fade(draft_ids, status)
 
-    def _show_undone(self, message: ActionFinished) -> None:
-        outcome = message.outcome
-        unchanged = [draft_id for draft_id in outcome.succeeded if self._is_unchanged(draft_id)]
-        undone = outcome.kind is EventKind.UNDO and not message.statuses
-        self.rows.unfade(outcome.succeeded if undone else unchanged)
+    def _show_undone(self, result: ActionResult) -> None:
+        outcome = result.outcome
+        unchanged = [draft_id for draft_id in outcome.succeeded if self.changes.is_reverted(draft_id)]
+        undone = outcome.kind is EventKind.UNDO and not result.statuses
+        self.queue.unfade(outcome.succeeded if undone else unchanged)
         if not undone:
             changed = [draft_id for draft_id in outcome.succeeded if draft_id not in set(unchanged)]
-            self._show_rows(changed, message.statuses, outcome.status)
+            self._show_rows(changed, result.statuses, outcome.status)
         if outcome.kind is EventKind.UNDO and len(outcome.succeeded) == 1:
-            self.screen.move_cursor_to(outcome.succeeded[0])
+            self.pane.move_cursor_to(outcome.succeeded[0])
         self._recent_actions.clear()
         self.app.notify_latest(outcomes.describe_undo(outcome))
 
-    def _is_unchanged(self, draft_id: str) -> bool:
-        change = self._changes.get(draft_id)
-        return change is not None and change.current == change.original
-
-    def _restore_row(self, draft_id: str) -> None:
+    def restore_row(self, draft_id: str) -> None:
         """Restore the row of a draft that was not changed."""
-        change = self._changes.get(draft_id)
-        # A later change of the same draft may still be pending.
-        if pending := self.pending.final_status(draft_id):
-            self.rows.fade([draft_id], pending)
-        elif change is None or change.current == change.original:
-            self.rows.unfade([draft_id])
+        # Another change of the same draft may still be pending, or already written.
+        if status := self.changes.pending.final_status(draft_id) or self.changes.changed_status(draft_id):
+            self.queue.fade([draft_id], status)
         else:
-            self.rows.fade([draft_id], change.current.status)
+            self.queue.unfade([draft_id])
 
     def _notify_action(self, word: str) -> None:
         """Notify about a single action; further ones within TOAST_INTERVAL share one toast.
@@ -374,14 +313,14 @@ class ActionRunner:
         if self._toast_timer is not None:
             self._has_unreported = True
             return
-        self.app.notify_latest(outcomes.describe_actions(self._recent_actions))
+        self.app.notify_latest(labels.actions_done(self._recent_actions))
         self._toast_timer = self.screen.set_timer(TOAST_INTERVAL, self._notify_rest)
 
     def _notify_rest(self) -> None:
         self._toast_timer = None
         if self._has_unreported and self._recent_actions:
             self._has_unreported = False
-            self.app.notify_latest(outcomes.describe_actions(self._recent_actions))
+            self.app.notify_latest(labels.actions_done(self._recent_actions))
             self._toast_timer = self.screen.set_timer(TOAST_INTERVAL, self._notify_rest)
         else:
             self._recent_actions.clear()

@@ -13,20 +13,18 @@ from copydesk.model.draft import Action, Status
 from copydesk.model.history import EventKind
 from copydesk.model.requests import ChangeDraft
 from copydesk.text import clean, clean_lines
-from copydesk.text.formatting import plural
+from copydesk.tui import labels
 from copydesk.tui.browser import is_link
-from copydesk.tui.keys import key_label
-from copydesk.tui.labels import STATUS
+from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.review.action_runner import ActionRunner, OnSuccess
 from copydesk.tui.review.edit_actions import EditActions
-from copydesk.tui.review.outcomes import draft_name
+from copydesk.tui.review.local_changes import LocalChanges
 from copydesk.tui.review.publish_actions import APPROVE, PublishActions
+from copydesk.tui.review.queue_pane import QueuePane
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.draft import ListedDraft
-    from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
-    from copydesk.tui.review.selection import Selection
 
 
 PROMPT_FOLDER = "answers"
@@ -65,8 +63,13 @@ class PromptAutosave:
         async def save(text: str) -> None:
             self._typed_names.add(name)
             async with self._write_lock:
-                if self._autosave is not None and text.strip():
+                if self._autosave is None:
+                    return
+                if text.strip():
                     await asyncio.to_thread(self._autosave.save, name, 0, text)
+                else:
+                    # A text that was cleared must not be offered again.
+                    await asyncio.to_thread(self._autosave.delete, name)
 
         return save
 
@@ -78,24 +81,31 @@ class PromptAutosave:
                 await asyncio.to_thread(self._autosave.delete, name)
 
 
-class InspectActions(ActionRunner):
+class InspectActions:
     """Actions that change nothing."""
+
+    def __init__(self, runner: ActionRunner) -> None:
+        self._screen = runner.screen
+        self.app = runner.app
+        self._queue = runner.queue
 
     def history(self) -> None:
         """Show the draft's history."""
-        if draft := self.rows.current:
+        if draft := self._queue.current:
             self.app.run_desk_task(lambda desk: self._history(desk, draft.id), opens_screen=True)
 
     async def _history(self, desk: "Desk", draft_id: str) -> None:
         from copydesk.tui.dialogs.page import PageDialog  # noqa: PLC0415 - for those who read it
         from copydesk.tui.review.pages import history_page  # noqa: PLC0415
 
-        history = await desk.drafts.describe_history(draft_id, {status: sign.text for status, sign in STATUS.items()})
-        self.app.push_if_current(self.screen, PageDialog("History", history_page(history, draft_id)))
+        history = await desk.drafts.describe_history(
+            draft_id, {status: sign.text for status, sign in labels.STATUS.items()}
+        )
+        self.app.push_if_current(self._screen, PageDialog(labels.HISTORY_TITLE, history_page(history, draft_id)))
 
     def diff(self) -> None:
         """Show the difference to the next version or, if there is none, to the previous one."""
-        if draft := self.rows.current:
+        if draft := self._queue.current:
             self.app.run_desk_task(lambda desk: self._difference(desk, draft), opens_screen=True)
 
     async def _difference(self, desk: "Desk", draft: "ListedDraft") -> None:
@@ -104,7 +114,9 @@ class InspectActions(ActionRunner):
 
         old, new = await self._versions(desk, draft)
         difference = await desk.drafts.compare(old, new)
-        self.app.push_if_current(self.screen, PageDialog("What changed", diff_page(difference), draft_name(draft.text)))
+        self.app.push_if_current(
+            self._screen, PageDialog(labels.CHANGES_TITLE, diff_page(difference), labels.draft_name(draft.text))
+        )
 
     async def _versions(self, desk: "Desk", draft: "ListedDraft") -> tuple[str, str]:
         """Return the ids of the versions to compare, the older one first.
@@ -120,92 +132,85 @@ class InspectActions(ActionRunner):
             return draft.id, newer[-1]
         if draft.regenerated_from_id is not None:
             return draft.regenerated_from_id, draft.id
-        raise ConflictError(
-            f"{draft_name(draft.text)} has no other version.",
-            hint=f"{key_label('review.regenerate')} asks for a new one.",
-        )
+        raise ConflictError(labels.no_other_version(labels.draft_name(draft.text)), hint=labels.regenerate_hint())
 
     def copy_text(self) -> None:
         """Copy the draft's text to the clipboard, without invisible characters."""
-        if draft := self.rows.current:
+        if draft := self._queue.current:
             self.app.copy_to_clipboard(clean_lines(draft.text))
-            self.app.notify_latest(f"Copied the text of {draft_name(draft.text)}")
+            self.app.notify_latest(labels.copied_text(labels.draft_name(draft.text)))
 
     def copy_link(self) -> None:
         """Copy the link of the draft's source item to the clipboard."""
-        if draft := self.rows.current:
+        if draft := self._queue.current:
             self.app.run_desk_task(lambda desk: self._copy_link(desk, draft))
 
     async def _copy_link(self, desk: "Desk", draft: "ListedDraft") -> None:
         url = (await desk.drafts.item(draft.item_id)).entry.url
         if url is None or not is_link(url):
-            raise ConflictError("Its source has no link to copy.")
+            raise ConflictError(labels.SOURCE_WITHOUT_LINK)
         self.app.copy_to_clipboard(url)
-        self.app.notify_latest(f"Copied {url}")
+        self.app.notify_latest(labels.copied_link(url))
 
 
-class ReviewActions(PublishActions, EditActions, InspectActions):
-    """All actions of the review screen."""
+class ReviewActions:
+    """All actions of the review screen: decisions here, the others in objects of their own."""
 
-    reasons: tuple[str, ...] = ()
-    """Recently used reasons for rejecting a draft."""
-
-    def __init__(self, screen: "DraftActionsScreen") -> None:
-        super().__init__(screen)
+    def __init__(self, screen: DeskScreen, pane: QueuePane, changes: LocalChanges) -> None:
+        self.runner = ActionRunner(screen, pane, changes)
+        self.publishing = PublishActions(self.runner)
+        self.editing = EditActions(self.runner)
+        self.inspecting = InspectActions(self.runner)
+        self.app = screen.app
         self.prompt_autosave = PromptAutosave()
+        self.reasons: tuple[str, ...] = ()
+        """Recently used reasons for rejecting a draft."""
 
     def load(self) -> None:
         """Load what the first keys need, and offer texts that were typed and not saved."""
         self.app.run_desk_task(self._load_reasons)
         self.app.run_desk_task(self._load_autosaved_answers)
-        self.offer_autosaved()
+        self.editing.offer_autosaved()
 
     async def _load_autosaved_answers(self, desk: "Desk") -> None:
         for name in await self.prompt_autosave.load(desk):
-            self.app.notify(f"What you typed for {name!r} was not used: it is offered there.", severity="warning")
+            self.app.notify(labels.unused_answer(name), severity="warning")
 
     async def _load_reasons(self, desk: "Desk") -> None:
         self.reasons = await desk.drafts.rejection_reasons()
 
     def approve(self) -> None:
         """Approve the selection; then warn about anything that would block posting it."""
-        self.apply(APPROVE, on_success=self.check_blockers)
+        self.runner.apply(APPROVE, on_success=self.publishing.check_blockers)
 
     def archive(self) -> None:
         """Archive the selection."""
-        self.apply(ChangeDraft(action=Action.ARCHIVE))
+        self.runner.apply(ChangeDraft(action=Action.ARCHIVE))
 
     def reject(self) -> None:
         """Prompt for a reason and reject the selection."""
         self._prompt(
-            "Why {be} {what} turned down?",
+            labels.reject_prompt,
             Action.REJECT,
-            hint="Enter alone: no reason",
             suggestions=self.reasons,
             then=lambda _: self.app.run_desk_task(self._load_reasons),
         )
 
     def regenerate(self) -> None:
         """Prompt for instructions and have new versions of the selection generated."""
-        self._prompt(
-            "What is to be changed in {what}?",
-            Action.REGENERATE,
-            hint="Enter alone: another try",
-            then=self._generate_versions,
-        )
+        self._prompt(labels.regenerate_prompt, Action.REGENERATE, then=self._generate_versions)
 
     def _prompt(
         self,
-        question: str,
+        format_prompt: Callable[[int], str],
         action: Action,
         *,
-        hint: str,
         suggestions: Sequence[str] = (),
         then: OnSuccess | None = None,
     ) -> None:
         from copydesk.tui.dialogs.prompt import PromptDialog  # noqa: PLC0415 - imported when first used
 
-        selection = self.screen.draft_selection()
+        selection = self.runner.pane.selection()
         if selection is None:
             return
 
@@ -213,14 +218,17 @@ class ReviewActions(PublishActions, EditActions, InspectActions):
             # Answered or cancelled: there is nothing to restore.
             self.app.run_desk_task(lambda _: self.prompt_autosave.delete(action))
             if text is not None:
-                self.apply(ChangeDraft(action=action, feedback=text.strip() or None), target=selection, on_success=then)
+                self.runner.apply(
+                    ChangeDraft(action=action, feedback=text.strip() or None), target=selection, on_success=then
+                )
 
         if self.app.desk is not None:
             self.prompt_autosave.attach(self.app.desk)
         # Unsaved text first, then recent answers, without duplicates.
         options = tuple(dict.fromkeys((*self.prompt_autosave.suggestions(action), *suggestions)))
         autosave = self.prompt_autosave.autosave_for(action)
-        prompt = question.format(be="is" if selection.number == 1 else "are", what=_name_selection(selection))
+        prompt = format_prompt(selection.number)
+        hint = labels.draft_name(selection.draft.text) if selection.draft else ""
         self.app.push_screen(PromptDialog(prompt, hint=hint, suggestions=options, autosave=autosave), on_answer)
 
     def _generate_versions(self, ids: Sequence[str]) -> None:
@@ -233,29 +241,19 @@ class ReviewActions(PublishActions, EditActions, InspectActions):
         for draft_id in ids:
             draft = await desk.drafts.get(draft_id)
             if draft.status is Status.GENERATION_FAILED:
-                self.app.notify(f"{draft_name(draft.text)} was not written anew: {draft.last_error}", severity="error")
+                self.app.notify(
+                    labels.regeneration_failed(labels.draft_name(draft.text), draft.last_error), severity="error"
+                )
                 continue
             versions = await desk.drafts.list_versions(draft_id)
             new_versions += [version for version in versions if version.regenerated_from_id == draft_id][-1:]
         if new_versions:
-            of_drafts = (
-                f"of {draft_name(new_versions[-1].text)} is"
-                if len(new_versions) == 1
-                else f"of {plural(len(new_versions), 'draft')} are"
-            )
-            noun = "version" if len(new_versions) == 1 else "versions"
-            self.app.notify(
-                f"The new {noun} {of_drafts} there: {key_label('review.difference')} on it shows what changed."
-            )
+            self.app.notify(labels.new_versions(len(new_versions), labels.draft_name(new_versions[-1].text)))
 
     def undo(self) -> None:
         """Undo the last change."""
-        self.undo_or_redo(EventKind.UNDO)
+        self.runner.undo_or_redo(EventKind.UNDO)
 
     def redo(self) -> None:
         """Redo the last undone change."""
-        self.undo_or_redo(EventKind.REDO)
-
-
-def _name_selection(selection: "Selection") -> str:
-    return draft_name(selection.draft.text) if selection.draft else plural(selection.number, "draft")
+        self.runner.undo_or_redo(EventKind.REDO)

@@ -18,29 +18,28 @@ from copydesk.model.requests import ChangeDraft
 from copydesk.model.transitions import status_after_edit
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_relative
+from copydesk.tui import labels
 from copydesk.tui.dialogs.wait import WaitDialog
-from copydesk.tui.keys import key_label
-from copydesk.tui.messages import ActionFinished
-from copydesk.tui.review.action_runner import ActionRunner
-from copydesk.tui.review.outcomes import Outcome, draft_name, error_message
+from copydesk.tui.review.action_runner import ActionResult, ActionRunner
+from copydesk.tui.review.outcomes import Outcome, error_message
 from copydesk.tui.review.text_lengths import relevant_platforms
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.draft import Draft, ListedDraft
-    from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
-    from copydesk.tui.review.edit_dialog import EditDialog, EditRequest
+    from copydesk.tui.review.dialogs import EditDialog, EditRequest
 
 AUTOSAVE_FOLDER = "typed"
 EDIT_SCREEN = "edit"
 """Name under which the one edit screen is installed."""
 
 
-class EditActions(ActionRunner):
+class EditActions:
     """Editing here and in an external editor."""
 
-    def __init__(self, screen: "DraftActionsScreen") -> None:
-        super().__init__(screen)
+    def __init__(self, runner: ActionRunner) -> None:
+        self._runner = runner
+        self.app = runner.app
         self._opened_ids: set[str] = set()
         """Drafts opened in this session: their autosaved text is not reported as left over."""
 
@@ -56,22 +55,19 @@ class EditActions(ActionRunner):
             if saved.draft_id in self._opened_ids:
                 continue
             try:
-                name = draft_name((await desk.drafts.get(saved.draft_id)).text)
+                name = labels.draft_name((await desk.drafts.get(saved.draft_id)).text)
             except CopydeskError:
-                self.app.notify(f"What you typed for a draft that is gone is in {saved.path}.", severity="warning")
+                self.app.notify(labels.unsaved_edit_of_deleted_draft(saved.path), severity="warning")
             else:
-                self.app.notify(
-                    f"What you typed for {name} was not saved: {key_label('review.edit')} on it goes on.",
-                    severity="warning",
-                )
+                self.app.notify(labels.unsaved_edit(name), severity="warning")
 
     # Here.
 
     def edit(self) -> None:
         """Edit the draft under the cursor in the built-in editor."""
-        from copydesk.tui.review.edit_dialog import EditDialog  # noqa: PLC0415 - imported when first used
+        from copydesk.tui.review.dialogs import EditDialog  # noqa: PLC0415 - imported when first used
 
-        draft = self.rows.current
+        draft = self._runner.queue.current
         if draft is None:
             return
         if not self.app.is_screen_installed(EDIT_SCREEN):
@@ -98,7 +94,7 @@ class EditActions(ActionRunner):
     def _edit_session(
         self, desk: "Desk", draft: "ListedDraft", saved: UnsavedText | None, connected: Sequence[str]
     ) -> "EditRequest":
-        from copydesk.tui.review.edit_dialog import EditRequest  # noqa: PLC0415 - as above
+        from copydesk.tui.review.dialogs import EditRequest  # noqa: PLC0415 - as above
 
         autosave, write_lock = self._texts(desk), asyncio.Lock()
         version = saved.version if saved else draft.version
@@ -122,18 +118,14 @@ class EditActions(ActionRunner):
                 if current.version == version:
                     return error_message(error)
                 version = current.version
-                return (
-                    f"{error.message} {key_label('edit.save')} again puts your text in the place of what is there now."
-                )
+                return labels.overwrite_hint(error.message)
             except Exception as error:
                 return error_message(error)
             return ""
 
-        notice = (
-            f"You typed this {format_relative(saved.saved_at, self.app.clock())} and did not save it." if saved else ""
-        )
+        notice = labels.restored_edit(format_relative(saved.saved_at, self.app.clock())) if saved else ""
         return EditRequest(
-            title=f"{draft.format.value} · {draft_name(draft.text)}",
+            title=f"{draft.format.value} · {labels.draft_name(draft.text)}",
             text=draft.text,
             format=draft.format,
             platforms=relevant_platforms(draft.target_platforms, connected),
@@ -146,10 +138,10 @@ class EditActions(ActionRunner):
 
     async def _save(self, desk: "Desk", draft: "ListedDraft", text: str, version: int) -> "Draft":
         changed = await desk.drafts.change(draft.id, ChangeDraft(text=text), expected_version=version)
-        self.record_change(draft, changed)
-        outcome = Outcome("edit", (draft.id,), names={draft.id: draft_name(changed.text)})
-        self.screen.post_message(ActionFinished(outcome, {draft.id: changed.status}))
-        self.screen.call_later(self.screen.refresh_data)
+        self._runner.changes.record(draft, changed)
+        outcome = Outcome("edit", (draft.id,), names={draft.id: labels.draft_name(changed.text)})
+        self._runner.finish(ActionResult(outcome, {draft.id: changed.status}))
+        self._runner.screen.call_later(self._runner.screen.refresh_data)
         return changed
 
     # In the user's editor.
@@ -157,12 +149,9 @@ class EditActions(ActionRunner):
     def edit_outside(self) -> None:
         """Edit the draft under the cursor in the user's editor, which cannot run in a browser."""
         if self.app.is_web:
-            edit_here = self.app.key_label("review.edit")
-            self.app.notify(
-                f"Your editor cannot open in a browser. Press {edit_here} to edit here.", severity="warning"
-            )
-        elif draft := self.rows.current:
-            dialog = WaitDialog("Opening your editor …")
+            self.app.notify(labels.editor_needs_terminal(), severity="warning")
+        elif draft := self._runner.queue.current:
+            dialog = WaitDialog(labels.EDITOR_OPENING)
             self.app.push_screen(dialog)
             self.app.enqueue_write(lambda desk: self._edit_with_wait_dialog(desk, draft.id, dialog))
 
@@ -188,17 +177,15 @@ class EditActions(ActionRunner):
             await self._run_editor(editor_command, path)
         except SuspendNotSupported:
             await asyncio.to_thread(autosave.delete, draft_id)
-            raise ConflictError(
-                "No editor can be opened in this terminal.", hint=f"Edit here: {key_label('review.edit')}."
-            ) from None
+            raise ConflictError(labels.NO_EDITOR, hint=labels.edit_here_hint()) from None
         text = await asyncio.to_thread(read_edited_file, path)
         if text.strip() == draft.text.strip():
-            self.app.notify("Nothing was changed.")
+            self.app.notify(labels.NO_CHANGES)
         else:
             try:
                 await self._save(desk, draft, text, version)
             except CopydeskError as error:
-                raise ConflictError(str(error), hint=_autosave_hint(path)) from error
+                raise ConflictError(str(error), hint=labels.text_saved_hint(path)) from error
         await asyncio.to_thread(autosave.delete, draft_id)
 
     async def _run_editor(self, editor_command: tuple[str, ...], path: Path) -> None:
@@ -211,19 +198,13 @@ class EditActions(ActionRunner):
                 self.app.editor = await asyncio.create_subprocess_exec(*editor_command, str(path))
                 exit_code = await self.app.editor.wait()
             except OSError as error:
-                raise ConflictError(
-                    f"{editor_command[0]} cannot be started: {error.strerror}.", hint=_autosave_hint(path)
-                ) from error
+                message = labels.editor_not_started(editor_command[0], error.strerror)
+                raise ConflictError(message, hint=labels.text_saved_hint(path)) from error
             finally:
                 self.app.editor = None
         if exit_code:
-            reason = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with {exit_code}"
-            raise ConflictError(f"{editor_command[0]} {reason}.", hint=_autosave_hint(path))
-
-
-def _autosave_hint(path: Path) -> str:
-    edit, edit_outside = key_label("review.edit"), key_label("review.edit_outside")
-    return f"Your text is kept: {edit} and {edit_outside} go on with it. It is in {path}."
+            message = labels.editor_failed(editor_command[0], exit_code)
+            raise ConflictError(message, hint=labels.text_saved_hint(path))
 
 
 @contextmanager

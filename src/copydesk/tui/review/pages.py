@@ -1,7 +1,7 @@
 """The pages of the review: a draft with its previews, findings and score, its source item, its history, and a diff."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,9 +14,9 @@ from copydesk.model.history import USER
 from copydesk.model.item import Entry, Item
 from copydesk.text import clean_lines, reveal
 from copydesk.text.formatting import format_relative, format_utc, plural
+from copydesk.tui import labels
 from copydesk.tui.browser import is_link
 from copydesk.tui.charts import progress_bar
-from copydesk.tui.keys import key_label
 from copydesk.tui.labels import SEVERITY, STATUS, source_type_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import worst_finding_sign
@@ -98,20 +98,23 @@ def draft_page(
     if draft.score is not None:
         blocks += [paragraph(), *_score(draft.score)]
     if draft.tags:
-        blocks += [paragraph(), paragraph("Tags  " + ", ".join(safe_line(tag) for tag in draft.tags), "dim")]
+        blocks += [
+            paragraph(),
+            paragraph(f"{labels.TAGS_HEADING}  " + ", ".join(safe_line(tag) for tag in draft.tags), "dim"),
+        ]
     return blocks
 
 
 def _headline(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> Block:
     """Return the line that spells out the letters of the draft's row in the queue."""
     status_sign = STATUS[draft.status]
-    writer = "your own" if draft.writer == USER else safe_line(draft.writer)
+    writer = labels.WRITTEN_BY_USER if draft.writer == USER else safe_line(draft.writer)
     origin = f"{writer}, {format_relative(draft.created_at, now)}" if writer else format_relative(draft.created_at, now)
     parts = [
         Content.styled(draft.format.value, "strong"),
         Content.styled(status_sign.text, status_sign.role),
         *([Content.styled(time, status_sign.role)] if (time := format_delivery_time(draft, now, delivery)) else []),
-        Content.styled(f"{draft.confidence:.0%} by its checks"),
+        Content(labels.confidence(draft.confidence)),
         *([Content.styled(check_sign.text, check_sign.role)] if (check_sign := worst_finding_sign(draft)) else []),
         Content.styled(origin, "dim"),
     ]
@@ -124,7 +127,7 @@ def _text(draft: ListedDraft) -> Iterator[Block]:
     start = 0
     for number, post in enumerate(posts, 1):
         if len(posts) > 1:
-            label = f"{number} of {len(posts)}"
+            label = labels.thread_part(number, len(posts))
             yield paragraph(label if number == 1 else f"\n{label}", "dim")
         yield Paragraph(_highlighted(post, start, draft.checks.findings))
         # Findings count from the start of the whole text, separators included.
@@ -162,8 +165,8 @@ def _with_hidden_characters(text: str) -> Content:
 def _checks(checks: Checks) -> Iterator[Block]:
     failed = len({finding.rule for finding in checks.findings})
     passed = checks.ran - failed
-    summary = Content.styled(f"{passed} of {checks.ran} pass", "dim" if failed else "good")
-    yield Paragraph(Content.assemble(("Checks", "strong"), "  ", summary))
+    summary = Content.styled(labels.checks_passed(passed, checks.ran), "dim" if failed else "good")
+    yield Paragraph(Content.assemble((labels.CHECKS_HEADING, "strong"), "  ", summary))
     rows = [
         (Content.styled(sign.letter, sign.role), Content(safe_line(finding.message)))
         for finding in sorted(checks.findings, key=lambda finding: _SEVERITY_ORDER.index(finding.severity))
@@ -173,13 +176,13 @@ def _checks(checks: Checks) -> Iterator[Block]:
 
 
 def _score(score: Score) -> Iterator[Block]:
-    yield Paragraph(Content.assemble(("Why it was picked", "strong"), "  ", (f"{score.total:.2f}", "accent")))
+    yield Paragraph(Content.assemble((labels.SCORE_HEADING, "strong"), "  ", (f"{score.total:.2f}", "accent")))
     yield Table([_score_row(part) for part in score.parts], right_aligned=frozenset({2}))
     names = list(dict.fromkeys(safe_line(source.name) for source in score.sources))
     # A single source is named in the item pane already.
     if len(names) > 1:
         yield paragraph()
-        yield paragraph(f"Told by {_join_names(names)}", "dim")
+        yield paragraph(labels.story_reported_by(names), "dim")
 
 
 def _score_row(part: ScorePart) -> tuple[Content, ...]:
@@ -194,11 +197,6 @@ def _score_row(part: ScorePart) -> tuple[Content, ...]:
     )
 
 
-def _join_names(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
 MAX_ARTICLE_LENGTH = 20_000
 """Characters of an article that are displayed. Wrapping a longer text delays the page noticeably."""
 
@@ -207,7 +205,7 @@ def item_page(item: Item, now: datetime) -> list[Block]:
     """Return the whole page of one source item."""
     entry = item.entry
     blocks: list[Block] = [
-        paragraph(safe_line(entry.title) or "Without a title", "strong"),
+        paragraph(safe_line(entry.title) or labels.UNTITLED_ITEM, "strong"),
         paragraph(),
         _facts(item, now),
     ]
@@ -221,17 +219,20 @@ def item_page(item: Item, now: datetime) -> list[Block]:
 
 def _facts(item: Item, now: datetime) -> Block:
     entry = item.entry
+    source = source_type_label(item.source_type or MANUAL)
     facts = [
-        ("from", f"{safe_line(item.source_name)} · {source_type_label(item.source_type or MANUAL)}"),
-        ("by", safe_line(entry.author or entry.publisher or "")),
-        ("dated", f"{format_relative(item.published, now)} · {format_utc(item.published)}"),
-        ("heard", _popularity(entry)),
-        ("talk", safe_line(entry.discussion or "")),
+        (labels.ITEM_SOURCE, f"{safe_line(item.source_name)} · {source}" if item.source_type else source),
+        (labels.ITEM_AUTHOR, safe_line(entry.author or entry.publisher or "")),
+        (labels.ITEM_PUBLISHED, f"{format_relative(item.published, now)} · {format_utc(item.published)}"),
+        (labels.ITEM_REACTIONS, _popularity(entry)),
+        (labels.ITEM_DISCUSSION, safe_line(entry.discussion or "")),
     ]
     rows = [(Content.styled(name, "dim"), Content(value)) for name, value in facts if value]
     if entry.url:
         # An address that is no web link is displayed, but not as a link.
-        rows.append((Content.styled("link", "dim"), Content.styled(safe_line(entry.url), "link" * is_link(entry.url))))
+        rows.append(
+            (Content.styled(labels.ITEM_LINK, "dim"), Content.styled(safe_line(entry.url), "link" * is_link(entry.url)))
+        )
     return Table(rows)
 
 
@@ -243,7 +244,7 @@ def _popularity(entry: Entry) -> str:
 def _paragraphs(text: str) -> str:
     visible = clean_lines(text[:MAX_ARTICLE_LENGTH]).strip()
     remaining = len(text) - MAX_ARTICLE_LENGTH
-    return f"{visible}…\n\n({remaining} more characters)" if remaining > 0 else visible
+    return f"{visible}…\n\n{labels.remaining_characters(remaining)}" if remaining > 0 else visible
 
 
 DIFF_MARKS = {"same": ("", "", ""), "removed": ("[-", "-]", "bad"), "added": ("{+", "+}", "good")}
@@ -258,8 +259,8 @@ def diff_page(diff: "Difference") -> list[Block]:
     pieces = [_diff_piece(piece.kind, piece.text) for piece in diff.pieces]
     blocks: list[Block] = [Paragraph(Content("").join(pieces))]
     if all(piece.kind == "same" for piece in diff.pieces):
-        blocks += [paragraph(), paragraph("The words are the same.", "dim")]
-    for heading, findings in (("Better", diff.better), ("Worse", diff.worse)):
+        blocks += [paragraph(), paragraph(labels.TEXT_UNCHANGED, "dim")]
+    for heading, findings in ((labels.BETTER_CHECKS, diff.better), (labels.WORSE_CHECKS, diff.worse)):
         if findings:
             blocks += [
                 paragraph(),
@@ -283,12 +284,12 @@ def _history_blocks(history: "DraftHistory", draft_id: str) -> Iterator[Block]:
             if current_id:
                 yield paragraph()
             current_id = event.draft_id
-            yield paragraph(f"Version {version_ids.index(current_id) + 1} of {len(version_ids)}", "strong")
+            yield paragraph(labels.version_heading(version_ids.index(current_id) + 1, len(version_ids)), "strong")
         yield paragraph(safe_line(line), "dim" if event.undone else "")
     newer = history.children_of(draft_id)
     if newer:
         yield paragraph()
-        yield paragraph(f"There is a newer version: {key_label('review.difference')} shows what changed.", "accent")
+        yield paragraph(labels.newer_version(), "accent")
 
 
 def _diff_piece(kind: str, text: str) -> Content:

@@ -12,7 +12,7 @@ from copydesk.model.delivery import Preview, PreviewPart
 from copydesk.model.draft import Thumbnail
 from copydesk.text import links
 from copydesk.text.formatting import plural
-from copydesk.tui.keys import key_label
+from copydesk.tui import labels
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.terminal.cells import safe_line
 
@@ -39,12 +39,14 @@ class ImageLines(NamedTuple):
 
 
 def image_blocks(images: Sequence[ImageView]) -> Iterator[Block]:
-    """Yield a line per image, as `picture 1 1200x800, 84 kB “A boat.”`, and below it the image or why it is missing."""
+    """Yield a line per image, as `Image 1  1200x800, 84 kB  “A boat.”`, and below it the image or why it is missing."""
     for number, image in enumerate(images, 1):
         description = (
-            Content(f"“{safe_line(image.alt)}”") if image.alt.strip() else Content.styled("no description", "warn")
+            Content(f"“{safe_line(image.alt)}”") if image.alt.strip() else Content.styled(labels.NO_ALT_TEXT, "warn")
         )
-        yield Paragraph(Content.assemble((f"picture {number}  {_size_facts(image.thumbnail)}", "dim"), description))
+        yield Paragraph(
+            Content.assemble((labels.image_heading(number, _size_facts(image.thumbnail)), "dim"), description)
+        )
         if image.thumbnail is not None and image.thumbnail.message:
             yield Paragraph(Content.styled(safe_line(image.thumbnail.message), "dim"), indent=INDENT)
         if image.lines:
@@ -73,10 +75,10 @@ EXCERPT_LENGTH = 60
 
 def preview_page(previews: Sequence[Preview], images: Sequence[ImageView] = ()) -> list[Block]:
     """Return the preview per account and the images with their descriptions, as screen readers get them."""
-    heading = Paragraph(Content.assemble(("Where it would go", "strong"), "  ", _summary(previews)))
+    heading = Paragraph(Content.assemble((labels.PREVIEW_HEADING, "strong"), "  ", _summary(previews)))
     blocks: list[Block] = [heading]
     if not previews:
-        blocks.append(paragraph(f"No account takes this. Connect one: Setup, {key_label('console.setup')}.", "dim"))
+        blocks.append(paragraph(labels.no_matching_account(), "dim"))
     for preview in previews:
         blocks += _account_blocks(preview)
     return [*blocks, paragraph(), *image_blocks(images)] if images else blocks
@@ -89,12 +91,12 @@ def _summary(previews: Sequence[Preview]) -> Content:
         return Content("")
     refused = sum(not preview.fits for preview in previews)
     if not refused:
-        return Content.styled("fits everywhere", "good")
-    return Content.styled(f"{refused} of {len(previews)} would refuse it", "bad")
+        return Content.styled(labels.FITS_ALL_ACCOUNTS, "good")
+    return Content.styled(labels.rejected_by(refused, len(previews)), "bad")
 
 
 def _account_blocks(preview: Preview) -> Iterator[Block]:
-    remarks = [] if preview.connected else ["not connected"]
+    remarks = [] if preview.connected else [labels.NOT_CONNECTED]
     if len(preview.parts) > 1:
         remarks.append(plural(len(preview.parts), "post"))
     name = Content.styled(safe_line(preview.account), "accent")
@@ -108,12 +110,12 @@ def _account_blocks(preview: Preview) -> Iterator[Block]:
             frozenset({0, 1}),
         )
     for problem in preview.stops:
-        yield Paragraph(Content.styled(f"refused: {safe_line(problem)}", "bad"), indent=2)
+        yield Paragraph(Content.styled(labels.problem(safe_line(problem)), "bad"), indent=2)
     for number, part in enumerate(preview.parts, 1):
         for problem in part.stops:
-            yield Paragraph(Content.styled(f"refused, post {number}: {safe_line(problem)}", "bad"), indent=2)
+            yield Paragraph(Content.styled(labels.problem(safe_line(problem), number), "bad"), indent=2)
     if link := _first_link(preview.parts):
-        label = "card of" if preview.card else "link, no card:"
+        label = labels.LINK_CARD if preview.card else labels.PLAIN_LINK
         yield Paragraph(Content.assemble((f"{label} ", "dim"), (safe_line(link), "link")), indent=2)
 
 
@@ -123,7 +125,9 @@ def _length(part: PreviewPart) -> Content:
         return Content.styled(plural(part.length, "character"), "dim")
     count = f"{part.length:,}/{part.limit:,}"
     excess = part.length - part.limit
-    return Content.styled(f"{count}, {excess:,} too long" if excess > 0 else count, "bad" if excess > 0 else "good")
+    return Content.styled(
+        labels.length_over_limit(count, excess) if excess > 0 else count, "bad" if excess > 0 else "good"
+    )
 
 
 def _part_row(number: int, part: PreviewPart) -> tuple[Content, ...]:

@@ -1,29 +1,19 @@
-"""The lines above the review queue: the tabs with their number of drafts, and the search field."""
+"""The lines above the panes of the review: the tabs with their number of drafts, and the search line."""
 
 from collections.abc import Mapping
 
-from textual import events, on
+from textual import events, getters, on
 from textual.app import ComposeResult
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
 from copydesk.text import clean
 from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.labels import SEARCH_PLACEHOLDER, TABS
 from copydesk.tui.widgets.line_views import StaticLines
 
-TABS = {
-    "to_review": ("To review", "Review"),
-    "approved": ("Approved", "A"),
-    "scheduled": ("Scheduled", "S"),
-    "posted": ("Posted", "P"),
-    "missed": ("Missed", "M"),
-    "rejected": ("Rejected", "R"),
-    "failed": ("Failed", "F"),
-    "all": ("All", "All"),
-}
-"""Each tab's name, and its abbreviation for narrow terminals: the letter of its drafts' status."""
 _GAP = 2
 NARROW_WIDTH = 60
 """Below this width only the current tab is shown."""
@@ -96,9 +86,6 @@ def format_count(count: int) -> str:
     return f"{count // 1000}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
 
 
-SYNTAX_HINT = 'words, "a phrase", begin*, -without'
-
-
 class SearchLine(Horizontal, inherit_bindings=False):
     """Posts the query as it is typed."""
 
@@ -123,7 +110,7 @@ class SearchLine(Horizontal, inherit_bindings=False):
     def compose(self) -> ComposeResult:
         """Yield a slash, the input, and the error message."""
         yield Static("/", classes="-slash")
-        yield Input(placeholder=SYNTAX_HINT, select_on_focus=False)
+        yield Input(placeholder=SEARCH_PLACEHOLDER, select_on_focus=False)
         yield Static(classes="-wrong")
 
     @property
@@ -153,3 +140,52 @@ class SearchLine(Horizontal, inherit_bindings=False):
 
     def action_leave(self) -> None:
         self.post_message(self.Left())
+
+
+class QueueHeader(Vertical):
+    """The tabs and, once it is needed, the search line."""
+
+    tabs = getters.query_one(TabsLine)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._search: SearchLine | None = None
+
+    def compose(self) -> ComposeResult:
+        yield TabsLine()
+
+    @property
+    def is_search_open(self) -> bool:
+        """True if the search line is visible."""
+        return self._search is not None and self._search.display
+
+    @property
+    def query_text(self) -> str:
+        """The query as typed so far."""
+        return self._search.input.value if self._search is not None else ""
+
+    async def mount_search(self) -> None:
+        """Mount the search line, hidden, unless that was done before."""
+        if self._search is None:
+            self._search = SearchLine()
+            self._search.display = False
+            await self.mount(self._search)
+
+    async def open_search(self) -> None:
+        """Show the search line and focus it."""
+        await self.mount_search()
+        if self._search is not None:
+            self._search.display = True
+            # Focus at once, not after layout: the next key typed is text, no longer a key of the queue.
+            self.screen.set_focus(self._search.input)
+
+    def close_search(self) -> None:
+        """Clear and hide the search line."""
+        if self._search is not None:
+            self._search.clear()
+            self._search.display = False
+
+    def show_query_error(self, message: str) -> None:
+        """Show an error in the query; an empty text clears it."""
+        if self._search is not None:
+            self._search.show_error(message)

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 from copydesk.model.draft import ListedDraft
-from copydesk.model.filters import DraftCounts, DraftPosition, DraftSlice, DraftView, Tab, count_in_tab, precedes
+from copydesk.model.filters import (
+    DraftCounts,
+    DraftPosition,
+    DraftSlice,
+    DraftView,
+    Order,
+    Tab,
+    count_in_tab,
+    get_order,
+    precedes,
+    tab_contains,
+)
+from copydesk.tui import labels
 from copydesk.tui.review.marks import Marks, Span
 from copydesk.tui.review.row_window import PAGE_SIZE, RowOrigin, RowRequest, Window
 from copydesk.tui.terminal.cells import safe_line
@@ -167,10 +179,46 @@ class QueueLoader:
 
     async def _describe_filters(self, desk: "Desk") -> str:
         view = self._view
-        sources: Sequence[str] = ()
-        if view.source_id is not None:
-            sources = [
-                f"from {safe_line(source.name)}" for source in await desk.sources.list() if source.id == view.source_id
-            ]
+        sources = await desk.sources.list() if view.source_id is not None else ()
+        names = [safe_line(source.name) for source in sources if source.id == view.source_id]
         formats = [view.format.value] if view.format is not None else []
-        return ", ".join([*formats, *sources, *(f"#{safe_line(tag)}" for tag in view.tags)])
+        return ", ".join(
+            [*formats, *map(labels.filtered_by_source, names), *(f"#{safe_line(tag)}" for tag in view.tags)]
+        )
+
+
+class SavedTab(NamedTuple):
+    """The state of a tab while another one is shown."""
+
+    window: Window
+    cursor: int
+    newest_id: str
+    loader: QueueLoader
+
+
+async def locate_draft(desk: "Desk", draft_id: str, tab: Tab) -> tuple[DraftView, SavedTab]:
+    """Load the tab that holds a draft, preferably `tab`, with the cursor on the draft."""
+    draft = await desk.drafts.get(draft_id)
+    view = DraftView(
+        tab=tab if tab_contains(tab, draft) else next(other for other in Tab if tab_contains(other, draft))
+    )
+    loader, newest_id = QueueLoader(view, await desk.drafts.views.event_number()), await desk.drafts.views.newest()
+    await loader.load_zone(desk)
+    around = await desk.drafts.views.around(view, _position_in(view.tab, draft), limit=PAGE_SIZE)
+    window = Window(count_in_tab(view.tab, await desk.drafts.counts()))
+    window.load_around(around.before, around.slice)
+    return view, SavedTab(window, window.find_index(draft_id) or 0, newest_id, loader)
+
+
+def _position_in(tab: Tab, draft: ListedDraft) -> DraftPosition:
+    """Return a draft's position in a tab's order.
+
+    The score may be rounded: the position need not match a row exactly to find its neighbours.
+    """
+    order = get_order(tab)
+    if order is Order.BEST:
+        return DraftPosition(draft.score.total if draft.score else None, draft.id)
+    if order is Order.SOONEST:
+        # Positions in this order count in microseconds.
+        return DraftPosition(draft.scheduled_at.timestamp() * 1_000_000 if draft.scheduled_at else None, draft.id)
+    return DraftPosition(None, draft.id)

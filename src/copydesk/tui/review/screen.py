@@ -1,6 +1,9 @@
 """The review screen: the queue, the draft under the cursor, and the source item that it was made from."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Iterable
+from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from textual import getters, on
@@ -8,31 +11,32 @@ from textual.containers import Container
 from textual.events import DescendantFocus
 from textual.widget import Widget
 
-from copydesk.tui import empty_states
+from copydesk.errors import CopydeskError
+from copydesk.tui import empty_states, labels
 from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.desk_screen import RunScreen
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.messages import ItemLoaded, JobFinished, RunChanged
-from copydesk.tui.review.caching import lru_put
-from copydesk.tui.review.draft_actions_screen import DraftActionsScreen
+from copydesk.tui.messages import DeskOpened, FirstPageLoaded, JobFinished, RunChanged, WorkStatusChanged
 from copydesk.tui.review.draft_queue import DraftQueue
-from copydesk.tui.review.preview import PreviewMixin
-from copydesk.tui.review.queue_header import TabsLine
-from copydesk.tui.review.queue_screen import ShowDraftMixin
-from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.review.local_changes import LocalChanges
+from copydesk.tui.review.preview_pane import ItemPane, PreviewPane
+from copydesk.tui.review.queue_header import QueueHeader, SearchLine, TabsLine
+from copydesk.tui.review.queue_pane import QueuePane
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_views import TooSmall
-from copydesk.tui.widgets.page import Page
+from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
-    from copydesk.desk import Desk
-    from copydesk.model.draft import ListedDraft
-    from copydesk.model.item import Item
+    from copydesk.tui.review.actions import ReviewActions
 
-_ITEM_CACHE_SIZE = 64
+PRELOAD_DELAY = 1.0
+"""Seconds after opening the desk at which the actions are imported and the search line is mounted.
+
+Neither the first key nor the first letter of a search must lag.
+"""
 
 
-class ReviewScreen(ShowDraftMixin, PreviewMixin, DraftActionsScreen, RunScreen, inherit_bindings=False):
+class ReviewScreen(RunScreen, inherit_bindings=False):
     """Three panes below the tabs, and the progress of the pipeline below them while it is watched."""
 
     NAME = "Review"
@@ -40,78 +44,104 @@ class ReviewScreen(ShowDraftMixin, PreviewMixin, DraftActionsScreen, RunScreen, 
     BINDINGS = bindings(KeyContext.REVIEW)
     AUTO_FOCUS = "#queue"
     PANES = ("queue", "draft", "item")
+    """The widgets that take the focus, in order."""
 
-    item_pane = getters.query_one("#item", Page)
+    header = getters.query_one(QueueHeader)
+    queue_pane = getters.query_one(QueuePane)
+    preview_pane = getters.query_one(PreviewPane)
+    item_pane = getters.query_one(ItemPane)
+    queue = getters.query_one("#queue", DraftQueue)
 
     def __init__(self) -> None:
         super().__init__()
-        self._items: dict[str, Item] = {}
-        self._item_loader = Coalescer(self._load_items)
+        self.changes = LocalChanges()
+
+    @cached_property
+    def review_actions(self) -> "ReviewActions":
+        """The actions on drafts; their code is imported on first use."""
+        from copydesk.tui.review.actions import ReviewActions  # noqa: PLC0415 - not needed for the first paint
+
+        return ReviewActions(self, self.queue_pane, self.changes)
 
     def body(self) -> Iterable[Widget]:
         """Yield the widgets; the search line and the run panel are mounted when first needed."""
-        yield TabsLine()
+        header = QueueHeader()
+        yield header
         with Container(id="panes", classes="-queue"):
-            yield DraftQueue(self.app.clock, id="queue")
-            yield Page(id="draft")
-            yield Page(id="item")
+            yield QueuePane(header, self.changes)
+            yield PreviewPane()
+            yield ItemPane()
 
     def on_mount(self) -> None:
-        self.queue.set_title("Queue")
-        self.draft_pane.set_title("Draft")
-        self.item_pane.set_title("Source")
         if self.app.desk is None and self.app.open_error is None:
             self.queue.show_note(empty_states.OPENING)
 
-    @on(LineList.Moved)
+    # Data.
+
+    def on_first_page_loaded(self, message: FirstPageLoaded) -> None:
+        """Show the first rows, read from the database before the desk is open."""
+        self.queue_pane.show_first_page(message.drafts)
+        # Called back only once the rows have been painted.
+        self.call_after_refresh(message.on_displayed)
+
+    @on(DeskOpened)
+    def _schedule_preloading(self) -> None:
+        self.set_timer(PRELOAD_DELAY, self.header.mount_search)
+        self.set_timer(PRELOAD_DELAY, lambda: self.run_worker(self._preload_actions(), exit_on_error=False))
+
+    async def _preload_actions(self) -> None:
+        # In a thread: the import takes long enough to delay a key press.
+        await asyncio.to_thread(import_module, "copydesk.tui.review.actions")
+        self.review_actions.load()
+
+    def refresh_data(self) -> None:
+        """Refresh the queue, and load the previews again, which may be older than the change."""
+        self.preview_pane.clear_cache()
+        self.queue_pane.refresh_rows()
+        if self.is_loaded:
+            self.preview_pane.load_previews(self.queue.current_and_next())
+
+    def show_error(self, error: CopydeskError) -> None:
+        self.queue_pane.show_error(error)
+
+    @on(WorkStatusChanged)
+    def _show_work(self, message: WorkStatusChanged) -> None:
+        self.query_one(TopLine).show_work(message.text)
+
+    # New drafts are not inserted by themselves: the title counts them, so that no row moves under the cursor.
+
+    def on_run_changed(self, message: RunChanged) -> None:
+        """Check for new drafts when a run has ended.
+
+        Textual calls the handlers of the base classes, too.
+        """
+        if message.view.finished_run is not None:
+            self.refresh_data()
+
+    def on_job_finished(self, _: JobFinished) -> None:
+        if self.app.desk is not None:
+            self.refresh_data()
+
+    def show_draft(self, draft_id: str) -> None:
+        """Move the cursor to a draft, in its tab if the displayed list does not hold it."""
+        self.queue_pane.show_draft(draft_id)
+
+    # Panes.
+
+    @on(QueuePane.Moved)
     def _show_current(self) -> None:
-        draft = self.queue.current
         # The cursor jumped to rows that are still loading; keep showing the old draft until they arrive.
         if self.queue.is_jumping:
             return
         self.queue.finish_jump()
+        draft = self.queue.current
         if draft is None:
-            self.draft_pane.show(())
-            self.item_pane.show(())
-            return
-        self.show_text(draft)
-        if item := self._items.get(draft.item_id):
-            lru_put(self._items, item.id, item, _ITEM_CACHE_SIZE)
-            self._show_item(item)
-        missing = [nearby for nearby in self.queue.current_and_next() if nearby.item_id not in self._items]
-        if missing and self.app.desk is not None:
-            self.app.run_desk_task(lambda desk: self._item_loader.submit((desk, missing)))
-
-    async def _load_items(self, request: "tuple[Desk, Sequence[ListedDraft]]") -> None:
-        """Load the items of the current draft and then, in advance, of the one likely to be next."""
-        desk, drafts = request
-        for draft in drafts:
-            if draft.item_id not in self._items:
-                with self.suppress_prefetch_errors(draft):
-                    item = await desk.drafts.item(draft.item_id)
-                    lru_put(self._items, item.id, item, _ITEM_CACHE_SIZE)
-                    self.post_message(ItemLoaded(item))
-
-    @on(ItemLoaded)
-    def _show_loaded_item(self, message: ItemLoaded) -> None:
-        if self.queue.current and self.queue.current.item_id == message.item.id:
-            self._show_item(message.item)
-
-    def _show_item(self, item: "Item") -> None:
-        from copydesk.tui.review.pages import item_page  # noqa: PLC0415 - not needed for the first paint
-
-        self.item_pane.show(lambda: item_page(item, self.app.clock()))
-
-    def show_pending(self) -> None:
-        """Show pending changes on the rows, which were loaded before the changes were written."""
-        # Not `self.review_actions`: the cached property would import the actions' code.
-        if "review_actions" in vars(self):
-            for draft_id, status in self.review_actions.pending.final_statuses.items():
-                self.queue.fade([draft_id], status)
-
-    def is_stale(self, draft: "ListedDraft") -> bool:
-        """Return True if `draft` was loaded before it was changed here."""
-        return "review_actions" in vars(self) and self.review_actions.is_outdated(draft)
+            self.preview_pane.clear()
+            self.item_pane.clear()
+        else:
+            drafts = self.queue.current_and_next()
+            self.preview_pane.show(draft, drafts)
+            self.item_pane.show(draft, drafts)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys of the focused pane; a narrow screen shows that pane only."""
@@ -139,6 +169,20 @@ class ReviewScreen(ShowDraftMixin, PreviewMixin, DraftActionsScreen, RunScreen, 
         """Enter on a draft focuses its page."""
         self._go_to("draft")
 
+    def go_back(self) -> bool:
+        """Return to the queue if a narrow terminal hides it; return False if it is visible."""
+        if self.queue.region or self.query_one(TooSmall).display:
+            return False
+        self._go_to("queue")
+        return True
+
+    def action_back(self) -> None:
+        """Clear marks, search or filters, else close the run panel, else focus the queue."""
+        if not self.queue_pane.clear_marks_or_filters() and not self.close_run_panel():
+            self._go_to("queue")
+
+    # The list.
+
     def action_step(self, by: int) -> None:
         """Move the cursor of the queue, whichever pane has the focus."""
         self.queue.action_move(by)
@@ -149,43 +193,121 @@ class ReviewScreen(ShowDraftMixin, PreviewMixin, DraftActionsScreen, RunScreen, 
             self.queue.show_note(empty_states.OPENING)
             self.app.open()
         else:
-            # Items may have been fetched again since they were cached.
-            self._items.clear()
-            self.reload()
+            self.item_pane.clear_cache()
+            self.queue_pane.reload()
 
-    def go_back(self) -> bool:
-        """Return to the queue if a narrow terminal hides it; return False if it is visible."""
-        if self.queue.region or self.query_one(TooSmall).display:
-            return False
-        self._go_to("queue")
-        return True
+    def action_tab(self, by: int) -> None:
+        """Show the next tab (`by` 1) or the previous one (-1)."""
+        self.queue_pane.show_next_tab(by)
 
-    def action_back(self) -> None:
-        """Clear marks, search or filters, else close the run panel, else focus the queue."""
-        if not self.clear_marks_or_filters() and not self.close_run_panel():
-            self._go_to("queue")
+    @on(TabsLine.Clicked)
+    def _show_clicked_tab(self, message: TabsLine.Clicked) -> None:
+        self.queue_pane.show_tab(message.tab)
+
+    def action_filter(self) -> None:
+        """Open the filter dialog."""
+        self.queue_pane.open_filter()
+
+    async def action_search(self) -> None:
+        """Open the search line of this tab."""
+        if self.app.desk is not None:
+            await self.header.open_search()
+
+    @on(SearchLine.Changed)
+    def _search(self, message: SearchLine.Changed) -> None:
+        """Search while typing; skip a query that has been edited since the message was sent."""
+        if message.query == self.header.query_text:
+            self.queue_pane.search_for(message.query.strip())
+
+    @on(SearchLine.Entered)
+    def _show_results(self) -> None:
+        """Focus the results; Enter on an empty line closes the search."""
+        if not self.queue_pane.view.query:
+            self.header.close_search()
+        self.queue.focus()
+
+    @on(SearchLine.Left)
+    def _leave_search(self) -> None:
+        self.queue_pane.clear_search()
+
+    def action_mark(self) -> None:
+        """Toggle the mark of the current draft and move down."""
+        self.queue.mark()
+
+    def action_mark_range(self) -> None:
+        """Start or end a range."""
+        self.queue.mark_range()
+
+    def action_mark_all(self) -> None:
+        """Mark all drafts of the list."""
+        if self.queue.rows:
+            self.queue.mark_all()
+
+    # The selected drafts.
+
+    def action_approve(self) -> None:
+        """Approve, so that it can be scheduled or posted."""
+        self.review_actions.approve()
+
+    def action_reject(self) -> None:
+        self.review_actions.reject()
+
+    def action_regenerate(self) -> None:
+        """Request a new version of the text."""
+        self.review_actions.regenerate()
+
+    def action_archive(self) -> None:
+        self.review_actions.archive()
+
+    def action_undo(self) -> None:
+        """Undo the last change."""
+        self.review_actions.undo()
+
+    def action_redo(self) -> None:
+        """Redo the change undone last."""
+        self.review_actions.redo()
+
+    def action_schedule(self) -> None:
+        """Schedule for the next free slot."""
+        self.review_actions.publishing.schedule()
+
+    def action_schedule_at(self) -> None:
+        """Prompt for a time to schedule for."""
+        self.review_actions.publishing.schedule_at()
+
+    def action_post(self) -> None:
+        """Post now, after a confirmation."""
+        self.review_actions.publishing.post()
+
+    def action_edit(self) -> None:
+        """Edit the text in the console."""
+        self.review_actions.editing.edit()
+
+    def action_edit_outside(self) -> None:
+        """Edit the text in the user's editor."""
+        self.review_actions.editing.edit_outside()
+
+    def action_difference(self) -> None:
+        """Show the diff against the previous version."""
+        self.review_actions.inspecting.diff()
+
+    def action_history(self) -> None:
+        """Show the draft's history."""
+        self.review_actions.inspecting.history()
+
+    def action_copy_text(self) -> None:
+        self.review_actions.inspecting.copy_text()
+
+    def action_copy_link(self) -> None:
+        """Copy the link of the source item."""
+        self.review_actions.inspecting.copy_link()
 
     def action_open_link(self) -> None:
         """Open the source item in the browser."""
-        draft = self.queue.current
-        item = self._items.get(draft.item_id) if draft else None
+        item = self.item_pane.item
         if item is None:
             return
         if not is_link(item.entry.url):
-            self.app.notify("This item has no link to open.", severity="warning")
+            self.app.notify(labels.ITEM_WITHOUT_LINK, severity="warning")
             return
         self.run_worker(open_or_show_link(self.app, item.entry.url or ""), exit_on_error=False)
-
-    # New drafts are not inserted by themselves: the title counts them, so that no row moves under the cursor.
-
-    def on_run_changed(self, message: RunChanged) -> None:
-        """Check for new drafts when a run has ended.
-
-        Textual calls the handlers of the base classes, too.
-        """
-        if message.view.finished_run is not None:
-            self.refresh_data()
-
-    def on_job_finished(self, _: JobFinished) -> None:
-        if self.app.desk is not None:
-            self.refresh_data()

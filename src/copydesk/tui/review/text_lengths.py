@@ -7,9 +7,9 @@ from textual.content import Content
 from copydesk.model.draft import Format
 from copydesk.text.formatting import plural
 from copydesk.text.thread import split_parts
+from copydesk.tui import labels
 
 GAP = Content("  ")
-TOO_LONG = "too long"
 
 
 def relevant_platforms(targets: Iterable[str], connected: Iterable[str]) -> tuple[str, ...]:
@@ -38,16 +38,15 @@ def length_lines(text: str, format: Format, platforms: Sequence[str], width: int
         return [Content.styled(f"{plural(len(text.split()), 'word')}, {plural(len(text), 'character')}", "dim")]
     parts = split_parts(text) if format is Format.THREAD else [text]
     # Put the exceeded limits first: there may be no room for the rest.
-    counts = sorted(
-        (_format_count(parts, platform) for platform in platforms), key=lambda count: TOO_LONG not in count.plain
-    )
+    by_platform = sorted((_platform_length(parts, platform) for platform in platforms), key=lambda found: found[0] <= 0)
+    counts = [count for _, count in by_platform]
     if format is Format.THREAD:
         counts.insert(0, Content.styled(plural(len(parts), "post"), "dim"))
     return _wrap(counts, width)
 
 
-def _format_count(parts: Sequence[str], platform: str) -> Content:
-    """Return `x 257/280`, for a thread that of its longest post: `x 3: 291/280, 11 too long`."""
+def _platform_length(parts: Sequence[str], platform: str) -> tuple[int, Content]:
+    """Return the excess, and `X 257/280` or, for the longest post of a thread, `X 3: 291/280, 11 too long`."""
     from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - as above
 
     info = PLATFORMS[platform]
@@ -56,12 +55,11 @@ def _format_count(parts: Sequence[str], platform: str) -> Content:
     counts = [info.count(part) for part in parts] or [0]
     longest = max(counts)
     position = f"{counts.index(longest) + 1}: " if len(counts) > 1 else ""
-    label = f"{platform} {position}{longest}/{limit}"
-    return (
-        Content.styled(f"{label}, {longest - limit} {TOO_LONG}", "bad")
-        if longest > limit
-        else Content.styled(label, "dim")
-    )
+    label = f"{info.label} {position}{longest}/{limit}"
+    excess = longest - limit
+    if excess > 0:
+        return excess, Content.styled(labels.length_over_limit(label, excess), "bad")
+    return excess, Content.styled(label, "dim")
 
 
 def _wrap(counts: Sequence[Content], width: int) -> list[Content]:

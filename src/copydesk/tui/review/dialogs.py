@@ -1,0 +1,392 @@
+"""The dialogs of the review: filters, the editor of a draft's text, the time to schedule for, and "post now"."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, Static, TextArea
+
+from copydesk.errors import CopydeskError
+from copydesk.model.draft import Format
+from copydesk.model.filters import MAX_TAGS, DraftView
+from copydesk.model.source import Source
+from copydesk.text import clean, clean_lines
+from copydesk.tui import labels
+from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.dialogs.autosaved_form import AutosavedForm
+from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog, confirm_keys_line
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.review.text_lengths import length_lines
+from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.terminal.cells import fit, safe_line
+from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.widgets.inputs import SafeTextArea
+from copydesk.tui.widgets.line_list import LineList
+from copydesk.tui.widgets.line_views import StaticLines
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+
+# Filter.
+
+
+class FilterOption(NamedTuple):
+    """A value that drafts can be filtered by; `kind` is "format", "source" or "tag"."""
+
+    kind: str
+    value: str
+    name: str
+
+
+class FilterOptionList(LineList[FilterOption]):
+    """The options, one per line, with a check mark on the selected ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.selected: frozenset[FilterOption] = frozenset()
+
+    def draw(self, row: FilterOption, width: int) -> Content:
+        """Return the option's line, fitted to `width` cells."""
+        checkbox = "[x] " if row in self.selected else "[ ] "
+        head = Content.assemble((checkbox, "accent" if row in self.selected else "dim"), (f"{row.kind:<7} ", "dim"))
+        return head + fit(safe_line(row.name), max(width - head.cell_length, 0))
+
+
+class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
+    """Choose the filters of a tab; return the view with the new filters, or None if the dialog is left."""
+
+    CSS_PATH = stylesheet_path("filters.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.LIST, KeyContext.FILTER)
+    BINDINGS = bindings(KeyContext.FILTER)
+
+    def __init__(self, view: DraftView, sources: Sequence[Source], tags: Sequence[str]) -> None:
+        super().__init__()
+        self._view = view
+        self._options = [
+            *(FilterOption("format", kind.value, kind.value.lower()) for kind in Format),
+            *(FilterOption("source", source.id, source.name) for source in sources),
+            *(FilterOption("tag", name, name) for name in tags),
+        ]
+
+    def compose(self) -> ComposeResult:
+        yield FilterOptionList()
+
+    def on_mount(self) -> None:
+        """Check the current filters and put the cursor on the first of them."""
+        options = self.query_one(FilterOptionList)
+        active = {("format", self._view.format), ("source", self._view.source_id)}
+        active |= {("tag", tag) for tag in self._view.tags}
+        options.selected = frozenset(option for option in self._options if (option.kind, option.value) in active)
+        first = next((index for index, option in enumerate(self._options) if option in options.selected), 0)
+        options.show(self._options, first)
+        options.set_title(labels.filter_title())
+
+    def action_take(self) -> None:
+        """Toggle the option under the cursor.
+
+        A new format or source replaces the old one; up to `MAX_TAGS` tags add up.
+        """
+        options = self.query_one(FilterOptionList)
+        option = options.current
+        if option is None:
+            return
+        selected = options.selected - {option}
+        if option not in options.selected:
+            is_exclusive = option.kind != "tag"
+            selected = frozenset(other for other in selected if not is_exclusive or other.kind != option.kind) | {
+                option
+            }
+        if sum(other.kind == "tag" for other in selected) <= MAX_TAGS:
+            options.selected = selected
+            options.redraw()
+
+    def on_line_list_opened(self) -> None:
+        """Enter applies the filters, as `action_show` does."""
+        self.action_show()
+
+    def action_show(self) -> None:
+        """Close with the selected filters.
+
+        If none is selected and none was active before, filter by the option under the cursor: Enter alone is enough.
+        """
+        options = self.query_one(FilterOptionList)
+        if not options.selected and not self._view.is_filtered:
+            self.action_take()
+        by_kind = {option.kind: option.value for option in options.selected}
+        kind = by_kind.get("format")
+        tags = tuple(sorted(option.value for option in options.selected if option.kind == "tag"))
+        changed = {"format": Format(kind) if kind else None, "source_id": by_kind.get("source"), "tags": tags}
+        self.close(replace(self._view, **changed))
+
+    def action_clear(self) -> None:
+        """Uncheck all options."""
+        options = self.query_one(FilterOptionList)
+        options.selected = frozenset()
+        options.redraw()
+
+    def action_leave(self) -> None:
+        """Close without changing the filters."""
+        self.close(None)
+
+
+# Edit.
+
+
+class EditRequest(NamedTuple):
+    """The text to edit, and the callbacks that autosave, save and discard it."""
+
+    title: str
+    text: str
+    format: Format
+    platforms: Sequence[str]
+    autosave: Callable[[str], Awaitable[None]]
+    """Write the typed text to the autosave file. Raises OSError."""
+    save: Callable[[str], Awaitable[str]]
+    """Save the text; return why it was refused, or an empty string."""
+    discard_autosave: Callable[[], Awaitable[None]]
+    """Delete the autosave file."""
+    unsaved_text: str | None = None
+    """Text restored from an earlier autosave, or None."""
+    notice: str = ""
+
+
+class LengthLines(StaticLines):
+    """The length of the text on each platform, wrapped to the widget's width."""
+
+    def __init__(self) -> None:
+        super().__init__(id="lengths")
+        self._text = ""
+        self._format = Format.SHORT
+        self._platforms: Sequence[str] = ()
+
+    def show(self, text: str, format: Format, platforms: Sequence[str]) -> None:
+        """Count this text for `platforms` and redraw."""
+        self._text, self._format, self._platforms = text, format, platforms
+        self.refresh()
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the counts in as many lines as they take."""
+        return length_lines(self._text, self._format, self._platforms, width)
+
+
+class EditDialog(AutosavedForm, inherit_bindings=False):
+    """The text editor: Ctrl+s saves, Esc leaves. Returns True if the text was saved."""
+
+    CSS_PATH = stylesheet_path("deciding.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.EDIT,)
+    BINDINGS = bindings(KeyContext.EDIT)
+    AUTO_FOCUS = "#typing"
+    NOTICE_SELECTOR = "#edit-notice"
+    SAVE_ACTION = "edit.save"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._request: EditRequest | None = None
+        self._loaded = ""
+        self._load_id = 0
+        """Identifies the text that is loading or shown. Incremented on leaving, too, so that a text which arrives later
+        is dropped."""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="edit"):
+            yield Static(id="edit-title")
+            yield SafeTextArea(id="typing", soft_wrap=True, tab_behavior="focus")
+            yield Static(id="edit-notice")
+            yield LengthLines()
+            yield KeyHints("edit", labels.EDITOR_KEYS, id="edit-keys")
+
+    def start_loading(self) -> int:
+        """Announce a text that is being loaded; return its id for `start` or `cancel_loading`."""
+        self._load_id += 1
+        return self._load_id
+
+    def start(self, request: EditRequest, load_id: int) -> None:
+        """Edit the text of `request`, unless the dialog was left while the text was loading."""
+        if load_id == self._load_id:
+            self._request = request
+            self._load(request)
+
+    def cancel_loading(self, load_id: int) -> None:
+        """Close the dialog, because the text with this id could not be loaded."""
+        if load_id == self._load_id:
+            self.close(False)  # noqa: FBT003 - `dismiss` takes it by position
+
+    def on_screen_resume(self) -> None:
+        """Empty and lock the editor until the text has been loaded."""
+        if self._request is None:
+            self.query_one(SafeTextArea).read_only = True
+            self.query_one(SafeTextArea).load_text("")
+            self.query_one("#edit-title", Static).update(Content("…"))
+            self.show_notice("")
+
+    def _load(self, request: EditRequest) -> None:
+        text = request.text if request.unsaved_text is None else request.unsaved_text
+        self._loaded = clean_lines(text)
+        self.query_one("#edit-title", Static).update(Content(clean(request.title)))
+        # The text area cannot show control characters; `clean_lines` dropped them from what is edited here.
+        hidden_notice = labels.hidden_characters() if self._loaded != text else ""
+        self.show_notice(" ".join(part for part in (request.notice, hidden_notice) if part))
+        self.set_editable(editable=True)
+        area = self.query_one(SafeTextArea)
+        area.read_only = False
+        area.load_text(self._loaded)
+        area.move_cursor(area.document.end)
+        self._update_lengths()
+
+    def _update_lengths(self) -> None:
+        if self._request is not None:
+            self.query_one(LengthLines).show(self._text, self._request.format, self._request.platforms)
+
+    @property
+    def _text(self) -> str:
+        return self.query_one(SafeTextArea).text
+
+    @property
+    def has_changes(self) -> bool:
+        """Return True if leaving the editor would lose something, including a restored autosave."""
+        request = self._request
+        return request is not None and (self._text != self._loaded or request.unsaved_text is not None)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return True while the text is loading or being saved."""
+        return self._request is None or super().is_waiting
+
+    @on(TextArea.Changed)
+    def _typed(self) -> None:
+        self._update_lengths()
+        # Loading the text counts as a change for Textual, but there is nothing to autosave.
+        if self._text != self._loaded:
+            self.schedule_autosave()
+
+    async def autosave(self) -> None:
+        """Write the text to the autosave file. Raise OSError if that fails."""
+        if self._request is not None:
+            await self._request.autosave(self._text)
+
+    async def action_save(self) -> None:
+        """Save, once the text is loaded."""
+        if self._request is not None:
+            await super().action_save()
+
+    async def save(self) -> str:
+        """Save the text. Return why it was refused, or an empty string."""
+        return await self._request.save(self._text) if self._request is not None else ""
+
+    async def discard_autosave(self) -> None:
+        """Delete the autosave file in the background and drop the request."""
+        self._load_id += 1
+        if self._request is not None:
+            # Queued behind the writes in progress, and completed even if the console is closing.
+            discard = self._request.discard_autosave
+            self.app.enqueue_write(lambda _: discard())
+        self._request = None
+
+
+# Schedule and post.
+
+
+class ParsedTime(NamedTuple):
+    """The interpretation of a typed time, or why it cannot be parsed."""
+
+    message: str
+    is_valid: bool
+
+
+class TimePrompt(PromptDialog):
+    """A line with its interpretation below it; Enter accepts it once it can be parsed. `parse` parses it."""
+
+    app = getters.app(DeskApp)
+
+    def __init__(self, question: str, parse: Callable[[str], Awaitable[ParsedTime]]) -> None:
+        super().__init__(question, hint=labels.TIME_EXAMPLES)
+        self._parse = parse
+        self._parser = Coalescer(self._update_meaning)
+
+    @on(Input.Changed)
+    def _parse_typed(self, event: Input.Changed) -> None:
+        self.app.run_desk_task(lambda _: self._parser.submit(event.value))
+
+    async def _update_meaning(self, text: str) -> None:
+        self._show_meaning(await self._parse(text) if text.strip() else ParsedTime(labels.TIME_EXAMPLES, is_valid=True))
+
+    def _show_meaning(self, meaning: ParsedTime) -> None:
+        if not self.is_attached:  # closed while the time was parsed
+            return
+        style = "$success" if meaning.is_valid else "$warning"
+        hint = self.query_one(".-hint", Static)
+        is_example = meaning.message == labels.TIME_EXAMPLES
+        hint.update(Content(meaning.message) if is_example else Content.styled(clean(meaning.message), style))
+
+    @on(Input.Submitted)
+    def _submit_parsed(self, event: Input.Submitted) -> None:
+        # Parse once more before answering: the interpretation on the screen may belong to an earlier keystroke.
+        event.prevent_default()
+        self.app.run_desk_task(lambda _: self._answer_if_valid(event.value), hold_keys=True)
+
+    async def _answer_if_valid(self, text: str) -> None:
+        meaning = await self._parse(text)
+        if meaning.is_valid:
+            self.close(text)
+        else:
+            self._show_meaning(meaning)
+
+
+class PostPlan(NamedTuple):
+    """The question to confirm, and warnings. `possible` is False if the draft cannot be posted now."""
+
+    question: str
+    warnings: Sequence[str] = ()
+    possible: bool = True
+
+
+class PostDialog(ConfirmDialog):
+    """A yes counts only once the target accounts are on the screen."""
+
+    app = getters.app(DeskApp)
+
+    def __init__(self, load_plan: Callable[[], Awaitable[PostPlan]]) -> None:
+        super().__init__(labels.POST_QUESTION)
+        self._load_plan = load_plan
+        self._ready = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="ask"):
+            yield Static(Content(labels.POST_LOADING), classes="-question")
+            yield Static(Content(""), classes="-warning")
+            yield Static(Content(""), classes="-hint")
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return True until the question can be answered with yes."""
+        return not self._ready
+
+    def on_mount(self) -> None:
+        """Load the plan."""
+        self.app.run_desk_task(lambda _: self._show())
+
+    async def _show(self) -> None:
+        try:
+            plan = await self._load_plan()
+        except CopydeskError as error:
+            plan = PostPlan(self.app.qualify_commands(str(error)), possible=False)
+        # The dialog may have been closed while the plan was loading.
+        if not self.is_attached:
+            return
+        self.query_one(".-question", Static).update(Content(clean(plan.question)))
+        self.query_one(".-warning", Static).update(Content("\n".join(clean(warning) for warning in plan.warnings)))
+        self.query_one(".-hint", Static).update(
+            confirm_keys_line(labels.POST_YES, labels.POST_NO) if plan.possible else Content(labels.post_close_hint())
+        )
+        self._ready = plan.possible
+
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
+        """Close with the answer; ignore a yes until the plan is shown."""
+        if not yes or self._ready:
+            self.close(yes)

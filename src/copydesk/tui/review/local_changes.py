@@ -1,0 +1,116 @@
+"""The changes of drafts made here that the rows on the screen do not have yet.
+
+Until the list is loaded again, its rows are older than these changes.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from copydesk.model.draft import Draft, ListedDraft, Status
+
+MAX_REMEMBERED = 5_000
+"""Maximum number of drafts whose changes are remembered."""
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+def lru_put(cache: dict[Key, Value], key: Key, value: Value, max_size: int) -> None:
+    """Store a value as the newest of at most `max_size` entries; the oldest is dropped."""
+    cache.pop(key, None)
+    cache[key] = value
+    if len(cache) > max_size:
+        del cache[next(iter(cache))]
+
+
+class PendingChanges:
+    """The statuses that pending changes lead to, by draft, in the order in which they were requested."""
+
+    def __init__(self) -> None:
+        self._statuses: dict[str, list[Status]] = {}
+
+    def add(self, draft_id: str, status: "Status") -> None:
+        """Add a pending change that is displayed already."""
+        self._statuses.setdefault(draft_id, []).append(status)
+
+    def remove_first(self, draft_id: str) -> None:
+        """Remove the draft's oldest pending change: it was written, or never will be."""
+        if len(self._statuses.get(draft_id, ())) > 1:
+            del self._statuses[draft_id][0]
+        else:
+            self._statuses.pop(draft_id, None)
+
+    def final_status(self, draft_id: str) -> "Status | None":
+        """Return the status after the draft's last pending change; None if there is none."""
+        return self._statuses[draft_id][-1] if draft_id in self._statuses else None
+
+    @property
+    def final_statuses(self) -> "dict[str, Status]":
+        """The final status by draft id."""
+        return {draft_id: statuses[-1] for draft_id, statuses in self._statuses.items()}
+
+
+class DraftState(NamedTuple):
+    """Status and archived state of a draft."""
+
+    status: "Status"
+    archived: bool
+
+    @classmethod
+    def of(cls, draft: "Draft") -> "DraftState":
+        """Return the state of a draft as loaded."""
+        return cls(draft.status, draft.archived_at is not None)
+
+
+class LocalChange(NamedTuple):
+    """A change of a draft made here."""
+
+    original: DraftState
+    """The state displayed in its row before the change."""
+    current: DraftState
+    version: int
+    """The draft's version after the change; rows with a lower version are out of date."""
+
+
+class LocalChanges:
+    """Pending changes and the latest known state of each changed draft."""
+
+    def __init__(self) -> None:
+        self.pending = PendingChanges()
+        self._changes: dict[str, LocalChange] = {}
+
+    def current_state(self, draft: "ListedDraft") -> DraftState:
+        """Return the current state of a draft, including changes that its row does not have yet."""
+        change = self._changes.get(draft.id)
+        if change is not None and change.version > draft.version:
+            return change.current
+        return DraftState.of(draft)
+
+    def current_version(self, draft: "ListedDraft") -> int:
+        """Return the newest known version of a draft."""
+        change = self._changes.get(draft.id)
+        return max(change.version, draft.version) if change is not None else draft.version
+
+    def is_outdated(self, draft: "ListedDraft") -> bool:
+        """Return True if the draft was loaded before it was changed, even if that change is not written yet."""
+        return self.pending.final_status(draft.id) is not None or self.current_version(draft) > draft.version
+
+    def record(self, draft: "ListedDraft", changed: "Draft") -> None:
+        """Record that a draft was changed."""
+        previous = self._changes.get(draft.id)
+        first = previous.original if previous and previous.version > draft.version else DraftState.of(draft)
+        lru_put(self._changes, draft.id, LocalChange(first, DraftState.of(changed), changed.version), MAX_REMEMBERED)
+
+    def update(self, draft: "Draft") -> None:
+        """Update the state of a draft that was changed before, after an undo or redo."""
+        if change := self._changes.get(draft.id):
+            self._changes[draft.id] = LocalChange(change.original, DraftState.of(draft), draft.version)
+
+    def is_reverted(self, draft_id: str) -> bool:
+        """Return True if a changed draft is back in the state that its row had before the first change."""
+        change = self._changes.get(draft_id)
+        return change is not None and change.current == change.original
+
+    def changed_status(self, draft_id: str) -> "Status | None":
+        """Return the status that a draft has now and its original row has not; None if they agree."""
+        change = self._changes.get(draft_id)
+        return change.current.status if change is not None and change.current != change.original else None

@@ -1,0 +1,480 @@
+"""The pane with the review queue: one list of drafts at a time, of a tab, a search or a filter.
+
+A list is loaded as far as it is displayed, and refreshed in place when the desk changes. Each list that is requested
+gets a number; results for an earlier number are dropped.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual import getters, on
+from textual.containers import Container
+from textual.message import Message
+
+from copydesk.errors import CopydeskError, InvalidError
+from copydesk.tui import empty_states, labels
+from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.desk_screen import DeskScreen
+from copydesk.tui.review.draft_queue import DraftQueue
+from copydesk.tui.review.local_changes import LocalChanges
+from copydesk.tui.review.marks import MarkedDrafts, Marks, Precedes, Selection, select_draft
+from copydesk.tui.review.queue_header import QueueHeader
+from copydesk.tui.review.row_window import PAGE_SIZE, RowRequest, Window
+from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.widgets.line_list import LineList
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.model.draft import ListedDraft
+    from copydesk.model.filters import DraftCounts, DraftPosition, DraftSlice, DraftView
+    from copydesk.model.source import Source
+    from copydesk.tui.review.queue_loader import LoadedQueue, QueueLoader, RefreshedRows, SavedTab
+
+AUTO_SHOW_DURATION = timedelta(minutes=2)
+"""For this long after a list was empty, new drafts are shown without a key press, as long as nobody has moved in it."""
+
+
+class QueuePane(Container):
+    """The queue of the review; `header` shows its tabs and its search line."""
+
+    app = getters.app(DeskApp)
+    queue = getters.query_one(DraftQueue)
+
+    class Moved(Message):
+        """The cursor is on another draft, or that draft changed; only the last one matters."""
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, QueuePane.Moved)
+
+    def __init__(self, header: QueueHeader, changes: LocalChanges) -> None:
+        super().__init__(id="queue-pane")
+        self._header = header
+        self._changes = changes
+        self.tab = "to_review"
+        self._view: DraftView | None = None
+        """The displayed list; None until the first load."""
+        self._marks_by_view: dict[DraftView, Marks] = {}
+        """Marks by the list that they were set in."""
+        self._saved_tabs: dict[str, SavedTab] = {}
+        self._list_number = 0
+        """Incremented with each list that is requested; results for an earlier number are dropped."""
+        self._list_switches = 0
+        """Number of times the user has switched lists. A draft located for an earlier value is not shown."""
+        self._newest_id = ""
+        self._new_count = 0
+        self._filling_since: datetime | None = None
+        """When the list was found empty; None if it was not."""
+        self._loader: QueueLoader | None = None
+        self._row_loader = Coalescer(self._load_rows)
+        self._refresher = Coalescer(self._load_refresh)
+        self._locator = Coalescer(self._locate)
+
+    def compose(self) -> Iterable[DraftQueue]:
+        yield DraftQueue(self.app.clock, id="queue")
+
+    def on_mount(self) -> None:
+        self.queue.set_title(labels.QUEUE_TITLE)
+
+    @property
+    def _desk_screen(self) -> DeskScreen:
+        """The screen that loads data for its panes, and retries."""
+        return cast("DeskScreen", self.screen)
+
+    @property
+    def view(self) -> "DraftView":
+        """The tab and the filters within it."""
+        if self._view is None:
+            self._view = self._unfiltered_view()
+        return self._view
+
+    def _unfiltered_view(self) -> "DraftView":
+        from copydesk.model.filters import DraftView, Tab  # noqa: PLC0415 - not needed for the first paint
+
+        return DraftView(tab=Tab(self.tab))
+
+    def _marks_for(self, view: "DraftView") -> Marks:
+        """Return the marks of one list; they are kept while other lists are displayed."""
+        # Drop empty marks of lists that are not displayed, so that searches do not pile up.
+        self._marks_by_view = {
+            other: marks for other, marks in self._marks_by_view.items() if marks or marks is self.queue.marks
+        }
+        return self._marks_by_view.setdefault(view, Marks(self._order_of(view)))
+
+    def _order_of(self, view: "DraftView") -> Precedes:
+        from copydesk.model.filters import precedes  # noqa: PLC0415 - not needed for the first paint
+
+        order = view.order
+        return lambda first, second: precedes(order, first, second)
+
+    @on(LineList.Moved)
+    def _forward_move(self, message: LineList.Moved) -> None:
+        # The list's own message ends here if the list was changed by this pane: Textual stops messages at their sender.
+        message.stop()
+        self.post_message(self.Moved())
+
+    # Loading a list.
+
+    def show_first_page(self, drafts: "Sequence[ListedDraft]") -> None:
+        """Show the first rows, read from the database before the desk is open."""
+        window = Window(len(drafts))
+        window.rows = list(drafts)
+        self.queue.show_window(window, self.queue.marks)
+
+    def refresh_rows(self) -> None:
+        """Load the list if there is none; otherwise refresh only the visible rows, so that nothing moves."""
+        if self.queue.window.is_loaded and self.queue.rows:
+            ids, number, newest = self.queue.visible_ids(), self._list_number, self._newest_id
+            self._desk_screen.load_with_retry(lambda desk: self._refresher.submit((desk, number, ids, newest)))
+        else:
+            self.reload()
+
+    def reload(self) -> None:
+        """Load the list again, with the cursor on the same draft or, if that is gone, at the same position."""
+        self._list_number += 1
+        self.queue.end_range()
+        number, view, position = self._list_number, self.view, self._cursor_position()
+        self._desk_screen.load_with_retry(lambda desk: self._load_list(desk, number, view, position), keys_wait=True)
+
+    def _cursor_position(self) -> "DraftPosition | None":
+        """Return the position of the cursor's draft in the list's order; None near the start."""
+        # Near the start the first page holds the draft in any case.
+        is_far = self.queue.cursor >= PAGE_SIZE // 2
+        return self.queue.window.position_at(self.queue.cursor) if is_far else None
+
+    async def _load_list(self, desk: "Desk", number: int, view: "DraftView", position: "DraftPosition | None") -> None:
+        from copydesk.tui.review.queue_loader import QueueLoader  # noqa: PLC0415 - not needed for the first paint
+
+        if number != self._list_number:
+            return
+        self._loader, changes = QueueLoader(view), self.app.change_count
+        try:
+            result = await self._loader.load(desk, position, self._marks_for(view))
+        except InvalidError as error:
+            self.call_later(self._show_query_error, number, str(error))
+            return
+        self.call_later(self._show_list, number, result)
+        self._refresh_if_outdated(changes)
+
+    def _refresh_if_outdated(self, changes: int) -> None:
+        """Refresh once more if something was written while the rows were loading."""
+        if changes != self.app.change_count:
+            self.call_later(self._desk_screen.refresh_data)
+
+    def _show_query_error(self, number: int, message: str) -> None:
+        if number == self._list_number:
+            self._header.show_query_error(message)
+
+    def _show_list(self, number: int, result: "LoadedQueue") -> None:
+        if number != self._list_number:
+            return
+        self._desk_screen.is_loaded = True
+        was_filling = self._is_filling()
+        self._newest_id, self._new_count = result.newest_id, 0
+        self._show_counts(result.counts)
+        marks = self._marks_for(result.view)
+        marks.update_positions(*result.mark_positions)
+        if not result.window.rows:
+            self.queue.marks = marks
+            self.queue.show_note(self._empty_note(sources=result.has_sources))
+            self.queue.window.is_loaded = True
+            self._filling_since = self.app.clock()
+        else:
+            self._configure_rows()
+            # While a list fills up, the cursor stays on the first row until the user moves it.
+            cursor = 0 if was_filling else result.cursor_index(self.queue.current, self.queue.cursor)
+            self.queue.show_window(result.window, marks, cursor)
+            self._show_pending()
+        self._header.show_query_error("")
+        if result.mark_positions.removed_count:
+            self.app.notify_latest(labels.marked_drafts_left(result.mark_positions.removed_count))
+        # Count a filtered list in the background: that may take longer than loading its first rows.
+        if not result.window.is_total_exact:
+            self.app.run_desk_task(lambda desk: self._count_rows(desk, number, result.view))
+        self._show_title()
+
+    def _is_filling(self) -> bool:
+        """Return True if the list was empty until recently and the user has not moved in it."""
+        since, is_untouched = self._filling_since, not self.queue.cursor and not self.queue.marked_count
+        return since is not None and is_untouched and self.app.clock() - since < AUTO_SHOW_DURATION
+
+    def _empty_note(self, *, sources: bool) -> empty_states.Note:
+        if self.view.is_filtered:
+            return empty_states.no_matches()
+        if self.tab != "to_review":
+            return empty_states.empty_tab(labels.TABS[self.tab][0])
+        return empty_states.nothing_to_review() if sources else empty_states.no_sources()
+
+    def _configure_rows(self) -> None:
+        """Configure how the rows of this list are drawn."""
+        from copydesk.model.filters import tab_contains  # noqa: PLC0415 - not needed for the first paint
+
+        tab = self.view.tab
+        self.queue.belongs = lambda draft: tab_contains(tab, draft)
+        self._show_zone()
+
+    def _show_zone(self) -> None:
+        self.queue.show_times(self._loader.zone if self._loader is not None else None)
+
+    async def _count_rows(self, desk: "Desk", number: int, view: "DraftView") -> None:
+        total = 0
+        async for total in desk.drafts.views.count_in_steps(view):  # noqa: B007 - the last value is the total
+            if number != self._list_number:
+                return
+        self.call_later(self._show_total, number, total)
+
+    def _show_total(self, number: int, total: int) -> None:
+        if number == self._list_number:
+            self.queue.set_total(total)
+            self._show_title()
+
+    # Loading rows.
+
+    @on(DraftQueue.RowsRequested)
+    def _request_rows(self, message: DraftQueue.RowsRequested) -> None:
+        message.stop()
+        number, request = self._list_number, message.request
+        if self.queue.current is None:  # the next keys act on that row, so they wait for it
+            self.app.run_desk_task(
+                lambda desk: self._row_loader.submit_and_wait((desk, number, request)), hold_keys=True
+            )
+        else:
+            self.app.run_desk_task(lambda desk: self._row_loader.submit((desk, number, request)))
+
+    async def _load_rows(self, arguments: "tuple[Desk, int, RowRequest]") -> None:
+        (desk, number, request), changes = arguments, self.app.change_count
+        if number == self._list_number and self._loader is not None:
+            self.call_later(self._show_rows, number, request, await self._loader.load_rows(desk, request))
+            self._refresh_if_outdated(changes)
+
+    def _show_rows(self, number: int, request: RowRequest, rows: "DraftSlice") -> None:
+        if number == self._list_number:
+            self.queue.merge_rows(request, rows)
+            self._show_pending()
+            self._show_title()
+
+    def _show_pending(self) -> None:
+        """Show pending changes on the rows, which were loaded before the changes were written."""
+        for draft_id, status in self._changes.pending.final_statuses.items():
+            self.queue.fade([draft_id], status)
+
+    async def _load_refresh(self, request: "tuple[Desk, int, tuple[str, ...], str]") -> None:
+        desk, number, ids, newest = request
+        with suppress(InvalidError):  # the invalid query was reported when the list was loaded
+            if self._loader is not None:
+                self.call_later(self._show_refreshed, number, await self._loader.refresh_rows(desk, ids, newest))
+
+    def _show_refreshed(self, number: int, result: "RefreshedRows") -> None:
+        self._show_counts(result.counts)
+        if number != self._list_number:
+            return
+        self._show_zone()
+        # Skip outdated rows: they are refreshed again once the local change has been written.
+        outdated = {draft.id for draft in result.drafts if self._changes.is_outdated(draft)}
+        self.queue.update_rows([draft_id for draft_id in result.ids if draft_id not in outdated], result.drafts)
+        self._new_count = result.new_count
+        # A visible draft was deleted; loading the list again closes the gap.
+        has_missing = len(result.drafts) < len(result.ids)
+        if has_missing or (self._new_count and self._is_filling()):
+            self.reload()
+        self._show_title()
+
+    def _show_counts(self, counts: "DraftCounts") -> None:
+        from copydesk.model.filters import Tab, count_in_tab  # noqa: PLC0415 - not needed for the first paint
+
+        self._header.tabs.show(self.tab, {tab.value: count_in_tab(tab, counts) for tab in Tab})
+
+    def _show_title(self) -> None:
+        """Show the total, the number of marked drafts, and the number of new ones."""
+        queue, total, marked = self.queue, len(self.queue.window), self.queue.marked_count
+        # Until a filtered list is counted, its length is a lower bound that includes one row not yet loaded.
+        total_text = f"{total:,}" if queue.window.is_total_exact else f"{total - 1:,}+"
+        title = labels.queue_title(
+            total_text if total else "",
+            self._loader.filter_text if self._loader is not None and self.view.is_filtered else "",
+            f"{marked:,}{'+' * queue.is_count_partial}" if marked else "",
+            self._new_count,
+            is_range_open=queue.range_start is not None,
+        )
+        queue.set_title(title)
+
+    def show_error(self, error: CopydeskError) -> None:
+        """Show, in place of the rows, why the desk could not be opened or read."""
+        self.queue.show_note(self._desk_screen.error_note(error))
+
+    # Tabs.
+
+    def show_next_tab(self, by: int) -> None:
+        """Show the next tab (`by` 1) or the previous one (-1)."""
+        names = list(labels.TABS)
+        self.show_tab(names[(names.index(self.tab) + by) % len(names)])
+
+    def show_tab(self, tab: str) -> None:
+        """Switch to `tab` as it was left. Search and filters belong to the tab they were entered in."""
+        if tab == self.tab or self.app.desk is None:
+            return
+        self._list_switches += 1
+        self._save_tab()
+        self.tab, self._view, self._filling_since = tab, None, None
+        self._header.tabs.show(tab)
+        saved = self._saved_tabs.pop(tab, None)
+        if saved is None or not saved.window.rows:
+            self.queue.marks = self._marks_for(self.view)
+            self.queue.show_note(())
+            self._desk_screen.is_loaded = False
+            self.reload()
+            self._show_title()
+            return
+        self._restore_tab(saved)
+
+    def _save_tab(self) -> None:
+        from copydesk.tui.review.queue_loader import SavedTab  # noqa: PLC0415 - not needed for the first paint
+
+        self._header.close_search()
+        self.queue.end_range()
+        # Search and filters end with leaving the tab, so there is no state worth saving.
+        if self.view.is_filtered:
+            self._view = None
+            self._saved_tabs.pop(self.tab, None)
+        elif self.queue.window.is_loaded and self._loader is not None and self._loader.event_count is not None:
+            window = self.queue.window
+            # Keep only the rows around the cursor, so that saved tabs stay small.
+            window.shrink(self.queue.cursor)
+            self._saved_tabs[self.tab] = SavedTab(window, self.queue.cursor, self._newest_id, self._loader)
+
+    def _restore_tab(self, saved: "SavedTab") -> None:
+        # Rows that are still loading belong to the tab that was left.
+        self._list_number += 1
+        self._loader, self._newest_id, self._new_count = saved.loader, saved.newest_id, 0
+        self._configure_rows()
+        self.queue.show_window(saved.window, self._marks_for(self.view), saved.cursor)
+        self._show_title()
+        self._desk_screen.refresh_data()
+
+    # Search and filters.
+
+    def search_for(self, query: str) -> None:
+        """Show the drafts of this tab that match `query`; all of them if it is empty."""
+        from msgspec.structs import replace  # noqa: PLC0415 - not needed for the first paint
+
+        self.apply_view(replace(self.view, query=query))
+
+    def clear_search(self) -> None:
+        """Close the search and show the whole tab."""
+        self._header.close_search()
+        self.queue.focus()
+        self.search_for("")
+
+    def open_filter(self) -> None:
+        """Load the sources and tags to filter by, then open the filter dialog."""
+        self.app.run_desk_task(self._load_filter_options, opens_screen=True)
+
+    async def _load_filter_options(self, desk: "Desk") -> None:
+        self.call_later(self._open_filter_dialog, await desk.sources.list(), await desk.drafts.views.tags())
+
+    def _open_filter_dialog(self, sources: "Sequence[Source]", tags: Sequence[str]) -> None:
+        from copydesk.tui.review.dialogs import FilterDialog  # noqa: PLC0415 - not needed for the first paint
+
+        self.app.push_if_current(self.screen, FilterDialog(self.view, sources, tags), self.apply_view)
+
+    def apply_view(self, view: "DraftView | None") -> None:
+        """Show the list of `view` from its start. The marks in the old list are kept for it."""
+        if view is not None and view != self.view:
+            self._list_switches += 1
+            self.queue.end_range()
+            self._view = view
+            # The old rows stay on the screen until the new list is loaded, but none of them is marked.
+            self.queue.marks, self.queue.cursor = self._marks_for(view), 0
+            self.reload()
+
+    # Marks.
+
+    @on(DraftQueue.MarksChanged)
+    def _update_mark_count(self, message: DraftQueue.MarksChanged) -> None:
+        message.stop()
+        self._show_title()
+
+    def selection(self) -> Selection | None:
+        """Return the marked drafts, else the one under the cursor; None if there is neither.
+
+        Also None, with a notification, while it is not yet known which drafts are marked.
+        """
+        draft, marked = self.queue.current, self.queue.marked_count
+        if not marked:
+            return select_draft(draft) if draft is not None else None
+        snapshot_time = self._loader.event_count if self._loader is not None else None
+        range_is_loading = self.queue.range_start is not None and self.queue.growing_range() is None
+        if snapshot_time is None or self.queue.is_count_partial or range_is_loading:
+            self.app.notify_latest(labels.MARKS_LOADING)
+            return None
+        self.queue.end_range()
+        marks = self.queue.marks
+        selected = MarkedDrafts(
+            self.view, snapshot_time, marks.all_marked, marks.spans, frozenset(marks.excluded), tuple(marks.ids)
+        )
+        # The marks at this time, to be restored if the action does not get to process them.
+        start, restore = partial(self._start_bulk, marks), partial(self._restore_marks, marks, marks.copy())
+        return Selection(None, marked, selected.resolve, start, restore)
+
+    def _start_bulk(self, marks: Marks) -> None:
+        """Clear the marks, which the bulk action has taken over: new marks belong to the next action."""
+        marks.clear()
+        self.queue.notify_marks_changed()
+
+    def _restore_marks(self, marks: Marks, previous: Marks, ids: "Sequence[str] | None") -> None:
+        """Restore marks after a bulk action: those of `ids`, or `previous` if `ids` is None."""
+        if ids is not None:
+            marks.add(self.queue.positions_of(ids))
+        elif not marks:
+            marks.copy_from(previous)
+        self.queue.notify_marks_changed()
+
+    def clear_marks_or_filters(self) -> bool:
+        """Clear the marks, else the search, else the filters. Return False if there was none of them."""
+        if self.queue.marked_count:
+            self.queue.mark_only(())
+        elif self.view.query or self._header.is_search_open:
+            self.clear_search()
+        elif self.view.is_filtered:
+            self.apply_view(self._unfiltered_view())
+        else:
+            return False
+        return True
+
+    # Moving to a draft.
+
+    def move_cursor_to(self, draft_id: str) -> bool:
+        """Move the cursor to a draft; return False if its row is not loaded."""
+        index = self.queue.window.find_index(draft_id)
+        if index is not None:
+            self.queue.cursor = index
+        return index is not None
+
+    def show_draft(self, draft_id: str) -> None:
+        """Move the cursor to a draft: in the displayed list if it is loaded there, else in its tab, unfiltered."""
+        if self.move_cursor_to(draft_id):
+            self.queue.focus()
+            return
+        switches = self._list_switches
+        self.app.run_desk_task(lambda desk: self._locator.submit_and_wait((desk, draft_id, switches)), hold_keys=True)
+
+    async def _locate(self, request: "tuple[Desk, str, int]") -> None:
+        from copydesk.model.filters import Tab  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.tui.review.queue_loader import locate_draft  # noqa: PLC0415 - as above
+
+        desk, draft_id, switches = request
+        self.call_later(self._show_located, switches, *await locate_draft(desk, draft_id, Tab(self.tab)))
+
+    def _show_located(self, switches: int, view: "DraftView", saved: "SavedTab") -> None:
+        """Show the draft, unless the user switched lists while it was located."""
+        if switches != self._list_switches:
+            return
+        self._save_tab()
+        self.tab, self._view, self._filling_since = view.tab.value, view, None
+        self._header.tabs.show(self.tab)
+        # The located state replaces the one in which the tab was left.
+        self._saved_tabs.pop(self.tab, None)
+        self._restore_tab(saved)
+        self.queue.focus()
