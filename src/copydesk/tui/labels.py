@@ -321,7 +321,7 @@ def confidence(share: float) -> str:
     return f"confidence {share:.0%}"
 
 
-def checks_passed(passed: int, total: int) -> str:
+def draft_checks_passed(passed: int, total: int) -> str:
     """Return the summary of the checks: `5 of 6 passed`."""
     return f"{passed} of {total} passed"
 

@@ -29,16 +29,16 @@ async def test_inline_edit_updates_draft_and_row(tmp_path: Path) -> None:
 async def test_counts_follow_typing(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=("Ten signs.",)) as review:
         await review.press("e")
-        assert "x 10/280  bluesky 10/300  mastodon 10/500" in review.text
+        assert "X 10/280  Bluesky 10/300  Mastodon 10/500" in review.text
         await review.press("ctrl+end", "!")
-        assert "x 11/280" in review.text
+        assert "X 11/280" in review.text
 
 
 async def test_only_connected_platforms_are_counted(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=("Ten signs.",)) as review:
         await connect_account(review.desk, platform="mastodon")
         await review.press("e")
-        assert "mastodon 10/500" in review.text
+        assert "Mastodon 10/500" in review.text
         assert "/280" not in review.text
 
 
@@ -46,13 +46,13 @@ async def test_leaving_confirms_only_after_changes(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         first = review.current
         await review.press("e", "escape")
-        assert "Ctrl+s saves" not in review.text
+        assert "Ctrl+s save" not in review.text
         await review.press("e", "z", "escape")
         assert "Discard your changes?" in review.text
         await review.press("n")
-        assert "Ctrl+s saves" in review.text
+        assert "Ctrl+s save" in review.text
         await review.press("escape", "y")
-        assert "Ctrl+s saves" not in review.text
+        assert "Ctrl+s save" not in review.text
         assert (await review.desk.drafts.get(first.id)).text == first.text
         assert Autosave(tmp_path / "typed").list_all() == []
 
@@ -66,10 +66,10 @@ async def test_unsaved_text_is_restored_after_crash(tmp_path: Path, monkeypatch:
         await review.press("e", "ctrl+end", *" Unsaved")
         await review.wait_for(lambda: (saved := typed.find(first.id)) and saved.text.endswith("Unsaved"))
     async with open_review(tmp_path) as review:
-        await review.wait_for(lambda: any("was not saved: e on it goes on" in message for message in review.toasts))
+        await review.wait_for(lambda: any("Press e on it to continue." in message for message in review.toasts))
         await review.press("e")
         assert f"{first.text} Unsaved" in review.text
-        assert "and did not save it" in review.text
+        assert "Restored unsaved text from " in review.text
         await review.press("ctrl+s")
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text} Unsaved"
         await review.wait_for(lambda: typed.list_all() == [])
@@ -82,7 +82,7 @@ async def test_overwriting_newer_text_requires_confirmation(tmp_path: Path) -> N
         async with open_desk_at(tmp_path) as other:
             await other.drafts.edit(first.id, "Other words.")
         await review.press("ctrl+s")
-        assert "Ctrl+s again puts your text" in " ".join(review.text.split())
+        assert "Ctrl+s again overwrites it with your text." in " ".join(review.text.split())
         await review.press("ctrl+s")
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}z"
 

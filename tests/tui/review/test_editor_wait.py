@@ -39,7 +39,7 @@ async def test_waiting_for_editor_can_be_cancelled(tmp_path: Path, editor_starte
         proceed = await press_during_write(review, "E")
         try:
             assert isinstance(review.app.screen, WaitDialog)
-            await review.wait_for(lambda: "Opening your editor… · Esc leaves" in review.text)
+            await review.wait_for(lambda: "Opening your editor… · Esc cancel" in review.text)
             review.app.simulate_key("escape")
             await review.wait_for(lambda: review.app.screen is review.screen)
             review.app.simulate_key("j")

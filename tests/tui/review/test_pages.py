@@ -142,7 +142,7 @@ def test_item_page_lists_origin() -> None:
     assert "Source     Hacker News · Hacker News" in page
     assert "Published  4 h ago · 2026-02-11 05:09 UTC" in page
     assert "Reactions  212 points · 48 comments" in page
-    assert "link   https://lighthouse.example/3" in page
+    assert "Link       https://lighthouse.example/3" in page
 
 
 def test_nearly_empty_item_is_displayed() -> None:

@@ -45,7 +45,7 @@ async def test_failed_undo_keeps_first_error(tmp_path: Path, monkeypatch: pytest
     async with open_review(tmp_path) as review:
         monkeypatch.setattr(review.desk.drafts, "undo", fail)
         await review.press("s")
-        assert "There are no slots to schedule to." in review.toasts[-1]
+        assert "No weekly slots." in review.toasts[-1]
 
 
 async def test_time_is_parsed_while_typed(tmp_path: Path) -> None:

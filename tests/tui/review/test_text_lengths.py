@@ -11,18 +11,18 @@ def render_lengths(
 
 
 def test_platforms_count_differently() -> None:
-    assert render_lengths("👍 https://example.org/a/very/long/path") == "x 26/280  bluesky 38/300"
+    assert render_lengths("👍 https://example.org/a/very/long/path") == "X 26/280  Bluesky 38/300"
 
 
 def test_overlong_platform_comes_first() -> None:
-    assert render_lengths("a" * 290) == "x 290/280, 10 too long  bluesky 290/300"
+    assert render_lengths("a" * 290) == "X 290/280, 10 too long  Bluesky 290/300"
     assert (
-        render_lengths("a" * 310, platforms=("mastodon", "bluesky")) == "bluesky 310/300, 10 too long  mastodon 310/500"
+        render_lengths("a" * 310, platforms=("mastodon", "bluesky")) == "Bluesky 310/300, 10 too long  Mastodon 310/500"
     )
 
 
 def test_thread_counts_longest_post() -> None:
-    assert render_lengths("one\n\n---\n\nlonger", Format.THREAD, ("x",)) == "2 posts  x 2: 6/280"
+    assert render_lengths("one\n\n---\n\nlonger", Format.THREAD, ("x",)) == "2 posts  X 2: 6/280"
 
 
 def test_article_counts_words() -> None:
@@ -30,7 +30,7 @@ def test_article_counts_words() -> None:
 
 
 def test_narrow_width_uses_more_lines() -> None:
-    assert render_lengths("abc", width=12) == "x 3/280\nbluesky 3/300"
+    assert render_lengths("abc", width=12) == "X 3/280\nBluesky 3/300"
 
 
 def test_targeted_draft_counts_its_platforms() -> None:

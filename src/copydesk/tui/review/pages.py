@@ -165,7 +165,7 @@ def _with_hidden_characters(text: str) -> Content:
 def _checks(checks: Checks) -> Iterator[Block]:
     failed = len({finding.rule for finding in checks.findings})
     passed = checks.ran - failed
-    summary = Content.styled(labels.checks_passed(passed, checks.ran), "dim" if failed else "good")
+    summary = Content.styled(labels.draft_checks_passed(passed, checks.ran), "dim" if failed else "good")
     yield Paragraph(Content.assemble((labels.CHECKS_HEADING, "strong"), "  ", summary))
     rows = [
         (Content.styled(sign.letter, sign.role), Content(safe_line(finding.message)))
