@@ -84,7 +84,7 @@ DIALOGS: dict[str, Before] = {
     "post": press_keys("p", expected="harbour.example"),
     "history": press_keys("H", expected="edited"),
     "palette": press_keys(":", typed="sched", expected="Schedule"),
-    "log": press_keys("s", "ctrl+l", expected="There are no slots"),
+    "log": press_keys("s", "ctrl+l", expected="No weekly slots"),
     "new source": press_keys("3", "n", expected="Type its address"),
     "import": press_keys("3", "i", typed="feeds.opml", last_keys=("enter",), expected="3/3"),
     "delete": press_keys("3", "D", expected="?"),
