@@ -11,7 +11,7 @@ async def test_first_draft_and_source_are_displayed() -> None:
     async with open_console(FakeDesk(12)) as ui:
         assert "Queue · 12" in ui.text
         assert "12 of 12 passed" in ui.text
-        assert "from   The Lighthouse · feed" in ui.text
+        assert "Source     The Lighthouse · feed" in ui.text
 
 
 async def test_j_and_k_move_and_panes_follow() -> None:
