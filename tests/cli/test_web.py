@@ -10,7 +10,7 @@ import pytest
 from cli_runner import assert_one_line_error, run_in_process
 from copydesk.cli import web, web_server
 from copydesk.cli.context import Context
-from copydesk.cli.web_auth import HOST, BrowserAuth
+from copydesk.cli.web import HOST, BrowserAuth
 from copydesk.errors import SettingsError
 from web_server import find_free_port
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from copydesk.cli.web_auth import BrowserAuth
+from copydesk.cli.web import BrowserAuth
 
 
 class RecordingAuth(BrowserAuth):

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from copydesk.cli import web_server
-from copydesk.cli.web_auth import HOST, BrowserAuth
+from copydesk.cli.web import HOST, BrowserAuth
 from web_server import find_free_port, wait_for_exit
 
 REPORT_READY = "import sys, os, time; sys.stdout.write('__GANGLION__\\n'); sys.stdout.flush(); "

@@ -8,7 +8,7 @@ import pytest
 from keyring.backends import fail, null
 from keyring.backends.chainer import ChainerBackend
 
-from copydesk.credentials.keyring_backend import find_keyring
+from copydesk.credentials.backends import find_keyring
 
 
 # None of these derives from KeyringBackend: keyring would list them as available in every test of this process.

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from copydesk.errors import ImageError
-from copydesk.images import decode as decoded
-from copydesk.images.resize import ImageBounds, ResizedImage, fit_to_bounds
+from copydesk.images.resize import MAX_PIXELS, ImageBounds, ResizedImage, fit_to_bounds
 from image_samples import (
     LOCATION_MARKER,
     animation,
@@ -359,4 +358,4 @@ def test_pillow_settings_are_unchanged():
     before = Image.MAX_IMAGE_PIXELS
     fit_to_bounds(drawing(), X)
     assert before == Image.MAX_IMAGE_PIXELS
-    assert before > max(decoded.MAX_PIXELS.values())
+    assert before > max(MAX_PIXELS.values())

@@ -388,7 +388,7 @@ async def test_scheduler_ticks_by_itself(tmp_path: Path) -> None:
 
 
 async def test_ticker_wakes_for_next_draft(tmp_path: Path) -> None:
-    from copydesk.jobs.ticker import Ticker
+    from copydesk.jobs.runner import Ticker
 
     ticks = 0
     twice = asyncio.Event()
@@ -408,7 +408,7 @@ async def test_ticker_wakes_for_next_draft(tmp_path: Path) -> None:
 
 async def test_backward_clock_does_not_delay_ticker(monkeypatch: pytest.MonkeyPatch) -> None:
     """APScheduler waits for a wall-clock time: an hour back would have been an hour without ticks."""
-    from copydesk.jobs.ticker import Ticker
+    from copydesk.jobs.runner import Ticker
 
     ticked = asyncio.Event()
 

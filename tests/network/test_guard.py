@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from copydesk.errors import PrivateAddressError, UnreachableError
 from copydesk.network import guard
-from copydesk.network.guard import GuardedBackend, is_local_host
-from copydesk.network.public_address import is_public
+from copydesk.network.guard import GuardedBackend, is_local_host, is_public
 from feed_server import FeedServer
 
 PUBLIC = [

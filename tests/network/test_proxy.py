@@ -12,8 +12,7 @@ import pytest
 from certificates import create_certificate
 from copydesk.errors import PrivateAddressError, UnreachableError
 from copydesk.network.fetcher import Fetcher, FetchLimits
-from copydesk.network.tls import tls_context
-from copydesk.network.transport import GuardedTransport
+from copydesk.network.transport import GuardedTransport, tls_context
 from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import NotSentError
 from feed_server import FeedServer

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.network.headers import MAX_WAIT, fresh_for, header_map, retry_after
-from copydesk.network.response import build_response, error_for_status, host_cooldown
+from copydesk.network.response import (
+    MAX_WAIT,
+    build_response,
+    error_for_status,
+    fresh_for,
+    header_map,
+    host_cooldown,
+    retry_after,
+)
 from fetcher_fixtures import NOW
 
 DATE = {"date": "Tue, 10 Feb 2026 12:00:00 GMT"}

@@ -11,8 +11,8 @@ import truststore
 
 from certificates import create_certificate
 from copydesk.errors import UnreachableError
-from copydesk.network import tls
-from copydesk.network.tls import tls_context
+from copydesk.network import transport
+from copydesk.network.transport import tls_context
 from feed_server import FeedServer
 from fetcher_fixtures import ANY_TYPE, make_fetcher
 
@@ -107,7 +107,7 @@ def test_system_store_is_used_without_openssl_locations(monkeypatch: pytest.Monk
     """As on macOS, where the certificates are in the keychain."""
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.delenv("SSL_CERT_DIR", raising=False)
-    monkeypatch.setattr(tls.sys, "platform", "darwin")
+    monkeypatch.setattr(transport.sys, "platform", "darwin")
     context = tls_context()
     assert type(context) is truststore.SSLContext
     assert context.verify_mode is ssl.CERT_REQUIRED

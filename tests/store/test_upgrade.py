@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, select
 
 from copydesk.errors import StoreBusyError, StoreError, StoreFullError
-from copydesk.store import backup, migrate, tables
+from copydesk.store import migrate, tables
 from copydesk.store.database import Database, open_database
 from copydesk.store.migrate import PreparedDatabase, prepare_database
 from copydesk.store.triggers import TRIGGERS
@@ -187,7 +187,7 @@ async def test_failed_upgrade_changes_nothing_and_names_backup(
     with pytest.raises(StoreError, match=r"the migration is wrong\. Nothing changed") as caught:
         await upgrade(old_database)
 
-    (copy,) = backup.list_backups(old_database)
+    (copy,) = migrate.list_backups(old_database)
     assert caught.value.hint == f"Backup: {copy}."
     assert dump(old_database) == before == dump(copy)
 
@@ -229,7 +229,7 @@ async def test_failed_backup_prevents_upgrade(
         raise OSError(28, "No space left on device")
 
     before = dump(old_database)
-    monkeypatch.setattr(backup, "_copy", no_space)
+    monkeypatch.setattr(migrate, "_copy_database", no_space)
     set_next_version(RECREATE_TABLES)
 
     with pytest.raises(StoreError, match=r"Cannot back up .*: No space left on device; nothing changed"):
@@ -245,7 +245,7 @@ async def test_concurrent_starts_upgrade_and_back_up_once(old_database: Path, se
     results = await asyncio.gather(*(upgrade(old_database) for _ in range(4)))
 
     assert sorted(prepared.migrated_from or "" for prepared in results) == ["", "", "", CURRENT_REVISION]
-    assert len(backup.list_backups(old_database)) == 1
+    assert len(migrate.list_backups(old_database)) == 1
 
 
 async def test_upgrade_times_out_on_locked_database(old_database: Path, set_next_version: SetNextVersion) -> None:
@@ -255,7 +255,7 @@ async def test_upgrade_times_out_on_locked_database(old_database: Path, set_next
         with pytest.raises(StoreBusyError):
             await upgrade(old_database, busy_timeout=0.05)
 
-    assert backup.list_backups(old_database) == []
+    assert migrate.list_backups(old_database) == []
 
 
 async def test_second_start_upgrades_nothing(old_database: Path, set_next_version: SetNextVersion) -> None:
@@ -263,15 +263,15 @@ async def test_second_start_upgrades_nothing(old_database: Path, set_next_versio
     await upgrade(old_database)
 
     assert await upgrade(old_database) == PreparedDatabase()
-    assert len(backup.list_backups(old_database)) == 1
+    assert len(migrate.list_backups(old_database)) == 1
 
 
 async def test_three_newest_backups_remain(store: Database) -> None:
-    created = [backup.create_backup(store.path, f"{9 - day:04}", NOW + timedelta(days=day)) for day in range(5)]
+    created = [migrate.create_backup(store.path, f"{9 - day:04}", NOW + timedelta(days=day)) for day in range(5)]
     stranger = store.path.with_name("desk.db.backup")
     stranger.write_text("mine")
 
-    assert backup.list_backups(store.path) == created[2:]
+    assert migrate.list_backups(store.path) == created[2:]
     assert stranger.exists()
 
 
@@ -280,6 +280,6 @@ async def test_failed_backup_leaves_no_partial_file(tmp_path: Path) -> None:
     path.write_text("no database " * 1000)
 
     with pytest.raises(sqlite3.DatabaseError):
-        backup.create_backup(path, CURRENT_REVISION, NOW)
+        migrate.create_backup(path, CURRENT_REVISION, NOW)
 
     assert list_files(tmp_path) == ["desk.db"]

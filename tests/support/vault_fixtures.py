@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
+from copydesk.credentials.backends import Environment
 from copydesk.credentials.encryption import ScryptParameters
-from copydesk.credentials.environment import Environment
 from copydesk.credentials.redaction import Redaction
 from copydesk.credentials.vault import Vault
 from copydesk.settings import Secrets

@@ -13,7 +13,7 @@ from aiohttp.typedefs import Handler, Middleware
 from textual_serve.app_service import AppService
 from textual_serve.server import Server, to_int
 
-from copydesk.cli.web_auth import HOST, BrowserAuth
+from copydesk.cli.web import HOST, BrowserAuth
 
 SHUTDOWN_TIMEOUT = 10.0
 """Seconds a console has to exit after its page is closed; then it is killed."""

@@ -17,10 +17,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from copydesk.credentials.backends import BACKEND_FILES, BackendKind, EncryptedFile, PlainFile, SecretBackend, Secrets
+from copydesk.credentials.backends import (
+    BACKEND_FILES,
+    BackendKind,
+    EncryptedFile,
+    Environment,
+    Keyring,
+    PlainFile,
+    SecretBackend,
+    Secrets,
+    find_keyring,
+    list_names,
+)
 from copydesk.credentials.encryption import DEFAULT_PARAMETERS, Passphrase, ScryptParameters
-from copydesk.credentials.environment import Environment
-from copydesk.credentials.keyring_backend import Keyring, find_keyring, list_names
 from copydesk.credentials.private_folder import PrivateFolder
 from copydesk.credentials.redaction import DEFAULT_REDACTION, Redaction
 from copydesk.errors import CredentialsError, WrongPassphraseError

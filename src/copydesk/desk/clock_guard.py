@@ -17,7 +17,7 @@ from copydesk.model.serialization import Struct
 from copydesk.scheduling.clock_jump import ZERO, ClockReading, clock_jump, clock_lag
 from copydesk.store import clock_checks
 from copydesk.store.clock_checks import SavedClockReading
-from copydesk.store.transaction import Transaction
+from copydesk.store.database import Transaction
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SAVE_INTERVAL = timedelta(minutes=5)

@@ -14,8 +14,7 @@ from copydesk.model.account import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
 from copydesk.settings import Settings
 from copydesk.store import sources
-from copydesk.store.database import Database
-from copydesk.store.transaction import Transaction
+from copydesk.store.database import Database, Transaction
 from copydesk.store.users import User
 from copydesk.version import __version__
 

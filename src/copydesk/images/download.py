@@ -27,7 +27,7 @@ from copydesk.network.client import (
     redirect_target,
     send,
 )
-from copydesk.network.headers import retry_after, status_phrase
+from copydesk.network.response import retry_after, status_phrase
 from copydesk.version import __version__
 
 TIMEOUT = 30.0

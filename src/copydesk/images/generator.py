@@ -16,8 +16,8 @@ from copydesk.images.download import USER_AGENT, fetch, to_image_error
 from copydesk.images.media_type import MAX_BYTES, validate_format
 from copydesk.model.serialization import Struct
 from copydesk.network.client import BASE_HEADERS, HttpResponse, host_of, send
-from copydesk.network.headers import retry_after, status_phrase
-from copydesk.network.public_address import is_public
+from copydesk.network.guard import is_public
+from copydesk.network.response import retry_after, status_phrase
 from copydesk.text import clean
 
 MAX_RESPONSE_BYTES = MAX_BYTES * 4 // 3 + 2**20

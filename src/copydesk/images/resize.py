@@ -1,22 +1,203 @@
 """Convert images to what a platform accepts, and make thumbnails for review. Requires Pillow.
 
-Every image is decoded and encoded again, even if it would fit. This removes everything hidden in the file, such as the
-location of a photo or a web page after the pixels. Equal bytes and bounds give an equal result with the same Pillow.
+Every image is decoded to its pixels (upright, in sRGB, 8 bits per channel) and encoded again, even if it would fit.
+This removes everything hidden in the file, such as the location of a photo or a web page after the pixels. Equal bytes
+and bounds give an equal result with the same Pillow.
+
+Images are untrusted, so limits are checked before decoding: a few hundred bytes can decompress to gigabytes or keep a
+decoder busy for an hour.
 """
 
 import math
+import warnings
 from io import BytesIO
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from copydesk.errors import ImageError
-from copydesk.images.decode import decode, image_size, scale_size
-from copydesk.images.media_type import MAX_BYTES, ImageFormat
+from copydesk.images.media_type import MAX_BYTES, ImageFormat, validate_format
 from copydesk.model.draft import Thumbnail
 from copydesk.model.serialization import Struct
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+MAX_PIXELS = {ImageFormat.JPEG: 2**26, ImageFormat.PNG: 2**25, ImageFormat.GIF: 2**25, ImageFormat.WEBP: 2**25}
+"""67 megapixels for photos, and 34 for other formats (larger than an 8K screen). They take up to 500 MB."""
+MAX_SCANS = 100
+"""Scans of a progressive JPEG. Each one processes all pixels; ten are usual."""
+MAX_PROFILE_BYTES = 2**20
+"""Bytes of a color profile."""
+_SCAN_MARKER = b"\xff\xda"
+_ORIENTATION = 0x0112
+
+
+def decode(content: bytes, max_side: int, *, first_frame: bool) -> "Image":
+    """Return the decoded image, at most `max_side` pixels wide and high, as RGB, or RGBA if it is transparent.
+
+    Of an animation the first frame is returned if `first_frame`, else it is refused. Raise ImageError if the image is
+    damaged or too large.
+    """
+    kind = validate_format(content)
+    require_pillow()
+    # Only the decoder of the detected format runs. Pillow raises exceptions of any class on damaged files.
+    try:
+        image = _open(content, kind, first_frame=first_frame)
+        return _strip_metadata(_load_scaled(image, max_side), image)
+    except ImageError:
+        raise
+    except MemoryError:
+        raise ImageError("Not enough memory to read it.", hint="Save it smaller.", is_temporary=True) from None
+    except Exception:
+        raise ImageError("It is damaged or incomplete.", hint="Save it again, or use another image.") from None
+
+
+def image_size(content: bytes) -> tuple[int, int]:
+    """Return width and height in pixels, as stored in the file, of an image that has been decoded before."""
+    return _open(content, validate_format(content), first_frame=True).size
+
+
+def require_pillow() -> None:
+    """Raise ImageError if Pillow is not installed; suppress its warnings if it is."""
+    try:
+        import PIL.Image  # noqa: F401, PLC0415 - an optional dependency that takes 20 ms to import
+    except ImportError:
+        raise ImageError("Images need Pillow, which is not installed.", hint="Install it: pip install pillow") from None
+    # Problems are detected below; Pillow's warnings would be printed over the console's screen.
+    warnings.filterwarnings("ignore", module=r"PIL\b")
+
+
+def _open(content: bytes, kind: ImageFormat, *, first_frame: bool) -> "Image":
+    """Return the image with its header read and its size validated; pixels are not decoded yet."""
+    from PIL import Image  # noqa: PLC0415
+
+    if kind is ImageFormat.WEBP:
+        _check_size(kind, *_webp_size(content))  # the WebP decoder allocates its memory on open
+    if kind is ImageFormat.JPEG and content.count(_SCAN_MARKER) > MAX_SCANS:
+        raise _too_large_error(kind)
+    try:
+        image = Image.open(BytesIO(content), formats=(kind.name,))
+    except Image.DecompressionBombError:
+        raise _too_large_error(kind) from None
+    _check_size(kind, *image.size)
+    # A JPEG may contain further images, for example one per eye (MPO). They are not frames of an animation.
+    if kind is not ImageFormat.JPEG and getattr(image, "is_animated", False) and not first_frame:
+        raise ImageError("It is animated; only still images can be posted.", hint="Save a single frame.")
+    return image
+
+
+def _check_size(kind: ImageFormat, width: int, height: int) -> None:
+    if width * height > MAX_PIXELS[kind]:
+        raise _too_large_error(kind)
+
+
+def _too_large_error(kind: ImageFormat) -> ImageError:
+    return ImageError(
+        f"It has more than {MAX_PIXELS[kind] // 10**6} million pixels.",
+        hint="Save it smaller.",
+    )
+
+
+def _webp_size(content: bytes) -> tuple[int, int]:
+    """Return width and height from the first chunk of a WebP file (RFC 9649)."""
+    chunk, inside = content[12:16], content[20:30]
+    if chunk == b"VP8X":
+        return 1 + int.from_bytes(inside[4:7], "little"), 1 + int.from_bytes(inside[7:10], "little")
+    if chunk == b"VP8L":
+        bits = int.from_bytes(inside[1:5], "little")
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    return int.from_bytes(inside[6:8], "little") & 0x3FFF, int.from_bytes(inside[8:10], "little") & 0x3FFF
+
+
+def _load_scaled(image: "Image", max_side: int) -> "Image":
+    """Return the decoded image, scaled down to `max_side`, in a color or gray mode."""
+    size = scale_size(image.size, min(1.0, max_side / max(image.size)))
+    image.draft(None, size)  # JPEG decodes at 1/2, 1/4 or 1/8 of its size at a fraction of the cost
+    image.load()
+    converted = _to_supported_mode(image)
+    if converted.size == size:
+        return converted
+    from PIL import Image  # noqa: PLC0415
+
+    return converted.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
+
+
+def scale_size(size: tuple[int, int], factor: float) -> tuple[int, int]:
+    """Return width and height multiplied by `factor`, each at least 1."""
+    return max(1, math.floor(size[0] * factor + 0.5)), max(1, math.floor(size[1] * factor + 0.5))
+
+
+def _to_supported_mode(image: "Image") -> "Image":
+    """Return the image as L, RGB, RGBA or CMYK."""
+    if image.mode.startswith("I"):
+        # 16 bits per channel: `convert` would clip all values above 255 to white.
+        image = image.point(lambda value: value * (1 / 256)).convert("L")
+    if image.mode in ("L", "RGB", "CMYK", "RGBA") and "transparency" not in image.info:
+        return image  # avoid copying up to 500 MB
+    return image.convert("RGBA" if image.has_transparency_data else "RGB")
+
+
+def _strip_metadata(image: "Image", original: "Image") -> "Image":
+    """Return `image` in sRGB and upright according to the metadata of `original`, without metadata."""
+    alpha = image.getchannel("A") if image.mode == "RGBA" else None
+    profile = original.info.get("icc_profile")
+    result = _to_srgb(image.convert("RGB") if alpha else image, profile)
+    if alpha and alpha.getextrema() != (255, 255):
+        result = _apply_alpha(result, alpha)
+    result = _apply_orientation(result, original)
+    result.info = {}
+    return result
+
+
+def _apply_alpha(image: "Image", alpha: "Image") -> "Image":
+    """Return `image` with the alpha channel, and with fully transparent pixels made black: they may
+    hold erased content.
+    """
+    from PIL import Image  # noqa: PLC0415
+
+    visible = Image.composite(image, Image.new("RGB", image.size), alpha.point(lambda value: 255 if value else 0))
+    visible.putalpha(alpha)
+    return visible
+
+
+def _to_srgb(image: "Image", profile: object) -> "Image":
+    """Return the image converted to sRGB. An unusable color profile is ignored."""
+    if isinstance(profile, bytes) and 0 < len(profile) <= MAX_PROFILE_BYTES:
+        from PIL import ImageCms  # noqa: PLC0415
+
+        try:
+            source_profile = ImageCms.ImageCmsProfile(BytesIO(profile))
+            converted = ImageCms.profileToProfile(
+                image, source_profile, ImageCms.createProfile("sRGB"), outputMode="RGB"
+            )
+        except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
+            converted = None
+        if converted is not None:
+            return converted
+    return image.convert("RGB")
+
+
+def _apply_orientation(image: "Image", original: "Image") -> "Image":
+    """Return the image rotated and mirrored according to EXIF Orientation (EXIF 2.32)."""
+    from PIL import Image  # noqa: PLC0415
+
+    transpose = Image.Transpose
+    operations = {
+        2: transpose.FLIP_LEFT_RIGHT,
+        3: transpose.ROTATE_180,
+        4: transpose.FLIP_TOP_BOTTOM,
+        5: transpose.TRANSPOSE,
+        6: transpose.ROTATE_270,
+        7: transpose.TRANSVERSE,
+        8: transpose.ROTATE_90,
+    }
+    try:
+        orientation = original.getexif().get(_ORIENTATION)
+    except Exception:  # damaged or hostile EXIF: keep the image as it is stored
+        orientation = None
+    operation = operations.get(orientation) if isinstance(orientation, int) else None
+    return image if operation is None else image.transpose(operation)
 
 
 QUALITIES = (90, 82, 74)

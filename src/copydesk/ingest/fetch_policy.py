@@ -16,8 +16,7 @@ from copydesk.errors import (
 )
 from copydesk.model.serialization import Struct
 from copydesk.model.source import FetchState, Health
-from copydesk.network.headers import MAX_WAIT
-from copydesk.network.response import DEFAULT_RETRY_AFTER
+from copydesk.network.response import DEFAULT_RETRY_AFTER, MAX_WAIT
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 WEEK = 7 * DAY

@@ -23,7 +23,7 @@ from copydesk.errors import (
 from copydesk.model.serialization import Struct
 from copydesk.network import RETRY_HINT
 from copydesk.network.body import read_body
-from copydesk.network.headers import Headers, header_map
+from copydesk.network.response import Headers, header_map
 
 MAX_URL_LENGTH = 4096
 """Characters, for redirect targets as well."""

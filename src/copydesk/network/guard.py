@@ -10,18 +10,80 @@ import ssl
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from threading import Thread
 
 import anyio.abc
 import httpcore
 from aiohappyeyeballs import AddrInfoType, start_connection
-
-# httpcore's own stream over anyio. It is not exported, and its backend only connects to names and single addresses.
 from httpcore._backends.anyio import AnyIOStream
 
 from copydesk.errors import PrivateAddressError, UnreachableError
-from copydesk.network.public_address import is_public
+
+# The ranges that IANA's special-purpose registries list as not globally reachable, and multicast. Spelled out because
+# the meaning of `is_global` in `ipaddress` changed between Python's patch releases.
+_NOT_PUBLIC_4 = tuple(
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",
+        "169.254.0.0/16",  # link-local, used by cloud metadata services
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/3",  # multicast, reserved, broadcast
+    )
+)
+_GLOBAL_6 = IPv6Network("2000::/3")
+_NOT_PUBLIC_6 = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # protocol assignments, including Teredo
+        "2001:db8::/32",
+        "3fff::/20",
+    )
+)
+_NAT64 = IPv6Network("64:ff9b::/96")
+_6TO4 = IPv6Network("2002::/16")
+
+
+def is_public(address: str) -> bool:
+    """Return True if `address`, in a form that `ipaddress` parses, is a unicast address of the public internet.
+
+    An IPv6 address that embeds an IPv4 address (mapped, NAT64, 6to4) is judged by that one. Anything that is no address
+    is not public.
+    """
+    try:
+        ip = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(ip, IPv6Address):
+        embedded = _embedded_ipv4(ip)
+        if embedded is None:
+            # Only 2000::/3 is allocated for global unicast; everything else is refused by default.
+            return ip in _GLOBAL_6 and not any(ip in network for network in _NOT_PUBLIC_6)
+        ip = embedded
+    return not any(ip in network for network in _NOT_PUBLIC_4)
+
+
+def _embedded_ipv4(ip: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address embedded in `ip`; None if there is none."""
+    if ip.ipv4_mapped is not None:
+        return ip.ipv4_mapped
+    if ip in _NAT64:
+        return IPv4Address(ip.packed[12:])
+    return IPv4Address(ip.packed[2:6]) if ip in _6TO4 else None
+
+
+# httpcore's own stream over anyio. It is not exported, and its backend only connects to names and single addresses.
+
 
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 

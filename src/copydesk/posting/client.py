@@ -17,7 +17,7 @@ import msgspec
 
 from copydesk.errors import CopydeskError, FetchError
 from copydesk.model.serialization import Struct
-from copydesk.network.headers import Headers, rate_limit_wait, retry_after, status_phrase
+from copydesk.network.response import Headers, rate_limit_wait, retry_after, status_phrase
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     LoginError,

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 import msgspec
 
 from copydesk.errors import CopydeskError
-from copydesk.network.public_address import is_public
+from copydesk.network.guard import is_public
 from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write, shorten
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.text import links

@@ -1,17 +1,19 @@
 """Simulated servers of the sample's sources, as an httpx transport. No socket is opened.
 
 Feeds are templates in which `{{ago 26h iso}}` is replaced by the time 26 hours before now. Images are generated: bar
-charts whose colors depend on the URL.
+charts whose colors depend on the URL. Hacker News is both of its APIs, Algolia's search and Firebase's lists and items
+of the same stories; X is the user lookup and that user's timeline of API v2.
 """
 
 import gzip
 import hashlib
 import json
+import operator
 import re
 import struct
 import zlib
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from functools import cache
 from importlib.resources import files
@@ -21,7 +23,142 @@ import httpx
 
 from copydesk.errors import UnreachableError
 from copydesk.model.serialization import format_iso
-from copydesk.sample import BEARER, hacker_news, x
+from copydesk.sample import BEARER
+
+Post = dict[str, Any]
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC).isoformat()
+_MAX_ID = str(2**63)
+_REFERENCE_TYPES = {"replies": "replied_to", "retweets": "retweeted"}
+
+
+def find_x_account(account: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the response to a user lookup. An unknown name gives an error object with status 200, as X does."""
+    if name.lower() == account["user"]["username"].lower():
+        return {"data": account["user"]}
+    detail = f"Could not find user with username: [{name}]."
+    return {"errors": [{"value": name, "detail": detail, "title": "Not Found Error", "parameter": "username"}]}
+
+
+def x_timeline(account: dict[str, Any], query: dict[str, str]) -> dict[str, Any]:
+    """Return a page of the account's posts, newest first, filtered by ids, `start_time` and `exclude`."""
+    posts = [post for post in account["posts"] if _matches_x_query(post, query)]
+    start = int(query.get("pagination_token", "0"))
+    end = start + int(query.get("max_results", "10"))
+    page = posts[start:end]
+    # X omits `data` and `includes` from an empty page.
+    if not page:
+        return {"meta": {"result_count": 0}}
+    meta = {"result_count": len(page), "newest_id": page[0]["id"], "oldest_id": page[-1]["id"]}
+    if end < len(posts):
+        meta["next_token"] = str(end)
+    return {"data": page, "includes": {"users": [account["user"]]}, "meta": meta}
+
+
+def _matches_x_query(post: Post, query: dict[str, str]) -> bool:
+    excluded = {_REFERENCE_TYPES.get(name) for name in query.get("exclude", "").split(",")}
+    kinds = {reference["type"] for reference in post.get("referenced_tweets", ())}
+    return (
+        int(query.get("since_id", "0")) < int(post["id"]) < int(query.get("until_id", _MAX_ID))
+        and _parse_time(post["created_at"]) >= _parse_time(query.get("start_time", _EARLIEST))
+        and not kinds & excluded
+    )
+
+
+def _parse_time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+Hit = dict[str, Any]
+
+_CONDITION = re.compile(r"(\w{1,40})(<=|>=|<|>|=)(\d{1,15})")
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+}
+_TAGS = {"ask": "ask_hn", "show": "show_hn", "job": "job"}
+
+
+class UnknownAttributeError(ValueError):
+    """`numericFilters` contains an attribute that Algolia cannot filter by."""
+
+
+def search_hacker_news(hits: Sequence[Hit], query: dict[str, str], *, by_date: bool) -> dict[str, Any]:
+    """Return Algolia's response to `query`. Raise UnknownAttributeError."""
+    conditions = _parse_filters(query.get("numericFilters", ""))
+    matches = [hit for hit in hits if _matches_tags(hit, query.get("tags", "")) and _matches_filters(hit, conditions)]
+    matches = [hit for hit in matches if _matches_text(hit, query.get("query", ""))]
+    matches.sort(key=lambda hit: hit["created_at_i"] if by_date else hit["points"], reverse=True)
+    size = int(query.get("hitsPerPage", "20"))
+    page = int(query.get("page", "0"))
+    return {
+        "hits": matches[page * size : (page + 1) * size],
+        "nbHits": len(matches),
+        "page": page,
+        # Ceiling division.
+        "nbPages": -(-len(matches) // max(size, 1)),
+        "hitsPerPage": size,
+        "exhaustiveNbHits": True,
+        "query": query.get("query", ""),
+        "processingTimeMS": 1,
+    }
+
+
+def list_hacker_news_ids(hits: Sequence[Hit], name: str) -> list[int]:
+    """Return the ids in Firebase's list `name`: top, new, best, ask, show or job."""
+    tag = "front_page" if name == "top" else _TAGS.get(name, "story")
+    order = "points" if name in {"top", "best"} else "created_at_i"
+    matches = [hit for hit in hits if tag in hit["_tags"]]
+    return [int(hit["objectID"]) for hit in sorted(matches, key=lambda hit: hit[order], reverse=True)]
+
+
+def get_hacker_news_item(hits: Sequence[Hit], item_id: str) -> dict[str, Any] | None:
+    """Return the item in Firebase's format, or None (JSON `null`) for an unknown id."""
+    for hit in hits:
+        if hit["objectID"] == item_id:
+            return _to_item(hit)
+    return None
+
+
+def _to_item(hit: Hit) -> dict[str, Any]:
+    story = {
+        "by": hit["author"],
+        "descendants": hit["num_comments"],
+        "id": int(hit["objectID"]),
+        "score": hit["points"],
+        "time": hit["created_at_i"],
+        "title": hit["title"],
+        "type": "story",
+    }
+    extras = {"url": hit["url"], "text": hit.get("story_text")}
+    return story | {name: value for name, value in extras.items() if value}
+
+
+def _parse_filters(filters: str) -> list[tuple[Callable[[int, int], bool], int]]:
+    parsed = _CONDITION.findall(filters)
+    for name, _, _ in parsed:
+        if name != "created_at_i":
+            raise UnknownAttributeError(name)
+    return [(_COMPARE[sign], int(number)) for _, sign, number in parsed]
+
+
+def _matches_filters(hit: Hit, conditions: Sequence[tuple[Callable[[int, int], bool], int]]) -> bool:
+    return all(compare(hit["created_at_i"], number) for compare, number in conditions)
+
+
+def _matches_tags(hit: Hit, tags: str) -> bool:
+    """Return True if the hit matches Algolia's tags: commas mean AND, and inside parentheses OR."""
+    groups = re.findall(r"\(([^()]*)\)|([^,()]+)", tags)
+    return all(set((either or single).split(",")) & set(hit["_tags"]) for either, single in groups)
+
+
+def _matches_text(hit: Hit, query: str) -> bool:
+    text = f"{hit['title']} {hit.get('story_text') or ''}".lower()
+    return all(word in text for word in query.lower().replace('"', " ").split())
+
 
 WIDTH, HEIGHT, BARS = 600, 315, 12
 
@@ -172,10 +309,10 @@ class SampleTransport(httpx.AsyncBaseTransport):
         if endpoint not in {"search", "search_by_date"}:
             return _NOT_FOUND
         try:
-            results = hacker_news.search(
+            results = search_hacker_news(
                 self._load_stories(), _query_params(request), by_date=endpoint == "search_by_date"
             )
-        except hacker_news.UnknownAttributeError as error:
+        except UnknownAttributeError as error:
             message = (
                 f"invalid numeric attribute({error}), attribute not specified in numericAttributesForFiltering setting"
             )
@@ -184,9 +321,9 @@ class SampleTransport(httpx.AsyncBaseTransport):
 
     def _serve_firebase(self, request: httpx.Request) -> _Response:
         if match := _HACKER_NEWS_LIST.fullmatch(request.url.path):
-            return _json_response(hacker_news.list_ids(self._load_stories(), match[1]))
+            return _json_response(list_hacker_news_ids(self._load_stories(), match[1]))
         if match := _HACKER_NEWS_ITEM.fullmatch(request.url.path):
-            return _json_response(hacker_news.get_item(self._load_stories(), match[1]))
+            return _json_response(get_hacker_news_item(self._load_stories(), match[1]))
         return _NOT_FOUND
 
     def _serve_x(self, request: httpx.Request) -> _Response:
@@ -196,15 +333,15 @@ class SampleTransport(httpx.AsyncBaseTransport):
         account = json.loads(render("x.json", self._now))
         path = request.url.path
         if path.startswith("/2/users/by/username/"):
-            return _json_response(x.lookup(account, path.rpartition("/")[2]))
+            return _json_response(find_x_account(account, path.rpartition("/")[2]))
         if path == f"/2/users/{account['user']['id']}/tweets":
-            return _json_response(x.timeline(account, _query_params(request)))
+            return _json_response(x_timeline(account, _query_params(request)))
         return _json_response(
             {"title": "Not Found", "type": "about:blank", "status": 404, "detail": "Not Found"}, status=404
         )
 
-    def _load_stories(self) -> list[hacker_news.Hit]:
-        stories: list[hacker_news.Hit] = json.loads(render("hacker-news.json", self._now))
+    def _load_stories(self) -> list[Hit]:
+        stories: list[Hit] = json.loads(render("hacker-news.json", self._now))
         return stories
 
     def _serve_file(self, name: str, content_type: str) -> _Response:

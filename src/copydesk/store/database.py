@@ -18,6 +18,10 @@ from copydesk.store.database_file import FileIdentity, create_private_file, reje
 from copydesk.store.errors import translate_errors
 from copydesk.store.raw_sql import dbapi_connection
 
+Transaction = Connection
+"""Passed to the store's functions and never used directly: only the store builds and runs SQL."""
+
+
 P = ParamSpec("P")
 T = TypeVar("T")
 A = TypeVar("A")

@@ -26,8 +26,8 @@ from copydesk.posting.platform import (
     SignIn,
 )
 from copydesk.store import accounts, deliveries
+from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
-from copydesk.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from copydesk.credentials.vault import VaultStatus

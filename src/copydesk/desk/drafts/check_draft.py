@@ -10,7 +10,7 @@ from copydesk.model.item import Item
 from copydesk.model.serialization import Struct
 from copydesk.model.voice import Voice
 from copydesk.store import drafts, items, voices
-from copydesk.store.transaction import Transaction
+from copydesk.store.database import Transaction
 
 RECENT_WINDOW = timedelta(days=60)
 """A draft should not repeat texts written within this window."""

@@ -25,11 +25,11 @@ from copydesk.model.requests import (
     validate_create,
 )
 from copydesk.store import drafts, generation, items
+from copydesk.store.database import Transaction
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.items import NewItem
 from copydesk.store.tables import DraftOrigin
-from copydesk.store.transaction import Transaction
 
 MAX_TITLE_LENGTH = 120
 UNCHECKED_CONFIDENCE = 0.5

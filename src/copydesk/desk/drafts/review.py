@@ -34,9 +34,9 @@ from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
 from copydesk.store import draft_queries, draft_updates, schedule
+from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
-from copydesk.store.transaction import Transaction
 
 MINUTE = timedelta(minutes=1)
 _SCHEDULED_STATUSES = (Status.SCHEDULED, Status.MISSED, Status.POSTING)

@@ -20,10 +20,10 @@ from copydesk.model.requests import MAX_IDS, BulkFailure
 from copydesk.model.serialization import Struct, format_iso
 from copydesk.model.transitions import allowed_actions
 from copydesk.store import draft_events, draft_updates
+from copydesk.store.database import Transaction
 from copydesk.store.draft_events import EventRow
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
-from copydesk.store.transaction import Transaction
 
 IsCancelled = Callable[[], bool]
 _TIMING_COLUMNS = {"status", "scheduled_at"}

@@ -11,7 +11,7 @@ from copydesk.model.history import DraftEvent
 from copydesk.model.serialization import Struct
 from copydesk.scheduling.time_text import format_time
 from copydesk.store import draft_events, draft_queries, draft_updates, schedule
-from copydesk.store.transaction import Transaction
+from copydesk.store.database import Transaction
 
 if TYPE_CHECKING:
     from copydesk.drafting.diff import Piece

@@ -13,8 +13,8 @@ from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import PostMetrics
 from copydesk.posting.platform import LoginError, NotSentError
 from copydesk.store import accounts, deliveries, delivery_updates, engagement
+from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow
-from copydesk.store.transaction import Transaction
 
 log = logging.getLogger(__name__)
 METRIC_READ_DELAYS = tuple(timedelta(hours=hours) for hours in (1, 6, 24, 3 * 24, 7 * 24, 29 * 24))

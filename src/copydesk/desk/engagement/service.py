@@ -34,10 +34,10 @@ from copydesk.model.engagement import (
     validate_record,
 )
 from copydesk.store import engagement, published_posts, schedule
+from copydesk.store.database import Transaction
 from copydesk.store.engagement import EngagementTotal
 from copydesk.store.ids import new_id
 from copydesk.store.published_posts import QUARTER_HOUR_SECONDS, QuarterHour
-from copydesk.store.transaction import Transaction
 
 MAX_TOP_POSTS = 50
 TopCount = Annotated[

@@ -15,7 +15,7 @@ from copydesk.model.experiment import Experiment
 from copydesk.model.serialization import Json, Struct
 from copydesk.model.voice import Voice
 from copydesk.store import experiments
-from copydesk.store.transaction import Transaction
+from copydesk.store.database import Transaction
 
 
 class Treatment(Struct, frozen=True):

@@ -27,9 +27,9 @@ from copydesk.model.serialization import Struct, to_json_value
 from copydesk.model.validation import convert
 from copydesk.model.voice import Voice
 from copydesk.store import experiments
+from copydesk.store.database import Transaction
 from copydesk.store.experiments import EditedDraft, VariantTally
 from copydesk.store.ids import new_id
-from copydesk.store.transaction import Transaction
 
 
 class Experiments:

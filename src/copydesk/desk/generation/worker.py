@@ -33,12 +33,12 @@ from copydesk.model.transitions import NEW_VERSION, SystemEvent, status_after_ev
 from copydesk.model.voice import Voice
 from copydesk.ranking.canonical_url import canonical_url
 from copydesk.store import draft_queries, draft_updates, drafts, generation, voices
+from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.drafts import NewDraft
 from copydesk.store.generation import GenerationInput, PendingGeneration
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
-from copydesk.store.transaction import Transaction
 from copydesk.text import clean
 
 MAX_ERROR_LENGTH = 1_000

@@ -15,7 +15,7 @@ from copydesk.model.requests import MAX_ALT_LENGTH
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import status_after_edit
 from copydesk.store import draft_queries, draft_updates, drafts
-from copydesk.store.transaction import Transaction
+from copydesk.store.database import Transaction
 
 RENDER_TIMEOUT = 10.0
 """Seconds per image. Oversized files are refused before they are read, but a disk can be slow."""

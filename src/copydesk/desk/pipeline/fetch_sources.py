@@ -26,10 +26,10 @@ from copydesk.model.run import RunRequest
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec
 from copydesk.ranking.canonical_url import canonical_url
 from copydesk.store import items, sources
+from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
 from copydesk.store.items import ExistingItem, NewItem
 from copydesk.store.sources import FetchOutcome, StoredSource
-from copydesk.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from copydesk.ingest.fetch_context import FetchResult

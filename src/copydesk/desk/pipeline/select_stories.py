@@ -26,9 +26,9 @@ from copydesk.ranking.stories import Candidate, group_into_stories
 from copydesk.ranking.story_index import StoryIndex
 from copydesk.settings import Settings
 from copydesk.store import drafts, items, sources
+from copydesk.store.database import Transaction
 from copydesk.store.drafts import DraftDecision
 from copydesk.store.items import StoryMember
-from copydesk.store.transaction import Transaction
 from copydesk.text.digest import digest
 
 log = logging.getLogger(__name__)

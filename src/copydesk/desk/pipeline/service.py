@@ -21,9 +21,9 @@ from copydesk.errors import (
 from copydesk.model.page import Page, PageSize
 from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus, validate_run
 from copydesk.store import runs, sources
+from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
 from copydesk.store.runs import RunLease
-from copydesk.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from copydesk.desk.sources.overview import FailingSource

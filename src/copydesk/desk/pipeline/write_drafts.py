@@ -28,10 +28,10 @@ from copydesk.model.source import Source
 from copydesk.model.voice import Voice, VoiceProfile
 from copydesk.ranking.rank import RankedStory
 from copydesk.store import drafts, items, sources, voices
+from copydesk.store.database import Transaction
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
-from copydesk.store.transaction import Transaction
 
 log = logging.getLogger(__name__)
 RECENT_WINDOW = timedelta(days=60)

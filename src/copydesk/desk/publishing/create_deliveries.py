@@ -12,10 +12,10 @@ from copydesk.model.delivery import DeliveryState
 from copydesk.posting.delivery_states import restart_delivery
 from copydesk.posting.idempotency_keys import first_seed
 from copydesk.store import deliveries, delivery_updates, draft_updates
+from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.delivery_updates import DeliveryRestart, DeliveryUpdate, NewDelivery
 from copydesk.store.ids import new_id
-from copydesk.store.transaction import Transaction
 
 
 def create_deliveries(

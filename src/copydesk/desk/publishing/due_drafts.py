@@ -19,10 +19,10 @@ from copydesk.posting.delivery_states import abandoned
 from copydesk.scheduling.missed import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.wall_time import WallTime, moved_instant
 from copydesk.store import accounts, deliveries, draft_updates, schedule
+from copydesk.store.database import Transaction
 from copydesk.store.delivery_updates import DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.schedule import ScheduledDraft
-from copydesk.store.transaction import Transaction
 from copydesk.text.formatting import format_duration
 
 T = TypeVar("T")

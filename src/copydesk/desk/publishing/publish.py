@@ -19,11 +19,11 @@ from copydesk.model.transitions import allowed_actions, next_status
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.store import accounts, deliveries, draft_queries, draft_updates
+from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.delivery_updates import DeliveryRestart, DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
-from copydesk.store.transaction import Transaction
 
 AccountResolver = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
 """Resolves account names for a format: `DeskContext.resolve_accounts`."""

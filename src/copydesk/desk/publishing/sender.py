@@ -33,9 +33,9 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.store import accounts, deliveries
+from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.delivery_updates import DeliveryUpdate
-from copydesk.store.transaction import Transaction
 
 log = logging.getLogger(__name__)
 SEND_TIMEOUT = (LEASE_DURATION - timedelta(minutes=1)).total_seconds()

@@ -41,8 +41,8 @@ from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
 from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS
 from copydesk.store import accounts, deliveries, delivery_updates, draft_queries, draft_updates
+from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryEvent, DeliveryRow
-from copydesk.store.transaction import Transaction
 
 T = TypeVar("T")
 POST_TIMEOUT = 30.0

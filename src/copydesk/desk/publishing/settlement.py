@@ -11,10 +11,10 @@ from copydesk.model.draft import Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.transitions import SystemEvent, status_after_event
 from copydesk.store import deliveries, delivery_updates, draft_updates
+from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.delivery_updates import DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange
-from copydesk.store.transaction import Transaction
 
 
 def settle_draft(conn: Transaction, user_id: str, draft_id: str, now: datetime) -> None:

@@ -14,9 +14,9 @@ from copydesk.model.serialization import Struct
 from copydesk.scheduling.slots import ApprovedDraft, PlannedDraft, plan_drafts
 from copydesk.scheduling.wall_time import ScheduledTime
 from copydesk.store import draft_updates, schedule
+from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
 from copydesk.store.schedule import SlotCandidate, first_line
-from copydesk.store.transaction import Transaction
 
 BATCH_SIZE = 100
 """Drafts per batch; other writers get their turn between batches."""

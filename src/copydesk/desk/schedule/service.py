@@ -34,8 +34,8 @@ from copydesk.scheduling.slots import occurrences, validate_slots
 from copydesk.scheduling.time_text import format_slot, format_time, parse_slot, parse_time
 from copydesk.scheduling.wall_time import describe_clock_change, get_zone, instant_of_wall
 from copydesk.store import schedule, users
+from copydesk.store.database import Transaction
 from copydesk.store.schedule import ScheduledDraft, WeekEntry, first_line
-from copydesk.store.transaction import Transaction
 
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 

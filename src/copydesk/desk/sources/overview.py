@@ -7,7 +7,7 @@ from copydesk.model.draft import Status
 from copydesk.model.serialization import Struct
 from copydesk.model.source import Source
 from copydesk.store import schedule, sources
-from copydesk.store.transaction import Transaction
+from copydesk.store.database import Transaction
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 

@@ -23,8 +23,8 @@ from copydesk.model.serialization import Struct
 from copydesk.model.source import ChangeSource, FetchState, Health, NewSource, Source, SourceConfig, SourceSpec
 from copydesk.model.validation import FieldReader, convert, parse_line, wire_fields, wire_names
 from copydesk.store import sources
+from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
-from copydesk.store.transaction import Transaction
 
 PREVIEW_ENTRIES = 20
 """Entries returned by a test fetch."""

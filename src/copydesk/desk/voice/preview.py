@@ -15,7 +15,7 @@ from copydesk.model.draft import Format
 from copydesk.model.item import Item
 from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, validate_voice_change
 from copydesk.store import items, voices
-from copydesk.store.transaction import Transaction
+from copydesk.store.database import Transaction
 
 MAX_CANDIDATES = 20
 """Newest items among which one with text and tags is preferred, then one with text, then any."""

@@ -11,8 +11,8 @@ from copydesk.model.draft import Format
 from copydesk.model.validation import wire_fields
 from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, VoiceProfile, merge, validate_voice_change
 from copydesk.store import voices
+from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
-from copydesk.store.transaction import Transaction
 
 
 class Voices:

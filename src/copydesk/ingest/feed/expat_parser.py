@@ -7,12 +7,107 @@ guesses. No entity is expanded and no external resource is opened; a document th
 import re
 from html import escape, unescape
 from html.entities import html5
+from typing import Final
 from xml.parsers import expat
 
 from copydesk.errors import NotAFeedError
-from copydesk.ingest.feed import xml_names
 from copydesk.ingest.feed.raw_feed import RawEntry, RawFeed, StrictParseError, offer_image
 from copydesk.ingest.urls import join_url
+
+# Names of elements and attributes as expat reports them: namespace, space, name.
+ATOM: Final = "http://www.w3.org/2005/Atom "
+ATOM_03: Final = "http://purl.org/atom/ns# "
+RSS_10: Final = "http://purl.org/rss/1.0/ "
+RSS_090: Final = "http://my.netscape.com/rdf/simple/0.9/ "
+RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns# "
+DC: Final = "http://purl.org/dc/elements/1.1/ "
+DCTERMS: Final = "http://purl.org/dc/terms/ "
+CONTENT: Final = "http://purl.org/rss/1.0/modules/content/ "
+XML_BASE: Final = "http://www.w3.org/XML/1998/namespace base"
+XML_LANG: Final = "http://www.w3.org/XML/1998/namespace lang"
+RDF_ABOUT: Final = RDF + "about"
+
+# RSS 2.0 has no namespace; some Atom feeds forget theirs.
+_RSS = ("", RSS_10, RSS_090)
+_ATOMS = (ATOM, ATOM_03, "")
+# Both spellings occur in real feeds.
+_MEDIA = ("http://search.yahoo.com/mrss/ ", "http://search.yahoo.com/mrss ")
+_ITUNES = ("http://www.itunes.com/dtds/podcast-1.0.dtd ", "http://www.itunes.com/DTDs/PodCast-1.0.dtd ")
+
+ATOM_ROOTS = frozenset([ATOM + "feed", ATOM_03 + "feed", "feed"])
+RSS_ROOTS = frozenset(["rss", "RSS", RDF + "RDF"])
+CHANNELS = frozenset(ns + "channel" for ns in _RSS)
+ITEMS = frozenset([*(ns + "item" for ns in _RSS), *(ns + "entry" for ns in _ATOMS)])
+
+ENTRY_FIELDS: dict[str, str] = {
+    **{ns + "title": "title" for ns in (*_RSS, *_ATOMS)},
+    **{ns + "link": "link" for ns in _RSS},
+    **{ns + "description": "summary" for ns in _RSS},
+    **{ns + "pubDate": "published" for ns in (*_RSS, ATOM)},
+    **{ns + "category": "tag" for ns in _RSS},
+    **{ns + "id": "ident" for ns in _ATOMS},
+    **{ns + "published": "published" for ns in _ATOMS},
+    **{ns + "issued": "published" for ns in _ATOMS},
+    **{ns + "updated": "updated" for ns in _ATOMS},
+    **{ns + "modified": "updated" for ns in _ATOMS},
+    **{ns + "created": "created" for ns in _ATOMS},
+    **{ns + "summary": "summary" for ns in _ATOMS},
+    **{ns + "content": "content" for ns in _ATOMS},
+    **{ns + "author": "author" for ns in _ATOMS},
+    **{ns + "source": "publisher" for ns in _ATOMS},
+    "guid": "ident",
+    "comments": "discussion",
+    CONTENT + "encoded": "content",
+    DC + "title": "title 2",
+    DC + "description": "summary 2",
+    DC + "creator": "author",
+    DC + "date": "date",
+    DC + "language": "language",
+    DC + "subject": "tag",
+    DCTERMS + "created": "created",
+    DCTERMS + "issued": "published",
+    DCTERMS + "modified": "updated",
+    **{ns + "title": "title 3" for ns in _MEDIA},
+    **{ns + "description": "summary 3" for ns in _MEDIA},
+    **{ns + "author": "author 2" for ns in _ITUNES},
+    **{ns + "summary": "summary 4" for ns in _ITUNES},
+    "http://purl.org/rss/1.0/modules/slash/ comments": "comments",
+    "http://purl.org/syndication/thread/1.0 total": "comments",
+    "http://rssnamespace.org/feedburner/ext/1.0 origLink": "original link",
+}
+"""Child element of an entry -> field of `RawEntry.texts`. A number marks a second choice."""
+
+GROUP_FIELDS = {
+    ns + name: field for ns in _MEDIA for name, field in (("title", "title 3"), ("description", "summary 3"))
+}
+"""The same for children of media:group."""
+
+FEED_FIELDS = {
+    **{ns + "title": "title" for ns in (*_RSS, *_ATOMS)},
+    **{ns + "link": "link" for ns in _RSS},
+    "language": "language",
+    DC + "language": "language",
+    "ttl": "ttl",
+}
+
+TEXT_FIELDS = frozenset(["title", "title 2", "title 3", "summary", "summary 2", "summary 3", "summary 4", "content"])
+NAME_ELEMENTS = {"author": "name", "publisher": "title"}
+"""Fields that may consist of elements -> the one whose text counts."""
+
+HTML_TYPES = frozenset(["html", "xhtml", "text/html", "application/xhtml+xml"])
+XHTML_TYPES = frozenset(["xhtml", "application/xhtml+xml"])
+SUPPORTED_TYPES = HTML_TYPES | {"", "text", "plain"}
+"""Supported values of the `type` attribute."""
+
+LINKS = frozenset([ATOM + "link", ATOM_03 + "link"])
+CATEGORIES = frozenset([ATOM + "category", ATOM_03 + "category"])
+GROUPS = frozenset(ns + "group" for ns in _MEDIA)
+IMAGES = frozenset(
+    ["enclosure", *(ns + "image" for ns in _ITUNES), *(ns + name for ns in _MEDIA for name in ("content", "thumbnail"))]
+)
+EMPTY_ELEMENTS = ITEMS | GROUPS
+"""Elements that count although they have neither text nor attributes."""
+
 
 MAX_DEPTH = 100
 """Nested elements. Real feeds stay far below; deeper nesting is an attack."""
@@ -82,7 +177,7 @@ class _FeedHandler:
         self.texts = self.feed.texts
         """`current.texts`."""
         self.feed_child_depth = 0
-        self.fields = xml_names.FEED_FIELDS
+        self.fields = FEED_FIELDS
         self.entry_depth = 0
         """Depth of the open entry; 0 if none is open."""
         self.in_media_group = False
@@ -110,7 +205,7 @@ class _FeedHandler:
                 self.text_parts.clear()
                 if attributes:
                     self._apply_attributes(attributes)
-            elif attributes or name in xml_names.EMPTY_ELEMENTS:
+            elif attributes or name in EMPTY_ELEMENTS:
                 self._start_empty_element(name, attributes)
         else:
             self._start_outside_fields(name, attributes)
@@ -141,28 +236,28 @@ class _FeedHandler:
         if field == "ident":
             if attributes.get("isPermaLink", "true").strip().lower() == "false":
                 self.texts["opaque"] = "yes"
-        elif field in xml_names.TEXT_FIELDS:
+        elif field in TEXT_FIELDS:
             self._set_content_type(attributes.get("type", "").strip().lower(), attributes.get("mode", ""))
         elif field == "link" and "href" in attributes:
             self._add_link(attributes)
-        if xml_names.XML_BASE in attributes:
-            self.current.base_url = join_url(self.current.base_url, attributes[xml_names.XML_BASE])
+        if XML_BASE in attributes:
+            self.current.base_url = join_url(self.current.base_url, attributes[XML_BASE])
 
     def _set_content_type(self, media_type: str, mode: str) -> None:
         """Record whether the text is HTML; raise StrictParseError for types that are neither text nor HTML."""
-        if mode == "base64" or not (media_type in xml_names.SUPPORTED_TYPES or media_type.startswith("text/")):
+        if mode == "base64" or not (media_type in SUPPORTED_TYPES or media_type.startswith("text/")):
             raise StrictParseError("type " + media_type[:40])
         if media_type:
-            self.current.is_markup[self.field] = media_type in xml_names.HTML_TYPES
+            self.current.is_markup[self.field] = media_type in HTML_TYPES
         # XHTML content consists of elements: collect it as markup from the start.
-        if media_type in xml_names.XHTML_TYPES:
+        if media_type in XHTML_TYPES:
             self.markup = []
 
     def _finish_markup(self) -> str:
         """Return the content of the open field as HTML; for a person or a source, its name."""
         markup = self._flush_markup()
         self.markup = None
-        name_element = xml_names.NAME_ELEMENTS.get(self.field)
+        name_element = NAME_ELEMENTS.get(self.field)
         if name_element:
             return _element_text(name_element, "".join(markup))
         self.current.is_markup[self.field] = True
@@ -170,28 +265,28 @@ class _FeedHandler:
 
     def _start_empty_element(self, name: str, attributes: dict[str, str]) -> None:
         """Handle a child element whose content is in its attributes, or that opens an entry or a group."""
-        if name in xml_names.IMAGES:
+        if name in IMAGES:
             self._add_enclosure(attributes)
-        elif name in xml_names.LINKS:
+        elif name in LINKS:
             self._add_link(attributes)
-        elif name in xml_names.ITEMS:
+        elif name in ITEMS:
             self._open_entry(attributes)
-        elif name in xml_names.CATEGORIES:
+        elif name in CATEGORIES:
             self.current.tags.append(attributes.get("label") or attributes.get("term") or "")
-        elif name in xml_names.GROUPS:
+        elif name in GROUPS:
             self.in_media_group = True
 
     def _add_link(self, attributes: dict[str, str]) -> None:
         """Add an Atom link, or another element with its URL in an attribute."""
         url = attributes.get("href", "").strip()
         relation, media_type = attributes.get("rel", "alternate"), attributes.get("type", "text/html")
-        if xml_names.XML_BASE in attributes:
-            url = join_url(join_url(self.current.base_url, attributes[xml_names.XML_BASE]), url)
+        if XML_BASE in attributes:
+            url = join_url(join_url(self.current.base_url, attributes[XML_BASE]), url)
         if relation == "alternate":
-            self.texts.setdefault("alternate" if media_type in xml_names.HTML_TYPES else "alternate 2", url)
+            self.texts.setdefault("alternate" if media_type in HTML_TYPES else "alternate 2", url)
         elif relation == "enclosure":
             self._add_enclosure(attributes)
-        elif relation == "replies" and media_type in xml_names.HTML_TYPES:
+        elif relation == "replies" and media_type in HTML_TYPES:
             self.texts.setdefault("discussion", url)
 
     def _add_enclosure(self, attributes: dict[str, str]) -> None:
@@ -206,21 +301,21 @@ class _FeedHandler:
         if self.depth == 1:
             self._open_root(name, attributes)
         elif self.entry_depth:
-            if name in xml_names.IMAGES:
+            if name in IMAGES:
                 self._add_enclosure(attributes)
-            elif self.in_media_group and self.depth == self.child_depth + 1 and name in xml_names.GROUP_FIELDS:
-                self.field, self.field_depth = xml_names.GROUP_FIELDS[name], self.depth
+            elif self.in_media_group and self.depth == self.child_depth + 1 and name in GROUP_FIELDS:
+                self.field, self.field_depth = GROUP_FIELDS[name], self.depth
                 self.text_parts.clear()
-        elif self.depth == 2 and name in xml_names.CHANNELS:
+        elif self.depth == 2 and name in CHANNELS:
             self._enter_feed(3, attributes)
-        elif self.depth <= 3 and name in xml_names.ITEMS:
+        elif self.depth <= 3 and name in ITEMS:
             self._open_entry(attributes)
 
     def _open_root(self, name: str, attributes: dict[str, str]) -> None:
         if self.has_entity_declarations:
             raise StrictParseError("entity declaration")
-        self.atom = name in xml_names.ATOM_ROOTS
-        if not self.atom and name not in xml_names.RSS_ROOTS:
+        self.atom = name in ATOM_ROOTS
+        if not self.atom and name not in RSS_ROOTS:
             raise StrictParseError("root " + name[:80])
         # RDF and RSS have their fields in <channel>, which sets the depth when it opens.
         self._enter_feed(2 if self.atom else 0, attributes)
@@ -236,7 +331,7 @@ class _FeedHandler:
             raise _EntryLimitReached
         self.entry_depth = self.depth
         self.child_depth = self.depth + 1
-        self.fields = xml_names.ENTRY_FIELDS
+        self.fields = ENTRY_FIELDS
         self.in_media_group = False
         self.current = RawEntry(base_url=self.feed.base_url)
         self.texts = self.current.texts
@@ -245,24 +340,24 @@ class _FeedHandler:
 
     def _apply_xml_attributes(self, attributes: dict[str, str]) -> None:
         """Apply xml:base, xml:lang and rdf:about of the feed or of an entry."""
-        if xml_names.XML_BASE in attributes:
-            self.current.base_url = join_url(self.current.base_url, attributes[xml_names.XML_BASE])
-        if xml_names.XML_LANG in attributes:
-            self.texts["language"] = attributes[xml_names.XML_LANG]
-        if xml_names.RDF_ABOUT in attributes:
-            self.texts["about"] = attributes[xml_names.RDF_ABOUT].strip()
+        if XML_BASE in attributes:
+            self.current.base_url = join_url(self.current.base_url, attributes[XML_BASE])
+        if XML_LANG in attributes:
+            self.texts["language"] = attributes[XML_LANG]
+        if RDF_ABOUT in attributes:
+            self.texts["about"] = attributes[RDF_ABOUT].strip()
 
     def _close_entry(self) -> None:
         self.entries.append(self.current)
         self.entry_depth = 0
         self.child_depth = self.feed_child_depth
-        self.fields = xml_names.FEED_FIELDS
+        self.fields = FEED_FIELDS
         self.current = self.feed
         self.texts = self.feed.texts
 
     def _start_markup(self, name: str, attributes: dict[str, str]) -> None:
         """Append an element inside a field to the field's markup."""
-        if self.field not in xml_names.TEXT_FIELDS and self.field not in xml_names.NAME_ELEMENTS:
+        if self.field not in TEXT_FIELDS and self.field not in NAME_ELEMENTS:
             raise StrictParseError("markup in " + self.field)
         if self.depth > MAX_DEPTH:
             raise StrictParseError("depth")

@@ -15,7 +15,6 @@ from urllib.parse import quote, urlencode, urlsplit
 from copydesk.model.platform import PlatformInfo
 from copydesk.posting.client import PlatformClient, encode_form_with_image, error_for_read, image_file_name
 from copydesk.posting.idempotency_keys import uuid_key
-from copydesk.posting.mastodon import oauth
 from copydesk.posting.mastodon.api_models import (
     CreatedStatus,
     CredentialAccount,
@@ -26,7 +25,14 @@ from copydesk.posting.mastodon.api_models import (
     error_text,
     step_result,
 )
-from copydesk.posting.mastodon.server import Server, load_server_info, parse_server_address
+from copydesk.posting.mastodon.server import (
+    Server,
+    exchange_code,
+    load_server_info,
+    parse_server_address,
+    revoke,
+    start_sign_in,
+)
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
@@ -242,12 +248,12 @@ class Mastodon:
 
     async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
         """Register with the server and return the sign-in with its authorization page."""
-        return await oauth.start_sign_in(Server(self._client, parse_server_address(server), self._clock), redirect_uri)
+        return await start_sign_in(Server(self._client, parse_server_address(server), self._clock), redirect_uri)
 
     async def finish_sign_in(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         """Exchange the returned code for credentials."""
         server_url = parse_server_address(server)
-        secrets = await oauth.exchange_code(Server(self._client, server_url, self._clock), sign_in, code)
+        secrets = await exchange_code(Server(self._client, server_url, self._clock), sign_in, code)
         return await self._connect_with(server_url, secrets)
 
     async def disconnect(self, account: Account) -> None:
@@ -255,7 +261,7 @@ class Mastodon:
         secrets = dict(await self._secrets.read(account))
         # Stored only for accounts that were connected in the browser.
         if "client_id" in secrets:
-            await oauth.revoke(Server(self._client, account.server, self._clock), secrets)
+            await revoke(Server(self._client, account.server, self._clock), secrets)
 
     async def check(self, account: Account) -> Account:
         """Return the account with its current name and the properties of its server."""

@@ -51,10 +51,10 @@ from copydesk.posting.x.api_models import (
     XPost,
     error_for_post,
     error_text,
+    fetch_metrics,
     find_match,
     is_valid_id,
 )
-from copydesk.posting.x.metrics import fetch_metrics
 from copydesk.text.links import all_spans
 
 POST_PRICE, LINK_POST_PRICE, ALT_TEXT_PRICE = Decimal("0.015"), Decimal("0.20"), Decimal("0.005")
