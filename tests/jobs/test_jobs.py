@@ -15,7 +15,7 @@ from copydesk.desk.process import current_owner
 from copydesk.errors import StoreBusyError
 from copydesk.jobs import JobMessage, Jobs, run_jobs
 from copydesk.jobs import runner as runner_module
-from copydesk.jobs.handlers import JobOutcome
+from copydesk.jobs.runner import JobOutcome
 from copydesk.model.job import DueWork, JobName
 from copydesk.model.run import RunStatus
 from copydesk.store import jobs as job_store

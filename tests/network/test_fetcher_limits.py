@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import FetchError, FetchTimeoutError, ResponseStatusError, ResponseTooLargeError
-from copydesk.network.body import read_body
+from copydesk.network.client import read_body
 from feed_server import FeedServer, gzip_bomb, response_head
 from fetcher_fixtures import ANY_TYPE, make_fetcher
 

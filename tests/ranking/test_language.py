@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ranking.language import LANGUAGES, base_language, detect_text_language
+from copydesk.ranking.filters import LANGUAGES, base_language, detect_text_language
 
 SENTENCES = [
     ("en", "The government said on Tuesday that it will not change the law before the end of the year."),

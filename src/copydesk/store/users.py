@@ -1,12 +1,15 @@
-"""The user that everything in the database belongs to."""
+"""The user that everything in the database belongs to, and their voice profile."""
 
 from datetime import datetime
 
 from sqlalchemy import Connection, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.serialization import Struct
+from copydesk.model.voice import VoiceProfile
 from copydesk.store.ids import new_id
-from copydesk.store.tables import user
+from copydesk.store.raw_sql import ColumnCodec, execute_sql
+from copydesk.store.tables import user, voice
 
 OWNER_NAME = "owner"
 
@@ -59,3 +62,20 @@ def _create(conn: Connection, name: str, now: datetime, time_zone: str) -> User:
 
 def set_time_zone(conn: Connection, user_id: str, name: str) -> None:
     conn.execute(update(user).where(user.c.id == user_id).values(time_zone=name))
+
+
+_VOICE_COLUMNS = ColumnCodec(voice.c[name] for name in VoiceProfile.__struct_fields__)
+
+
+def load_voice(conn: Connection, user_id: str) -> VoiceProfile | None:
+    """Return the user's voice profile, or None if there is none."""
+    query = f"SELECT {_VOICE_COLUMNS.column_list} FROM voice WHERE user_id = ?"  # noqa: S608 - names of our own
+    row = next(_VOICE_COLUMNS.decode(execute_sql(conn, query, (user_id,))), None)
+    return VoiceProfile(**dict(zip(_VOICE_COLUMNS.names, row, strict=True))) if row else None
+
+
+def save_voice(conn: Connection, user_id: str, profile: VoiceProfile) -> None:
+    """Create or replace the user's voice profile."""
+    values = {name: getattr(profile, name) for name in _VOICE_COLUMNS.names}
+    statement = upsert(voice).values(user_id=user_id, **values)
+    conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))

@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.support.fake_writer import FakeWriter
 
 from copydesk.desk.drafts.review import Review as DeskReview
-from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
 from copydesk.tui.review import action_runner

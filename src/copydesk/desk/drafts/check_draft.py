@@ -9,7 +9,7 @@ from copydesk.model.draft import Checks, Draft
 from copydesk.model.item import Item
 from copydesk.model.serialization import Struct
 from copydesk.model.voice import Voice
-from copydesk.store import drafts, items, voices
+from copydesk.store import drafts, items, users
 from copydesk.store.database import Transaction
 
 RECENT_WINDOW = timedelta(days=60)
@@ -51,7 +51,7 @@ def _load_inputs(conn: Transaction, user_id: str, since: datetime, item_id: str 
     """Load the voice, recent texts and, if the draft has one, the source item."""
     item = items.get(conn, user_id, item_id) if item_id else None
     recent = drafts.list_texts_since(conn, user_id, since, MAX_RECENT, except_story=item.story_id if item else None)
-    voice = voices.load(conn, user_id) or Voice()
+    voice = users.load_voice(conn, user_id) or Voice()
     return CheckInputs(
         voice=voice, recent=recent, item=item if item and (item.source_type or item.entry.text) else None
     )

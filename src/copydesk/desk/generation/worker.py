@@ -32,7 +32,7 @@ from copydesk.model.serialization import Struct
 from copydesk.model.transitions import NEW_VERSION, SystemEvent, status_after_event
 from copydesk.model.voice import Voice
 from copydesk.ranking.canonical_url import canonical_url
-from copydesk.store import draft_queries, draft_updates, drafts, generation, voices
+from copydesk.store import draft_queries, draft_updates, drafts, generation, users
 from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.drafts import NewDraft
@@ -272,7 +272,7 @@ def _load_inputs(conn: Transaction, user_id: str, draft_id: str, item: Item, now
     return _TextInputs(
         draft=draft,
         earlier_texts=draft_queries.list_earlier_texts(conn, user_id, draft_id),
-        voice=voices.load(conn, user_id) or Voice(),
+        voice=users.load_voice(conn, user_id) or Voice(),
         recent=drafts.list_texts_since(conn, user_id, now - RECENT_WINDOW, MAX_RECENT, except_story=item.story_id),
         treatment=get_treatment(conn, user_id, draft_id),
         has_image=generation.has_image(conn, user_id, item.id),

@@ -27,7 +27,7 @@ from copydesk.model.run import RunRequest
 from copydesk.model.source import Source
 from copydesk.model.voice import Voice, VoiceProfile
 from copydesk.ranking.rank import RankedStory
-from copydesk.store import drafts, items, sources, voices
+from copydesk.store import drafts, items, sources, users
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
@@ -250,4 +250,4 @@ def _load_context(
     conn: Transaction, user_id: str, since: datetime
 ) -> tuple[VoiceProfile | None, tuple[str, ...], tuple[Source, ...]]:
     texts = drafts.list_texts_since(conn, user_id, since, MAX_RECENT_TEXTS)
-    return voices.load(conn, user_id), texts, sources.list_all(conn, user_id)
+    return users.load_voice(conn, user_id), texts, sources.list_all(conn, user_id)

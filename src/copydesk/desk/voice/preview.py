@@ -14,7 +14,7 @@ from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Format
 from copydesk.model.item import Item
 from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, validate_voice_change
-from copydesk.store import items, voices
+from copydesk.store import items, users
 from copydesk.store.database import Transaction
 
 MAX_CANDIDATES = 20
@@ -63,7 +63,7 @@ def _load_item_and_voice(conn: Transaction, user_id: str, item_id: str) -> tuple
     )
     if item is None:
         raise NotFoundError("No item to preview with.", hint="Run the pipeline: P in Review.")
-    profile = voices.load(conn, user_id)
+    profile = users.load_voice(conn, user_id)
     if profile is None:
         return item, Voice()
     return item, Voice(style=profile.style, avoid=profile.avoid, examples=profile.examples, formats=profile.formats)

@@ -10,7 +10,7 @@ from copydesk.desk.operation import operation
 from copydesk.model.draft import Format
 from copydesk.model.validation import wire_fields
 from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, VoiceProfile, merge, validate_voice_change
-from copydesk.store import voices
+from copydesk.store import users
 from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
 
@@ -24,7 +24,7 @@ class Voices:
     @operation
     async def get(self) -> VoiceProfile:
         """Return the voice profile, or an empty one that is not stored if there is none yet."""
-        found = await self._ctx.read(voices.load)
+        found = await self._ctx.read(users.load_voice)
         return found or _empty_profile(self._ctx.clock())
 
     @operation
@@ -62,14 +62,14 @@ def unsupported_fields(voice: Voice) -> tuple[str, ...]:
 def _update(
     conn: Transaction, user_id: str, request: ChangeVoice | Mapping[str, object], now: datetime, *, merge_formats: bool
 ) -> VoiceProfile:
-    before = voices.load(conn, user_id) or _empty_profile(now)
+    before = users.load_voice(conn, user_id) or _empty_profile(now)
     if merge_formats and isinstance(formats := wire_fields(request).get("formats"), Mapping):
         request = {**wire_fields(request), "formats": merge(before, formats)}
     validated = validate_voice_change(request)
     fields = {name: getattr(validated, name) for name in ChangeVoice.__struct_fields__}
     changes = {name: value for name, value in fields.items() if value is not None}
     profile = msgspec.structs.replace(before, **changes, updated_at=now)
-    voices.save(conn, user_id, profile)
+    users.save_voice(conn, user_id, profile)
     return profile
 
 
