@@ -28,6 +28,7 @@ class PrivateFolder:
     def exists(self, name: str) -> bool:
         """Return True if the regular file exists."""
         try:
+            # lstat: a symlink with this name is not ours.
             return stat.S_ISREG(os.lstat(self.path / name).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             return False
@@ -41,6 +42,7 @@ class PrivateFolder:
         """
         try:
             with os.fdopen(os.open(self.path / name, _READ_FLAGS), "rb") as file:
+                # On the descriptor: the path may be exchanged between a check and the reading.
                 self._check_private(name, os.fstat(file.fileno()))
                 content = file.read(MAX_FILE_SIZE + 1)
         except FileNotFoundError:
@@ -62,6 +64,7 @@ class PrivateFolder:
         """Replace a file durably and atomically, keeping no copy of the previous content."""
         if len(content) > MAX_FILE_SIZE:
             raise CredentialsError(f"{self.path / name} would be larger than {MAX_FILE_SIZE} bytes. Nothing changed.")
+        # In the same folder: a rename is atomic within one file system only.
         temporary = self.path / f"{name}.new"
         try:
             _write_durable(temporary, content)
@@ -126,6 +129,7 @@ class PrivateFolder:
 
 def _write_durable(path: Path, content: bytes) -> None:
     """Create a file and fsync it. A leftover of a killed process is replaced."""
+    # O_EXCL below refuses a file that is there, of whoever it is.
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, _CREATE_FLAGS, 0o600), "wb") as file:
         file.write(content)

@@ -27,12 +27,14 @@ class Redaction:
     def __init__(self) -> None:
         self._encodings: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
+        # The set and its pattern belong together, whichever thread registers a secret.
         self._lock = threading.Lock()
 
     def add(self, *secrets: str) -> None:
         """Register secrets. Those shorter than `MIN_LENGTH` are ignored."""
         forms = {form for secret in secrets if len(secret) >= MIN_LENGTH for form in _encodings(secret)}
         with self._lock:
+            # Every request registers its token again; compiling the pattern each time would cost more than the request.
             if forms <= self._encodings:
                 return
             self._encodings |= forms
@@ -135,6 +137,7 @@ def _encodings(secret: str) -> Iterator[str]:
     yield from (quote(raw, safe=""), quote(raw), quote_plus(raw))
     yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
     yield from (repr(secret)[1:-1], repr(raw)[2:-1])
+    # base64 works on groups of three bytes, so a secret has three forms by its place in the text.
     for offset in range(3):
         encoded = _base64_infix(raw, offset)
         yield from (encoded, encoded.translate({ord("+"): "-", ord("/"): "_"}))

@@ -97,6 +97,7 @@ class Vault:
         self._find_keyring = find_keyring
         self._parameters = parameters
         self._passphrase: Passphrase | None = None
+        # One operation at a time, so that the user is prompted for the passphrase once.
         self._lock = asyncio.Lock()
 
     async def load(self, name: str) -> Secrets | None:
@@ -184,6 +185,7 @@ class Vault:
                 raise CredentialsError(
                     f"A passphrase needs at least {MIN_PASSPHRASE_LENGTH} characters.", hint="Use four or more words."
                 )
+            # Before the first use, which may fail with a traceback.
             self._redaction.add(text)
             self._passphrase = Passphrase(text, parameters=self._parameters)
         return self._passphrase
@@ -207,7 +209,9 @@ class Vault:
 
     def _find_kind(self) -> BackendKind | None:
         """Return the kind of the backend in use, or None. Raise CredentialsError if there are several."""
+        # By the files alone, without opening them: this runs before every access.
         kinds = [kind for kind in BackendKind if self._folder.exists(BACKEND_FILES[kind])]
+        # As after restoring a backup. Nobody but the user can tell which of the two is current.
         if len(kinds) > 1:
             files = " and ".join(str(self._folder.path / BACKEND_FILES[kind]) for kind in kinds)
             raise CredentialsError(f"Credentials found in {files}.", hint="Move the outdated one away.")
@@ -217,6 +221,7 @@ class Vault:
         """Return the kind of the backend for the first credential."""
         if self._preferences.keyring and self._find_keyring() is not None:
             return BackendKind.KEYRING
+        # A passphrase that is there already is better than the plain file the user allowed.
         needs_prompt = self._passphrase is None and self._environment.passphrase() is None
         return BackendKind.PLAIN if self._is_plain_allowed and needs_prompt else BackendKind.ENCRYPTED
 

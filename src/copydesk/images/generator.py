@@ -39,6 +39,7 @@ class Generator(Struct, frozen=True):
     timeout: float = 120.0
     """Timeout for the whole response."""
 
+    # msgspec's own repr would print the API key into tracebacks.
     def __repr__(self) -> str:
         return f"Generator({self.section}, {self.model})"
 
@@ -129,6 +130,7 @@ def validate_base_url(generator: Generator) -> httpx.URL:
         hint="Use an address such as https://api.example.com/v1; http only for this machine and its network.",
     )
     try:
+        # With a slash at the end `join` appends; without one it would replace the last segment.
         url = httpx.URL(generator.base_url.rstrip("/") + "/")
     except httpx.InvalidURL:
         raise error from None
@@ -165,6 +167,7 @@ def _parse_response(response: HttpResponse, generator: Generator) -> _GeneratedI
 
 def _decode_base64(encoded: str, generator: Generator) -> bytes:
     try:
+        # By default Python skips characters outside of the alphabet, which hides damage.
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         raise ImageError(f"{_host(generator)} returned a damaged image.", is_temporary=True) from None
@@ -205,6 +208,7 @@ def _server_message(response: HttpResponse, generator: Generator) -> str:
         error = msgspec.json.decode(response.body, type=_ErrorResponse).error
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
+    # Some servers quote the request, and the message ends up in logs and on the screen.
     text = clean(error if isinstance(error, str) else error.message).strip()
     text = text.replace(generator.key, "•••") if generator.key else text
     return text if len(text) <= MAX_SERVER_MESSAGE else text[: MAX_SERVER_MESSAGE - 1] + "…"

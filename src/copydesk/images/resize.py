@@ -102,8 +102,10 @@ def _too_large_error(kind: ImageFormat) -> ImageError:
 def _webp_size(content: bytes) -> tuple[int, int]:
     """Return width and height from the first chunk of a WebP file (RFC 9649)."""
     chunk, inside = content[12:16], content[20:30]
+    # 24 bits each, stored less one.
     if chunk == b"VP8X":
         return 1 + int.from_bytes(inside[4:7], "little"), 1 + int.from_bytes(inside[7:10], "little")
+    # 14 bits each, stored less one, after a signature byte.
     if chunk == b"VP8L":
         bits = int.from_bytes(inside[1:5], "little")
         return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
@@ -125,6 +127,7 @@ def _load_scaled(image: "Image", max_side: int) -> "Image":
 
 def scale_size(size: tuple[int, int], factor: float) -> tuple[int, int]:
     """Return width and height multiplied by `factor`, each at least 1."""
+    # Not round(), which rounds halves to the even number.
     return max(1, math.floor(size[0] * factor + 0.5)), max(1, math.floor(size[1] * factor + 0.5))
 
 
@@ -140,9 +143,11 @@ def _to_supported_mode(image: "Image") -> "Image":
 
 def _strip_metadata(image: "Image", original: "Image") -> "Image":
     """Return `image` in sRGB and upright according to the metadata of `original`, without metadata."""
+    # The profile describes colors only, so transparency is taken off and put back.
     alpha = image.getchannel("A") if image.mode == "RGBA" else None
     profile = original.info.get("icc_profile")
     result = _to_srgb(image.convert("RGB") if alpha else image, profile)
+    # A fully opaque alpha channel only makes the file larger.
     if alpha and alpha.getextrema() != (255, 255):
         result = _apply_alpha(result, alpha)
     result = _apply_orientation(result, original)
@@ -163,6 +168,7 @@ def _apply_alpha(image: "Image", alpha: "Image") -> "Image":
 
 def _to_srgb(image: "Image", profile: object) -> "Image":
     """Return the image converted to sRGB. An unusable color profile is ignored."""
+    # A profile is untrusted input for a C library; real ones are a few kilobytes.
     if isinstance(profile, bytes) and 0 < len(profile) <= MAX_PROFILE_BYTES:
         from PIL import ImageCms  # noqa: PLC0415
 
@@ -236,6 +242,7 @@ def fit_to_bounds(content: bytes, bounds: ImageBounds = ImageBounds(), *, first_
     """
     if not {ImageFormat.JPEG, ImageFormat.PNG} & set(bounds.types):
         raise ImageError("The platform accepts neither JPEG nor PNG.", hint="Remove the images.")
+    # One image at a time: several threads together could exhaust the memory.
     with _memory_lock:
         image = decode(content, bounds.max_side, first_frame=first_frame)
         # Photos are JPEGs already; as PNG they would be several times larger.
@@ -253,6 +260,7 @@ def _as_png(image: "Image", bounds: ImageBounds) -> ResizedImage | None:
     if ImageFormat.PNG not in bounds.types:
         return None
     scale = 1.0
+    # A PNG that does not fit at full size is better off as a JPEG than as a smaller PNG.
     for _ in range(1 if ImageFormat.JPEG in bounds.types else MAX_ATTEMPTS):
         small = _resize(image, scale)
         encoded = _encode(small, "PNG")

@@ -15,6 +15,7 @@ from copydesk.errors import ImageError
 from copydesk.images.media_type import MAX_BYTES, too_large_error, validate_format
 from copydesk.model.draft import stored_image_digest, stored_image_url
 
+# A symlink in the folder was not created by Copydesk and may point to any file of the user.
 _SAFE_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -44,6 +45,7 @@ def load(folder: Path, url: str) -> bytes:
         content = _read(folder / digest)
     if content is None:
         raise ImageError("It is no longer stored.", hint=f"Restore it to {folder} from a backup.")
+    # A damaged image would be posted as it is: no platform can know the original.
     if sha256(content).hexdigest() != digest:
         raise ImageError("The stored file is damaged.", hint=f"Restore {folder / digest} from a backup.")
     return content
@@ -97,9 +99,11 @@ def _read(path: Path) -> bytes | None:
 def _read_descriptor(descriptor: int) -> bytes | None:
     """Return the content of an open descriptor and close it; None if it is a directory, FIFO or device."""
     try:
+        # Checked on the descriptor, not on the path, which may be exchanged in between.
         if not S_ISREG(os.fstat(descriptor).st_mode):
             return None
         with os.fdopen(descriptor, "rb", closefd=False) as file:
+            # One byte more than allowed tells too large from just fitting, without reading all of it.
             content = file.read(MAX_BYTES + 1)
     finally:
         os.close(descriptor)
@@ -110,6 +114,7 @@ def _read_descriptor(descriptor: int) -> bytes | None:
 
 def _write_atomic(folder: Path, digest: str, content: bytes) -> None:
     """Write to a temporary file, then rename it, so that readers see all of the content or none."""
+    # Random, because two processes may store the same image at once.
     temporary = folder / f".{digest}.{os.urandom(4).hex()}"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE_FLAGS, 0o600)
@@ -122,6 +127,7 @@ def _write_atomic(folder: Path, digest: str, content: bytes) -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+    # After the rename: a database row must not name a file that a power cut takes away.
     _fsync_directory(folder)
 
 

@@ -95,5 +95,6 @@ def _from_match(match: re.Match[str]) -> datetime:
 
 
 def _zone(hours: str, minutes: str, name: str) -> timezone:
+    # The sign stands before the hours only, and applies to the minutes too.
     offset = timedelta(hours=int(hours or 0), minutes=int(hours[:1] + minutes) if minutes else 0)
     return timezone(offset or timedelta(hours=_ZONE_OFFSETS.get(name.upper(), 0)))

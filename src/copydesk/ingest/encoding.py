@@ -7,6 +7,7 @@ from copydesk.ingest.feed.raw_feed import StrictParseError
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
+    # Before UTF-16, whose mark is the beginning of UTF-32's.
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -49,6 +50,7 @@ def to_utf8(body: bytes, charset: str | None) -> bytes:
     mark, encoding = _byte_order_mark(body)
     body = body[len(mark) :].lstrip()
     candidates = [encoding] if encoding else _candidates(charset, _declared_encoding(body))
+    # Nearly all feeds: the parser checks the bytes anyway, so decoding them here would be wasted.
     if candidates == ["utf-8"]:
         return _without_declaration(body)
     for name in candidates:
@@ -99,6 +101,7 @@ def _candidates(charset: str | None, declared: str | None) -> list[str]:
 def _codec_name(name: str | None) -> str | None:
     """Return Python's name of the character set, None if `name` is not one."""
     try:
+        # Cut first, because the label is untrusted.
         codec = codecs.lookup((name or "").strip(" \"'")[:40]).name
     except (LookupError, ValueError):
         return None

@@ -33,6 +33,7 @@ _SUMMARY_FIELDS = ("summary", "summary 2", "summary 3", "summary 4")
 _DATE_FIELDS = ("published", "date", "updated", "created")
 _LINK_FIELDS = ("original link", "link", "alternate", "alternate 2")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3}")
+# RSS defines authors as mail addresses; most feeds append the person's name.
 _NAME_AFTER_MAIL = re.compile(r"[^\s@()]+@[^\s@()]+\s+\(([^()]+)\)")
 _MAIL_AFTER_NAME = re.compile(r"\s*<[^\s<>]*@[^\s<>]*>")
 
@@ -55,6 +56,7 @@ def build_entries(raw_entries: Sequence[RawEntry], defaults: FeedDefaults) -> tu
 def entry_title(raw: RawEntry, *, atom: bool) -> str:
     """Return the title on one line. RSS does not say whether it is HTML, so that is guessed."""
     field, value = _first_field(raw.texts, _TITLE_FIELDS)
+    # A shortcut: neither tags nor entities, so guessing would not change anything.
     if "<" not in value and "&" not in value:
         return single_line(value, MAX_TITLE)
     is_html = raw.is_markup.get(field)
@@ -71,6 +73,7 @@ def entry_url(raw: RawEntry, base: str) -> str | None:
             url = absolute_url(texts[field], base)
             if url:
                 return url
+    # A guid is often the permanent link, unless the feed says that it is opaque.
     guid = texts.get("ident", "")
     if guid[:4].lower() == "http" and "opaque" not in texts:
         return absolute_url(guid, base)
@@ -79,6 +82,7 @@ def entry_url(raw: RawEntry, base: str) -> str | None:
 
 def normalize_language(text: str) -> str | None:
     """Return `text` as a lower-case language code such as `en-us`, None if it is not one."""
+    # Some feeds write a locale, en_US.
     code = text.strip().lower().replace("_", "-")
     return code if _LANGUAGE.fullmatch(code) else None
 
@@ -120,6 +124,7 @@ def _summary_and_text(raw: RawEntry, defaults: FeedDefaults) -> tuple[str, str]:
     text = _field_text(raw, "content", content, defaults) if content else ""
     if not raw_summary:
         return "", text
+    # Many feeds repeat the content as the summary: convert it once.
     if raw_summary == content:
         return text[:MAX_SUMMARY].rstrip(), text
     summary = _field_text(raw, field, raw_summary, defaults)
@@ -241,5 +246,6 @@ def _number_duplicates(entries: list[Entry]) -> list[Entry]:
 
 
 def _with_id(entry: Entry, ident: str) -> Entry:
+    # With the link appended it may exceed the bound that both met alone.
     ident = ident if len(ident) <= MAX_IDENT else _hash(ident)
     return replace(entry, ident=ident, alias=ident)

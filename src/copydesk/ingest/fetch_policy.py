@@ -126,8 +126,10 @@ def after_failure(
         error=_error_message(error, fails, missing_since, now),
         missing_since=missing_since,
     )
+    # 410 is the site's own word that the feed will not return.
     if isinstance(error, GoneError):
         return replace(failed, gone=True, next_at=None)
+    # The failures lengthen the wait, but the learnt interval stays for the time after.
     interval = _configured(config_interval_minutes) or state.interval or DEFAULT_INTERVAL
     # Bounded so that the power stays small: 2 ** 20 minutes exceed a day anyway.
     wait = LOGIN_RETRY if isinstance(error, LoginRequiredError) else min(DAY, interval * 2 ** min(fails, 20))
@@ -153,8 +155,10 @@ def is_offline(outcomes: Iterable[tuple[str, FetchError | None]]) -> bool:
     """
     reachable: dict[str, bool] = {}
     for host, error in outcomes:
+        # One answer of any kind shows that the host could be reached.
         reachable[host] = reachable.get(host, False) or not isinstance(error, UnreachableError)
     unreachable_count = sum(not is_reachable for is_reachable in reachable.values())
+    # One or two hosts prove nothing: they may be down themselves.
     return len(reachable) >= OFFLINE_HOSTS and unreachable_count > OFFLINE_SHARE * len(reachable)
 
 

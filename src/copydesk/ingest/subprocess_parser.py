@@ -43,6 +43,7 @@ async def run_in_subprocess(module: str, body: bytes, *arguments: str, timeout_s
             *(sys.executable, "-P", "-m", module, *arguments),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
+            # A parser's warnings would be printed over the console's screen, and an unread pipe would block it.
             stderr=asyncio.subprocess.DEVNULL,
             env=_environment(),
             cwd=PACKAGE.anchor,
@@ -75,6 +76,7 @@ def apply_resource_limits() -> None:
         ("RLIMIT_AS", MAX_MEMORY),
         ("RLIMIT_CPU", MAX_CPU_SECONDS),
         ("RLIMIT_NOFILE", MAX_OPEN_FILES),
+        # A parser that is taken over can start no other program and write no file.
         ("RLIMIT_NPROC", 0),
         ("RLIMIT_FSIZE", 0),
         ("RLIMIT_CORE", 0),

@@ -134,6 +134,7 @@ async def send(
     """
 
     async def read(response: OpenResponse) -> HttpResponse:
+        # The body of a redirect is of no use, and its length is the server's choice.
         is_redirect = response.status in REDIRECT_STATUSES
         body = b"" if is_redirect else await response.read(max_wire=max_body, max_body=max_body)
         return HttpResponse(status=response.status, headers=response.headers, body=body)
@@ -211,6 +212,7 @@ def _to_fetch_error(error: Exception, host: str) -> FetchError:
 
 
 def _describe(error: Exception, host: str) -> FetchError:
+    # First, because TimeoutError is also an OSError.
     if isinstance(error, TimeoutError | httpx.TimeoutException):
         hint = f"{RETRY_HINT} To wait longer, set network.timeout."
         return FetchTimeoutError(f"{host} did not respond in time.", hint=hint)
@@ -238,6 +240,7 @@ def _is_cut_off(error: Exception) -> bool:
 def _connect_error(error: Exception, host: str) -> UnreachableError:
     causes = list(_cause_chain(error))
     for cause in causes:
+        # Before SSLError, which is its base class.
         if isinstance(cause, ssl.SSLCertVerificationError):
             reason = cause.verify_message.rstrip(".")
             return UnreachableError(
@@ -246,6 +249,7 @@ def _connect_error(error: Exception, host: str) -> UnreachableError:
             )
         if isinstance(cause, ssl.SSLError):
             return UnreachableError(f"{host} does not use TLS on this port.", hint="Check the address: https or http?")
+    # Several addresses were tried: one refusal among the causes says more than a timeout.
     refused = any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes)
     message = f"Connection refused by {host}." if refused else f"Cannot connect to {host}."
     return UnreachableError(message, hint=f"Check your internet connection. {RETRY_HINT}")
@@ -282,6 +286,7 @@ async def read_body(
     limit = max_wire if compressed else max_body
     if length.isdecimal() and int(length[:20]) > limit:
         raise _too_large(host, limit, compressed=compressed)
+    # The header may be missing or lie, so the bytes are counted as well.
     received = chunk_count = 0
     async for chunk in chunks:
         received += len(chunk)

@@ -61,6 +61,7 @@ def is_public(address: str) -> bool:
     is not public.
     """
     try:
+        # A link-local IPv6 address may carry its interface: fe80::1%eth0.
         ip = ip_address(address.partition("%")[0])
     except ValueError:
         return False
@@ -118,6 +119,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         try:
             async with asyncio.timeout(timeout):
                 addresses = self._check_addresses(host, await self._resolve_host(host, port))
+                # aiohappyeyeballs closes the sockets that lose the race.
                 connected = await start_connection(addresses, happy_eyeballs_delay=HEAD_START)
                 return await _open_stream(connected)
         except TimeoutError as error:
@@ -130,6 +132,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
     async def _resolve_host(self, host: str, port: int) -> list[AddrInfoType]:
         """Return the distinct addresses of `host` in the resolver's order of preference."""
+        # A literal address needs no resolver, and so no thread.
         if _is_address(host):
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             return [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host, port))]
@@ -140,6 +143,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
                 f"Cannot resolve {host}.",
                 hint="Check the address and your internet connection.",
             ) from None
+        # Reversed twice: the dict keeps the last entry of an address, which then is the resolver's first.
         return list({entry[4][0]: entry for entry in reversed(entries)}.values())[::-1]
 
     async def _resolve_in_thread(self, host: str, port: int) -> list[AddrInfoType]:
@@ -147,9 +151,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
         The program would wait for an executor's threads at exit, and a resolver may take long.
         """
+        # Released by the thread and not here: an abandoned lookup still occupies its thread.
         await self._lookups.acquire()
         loop = asyncio.get_running_loop()
         result: Future[list[AddrInfoType]] = Future()
+        # From here on the future cannot be cancelled, so the thread can always set its result.
         result.set_running_or_notify_cancel()
 
         def resolve() -> None:
@@ -165,6 +171,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         return await waiter
 
     def _check_addresses(self, host: str, addresses: Sequence[AddrInfoType]) -> list[AddrInfoType]:
+        # A host with public and private addresses is usable by its public ones only.
         allowed = [entry for entry in addresses if self._allow_private or is_public(str(entry[4][0]))]
         if not allowed:
             address = addresses[0][4][0] if addresses else "no address"

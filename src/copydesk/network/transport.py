@@ -24,6 +24,7 @@ from copydesk.network.guard import GuardedBackend, is_local_host
 
 MAX_IDLE_CONNECTIONS = 20
 """More idle connections cost more than they save."""
+# Short of what servers usually allow, so that a reused connection is rarely closed already.
 KEEPALIVE_SECONDS = 5.0
 PORTS = {"http": 80, "https": 443}
 
@@ -92,9 +93,11 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
     async def release(self, origin: str, connection: httpcore.AsyncConnectionInterface) -> None:
         """Store a connection for the next request to its origin; close the oldest one beyond the limit."""
+        # Popped first, so that the new connection goes to the end: dicts keep the order of insertion.
         spare = self._idle.pop(origin, None)
         self._idle[origin] = connection
         if spare is None and len(self._idle) > MAX_IDLE_CONNECTIONS:
+            # The first of the dict is the one that has been idle longest.
             spare = self._idle.pop(next(iter(self._idle)))
         if spare is not None:
             await spare.aclose()

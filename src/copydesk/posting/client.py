@@ -225,6 +225,7 @@ def _validate_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return dict(headers)
 
 
+# Some servers decide by the file name's extension, whatever the media type says.
 _EXTENSIONS = {"image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp"}
 
 

@@ -201,6 +201,7 @@ class LinkedIn:
         self._clock = clock
         self._probe = probe_by_repeating
         self._access = AuthorizedClient(client, credential_store, clock, refresh=None, refresh_before=timedelta(0))
+        # Keys of posts whose probe was accepted or lost: another one could post the text twice.
         self._probed: set[str] = set()
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:

@@ -100,6 +100,7 @@ def parse_token_response(response: Response, url: str, now: datetime) -> TokenRe
     host = urlsplit(url).netloc
     if response.is_success:
         tokens = response.decode(TokenResponse)
+        # An empty string decodes as well; a success without a token leaves the outcome open.
         if tokens.access_token:
             return tokens
         raise UnknownOutcomeError(f"{host} returned no token.")

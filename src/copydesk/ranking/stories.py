@@ -52,6 +52,7 @@ def _lead_order(item: Item) -> tuple[bool, int, float, str, str]:
     # By powers of two: among texts of similar length the earlier one wins.
     magnitude = length.bit_length()
     return (
+        # Without the address of a page there is no article to draft from.
         not identifies_page(item.canonical),
         -magnitude,
         item.published.timestamp(),

@@ -13,6 +13,7 @@ from copydesk.ranking.canonical_url import identifies_page
 from copydesk.ranking.title_similarity import NEAR_THRESHOLD, parse_title, story_similarity
 
 _SECONDS_PER_DAY = 86_400
+# The newest stay, because stories are told within days.
 _MAX_ITEMS_PER_WORD = 512
 """Newest items kept per word. More frequent words say little about any item, and would cost much."""
 
@@ -40,10 +41,12 @@ class StoryIndex:
     def __init__(self, window: timedelta = timedelta(days=14)) -> None:
         self._window = window.total_seconds()
         self._newest = float("-inf")
+        # The day up to which items have been removed.
         self._first_day: int | None = None
         self._days: dict[int, list[_IndexedItem]] = {}
         self._items_by_page: dict[str, list[_IndexedItem]] = {}
         self._items_by_word: dict[str, list[_IndexedItem]] = {}
+        # Counted rather than derived: items of a story leave the window one by one.
         self._source_counts: dict[str, Counter[str]] = {}
 
     def __len__(self) -> int:
@@ -66,6 +69,7 @@ class StoryIndex:
 
     def _find(self, item: _IndexedItem) -> str | None:
         by_url = self._find_by_url(item)
+        # An equal address is stronger evidence than similar words.
         return by_url if by_url is not None else self._find_by_title(item)
 
     def _find_by_url(self, item: _IndexedItem) -> str | None:
@@ -104,7 +108,9 @@ class StoryIndex:
         prefix_length = int(count - NEAR_THRESHOLD * count) + 2 - (count - len(word_lists))
         once: set[_IndexedItem] = set()
         twice: set[_IndexedItem] = set()
+        # Rarest words first: their lists are short, and they say most about the item.
         for items_of_word in sorted(word_lists, key=len)[: max(prefix_length, 0)]:
+            # Before `once` grows, so that an item counts once per word.
             twice.update(once.intersection(items_of_word))
             once.update(items_of_word)
         return (other for other in twice if self._is_within_window(other, item))
@@ -120,6 +126,7 @@ class StoryIndex:
             items = self._items_by_word.setdefault(word, [])
             items.append(item)
             if len(items) > _MAX_ITEMS_PER_WORD:
+                # Items arrive roughly by time, so the first is about the oldest.
                 del items[0]
         if identifies_page(item.canonical):
             _add_to_page(self._items_by_page.setdefault(item.canonical, []), item)
@@ -173,6 +180,7 @@ def _timestamp(item: _IndexedItem) -> float:
 def _remove_from(lists: dict[str, list[_IndexedItem]], key: str, item: _IndexedItem) -> None:
     """Remove `item` from the list under `key`, and the list when it is empty."""
     items = lists.get(key, [])
+    # It may be gone already: long lists drop their oldest items.
     if item in items:
         items.remove(item)
     if not items:

@@ -24,7 +24,9 @@ _NEAR_SECONDS = 72 * 3600
 
 _TAIL = re.compile(r"\s+[-–—|·•]\s+(?=([^–—|·•\d]{2,40})$)")
 _DIGIT = re.compile(r"\d")
+# Without i, v and x, which are words, versions and names as well.
 _ROMAN = frozenset(("ii", "iii", "iv", "vii", "viii", "ix", "xii", "xiii", "xiv"))
+# Without may, which is mostly a verb.
 _SERIES_WORDS = """
     monday tuesday wednesday thursday friday saturday sunday january february march april june july august
     september october november december first second third fourth fifth final spring summer autumn winter
@@ -66,6 +68,7 @@ def _split_tail(text: str) -> tuple[frozenset[str], frozenset[str]]:
             frozenset(map(intern, content_words(text[: separator.start()]))),
             frozenset(content_words(separator[1])),
         )
+        # A site's name is shorter than the title before it.
         if len(head) >= max(4, len(tail) + 1):
             return head, tail - head
     return frozenset(map(intern, content_words(text))), _NO_WORDS
@@ -77,6 +80,7 @@ def story_similarity(title: Title, other: Title, seconds_between: float) -> floa
     Numbers must be equal; weekdays, months and ordinals must not contradict each other; no name may replace another. A
     site's name at the end of one title is ignored.
     """
+    # First, because it is the cheapest of the checks.
     if title.numbers != other.numbers or _contradict(title.series, other.series):
         return 0.0
     similarity = _overlap(title, other)

@@ -3,8 +3,10 @@
 import re
 import unicodedata
 
+# Combining marks of Latin, Greek and Cyrillic only: in other scripts marks are vowels.
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _REPLACEMENTS = (
+    # Letters that Unicode does not decompose into a base letter and a mark.
     *(("ø", "o"), ("ł", "l"), ("đ", "d"), ("ı", "i"), ("æ", "ae"), ("œ", "oe")),
     *(("’", "'"), ("‘", "'"), ("ʼ", "'")),
 )
@@ -40,6 +42,7 @@ STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 def fold(text: str) -> str:
     """Fold case, accents and typographic apostrophes; other marks and all spaces stay."""
+    # A shortcut for most titles: normalization costs far more than the check.
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text)
@@ -66,6 +69,7 @@ def _tokens(word: str) -> list[str]:
     if len(word) == 1:
         return [] if "a" <= word <= "z" else [word]
     if word[0] >= _LOWEST_UNSPACED and _UNSPACED_RUN.fullmatch(word):
+        # Without a dictionary, pairs of characters come closest to words.
         return [word[index : index + 2] for index in range(len(word) - 1)]
     return [word if word.isalnum() else _without_separators(word)]
 

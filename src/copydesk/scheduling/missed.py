@@ -48,11 +48,13 @@ def select_due(
     """
     busy_accounts = {account for account, sent_at in last_sent.items() if _is_paced(sent_at, now)}
     selected = []
+    # The id breaks ties, so that two processes select the same drafts.
     for draft in sorted(drafts, key=lambda draft: (draft.at, draft.draft_id)):
         if draft.at > now or is_missed(draft.at, draft.format, now, grace):
             continue
         if busy_accounts.isdisjoint(draft.accounts):
             selected.append(draft)
+        # Also for a draft that waits: otherwise younger drafts could pass it again and again.
         busy_accounts.update(draft.accounts)
     return tuple(selected)
 

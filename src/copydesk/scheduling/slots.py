@@ -13,6 +13,7 @@ from copydesk.scheduling.time_text import format_slot
 from copydesk.scheduling.wall_time import ScheduledTime, WallTime, scheduled_at_wall_time
 from copydesk.text.formatting import plural
 
+# One slot every 20 minutes of the week. Every occurrence of a year ahead may have to be searched.
 MAX_SLOTS = 500
 HORIZON = timedelta(days=366)
 """The period ahead that is searched for free slots."""
@@ -90,6 +91,7 @@ def _all_occurrences(slots: Collection[Slot], zone: ZoneInfo, after: datetime) -
     """Yield the occurrences of all slots by wall time, which is also the order of their instants."""
     by_day = _times_by_day(slots)
     day = after.astimezone(zone).date()
+    # Without slots there is nothing to yield, and the loop would never end.
     while by_day:
         # isoweekday() has Sunday as 7.
         for slot, slot_time in by_day.get(day.isoweekday() % 7, ()):

@@ -222,6 +222,7 @@ def _parse_day_and_time(normalized: str, zone: ZoneInfo, now: datetime, field: s
     if match is None:
         return None
     day, clock = match["day"], parse_clock(match["clock"])
+    # `9 nov 10` may be ten o'clock or the year; `fri 10` can only be an hour.
     is_ambiguous = match["clock"].isdecimal() and any(letter.isdecimal() for letter in day)
     if clock is None or is_ambiguous:
         return None
@@ -238,6 +239,7 @@ def _candidate_days(day: str, today: date) -> tuple[date, ...]:
         return (today + timedelta(days=day == "tomorrow"),)
     weekday = match_name(day, DAYS)
     if weekday is not None:
+        # Both today and in a week, because today's time may have passed.
         days_ahead = (weekday - today.isoweekday()) % 7
         return today + timedelta(days=days_ahead), today + timedelta(days=days_ahead + 7)
     parsed = _parse_iso_date(day)
@@ -251,6 +253,7 @@ def _parse_month_and_day(day: str, clock: time, zone: ZoneInfo, now: datetime, f
     if match is None or month is None:
         return None
     this_year = now.astimezone(zone).year
+    # 29 February may need a search over several years.
     years = (int(match["year"]),) if match["year"] else range(this_year, this_year + _MAX_LEAP_YEAR_GAP + 1)
     scheduled = _first_in_future(_existing_dates(years, month + 1, int(match["nth"])), clock, zone, now)
     if scheduled is not None and match["weekday"]:
@@ -264,6 +267,7 @@ def _matches_weekday(scheduled: ScheduledTime, word: str, field: str) -> bool:
     Raise InvalidError if it is another weekday.
     """
     weekday, day = match_name(word, DAYS), date.fromisoformat(scheduled.wall_time.wall[:10])
+    # Refused, not corrected: either the day or the date is a slip, and nobody knows which.
     if weekday is not None and weekday != day.isoweekday() % 7:
         raise InvalidError(FieldError(field, f"{day} is a {DAYS[day.isoweekday() % 7].title()}"))
     return weekday is not None

@@ -26,6 +26,7 @@ def get_zone(name: str, *, field: str = "timeZone") -> ZoneInfo:
     """
     # Only listed names become a path: neither ../etc nor, on a case-insensitive file system, europe/prague.
     if name not in _zone_names():
+        # The name comes from a file or a request and is printed in a terminal.
         quoted = clean(name[:MAX_NAME_LENGTH]) or "nothing"
         similar = _similar_names(name)
         hint = (
@@ -85,6 +86,7 @@ def _first_minute_after_gap(local: datetime) -> datetime:
             low = middle
         else:
             high = middle
+    # Historical zones changed at odd seconds; a draft is scheduled by the minute.
     seconds_past_minute = timedelta(seconds=high.astimezone(local.tzinfo).second)
     return high + (MINUTE - seconds_past_minute) % MINUTE
 
@@ -100,6 +102,7 @@ def _similar_names(name: str) -> list[str]:
     normalized = name[:MAX_NAME_LENGTH].strip().lower().replace(" ", "_")
     by_word: dict[str, str] = {}
     for zone_name in sorted(_zone_names(), key=lambda zone_name: ("/" not in zone_name, zone_name)):
+        # Names with a region sort first, so that they win over old aliases such as `Singapore`.
         by_word.setdefault(zone_name.lower(), zone_name)
         by_word.setdefault(zone_name.lower().rpartition("/")[2], zone_name)
     return list(dict.fromkeys(by_word[word] for word in get_close_matches(normalized, by_word, n=3, cutoff=0.7)))

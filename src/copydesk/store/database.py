@@ -28,6 +28,7 @@ A = TypeVar("A")
 
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another process's transaction."""
+# A few are enough: reads are short, and each open connection costs a thread and megabytes of cache.
 READER_COUNT = 4
 COMMIT_BATCH_SIZE = 50
 """Units of `Database.write_batch` in one transaction."""
@@ -62,6 +63,7 @@ class Database:
             _write_engine(path, busy_timeout, foreign_keys=True), self._identity, on_close=self._optimize
         )
         self._readers = ConnectionPool(_read_engine(path, busy_timeout), READER_COUNT, self._identity)
+        # A connection of its own: SQLite counts the commits of other connections only, and anew once it is reopened.
         self._watcher = ConnectionThread(_read_engine(path, busy_timeout), self._identity)
 
     async def change_counter(self) -> int:
@@ -104,6 +106,7 @@ class Database:
         results: list[T | CopydeskError] = []
         try:
             for start in range(0, len(items), COMMIT_BATCH_SIZE):
+                # Checked for each group: the file may be replaced while a long batch runs.
                 group = items[start : start + COMMIT_BATCH_SIZE]
                 self._identity.check()
                 with translate_errors(self.path):
@@ -170,6 +173,7 @@ def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> 
 
 def _in_durable_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
     driver = dbapi_connection(connection)
+    # NORMAL syncs the log only at checkpoints, so a power cut may lose the last commits.
     driver.execute("PRAGMA synchronous = FULL")
     try:
         return _in_transaction(connection, work)
@@ -218,6 +222,7 @@ def open_database(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Database
     StoreError if the location cannot hold a database.
     """
     path = path.absolute()
+    # Before SQLite would create it with the umask's permissions.
     create_private_file(path)
     reject_network_file_system(path)
     return Database(path, busy_timeout)

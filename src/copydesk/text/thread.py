@@ -58,6 +58,7 @@ def split_thread(
     text = text.strip()
     if not text:
         return []
+    # Not numbered even if `numbered`: a single post is no thread.
     if size(text) <= limit:
         return [text]
     if not numbered:

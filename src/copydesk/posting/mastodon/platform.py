@@ -67,6 +67,7 @@ MAX_PAGES = 25
 async def find_status(server: Server, account: str, text: str, parent: str | None, since: datetime) -> Status | None:
     """Return the account's latest status since `since` with this text and parent; None if there is none."""
     expected = normalize_text(text)
+    # The parent is compared first: the source text may cost a request for each status.
     async for status in _statuses_since(server, account, since):
         if status.in_reply_to_id == parent and expected == normalize_text(await _source_text(server, status)):
             return status
@@ -119,6 +120,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 CHECK_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """Seconds before each check of images that the server is still processing."""
+# The server's answer while it still processes an upload.
 _PARTIAL_CONTENT = 206
 
 
@@ -216,6 +218,7 @@ class Mastodon:
         being processed (mastodon#37879): before that, two concurrent requests created two posts (mastodon#21840). The
         key is always sent. Where it cannot be relied on, a missing post is sent again only after a lookup.
         """
+        # Other servers are not trusted with keys, however compatible they are otherwise.
         version = _MASTODON_VERSION.fullmatch(account.software)
         if version is None or (int(version[1]), int(version[2])) < _CONCURRENT_KEYS_SINCE:
             return _READ_BACK
@@ -386,6 +389,7 @@ def _text_problems(text: str, index: int, account: Account) -> Iterable[Problem]
 
 def _server_length(text: str, account: Account) -> int:
     """Return the length as the server counts it: others than Mastodon count URLs in full and code points."""
+    # Mastodon counts every link as 23 characters and a mention without its server.
     size = mastodon_length(text)
     return size if account.software.startswith("mastodon ") else max(size, len(text))
 
