@@ -107,7 +107,7 @@ async def test_two_hundred_steps_are_undone_and_redone(tmp_path, seed):
             undone = await user.rng.choice(user.desks).drafts.undo()
             assert (frozenset(undone.succeeded), undone.failed) == (changed_ids, ())
             assert dump_tables(tmp_path) == before
-        with pytest.raises(ConflictError, match="nothing"):
+        with pytest.raises(ConflictError, match="Nothing to undo"):
             await first_desk.drafts.undo()
 
         for after, changed_ids in zip(snapshots[1:], changes, strict=True):

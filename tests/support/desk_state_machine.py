@@ -30,6 +30,22 @@ from state_machine_fixtures import (
     undo_redo_versions,
 )
 
+STATE_TEXTS = {
+    "pending_generation": "being generated",
+    "generation_failed": "not generated",
+    "pending_review": "new",
+    "awaiting_review": "in review",
+    "changes_requested": "marked for changes",
+    "pending_regeneration": "being regenerated",
+    "approved": "approved",
+    "rejected": "rejected",
+    "scheduled": "scheduled",
+    "posting": "being posted",
+    "missed": "missed",
+    "posted": "posted",
+}
+"""How refusals name each status."""
+
 
 class TwoDeskMachine(RuleBasedStateMachine):
     """Runs operations on both desks and the model, on one clock."""
@@ -104,8 +120,8 @@ class TwoDeskMachine(RuleBasedStateMachine):
     def _state_text(self, draft_id, refusal):
         """Return the text by which a refusal names the draft's state."""
         if refusal.status == UNKNOWN:
-            return "no draft"
-        return "archived" if self.model.drafts[draft_id].values.archived else refusal.status
+            return f"No draft {draft_id!r}"
+        return "archived" if self.model.drafts[draft_id].values.archived else STATE_TEXTS[refusal.status]
 
     def change_and_check(self, desk, draft_id, predicted, request, **options) -> None:
         result = self.run(self.desks[desk].drafts.change(draft_id, request, **options))
