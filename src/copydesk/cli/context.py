@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+# Only real commands are rewritten: a title may contain the program's name too.
 _COMMAND_PATTERN = re.compile(rf"\bcopydesk (?=--run-pipeline|(?:{'|'.join(COMMANDS)})\b)")
 """Matches a call of copydesk in a text that may contain words from outside."""
 
@@ -107,6 +108,7 @@ class Context:
 async def _prompt_passphrase(*, new: bool) -> str:
     """Prompt for the passphrase of the vault; twice for a new one."""
     question = "New passphrase for your account credentials" if new else "Passphrase of your account credentials"
+    # On stderr, because stdout may be JSON that another program reads.
     prompt = partial(
         click.prompt, question, default="", hide_input=True, show_default=False, confirmation_prompt=new, err=True
     )
@@ -120,6 +122,7 @@ async def _run_prompt_in_thread(prompt: Callable[[], str]) -> str:
     """
     loop, terminal_settings = asyncio.get_running_loop(), termios.tcgetattr(sys.stdin)
     future: Future[str] = Future()
+    # From here on it cannot be cancelled, so the thread can always set the answer.
     future.set_running_or_notify_cancel()
 
     def run_prompt() -> None:

@@ -68,6 +68,7 @@ ARCHIVED = click.option(
 NO_WAIT = click.option(
     "--no-wait", is_flag=True, help="Do not wait: `copydesk daemon` or the open console generates the text."
 )
+# More would push the totals off the screen.
 MAX_PRINTED_FAILURES = 20
 WRITER_RULE = "writer"
 """The rule name under which a draft's checks hold the writer's own notes."""

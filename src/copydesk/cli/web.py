@@ -59,6 +59,7 @@ class BrowserAuth:
             return False
         if self._key is not None and _equals(key, self._key):
             self._used_keys.append(key)
+            # Used up before the response: two requests with the same key must not both succeed.
             self._key = None
             return True
         if any(_equals(key, used_key) for used_key in self._used_keys):

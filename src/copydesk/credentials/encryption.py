@@ -25,6 +25,7 @@ _HEADER = re.compile(
 )
 _KEY, _CHECK = 32, 16
 """Lengths in bytes."""
+# The header is read before it is authenticated: a planted file could ask for any amount.
 MAX_MEMORY, MAX_PASSES = 2**28, 16
 """Limits on the scrypt parameters of a file header: bytes of memory, and number of passes over it."""
 
@@ -52,6 +53,7 @@ class Passphrase:
 
     def encrypt(self, content: bytes) -> bytes:
         """Return `content` encrypted under a new salt and nonce."""
+        # New for each write: AES-GCM breaks if a nonce is used twice with one key.
         salt, nonce = os.urandom(16), os.urandom(12)
         derived = self._derive(self._cost, salt)
         n, r, p = self._cost

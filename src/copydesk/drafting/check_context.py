@@ -41,6 +41,7 @@ class RecentTexts:
 
         Afterwards `cache` contains exactly `texts`, so that it cannot grow without bound.
         """
+        # Texts are mostly the same from one draft to the next.
         trigrams_by_text = {text: cache.get(text) or cls.trigrams(text) for text in texts}
         cache.clear()
         cache.update(trigrams_by_text)

@@ -205,10 +205,12 @@ def _anchors(old: Sequence[str], new: Sequence[str], once: set[str]) -> list[tup
     lengths: list[int] = []
     for _, new_index in pairs:
         rank = bisect_left(tails, new_index)
+        # Replaces the end of a sequence of this length, or appends the first one.
         tails[rank : rank + 1] = [new_index]
         lengths.append(rank)
     anchors: list[tuple[int, int]] = []
     next_rank = len(tails) - 1
+    # Backwards, because the last element of the longest sequence is known first.
     for pair, rank in zip(reversed(pairs), reversed(lengths), strict=True):
         if rank == next_rank:
             anchors.append(pair)

@@ -60,6 +60,7 @@ def parse_feedback(feedback: str) -> tuple[frozenset[FeedbackRequest], tuple[str
     requests, unknown = set[FeedbackRequest](), list[str]()
     for clause in filter(None, map(str.strip, _CLAUSE.split(feedback))):
         words = _POLITE_WORDS.sub("", " ".join(clause.lower().split()))
+        # The whole clause must match: a word more may turn its meaning around.
         matching = [request for request, pattern in _PATTERNS.items() if pattern.fullmatch(words)]
         requests.update(matching)
         if not matching:
@@ -104,6 +105,7 @@ def _shorten(settings: FormatVoice, format: Format, previous: str) -> FormatVoic
     """Reduce a SHORT by a quarter, a THREAD by one part, a BLOG's quotations by half."""
     match format:
         case Format.SHORT:
+            # The voice's own limit may be lower still.
             max_length = max(_MIN_LENGTH, len(graphemes(previous)) * 3 // 4)
             return replace(settings, max_length=min(settings.max_length or max_length, max_length))
         case Format.THREAD:

@@ -383,6 +383,7 @@ class Ticker:
     def _call_sooner(self, wait: timedelta) -> None:
         """Schedule the next call after `wait`, if that is sooner than the interval."""
         if self._scheduler.running and wait < self._interval:
+            # The interval stays the upper bound: it notices a suspend and work of other processes.
             self._scheduler.modify_job(_JOB_ID, next_run_time=datetime.now(UTC) + wait)
 
     async def stop(self) -> None:

@@ -157,6 +157,7 @@ class Order(StrEnum):
 TAB_STATUSES: Final[Mapping[Tab, tuple[Status, ...]]] = {
     Tab.TO_REVIEW: TO_REVIEW,
     Tab.APPROVED: (Status.APPROVED,),
+    # Being posted is the end of being scheduled: the draft stays in sight until it is done.
     Tab.SCHEDULED: (Status.SCHEDULED, Status.POSTING),
     Tab.POSTED: (Status.POSTED,),
     Tab.MISSED: (Status.MISSED,),

@@ -105,6 +105,7 @@ COMMAND_NAMES: Mapping[str, str] = {
 }
 """Action -> the name of its command."""
 _VERBS = {**COMMAND_NAMES, Action.CANCEL_SCHEDULE: "unschedule", "edit": "edit"}
+# A second press of a key, or a second client: told apart from a mistake in the message.
 _REPETITIONS = {
     (Action.APPROVE, _S.APPROVED),
     (Action.REJECT, _S.REJECTED),

@@ -23,6 +23,7 @@ T = TypeVar("T")
 MAX_TIME_AHEAD = timedelta(days=3653)
 """Ten years. A later time is taken for a typing error."""
 MAX_URL_LENGTH = 2_000
+# A list may have thousands of invalid entries, and each error is shown to the user.
 MAX_PROBLEMS = 100
 """Problems named in one error."""
 _MAX_NAME_LENGTH = 50  # of a name that the client made up, in a message
@@ -56,6 +57,7 @@ class FieldReader:
                 self.add_problem(
                     str(name)[:_MAX_NAME_LENGTH].encode("utf-8", "backslashreplace").decode(), "unknown field"
                 )
+        # Null and missing are the same on the wire.
         self._fields = {name: value for name, value in fields.items() if value is not None}
 
     def add_problem(self, name: str, message: str) -> None:
@@ -240,6 +242,7 @@ class FieldReader:
 
     def _choice(self, name: str, value: object, allowed: tuple[S, ...]) -> S | None:
         if value in allowed:
+            # The member itself, not the equal plain string that came in.
             return allowed[allowed.index(value)]
         self.add_problem(name, f"takes one of {', '.join(allowed)}")
         return None

@@ -157,6 +157,7 @@ async def send_new(
 
     For callers that import this module late. Raise FetchError, or UnusableUrlError if there can be no such request.
     """
+    # The connection has a limit of its own: until then nothing was sent, and a retry is safe.
     timeouts = {"timeout": {"connect": connect_seconds}}
     try:
         request = httpx.Request(method, url, headers=dict(headers), content=content, extensions=timeouts)

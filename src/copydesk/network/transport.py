@@ -188,6 +188,7 @@ class _Body(httpx.AsyncByteStream):
         except BaseException:  # as above
             await self._connection.aclose()
             raise
+        # False if the body was not read to the end: the rest would be taken for the next response.
         if self._connection.is_idle():
             await self._transport.release(self._origin, self._connection)
 

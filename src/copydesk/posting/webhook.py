@@ -54,6 +54,7 @@ from copydesk.posting.site import error_text, link_urls, parse_server_url
 
 IDEMPOTENCY_WINDOW = timedelta(days=30)
 """Receivers recognize an id for this long."""
+# A signature travels with each request, so a short secret could be guessed at leisure.
 MIN_SECRET_LENGTH = 16
 
 
@@ -77,6 +78,7 @@ class Webhook:
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return guarantees by our own rules: requests may be repeated, posts cannot be read back."""
+        # Rule of our own, stated above: the receiver answers as it did the first time.
         return DeliveryGuarantees(idempotency_window=IDEMPOTENCY_WINDOW, can_read_back=False)
 
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
@@ -175,6 +177,7 @@ class Webhook:
 def sign(secret: str, body: bytes, now: datetime) -> str:
     """Return the `Copydesk-Signature` header for `body` sent at `now`."""
     seconds = int(now.timestamp())
+    # The time is signed too, so that a recorded request cannot be sent again later.
     digest = hmac.digest(secret.encode(), f"{seconds}.".encode() + body, "sha256")
     return f"t={seconds},v1={digest.hex()}"
 

@@ -76,6 +76,7 @@ def _milliseconds(now: datetime) -> int:
     if now.utcoffset() is None:
         raise ValueError(f"a time without an offset makes no id: {now!r}")
     milliseconds = (now - _EPOCH) // _MILLISECOND
+    # UUIDv7 has no sign: an earlier time would wrap around and sort last.
     if milliseconds < 0:
         raise ValueError(f"a time before 1970 makes no id: {now!r}")
     return milliseconds

@@ -41,6 +41,7 @@ _ASSIGN_STORY = "UPDATE item SET story_id = ? WHERE id = ? AND user_id = ?"
 # As literals, because each of the two states has a partial index: with a parameter SQLite would not use it.
 _IS_NEW = f"state = '{ItemState.NEW.value}'"
 _IS_FILTERED = f"state = '{ItemState.FILTERED.value}'"
+# Only items still new: another process may have drafted one meanwhile.
 _SET_OUTCOME = f"UPDATE item SET state = ?, reason = ? WHERE id = ? AND user_id = ? AND {_IS_NEW}"  # noqa: S608
 
 USER_SOURCE_NAME = "you"
@@ -121,6 +122,7 @@ def update_entries(conn: Connection, user_id: str, changed: Sequence[tuple[str, 
     """Update stored items whose entries changed at the source: (item id, entry, canonical URL). Their dates stay."""
     rows = [
         {"b_id": item_id, "b_user": user_id, "content_hash": content_hash(entry), "canonical": canonical}
+        # These identify the item, so a change of the entry must not change them.
         | {name: value for name, value in _values(entry).items() if name not in {"ident", "alias"}}
         for item_id, entry, canonical in changed
     ]
@@ -148,6 +150,7 @@ def get(conn: Connection, user_id: str, item_id: str) -> Item | None:
 
 def list_newest(conn: Connection, user_id: str, limit: int) -> tuple[Item, ...]:
     """Return at most `limit` items of sources, most recently published first."""
+    # The row id breaks ties between entries that a feed dates alike.
     order = "ORDER BY item.published DESC, item.rid DESC LIMIT ?"
     return _select_items(conn, f"item.source_id IS NOT NULL {order}", user_id, limit)
 
@@ -233,6 +236,7 @@ def _select_items(conn: Connection, condition: str, *values: object, also_own: b
 def _item(row: list[Any]) -> Item:
     fields = dict(zip(_OTHER_FIELDS, row[len(_ENTRY_FIELDS) :], strict=True))
     entry = Entry(**dict(zip(_ENTRY_FIELDS, row, strict=False)), published=fields["published"])
+    # The rest of the program knows no item without a source.
     if fields["source_id"] is None:
         fields |= {"source_id": "", "source_name": USER_SOURCE_NAME}
     return Item(entry=entry, **fields)

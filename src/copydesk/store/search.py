@@ -93,8 +93,10 @@ def _format_match_expression(
     follows in SQL.
     """
     required = [_term(term, sources) for term in query.terms if not term.excluded]
+    # Text without a token says nothing to the index; the exact conditions in SQL remain.
     required += [f"source_id : {_quoted(id_)}" for id_ in (source_id or "",) if tokenize(id_)]
     required += [f"about : {_quoted(name)}" for name in tags if tokenize(name)]
+    # FTS5 has no unary NOT: exclusions are subtracted from what the other terms find.
     excluded = " OR ".join(_term(term, sources) for term in query.terms if term.excluded)
     conjunction = " AND ".join(required)
     return f"({conjunction}) NOT ({excluded})" if excluded else conjunction
@@ -109,4 +111,5 @@ def _term(term: Term, sources: Iterable[tuple[str, tuple[str, ...]]]) -> str:
 
 
 def _quoted(text: str) -> str:
+    # Inside quotes FTS5 knows no operators. The two replaced characters separate words anyway.
     return '"{}"'.format(text.replace('"', " ").replace("\x00", " "))

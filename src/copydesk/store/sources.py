@@ -19,6 +19,7 @@ _TO_FETCH = ColumnCodec([*(source.c[name] for name in _COLUMNS.names), source.c.
 _OUTCOME = ColumnCodec(
     source.c[name] for name in ("fetch", "last_fetch", "next_at", "not_before", "health", "fail_count", "last_error")
 )
+# The condition on the address drops the result of a fetch that began before the user changed it.
 _SAVE = f"""UPDATE source SET {_OUTCOME.assignments}, url = coalesce(?, url)
     WHERE id = ? AND user_id = ? AND url IS ?"""  # noqa: S608 - names of our own
 """The hottest write of a run that finds nothing new."""

@@ -44,9 +44,11 @@ def article_from_post(post: Post, seed: str) -> Article:
 
 def make_slug(title: str, seed: str) -> str:
     """Return the words of `title` in ASCII followed by a key derived from `seed`, which makes equal titles distinct."""
+    # Decomposed first: an accented letter then leaves its plain one behind.
     ascii_title = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     stem = "-".join(_WORD.findall(ascii_title.replace("'", "")))
     if len(stem) > MAX_SLUG_LENGTH:
+        # One character more, so that a word that just fits is not cut off.
         stem = stem[: MAX_SLUG_LENGTH + 1].rpartition("-")[0] or stem[:MAX_SLUG_LENGTH]
     return f"{stem or 'post'}-{short_key(seed)}"
 
@@ -98,6 +100,7 @@ def _parsing_problem(post: Post) -> str:
 
 def _split_title(post: Post) -> tuple[str, str]:
     """Return the title of `post` and the text without it."""
+    # Lines are numbered by the parser, and it counts every kind of line break as one.
     text = "\n\n".join(post.parts).replace("\r\n", "\n").replace("\r", "\n").strip()
     own_title = " ".join(post.title.split())
     tokens = _markdown().parse(text)
@@ -141,6 +144,7 @@ def _plain_text(inline: "Token") -> str:
 def _markdown() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # noqa: PLC0415 - takes 40 ms, needed for articles only
 
+    # HTML in a source's text must not reach the blog.
     markdown = MarkdownIt("js-default", {"html": False, "linkify": True})
     assert markdown.linkify is not None
     # Link only text with a scheme: otherwise `setup.py` would become a link to a host in Paraguay.

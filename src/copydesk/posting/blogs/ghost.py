@@ -36,6 +36,7 @@ from copydesk.posting.site import Site, link_urls, parse_server_url
 
 API = "/ghost/api/admin"
 VERSION = "v5.0"
+# A minute below the limit, for clocks that differ.
 TOKEN_SECONDS = 240
 """Lifetime of a token. Ghost accepts at most five minutes, by its own clock."""
 MAX_IDS_PER_REQUEST = 100
@@ -125,6 +126,7 @@ class Ghost(DraftThenPublish):
                 articles.figure_html(url, image.alt) for url, image in zip(image_urls[1:], images[1:], strict=True)
             ]
             body["html"] = "\n".join([str(body["html"]), *image_html])
+        # `source=html` makes Ghost convert the HTML to its own format.
         response = await site.create("POST", "/posts/", _Posts, json={"posts": [body]}, params={"source": "html"})
         return StepResult(ids=(response.posts[0].id,), urls=())
 
@@ -156,6 +158,7 @@ class Ghost(DraftThenPublish):
         site = await self._open_site(account)
         for post_id in result.ids:
             answer = await site.request("DELETE", f"/posts/{post_id}/")
+            # A post that is gone already is what was asked for.
             if not answer.is_success and answer.status != 404:
                 raise site.error_for_write(answer)
 
