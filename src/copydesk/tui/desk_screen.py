@@ -22,7 +22,7 @@ from copydesk.tui.keys import KeyContext
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, RunChanged
 from copydesk.tui.runtime.desk_tasks import DeskWork, to_copydesk_error
 from copydesk.tui.widgets.key_line import KeyLine
-from copydesk.tui.widgets.line_list import TimestampedList
+from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_views import LineScrollView, TooSmall
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
@@ -135,7 +135,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Update the displayed ages; a covered screen does it when it is shown again."""
         if self.is_current:
             for widget in self.query(LineScrollView):
-                if isinstance(widget, TimestampedList | Page):
+                if isinstance(widget, LineList | Page):
                     widget.refresh_times()
 
     def on_desk_opened(self, _: DeskOpened) -> None:

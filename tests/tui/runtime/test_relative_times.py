@@ -12,7 +12,7 @@ from console_driver import NOW, FakeDesk, screen_text, wait_until_idle
 from copydesk.tui import desk_screen
 from copydesk.tui.app import Console
 from copydesk.tui.review.draft_queue import DraftQueue
-from copydesk.tui.widgets.line_list import TimestampedList
+from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_views import LineScrollView
 from copydesk.tui.widgets.line_widget import LineWidget
 from copydesk.tui.widgets.page import Page
@@ -98,7 +98,7 @@ def pane_texts(app: Console) -> list[str]:
     widgets = [
         widget
         for widget in app.screen.query(LineScrollView)
-        if isinstance(widget, TimestampedList | Page) and widget.id not in WIDGETS_WITHOUT_AGES
+        if isinstance(widget, LineList | Page) and widget.id not in WIDGETS_WITHOUT_AGES
     ]
     return ["\n".join(widget.render_line(y).text for y in range(widget.drawable_size.height)) for widget in widgets]
 

@@ -23,7 +23,7 @@ from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.cells import safe_line
-from copydesk.tui.widgets.line_list import LineList, TimestampedList
+from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_views import TooSmall
 from copydesk.tui.widgets.page import Page
 
@@ -37,13 +37,6 @@ MAX_METRIC_DIGITS = 12
 DEFAULT_PERIOD_INDEX = 1
 
 
-class PostList(TimestampedList[LivePost]):
-    """One line per post, the best first."""
-
-    def draw(self, row: LivePost, width: int) -> Content:
-        return post_row(row, self.clock(), width)
-
-
 class EngagementScreen(DeskScreen):
     """Metrics at the left, posts at the right; a narrow terminal shows one of the two."""
 
@@ -54,7 +47,7 @@ class EngagementScreen(DeskScreen):
     AUTO_FOCUS = "#metrics"
 
     metrics_pane = getters.query_one("#metrics", Page)
-    posts_pane = getters.query_one("#posts", PostList)
+    posts_pane: getters.query_one[LineList[LivePost]] = getters.query_one("#posts", LineList)
     post_pane = getters.query_one("#post", Page)
 
     class Loaded(Message, bubble=False):
@@ -73,7 +66,10 @@ class EngagementScreen(DeskScreen):
 
     def body(self) -> Iterable[Widget]:
         yield Page(empty_states.OPENING, id="metrics")
-        yield Vertical(PostList(self.app.clock, id="posts"), Page(id="post"), id="right")
+        yield Vertical(LineList(self._draw_post, shows_times=True, id="posts"), Page(id="post"), id="right")
+
+    def _draw_post(self, post: LivePost, width: int) -> Content:
+        return post_row(post, self.app.clock(), width)
 
     def on_mount(self) -> None:
         self._show_pane("metrics")

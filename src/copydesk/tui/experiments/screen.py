@@ -27,7 +27,7 @@ from copydesk.tui.experiments.page import ExperimentView, experiment_page, exper
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.styles import stylesheet_path
-from copydesk.tui.widgets.line_list import LineList, TimestampedList
+from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -52,13 +52,6 @@ _FIELDS = (
 )
 
 
-class ExperimentList(TimestampedList[ExperimentView]):
-    """One line per experiment."""
-
-    def draw(self, row: ExperimentView, width: int) -> Content:
-        return experiment_row(row, self.clock(), width)
-
-
 class ExperimentsScreen(DeskScreen):
     """The list, and below or beside it one experiment."""
 
@@ -68,7 +61,7 @@ class ExperimentsScreen(DeskScreen):
     CSS_PATH = stylesheet_path("experiments.tcss")
     AUTO_FOCUS = "#experiments"
 
-    list_pane = getters.query_one("#experiments", ExperimentList)
+    list_pane: getters.query_one[LineList[ExperimentView]] = getters.query_one("#experiments", LineList)
     detail_pane = getters.query_one("#variants", Page)
 
     class Loaded(Message, bubble=False):
@@ -88,8 +81,11 @@ class ExperimentsScreen(DeskScreen):
         self._loader = Coalescer(self._load_experiments)
 
     def body(self) -> Iterable[Widget]:
-        yield ExperimentList(self.app.clock, id="experiments")
+        yield LineList(self._draw_experiment, shows_times=True, id="experiments")
         yield Page(id="variants")
+
+    def _draw_experiment(self, view: ExperimentView, width: int) -> Content:
+        return experiment_row(view, self.app.clock(), width)
 
     def on_mount(self) -> None:
         self.list_pane.set_title(labels.EXPERIMENTS)

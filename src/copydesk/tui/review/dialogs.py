@@ -42,20 +42,6 @@ class FilterOption(NamedTuple):
     name: str
 
 
-class FilterOptionList(LineList[FilterOption]):
-    """The options, one per line, with a check mark on the selected ones."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.selected: frozenset[FilterOption] = frozenset()
-
-    def draw(self, row: FilterOption, width: int) -> Content:
-        """Return the option's line, fitted to `width` cells."""
-        checkbox = "[x] " if row in self.selected else "[ ] "
-        head = Content.assemble((checkbox, "accent" if row in self.selected else "dim"), (f"{row.kind:<7} ", "dim"))
-        return head + fit(safe_line(row.name), max(width - head.cell_length, 0))
-
-
 class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
     """Choose the filters of a tab; return the view with the new filters, or None if the dialog is left."""
 
@@ -64,9 +50,12 @@ class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
     WHERE = (KeyContext.LIST, KeyContext.FILTER)
     BINDINGS = bindings(KeyContext.FILTER)
 
+    options: getters.query_one[LineList[FilterOption]] = getters.query_one(LineList)
+
     def __init__(self, view: DraftView, sources: Sequence[Source], tags: Sequence[str]) -> None:
         super().__init__()
         self._view = view
+        self._selected: frozenset[FilterOption] = frozenset()
         self._options = [
             *(FilterOption("format", kind.value, kind.value.lower()) for kind in Format),
             *(FilterOption("source", source.id, source.name) for source in sources),
@@ -74,36 +63,41 @@ class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
         ]
 
     def compose(self) -> ComposeResult:
-        yield FilterOptionList()
+        yield LineList(self._draw_option)
+
+    def _draw_option(self, option: FilterOption, width: int) -> Content:
+        is_selected = option in self._selected
+        head = Content.assemble(
+            ("[x] " if is_selected else "[ ] ", "accent" if is_selected else "dim"), (f"{option.kind:<7} ", "dim")
+        )
+        return head + fit(safe_line(option.name), max(width - head.cell_length, 0))
 
     def on_mount(self) -> None:
         """Check the current filters and put the cursor on the first of them."""
-        options = self.query_one(FilterOptionList)
         active = {("format", self._view.format), ("source", self._view.source_id)}
         active |= {("tag", tag) for tag in self._view.tags}
-        options.selected = frozenset(option for option in self._options if (option.kind, option.value) in active)
-        first = next((index for index, option in enumerate(self._options) if option in options.selected), 0)
-        options.show(self._options, first)
-        options.set_title(labels.filter_title())
+        self._selected = frozenset(option for option in self._options if (option.kind, option.value) in active)
+        first = next((index for index, option in enumerate(self._options) if option in self._selected), 0)
+        self.options.show(self._options, first)
+        self.options.set_title(labels.filter_title())
 
     def action_take(self) -> None:
         """Toggle the option under the cursor.
 
         A new format or source replaces the old one; up to `MAX_TAGS` tags add up.
         """
-        options = self.query_one(FilterOptionList)
-        option = options.current
+        option = self.options.current
         if option is None:
             return
-        selected = options.selected - {option}
-        if option not in options.selected:
+        selected = self._selected - {option}
+        if option not in self._selected:
             is_exclusive = option.kind != "tag"
             selected = frozenset(other for other in selected if not is_exclusive or other.kind != option.kind) | {
                 option
             }
         if sum(other.kind == "tag" for other in selected) <= MAX_TAGS:
-            options.selected = selected
-            options.redraw()
+            self._selected = selected
+            self.options.redraw()
 
     def on_line_list_opened(self) -> None:
         """Enter applies the filters, as `action_show` does."""
@@ -114,20 +108,18 @@ class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
 
         If none is selected and none was active before, filter by the option under the cursor: Enter alone is enough.
         """
-        options = self.query_one(FilterOptionList)
-        if not options.selected and not self._view.is_filtered:
+        if not self._selected and not self._view.is_filtered:
             self.action_take()
-        by_kind = {option.kind: option.value for option in options.selected}
+        by_kind = {option.kind: option.value for option in self._selected}
         kind = by_kind.get("format")
-        tags = tuple(sorted(option.value for option in options.selected if option.kind == "tag"))
+        tags = tuple(sorted(option.value for option in self._selected if option.kind == "tag"))
         changed = {"format": Format(kind) if kind else None, "source_id": by_kind.get("source"), "tags": tags}
         self.close(replace(self._view, **changed))
 
     def action_clear(self) -> None:
         """Uncheck all options."""
-        options = self.query_one(FilterOptionList)
-        options.selected = frozenset()
-        options.redraw()
+        self._selected = frozenset()
+        self.options.redraw()
 
     def action_leave(self) -> None:
         """Close without changing the filters."""

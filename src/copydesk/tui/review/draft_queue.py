@@ -13,7 +13,7 @@ from textual.timer import Timer
 from copydesk.tui.layout import Block
 from copydesk.tui.review.marks import Marks, Span
 from copydesk.tui.review.row_window import RowRequest, Window
-from copydesk.tui.widgets.line_list import CURSOR, TimestampedList
+from copydesk.tui.widgets.line_list import CURSOR, LineList
 
 if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft, Status
@@ -25,7 +25,7 @@ MAX_JUMP_WAIT = 0.06
 _NOT_LOADED = Content.styled("·····", "faint")
 
 
-class DraftQueue(TimestampedList["ListedDraft | None"]):
+class DraftQueue(LineList["ListedDraft | None"]):
     """One line per draft.
 
     Rows that are not loaded are requested with `RowsRequested`, and are blank until they arrive.
@@ -52,7 +52,8 @@ class DraftQueue(TimestampedList["ListedDraft | None"]):
             return isinstance(message, DraftQueue.MarksChanged)
 
     def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
-        super().__init__(clock, id=id)
+        super().__init__(self._draw_draft, shows_times=True, id=id)
+        self._clock = clock
         self.window = Window(0)
         self.marks = Marks(lambda first, second: first.id > second.id)
         self.range_start: tuple[int, DraftPosition] | None = None
@@ -323,13 +324,12 @@ class DraftQueue(TimestampedList["ListedDraft | None"]):
 
     # Drawing.
 
-    def draw(self, row: "ListedDraft | None", width: int) -> Content:
-        """Render one draft in `width` cells."""
+    def _draw_draft(self, row: "ListedDraft | None", width: int) -> Content:
         if row is None:
             return _NOT_LOADED.truncate(width)
         from copydesk.tui.review.draft_row import draft_row  # noqa: PLC0415 - not needed for the first paint
 
-        line = draft_row(row, self.clock(), width, self._zone)
+        line = draft_row(row, self._clock(), width, self._zone)
         return Content.styled(line.plain, "dim") if self.is_faded(row) else line
 
     def _row_key(self, at: int) -> Hashable:
@@ -344,5 +344,5 @@ class DraftQueue(TimestampedList["ListedDraft | None"]):
             return self._strip_cache[key]
         row = self.window[at]
         signs = Content.styled((CURSOR if is_current else " ") + (MARK if is_marked else " "), "accent")
-        line = signs + self.draw(row, width - 2)
+        line = signs + self._draw_draft(row, width - self.SIGN_WIDTH)
         return self.render_strip(line, key=key, background="line-list--cursor" if is_current else "")

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from textual import getters
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
@@ -257,18 +258,6 @@ class PlanDialog(Dialog[bool], inherit_bindings=False):
         self.close(yes)
 
 
-class DraftList(LineList[ListedDraft]):
-    """A list of drafts, drawn as in the review queue."""
-
-    def __init__(self, now: datetime, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._now = now
-
-    def draw(self, row: ListedDraft, width: int) -> Content:
-        """Return the draft's line, fitted to `width` cells."""
-        return draft_row(row, self._now, width)
-
-
 class PickDraftDialog(Dialog[str | None], inherit_bindings=False):
     """Choose one of the approved drafts; return its id, or None if the dialog is left."""
 
@@ -277,6 +266,8 @@ class PickDraftDialog(Dialog[str | None], inherit_bindings=False):
     WHERE = (KeyContext.LIST, KeyContext.DRAFT_PICKER)
     BINDINGS = bindings(KeyContext.DRAFT_PICKER)
 
+    drafts: getters.query_one[LineList[ListedDraft]] = getters.query_one(LineList)
+
     def __init__(self, drafts: Sequence[ListedDraft], title: str, now: datetime) -> None:
         super().__init__()
         self._drafts = drafts
@@ -284,12 +275,14 @@ class PickDraftDialog(Dialog[str | None], inherit_bindings=False):
         self._now = now
 
     def compose(self) -> ComposeResult:
-        yield DraftList(self._now, id="over")
+        yield LineList(self._draw_draft, id="over")
 
     def on_mount(self) -> None:
-        drafts = self.query_one(DraftList)
-        drafts.set_title(self._title)
-        drafts.show(self._drafts)
+        self.drafts.set_title(self._title)
+        self.drafts.show(self._drafts)
+
+    def _draw_draft(self, draft: ListedDraft, width: int) -> Content:
+        return draft_row(draft, self._now, width)
 
     def on_line_list_opened(self) -> None:
         """Enter or a click on a line chooses it."""
@@ -297,7 +290,7 @@ class PickDraftDialog(Dialog[str | None], inherit_bindings=False):
 
     def action_take(self) -> None:
         """Choose the draft under the cursor."""
-        current = self.query_one(DraftList).current
+        current = self.drafts.current
         self.close(current.id if current else None)
 
     def action_leave(self) -> None:

@@ -20,9 +20,10 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.fields import Field
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.setup.lists import NameList
 from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ MAX_FIELD_LENGTH = 4000
 """Characters of a field. Access tokens may be this long."""
 
 
+def _draw_name(name: str, width: int) -> Content:
+    return Content(fit(safe_line(name), width))
+
+
 class PlatformDialog(Dialog[str | None], inherit_bindings=False):
     """Choose a platform; return its name, or None if the dialog is left."""
 
@@ -42,17 +47,18 @@ class PlatformDialog(Dialog[str | None], inherit_bindings=False):
     WHERE = (KeyContext.LIST, KeyContext.DRAFT_PICKER)
     BINDINGS: ClassVar = bindings(KeyContext.DRAFT_PICKER)
 
+    names: getters.query_one[LineList[str]] = getters.query_one(LineList)
+
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__()
         self._names = names
 
     def compose(self) -> ComposeResult:
-        yield NameList(id="over")
+        yield LineList(_draw_name, id="over")
 
     def on_mount(self) -> None:
-        names = self.query_one(NameList)
-        names.set_title(labels.platform_list_title())
-        names.show(self._names)
+        self.names.set_title(labels.platform_list_title())
+        self.names.show(self._names)
 
     def on_line_list_opened(self) -> None:
         """Enter or a click on a line chooses it."""
@@ -60,7 +66,7 @@ class PlatformDialog(Dialog[str | None], inherit_bindings=False):
 
     def action_take(self) -> None:
         """Choose the platform under the cursor."""
-        self.close(self.query_one(NameList).current)
+        self.close(self.names.current)
 
     def action_leave(self) -> None:
         """Close without a choice."""

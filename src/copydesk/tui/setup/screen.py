@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import getters, on
 from textual.containers import Vertical
+from textual.content import Content
 from textual.events import DescendantFocus
 from textual.message import Message
 from textual.widget import Widget
@@ -20,17 +21,18 @@ from copydesk.tui.dialogs.zone_prompt import prompt_time_zone
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.setup.lists import AccountList, SectionList
 from copydesk.tui.setup.pages import (
     Section,
     SetupSnapshot,
     account_page,
+    account_row,
     locations_page,
     voice_page,
     writer_page,
     zone_page,
 )
 from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.terminal.cells import fit
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
 
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.accounts.service import ConnectMethod
     from copydesk.desk.doctor import CheckFinding
+
+
+def _draw_section(section: Section, width: int) -> Content:
+    return Content(fit(section.value, width))
 
 
 class SetupScreen(DeskScreen):
@@ -51,8 +57,8 @@ class SetupScreen(DeskScreen):
     # One breakpoint more than other screens have: two panes fit side by side here where a queue would be too narrow.
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (64, "-narrow"), (100, "-medium"), (150, "-wide")]
 
-    accounts = getters.query_one("#accounts", AccountList)
-    sections = getters.query_one("#sections", SectionList)
+    accounts: getters.query_one[LineList[ConnectedAccount]] = getters.query_one("#accounts", LineList)
+    sections: getters.query_one[LineList[Section]] = getters.query_one("#sections", LineList)
     detail_pane = getters.query_one("#about", Page)
 
     class Loaded(Message, bubble=False):
@@ -77,8 +83,12 @@ class SetupScreen(DeskScreen):
         self._check_runner: Coalescer[Desk] = Coalescer(self._run_checks)
 
     def body(self) -> Iterable[Widget]:
-        yield SectionList(id="sections")
-        yield Vertical(AccountList(self.app.clock, id="accounts"), Page(empty_states.OPENING, id="about"), id="right")
+        accounts = LineList(self._draw_account, shows_times=True, id="accounts")
+        yield LineList(_draw_section, id="sections")
+        yield Vertical(accounts, Page(empty_states.OPENING, id="about"), id="right")
+
+    def _draw_account(self, account: ConnectedAccount, width: int) -> Content:
+        return account_row(account, self.app.clock(), width)
 
     def on_mount(self) -> None:
         self.sections.set_title(labels.SETUP_TITLE)

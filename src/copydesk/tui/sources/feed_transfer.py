@@ -23,9 +23,10 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import paragraph
-from copydesk.tui.sources.lists import FeedList
 from copydesk.tui.sources.messages import ExportFileExists, FeedImported, FeedImportFinished, FeedsLoaded
 from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.terminal.cells import fit, safe_line
+from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ MAX_OPML_SIZE = 16 * 1024 * 1024
 DEFAULT_OPML_FILE = "sources.opml"
 
 
+def _draw_result(result: "FeedImportResult", width: int) -> Content:
+    label = labels.IMPORT_OUTCOME[result.outcome]
+    name_width = min(30, width // 2)
+    reason = safe_line(result.error) if result.error else label.text
+    head = Content.assemble((label.letter, label.role), " ")
+    text = f"{fit(safe_line(result.feed.name), name_width)} {reason}"
+    return head + Content(fit(text, width - head.cell_length))
+
+
 class FeedImportDialog(Dialog[None], inherit_bindings=False):
     """The feeds that have been processed, a progress bar, and counts per outcome. Leaving stops the rest."""
 
@@ -47,7 +57,7 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
     BINDINGS = bindings(KeyContext.FEED_IMPORT)
 
     app = getters.app(DeskApp)
-    feeds = getters.query_one(FeedList)
+    feeds: getters.query_one[LineList["FeedImportResult"]] = getters.query_one(LineList)
 
     def __init__(self, feeds: "Sequence[Outline]") -> None:
         super().__init__()
@@ -61,7 +71,7 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="feeds"):
-            yield FeedList()
+            yield LineList(_draw_result)
             yield Static(id="progress")
             yield Static(id="next")
 

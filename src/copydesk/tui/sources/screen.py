@@ -19,10 +19,9 @@ from copydesk.tui.messages import RunChanged
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.sources import pages
 from copydesk.tui.sources.feed_transfer import FeedTransfer
-from copydesk.tui.sources.lists import RunList, SourceList
 from copydesk.tui.sources.messages import ExportFileExists, FeedsLoaded, RecentItemsLoaded, SourceSaved, SourcesLoaded
-from copydesk.tui.sources.pages import EXAMPLES, Example, source_header, source_page
-from copydesk.tui.sources.run_page import run_header, run_page
+from copydesk.tui.sources.pages import EXAMPLES, Example, source_header, source_page, source_row
+from copydesk.tui.sources.run_page import run_header, run_page, run_row
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList, ListPane
 from copydesk.tui.widgets.line_views import TooSmall
@@ -31,7 +30,7 @@ from copydesk.tui.widgets.page import Page
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.sources.overview import RecentItem, SourceOverview
-    from copydesk.model.run import RunStatistics
+    from copydesk.model.run import Run, RunStatistics
     from copydesk.model.source import Source
 
 MAX_RUNS = 30
@@ -55,8 +54,8 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
     AUTO_FOCUS = "#sources"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-short"), (20, "-tall")]
 
-    sources = getters.query_one("#sources", SourceList)
-    runs = getters.query_one("#runs", RunList)
+    sources: getters.query_one[LineList["SourceOverview"]] = getters.query_one("#sources", LineList)
+    runs: getters.query_one[LineList["Run"]] = getters.query_one("#runs", LineList)
     detail_pane = getters.query_one("#detail", Page)
 
     def __init__(self) -> None:
@@ -77,9 +76,17 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
 
     def body(self) -> Iterable[Widget]:
         with Container(id="panes", classes="-sources"):
-            yield ListPane(source_header, SourceList(self.app.clock, id="sources"), id="sources-pane")
-            yield ListPane(run_header, RunList(self.app.clock, id="runs"), id="runs-pane")
+            sources = LineList(self._draw_source, shows_times=True, id="sources")
+            runs = LineList(self._draw_run, shows_times=True, id="runs")
+            yield ListPane(source_header, sources, id="sources-pane")
+            yield ListPane(run_header, runs, id="runs-pane")
             yield Page(id="detail")
+
+    def _draw_source(self, overview: "SourceOverview", width: int) -> Content:
+        return source_row(overview, self.app.clock(), width)
+
+    def _draw_run(self, run: "Run", width: int) -> Content:
+        return run_row(run, self.app.clock(), width)
 
     def on_mount(self) -> None:
         self._update_title()

@@ -1,8 +1,6 @@
-"""Lists that draw one line per row and move a cursor over them, some with headings or with relative times."""
+"""A list that draws one line per row and moves a cursor over them, and a pane with headings above it."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from typing import ClassVar, Generic, TypeVar
 
 from textual import events
@@ -26,8 +24,10 @@ CURSOR = "▌"
 # Not Textual's OptionList or DataTable: they hold and measure every row, and a queue has up to a million of them, of
 # which only a window is loaded.
 class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
-    """A list of which only the rows on screen are drawn."""
+    """A list of which only the rows on screen are drawn, by `draw_row` in the given number of cells."""
 
+    SIGN_WIDTH: ClassVar[int] = 1
+    """Cells before each row for cursor and mark."""
     COMPONENT_CLASSES = {"line-list--cursor"}
     BINDINGS = bindings(KeyContext.LIST)
     cursor = reactive(0, repaint=False, always_update=False)
@@ -42,14 +42,15 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
     class Opened(Message):
         """The row under the cursor should be opened."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(
+        self, draw_row: Callable[[Row, int], Content], *, shows_times: bool = False, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
+        self._draw_row = draw_row
+        self._shows_times = shows_times
+        """True if rows contain relative times, whose text changes as time passes."""
         self.rows: Sequence[Row] = ()
         self._note: Sequence[Block] = ()
-
-    @abstractmethod
-    def draw(self, row: Row, width: int) -> Content:
-        """Render one row in `width` cells."""
 
     @property
     def current(self) -> Row | None:
@@ -97,8 +98,23 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         if key in self._strip_cache:
             return self._strip_cache[key]
         mark = Content.styled(CURSOR, "accent") if is_current else Content(" ")
-        line = mark + self.draw(self.rows[at], width - 1)
+        line = mark + self._draw_row(self.rows[at], width - self.SIGN_WIDTH)
         return self.render_strip(line, key=key, background="line-list--cursor" if is_current else "")
+
+    def refresh_times(self) -> None:
+        """Redraw the rows on screen if the text of any of them has changed."""
+        # Other rows change only when they are shown again: save the comparison.
+        if not self._shows_times:
+            return
+        width = self.drawable_size.width
+        if any(
+            self._render_row(index, width).text[self.SIGN_WIDTH :].rstrip() != self._current_text(index, width)
+            for index in self.visible_range()
+        ):
+            self.redraw()
+
+    def _current_text(self, index: int, width: int) -> str:
+        return self._draw_row(self.rows[index], width - self.SIGN_WIDTH).plain.rstrip()
 
     def validate_cursor(self, cursor: int) -> int:
         """Keep the cursor on the rows."""
@@ -152,29 +168,6 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         """Open the current row."""
         if self.rows:
             self.post_message(self.Opened())
-
-
-class TimestampedList(LineList[Row]):
-    """Rows drawn relative to the time of `clock`, which returns UTC."""
-
-    SIGN_WIDTH: ClassVar[int] = 1
-    """Cells before each row for cursor and mark."""
-
-    def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.clock = clock
-
-    def refresh_times(self) -> None:
-        """Redraw the rows on screen if the text of any of them has changed."""
-        width = self.drawable_size.width
-        if any(
-            self._render_row(index, width).text[self.SIGN_WIDTH :].rstrip() != self._current_text(index, width)
-            for index in self.visible_range()
-        ):
-            self.redraw()
-
-    def _current_text(self, index: int, width: int) -> str:
-        return self.draw(self.rows[index], width - self.SIGN_WIDTH).plain.rstrip()
 
 
 class ColumnHeadings(StaticLines):
