@@ -95,7 +95,7 @@ class Terminal:
         """Quit the console from any pane; return the scrollback and screen left behind."""
         self.press("q")
         # On a narrow terminal the first q returns to the list.
-        if "ended=" not in self.wait_for(r"ended=\d|─ (Queue|Sources|Figures|Experiments|Setup)"):
+        if "ended=" not in self.wait_for(r"ended=\d|─ (Queue|Sources|Metrics|Experiments|Setup)"):
             self.press("q")
         self.wait_for(r"ended=\d")
         return self.tmux("capture-pane", "-p", "-S", "-")

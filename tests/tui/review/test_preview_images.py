@@ -167,7 +167,7 @@ async def test_undrawable_images_give_reasons(tmp_path: Path) -> None:
         if "Four" not in ui.current.text:
             await ui.press("j")
         await ui.wait_for(lambda: "million pixels" in ui.text)
-        for reason in ("million pixels", "damaged or cut off", "It is no longer stored.", "Downloaded when posted"):
+        for reason in ("million pixels", "damaged or incomplete", "It is no longer stored.", "Downloaded when posted"):
             assert reason in ui.text
         assert CELL not in ui.text
         await ui.press("k" if ui.screen.queue.cursor else "j")

@@ -13,7 +13,7 @@ from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.schedule.draft_actions import PickDraftDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
 from review_driver import TEXTS, open_review
-from schedule_driver import open_schedule
+from schedule_driver import fill_schedule, open_schedule
 
 
 async def burst(ui: ConsoleDriver, *keys: str) -> None:
@@ -97,6 +97,7 @@ async def test_key_after_week_switch_acts_in_new_week(tmp_path: Path) -> None:
 
 
 async def test_draft_can_be_picked_before_it_is_displayed(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, approved=1)
     async with open_schedule(tmp_path) as ui:
         await burst(ui, "]", "s")
         assert (type(ui.app.screen), ui.toasts) == (PickDraftDialog, [])

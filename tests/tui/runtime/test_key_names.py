@@ -52,8 +52,8 @@ def test_no_rendered_key_is_hardcoded() -> None:
     "text",
     [
         "Done · u undo",
-        "Esc leaves",
-        "Ctrl+s saves",
+        "Esc cancel",
+        "Ctrl+s save",
         "5 new. d shows what changed",
         "None: m records it",
         "See Setup, 6.",
@@ -65,7 +65,7 @@ def test_hardcoded_key_is_detected(text: str) -> None:
 
 def test_default_key_names_come_from_table() -> None:
     assert key_label("review.undo") == "u"
-    assert key_hints("edit", {"save": "saves", "leave": "leaves"}).plain == "Ctrl+s saves · Esc leaves"
+    assert key_hints("edit", {"save": "save", "leave": "cancel"}).plain == "Ctrl+s save · Esc cancel"
 
 
 def replacement_keys() -> dict[str, str]:

@@ -48,7 +48,7 @@ def test_missing_section_keeps_default_keys(tmp_path: Path) -> None:
 
 
 def test_non_text_key_is_refused_with_line(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"line 3: keys\.review\.approve is no text"):
+    with pytest.raises(SettingsError, match=r"line 3: keys\.review\.approve is not text"):
         load_keys(tmp_path, "[keys]\n\nreview.approve = 1\n")
 
 
@@ -74,7 +74,7 @@ def test_keyboard_keys_are_accepted(keys: str) -> None:
 def test_conflict_on_one_screen_names_both_actions() -> None:
     message = refusal_message(review__approve="r")
     assert "review.approve (approve)" in message
-    assert "review.reject (reject;" in message
+    assert "review.reject (reject, with an optional reason)" in message
 
 
 def test_key_aliases_conflict() -> None:

@@ -109,6 +109,6 @@ def test_review_footer_fits_80_columns(where: KeyContext) -> None:
 
 
 def test_help_lists_all_keys() -> None:
-    page = "\n".join(line.plain for line in lay_out_blocks(help_page(KeyContext), 64))
     for key in KEYS:
-        assert any(format_keys(key)[0] in line and key.description in line for line in page.split("\n")), key.id
+        lines = [line.plain for line in lay_out_blocks(help_page([key.context]), 64)]
+        assert any(format_keys(key)[0] in line and key.description in line for line in lines), key.id

@@ -108,7 +108,7 @@ async def test_fetch_of_changed_address_is_ignored(tmp_path: Path) -> None:
         assert not form.query_one("#found").display
         assert URL_TWO not in ui.text
         await ui.press("backspace")
-        assert "saves it" in ui.text
+        assert "Enter save ·" in ui.text
 
 
 async def test_cleared_form_is_not_autosaved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ async def test_hidden_run_reports_in_toast() -> None:
         desk.pipeline.resume.set()
         await ui.wait()
         assert ui.toasts == [
-            "7 new drafts from 54 items in 2.1 s.",
+            "7 new drafts from 54 items in 2.1 s",
             "1 of 10 sources failed. 3 Sources shows why.",
         ]
 
@@ -188,7 +188,7 @@ def test_stage_share_and_counts() -> None:
 
 
 def test_run_summary_texts() -> None:
-    assert format_summary(successful_run()) == "7 new drafts from 54 items in 2.1 s."
+    assert format_summary(successful_run()) == "7 new drafts from 54 items in 2.1 s"
     assert format_failures(successful_run()) == "1 of 10 sources failed. 3 Sources shows why."
     assert (
         format_summary(make_run(RunStatus.CANCELLED, error="The run was cancelled."))

@@ -18,7 +18,7 @@ def test_editor_gets_terminal_and_unread_keys_are_dropped(tmp_path: Path) -> Non
         terminal.wait_for("10 new drafts")
         terminal.press("Escape")
         # Wait for the run view to close: a key sent right after Escape is read as Alt+key.
-        terminal.wait_for(r"\A(?![\s\S]*Esc closes)[\s\S]*Queue · 10")
+        terminal.wait_for(r"\A(?![\s\S]*Esc close)[\s\S]*Queue · 10")
         terminal.press("a")
         terminal.wait_for("Approved · u undo")
         terminal.press("E")

@@ -79,10 +79,10 @@ def test_edited_text_is_restored(sample_home: Path, how: str) -> None:
     with open_terminal((100, 30)) as terminal:
         open_console(terminal, sample_home)
         terminal.press("e")
-        terminal.wait_for("Ctrl.s saves")
+        terminal.wait_for("Ctrl.s save")
         terminal.type_text(" ")
         write_and_restart(terminal, sample_home, "typed", "and a word more", how)
-        terminal.wait_for("was not saved: e on it")
+        terminal.wait_for(r"Unsaved edit of[\s\S]*Press e on it")
         terminal.press("e")
         terminal.wait_for(r"and a word more[\s\S]*Restored unsaved text")
 
@@ -155,7 +155,7 @@ def test_killed_editor_leaves_console_and_text(sample_home: Path, tmp_path: Path
         console = terminal.process_id
         (child,) = Path(f"/proc/{console}/task/{console}/children").read_text(encoding="ascii").split()
         os.kill(int(child), signal.SIGKILL)
-        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*ended by\b")
+        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*killed by signal")
         terminal.press("e")
         terminal.wait_for("Half a sentence")
 
