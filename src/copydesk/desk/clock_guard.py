@@ -95,6 +95,7 @@ def evaluate(previous: SavedClockReading | None, wall: datetime, monotonic: Mono
     # Monotonic readings of different boots cannot be compared.
     same_boot = previous.boot == monotonic.boot and previous.steady <= monotonic.seconds
     offset = _jump(previous, wall, monotonic) if same_boot else ZERO
+    # A clock behind its last reading is wrong after a reboot, too.
     offset = offset or -clock_lag(wall, previous.seen)
     if offset:
         return msgspec.structs.replace(

@@ -40,6 +40,7 @@ class Platforms:
 
     def __init__(self, ctx: "DeskContext", overrides: Mapping[str, "Platform"]) -> None:
         self._ctx = ctx
+        # A copy: platforms created later must not appear in the caller's mapping.
         self._by_name: dict[str, Platform] = dict(overrides)
         self._transport_pool = _LazyTransport(ctx)
 
@@ -241,9 +242,11 @@ class DeskContext:
         async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:
             # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.
             fetcher.cooldowns.update(await self.read(sources.list_cooldowns, self.clock()))
+            # A copy, because the fetcher changes the mapping in place; usually there is nothing to write.
             before = dict(fetcher.cooldowns)
             try:
                 yield fetcher
             finally:
+                # Also after an error or a cancellation: the hosts still expect the wait.
                 if fetcher.cooldowns != before:
                     await self.write(sources.save_cooldowns, dict(fetcher.cooldowns), self.clock())

@@ -103,6 +103,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         self._desk_worker: Worker[None] | None = None
         self.type_ahead = TypeAhead(self)
         self._gc_tuning = GcTuning()
+        # The loop's clock may start anywhere, so 0 could delay the first release.
         self._idle_closed_at = -math.inf
         self.editor: asyncio.subprocess.Process | None = None
         """The external editor's process while it owns the terminal."""
@@ -219,6 +220,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                 if self._gc_tuning.is_idle:
                     await self._release_idle(desk)
             except Exception as error:  # a user action that fails for the same reason reports it, too
+                # Log a lasting error once, not twice a second.
                 if str(to_copydesk_error(error)) != last_error:
                     last_error = str(to_copydesk_error(error))
                     self.log_problem(last_error)
@@ -275,6 +277,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         self._gc_tuning.stop()
         if self._desk_worker is not None:
             self._desk_worker.cancel()
+            # A cancelled worker raises WorkerCancelled here, which is expected.
             await asyncio.gather(self._desk_worker.wait(), return_exceptions=True)
 
     async def on_event(self, event: Event) -> None:
@@ -321,6 +324,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
 
     def _post_to_screen(self, message: Message) -> None:
         """Post `message` to the base screen, which may be covered by a dialog."""
+        # The stack is empty while the app starts and exits.
         if self.screen_stack:
             self.screen_stack[0].post_message(message)
 

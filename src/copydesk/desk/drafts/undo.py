@@ -117,6 +117,7 @@ class _Restorer:
         self, snapshot: DraftSnapshot, event: EventRow, posts: Sequence[tuple[datetime, str]]
     ) -> None:
         for at, platform in posts:
+            # A post from before the change is no obstacle: undoing does not touch it.
             if at >= event.at:
                 raise _out_of_reach(snapshot, event, f"Cannot {self._kind} this: it was posted to {platform} since.")
 
@@ -210,6 +211,7 @@ def _blocking_reason(conn: Transaction, user_id: str, event: EventRow) -> str | 
 def _nothing_error(conn: Transaction, user_id: str, kind: EventKind, snapshot: DraftSnapshot) -> ConflictError:
     """Return the error for an empty stack, with the reason."""
     newest = draft_events.get_newest(conn, user_id, snapshot.id)
+    # Creation is permanent as well, but a new draft simply has nothing to undo.
     if kind is EventKind.UNDO and newest and newest.kind is EventKind.PERMANENT and newest.version > 1:
         return _conflict(
             snapshot, f"The last change of this draft ({describe_action(newest.action)}) cannot be undone."
@@ -221,6 +223,7 @@ def _check_newest_change(conn: Transaction, user_id: str, newest: EventRow, even
     """Raise UndoNotAllowedError if the user's last change cannot be undone; an older one must not be
     undone in its place.
     """
+    # Other drafts of the same bulk can still be undone; this one is reported among its failures.
     if newest.bulk_id is not None and event is not None and newest.bulk_id == event.bulk_id:
         return
     history = draft_events.list_by_draft(conn, user_id, newest.draft_id)
@@ -246,6 +249,7 @@ def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]
 
 
 def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id: str | None) -> UndoResult:
+    # The errors are fewer than the steps if the user stopped; the rest is reported as `left`.
     results = [(snapshot.id, error) for (snapshot, _), error in zip(plan.steps, errors, strict=False)]
     failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in results if error]
     return UndoResult(

@@ -61,6 +61,7 @@ def match_entries(
     new, changed, matched_ids = [], [], set()
     for entry in by_entry_id.values():
         item = by_ident.get(entry.ident) or by_alias.get(entry.alias)
+        # Several entries may share a second key; only the first of them is the stored item.
         if item is None or item.id in matched_ids:
             new.append(entry)
             continue
@@ -95,6 +96,7 @@ def _new_items(ctx: DeskContext, stored: StoredSource, entries: Sequence[Entry],
     is_first_fetch, hours = stored.state.last_ok is None, ctx.settings.pipeline.first_fetch_hours
     result = []
     for entry in entries:
+        # A date in the future would keep the item newest until then.
         published = min(entry.published or now, now)
         eligible = fetch_policy.is_eligible(published, now, is_first_fetch, hours)
         state = ItemState.NEW if eligible else ItemState.HISTORY
@@ -125,6 +127,7 @@ def fetch_outcome(
     """Return the outcome of a fetch for its source; `published` are the times of the new items."""
     config = stored.source.config or SourceConfig()
     if result.error is not None:
+        # A fetch that was interrupted may have brought entries, but still counts as a failure.
         state_so_far = with_cursor(stored, result).state
         state = fetch_policy.after_failure(state_so_far, result.error, now, jitter, config.interval)
         return build_outcome(conn, user_id, stored, state, now)
@@ -262,6 +265,7 @@ class _FetchStage:
 
     async def flush_unchanged(self) -> None:
         """Save the unchanged sources in one transaction."""
+        # Swap the list before the first await: fetches that end during the save go into the new one.
         unchanged, self._unchanged = self._unchanged, []
         if not unchanged:
             return

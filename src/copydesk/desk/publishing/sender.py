@@ -83,6 +83,7 @@ class Sender:
             ready = await self._ctx.read(deliveries.list_ready, account_id, self._ctx.clock())
             # Each delivery once per drain, or one that stays ready would loop forever.
             pending = [row for row in ready if row.id not in processed]
+            # Read again in every round: an attempt may have found that the account needs a login.
             account = await self._ctx.read(accounts.get, account_id)
             if account is not None and account.trouble:
                 # Without a login nothing can be sent, but interrupted requests must still be recorded as unknown.
@@ -149,6 +150,7 @@ class _DeliveryAttempt:
             )
         # On disk before the first byte leaves: after a power failure the delivery must not look unsent.
         sending = await self._ctx.write_durable(self._record_start, row, intent)
+        # Another worker took over the account or the delivery; only its result counts.
         if sending is None:
             return None
         progress, details = sending.progress, self._account.details
@@ -208,6 +210,7 @@ class _DeliveryAttempt:
         if intent is None or progress.first_sent_at is None:
             raise RuntimeError("A delivery is in doubt that was never sent.")
         guarantees = self._guarantees(row)
+        # A search may take long; no other worker may start while it runs.
         if not await self._ctx.write(self._renew):
             return None
         try:

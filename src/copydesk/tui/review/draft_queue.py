@@ -87,6 +87,7 @@ class DraftQueue(LineList["ListedDraft | None"]):
         """Merge loaded rows; the screen does not move, and the cursor stays on its draft."""
         previous, first = self.current, self.window.position_at(self.window.start)
         moved = self.window.merge(request, loaded)
+        # Clean up only when there is much to forget, not with every page of rows.
         if len(self._faded) > len(self.window.rows):
             loaded_ids = {row.id for row in self.window.rows}
             self._faded = {draft_id: row for draft_id, row in self._faded.items() if draft_id in loaded_ids}
@@ -105,6 +106,7 @@ class DraftQueue(LineList["ListedDraft | None"]):
         self.marks.shift(by, first)
         if self.range_start and not self.marks.precedes(self.range_start[1], first):
             self.range_start = (self.range_start[0] + by, self.range_start[1])
+        # Without watchers: the cursor is still on the same draft, so nothing has moved for the user.
         self.set_reactive(DraftQueue.cursor, self.validate_cursor(self.cursor + by))
         self.scroll_to(y=top + by, animate=False, immediate=True)
 
@@ -171,8 +173,11 @@ class DraftQueue(LineList["ListedDraft | None"]):
             loaded, original = current.get(row.id), self._faded.get(row.id)
             if loaded is None:
                 self._faded.setdefault(row.id, row)
+            # A faded row waits for a version newer than the one its action began with: an equal one was read
+            # before the write.
             elif loaded.version > original.version if original is not None else loaded.version >= row.version:
                 self._faded.pop(row.id, None)
+                # The same object if nothing changed: a new one under the cursor would count as a move.
                 return row if loaded == row else loaded
             return row
 

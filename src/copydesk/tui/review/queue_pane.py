@@ -149,6 +149,7 @@ class QueuePane(Container):
 
         if number != self._list_number:
             return
+        # The counter is read before the rows, so that a change in between is noticed.
         self._loader, changes = QueueLoader(view), self.app.change_count
         try:
             result = await self._loader.load(desk, position, self._marks_for(view))
@@ -244,6 +245,7 @@ class QueuePane(Container):
             self.app.run_desk_task(lambda desk: self._row_loader.submit((desk, number, request)))
 
     async def _load_rows(self, arguments: "tuple[Desk, int, RowRequest]") -> None:
+        # The counter is read before the rows, as for a whole list.
         (desk, number, request), changes = arguments, self.app.change_count
         if number == self._list_number and self._loader is not None:
             self.call_later(self._show_rows, number, request, await self._loader.load_rows(desk, request))

@@ -133,6 +133,7 @@ class TypeAhead:
         try:
             yield
         finally:
+            # Operations that finished during the prompt stay out: nothing would release their keys again.
             self._active_holds |= suspended & self._operations
 
     def wake(self) -> None:
@@ -141,6 +142,7 @@ class TypeAhead:
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():
+            # No await between the check and this line, so no wake-up is lost.
             self._changed.clear()
             await self._changed.wait()
 
@@ -169,8 +171,10 @@ class TypeAhead:
             self._deliver_task.cancel()
 
     def _may_pass(self, key: KeyInput) -> bool:
+        # A key must not overtake those typed before it.
         if self._held or self._released is not None:
             return False
+        # Not even a global key passes: it is meant for the screen that opens.
         if not self._opening_screens.isdisjoint(self._active_holds):
             return False
         if self.is_waiting:
@@ -179,6 +183,7 @@ class TypeAhead:
 
     def _is_search_input(self, key: KeyInput) -> bool:
         """Return True for text typed into the search field: loading results must not delay typing."""
+        # Any letter stands for pasted text.
         name, letter = (key.key, key.character) if isinstance(key, Key) else ("a", "a")
         stack = self._app.screen_stack
         focused = stack[0].focused if len(stack) == 1 else None
@@ -199,7 +204,9 @@ class TypeAhead:
         ]
         if self._app.is_opening and any(action.id == COMPOSE_KEY_ID for action in actions):
             return False
+        # Moving through the rows of the first page needs no desk.
         moves = {KeyContext.LIST, KeyContext.PAGE} if self._app.has_first_page and self._app.is_opening else set()
+        # A key that also acts on the list or page is not global: it depends on what is still loading.
         return bool(actions) and {action.context for action in actions} <= {KeyContext.CONSOLE, *moves}
 
     async def _deliver(self) -> None:
@@ -238,6 +245,7 @@ class TypeAhead:
         screen, focused = self._focus_state()
         start = focused or screen
         if isinstance(start, MessagePump):
+            # A key bubbles from the focused widget up to the app, so its effects are in these queues.
             for pump in getattr(start, "ancestors_with_self", ()):
                 await _drain(pump)
 
@@ -245,6 +253,7 @@ class TypeAhead:
 async def _drain(pump: MessagePump | KeyBufferApp) -> None:
     """Wait until `pump` has processed its current messages."""
     processed = asyncio.Event()
+    # A closing pump refuses the callback; there is nothing to wait for then.
     if pump.call_later(processed.set):
         with suppress(TimeoutError):
             async with asyncio.timeout(_PUMP_TIMEOUT):
