@@ -181,6 +181,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
                 hint="To allow this machine and the local network, set network.allow_private"
                 " (COPYDESK_NETWORK__ALLOW_PRIVATE=true).",
             )
+        # Cut after the check, so that refused addresses do not use up the number.
         return allowed[:MAX_ADDRESSES]
 
 

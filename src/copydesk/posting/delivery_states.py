@@ -63,6 +63,7 @@ def send_started(delivery: Delivery, now: datetime, *, steps: int | None = None)
         first_sent_at=delivery.first_sent_at or now,
         last_sent_at=now,
         retries=delivery.retries + (1 if delivery.attempts else 0),
+        # Only after a lost request: a retry after a clear failure cannot create a second post.
         resends=delivery.resends + (1 if delivery.doubt and delivery.state is DeliveryState.PLANNED else 0),
         absent_at=None,
         not_before=None,
@@ -130,6 +131,7 @@ def login_required(delivery: Delivery, message: str) -> Delivery:
     """
     if delivery.doubt:
         return replace(delivery, state=DeliveryState.UNKNOWN, not_before=None, error=message)
+    # Lookups search from the first request that may have created something; this one did not.
     first_sent_at = delivery.first_sent_at if delivery.attempts else None
     return replace(delivery, state=DeliveryState.PLANNED, first_sent_at=first_sent_at, not_before=None, error=message)
 
@@ -192,6 +194,7 @@ def lookup_failed(
     # Counts consecutive failures: `not_found` resets it.
     failed_lookups = delivery.looks + 1
     attempted = replace(delivery, state=DeliveryState.UNKNOWN, looks=failed_lookups, error=message)
+    # Where nothing can be read back, further lookups would fail as well.
     if not guarantees.can_read_back or failed_lookups >= MAX_FAILED_LOOKUPS:
         return replace(attempted, state=DeliveryState.NEEDS_USER, not_before=None)
     return replace(attempted, not_before=_next_attempt_at(failed_lookups - 1, now, jitter, retry_after))
@@ -200,6 +203,7 @@ def lookup_failed(
 def confirmed_by_user(delivery: Delivery, url: str = "") -> Delivery:
     """Return `delivery` in SENT: the user confirmed that everything is posted."""
     missing = delivery.steps - len(delivery.made)
+    # Without ids: only the user knows which posts these are.
     confirmed = StepResult(ids=(), urls=(url,) if url else (), evidence=Evidence.USER)
     return Delivery(state=DeliveryState.SENT, steps=delivery.steps, made=(*delivery.made, *[confirmed] * missing))
 

@@ -225,6 +225,7 @@ class AuthorizedClient:
 
     async def _refresh_tokens(self, account: Account, credentials: Mapping[str, str], refresh: RefreshTokens) -> str:
         tokens = await as_repeatable(refresh(account, credentials))
+        # A response may leave out the refresh token; the old one then stays valid (RFC 6749, 6).
         unchanged = {name: value for name, value in credentials.items() if name != EXPIRES_AT}
         await self._secrets.save(account, {**unchanged, **to_credentials(tokens, self._clock())})
         return tokens.access_token

@@ -79,6 +79,7 @@ class ConnectionThread:
 
     async def run(self, execute: Callable[[Connection, Any], T], work: Any) -> T:
         """Return `execute(connection, work)`, called in the thread. First come, first served."""
+        # Before the first await, during which `close_idle` may run.
         self._was_used = True
         self._pending += 1
         try:
@@ -101,6 +102,7 @@ class ConnectionThread:
             return self._connection
 
     async def _connect(self) -> None:
+        # aiosqlite opens the connection when it is awaited, in its new thread.
         opened = _ThreadedConnection(self._engine, self._file)
         await opened
         # Only once it is open: after a failed open the next caller starts over.
@@ -137,6 +139,7 @@ class ConnectionPool:
     """A fixed number of connections to one file."""
 
     def __init__(self, engine: Engine, size: int, file: FileIdentity) -> None:
+        # Its waiters are woken in the order of their arrival.
         self._slots = asyncio.Semaphore(size)
         self.threads = tuple(ConnectionThread(engine, file) for _ in range(size))
         self._idle = list(self.threads)
@@ -160,6 +163,7 @@ class ConnectionPool:
         """Close every connection after the units of work that were submitted before."""
         async with AsyncExitStack() as exit_stack:
             for _ in self.threads:
+                # Whoever holds every slot knows that no unit of work is running.
                 await exit_stack.enter_async_context(self._slots)
             for thread in self.threads:
                 await thread.close()

@@ -121,6 +121,7 @@ def _plan(
     shape, values = page_shape(filters, before), page_parameters(user_id, filters, limit, before)
     if (shape.after or shape.before) and not shape.tags:
         count = raw_execute(conn)(_in_window(shape.after, shape.before), values | {"limit": MAX_SORTED}).fetchone()[0]
+        # The count stops at the limit: more are there, and how many does not matter.
         shape = shape._replace(wide=count == MAX_SORTED)
     return shape, values
 

@@ -193,6 +193,7 @@ def _published_posts(user_id: str, experiment_id: str) -> Select[Any]:
 def _is_newest(user_id: str, experiment_id: str) -> tuple[Any, ...]:
     """Return the conditions for drafts of the experiment that were not replaced by a newer version."""
     newer = draft.alias("newer")
+    # Otherwise each new version of a text would count as a draft of its own.
     superseded = exists().where(newer.c.regenerated_from_id == draft.c.id)
     return draft.c.user_id == user_id, draft.c.experiment_id == experiment_id, ~superseded
 

@@ -51,6 +51,7 @@ class QuarterHour(Struct, frozen=True):
 def _published(tables: FromClause, at: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Select[Any]:
     """Return the published posts of the user in `tables`, with their publication time."""
     columns = (engagement.c[name] for name in _NAMES)
+    # A literal, as in the partial index: with a bound value SQLite would not use it.
     posted = (engagement.c.user_id == _USER, engagement.c.status == text("'posted'"))
     return select(*columns, at.label("at")).select_from(tables).where(*posted, *conditions)
 

@@ -69,6 +69,7 @@ def positions_sql(shape: WindowShape) -> str:
         )
     key = _KEY_COLUMNS[shape.order]
     branches = " UNION ALL ".join(f"SELECT {key}, id FROM {branch}" for branch in _branches(shape))  # noqa: S608
+    # By column number: the key may be NULL, which has no name.
     order_by = f"2 {direction}" if shape.order is Order.NEWEST else f"1 {direction}, 2 {direction}"
     return f"{branches} ORDER BY {order_by} LIMIT :limit OFFSET :offset"
 
@@ -390,6 +391,7 @@ def _plan(
     values |= {f"status{index}": status.value for index, status in enumerate(TAB_STATUSES[view.tab])}
     values |= {"key": position.key, "id": position.id} if position else {}
     if shape.has_query:
+        # The user may still be typing, so the last word is a prefix.
         query = parse_query(view.query, incomplete=True)
         values["words"] = search.build_match_expression(conn, user_id, query, source_id=view.source_id, tags=view.tags)
     if shape.source or shape.tags or shape.has_query:

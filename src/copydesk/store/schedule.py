@@ -16,6 +16,7 @@ from copydesk.store.tables import draft, schedule_slot, user
 RESERVING_STATUSES = (Status.SCHEDULED, Status.POSTING)
 """States in which a draft occupies its scheduled time."""
 
+# Lists show one line, for which a whole article need not be read.
 EXCERPT_LENGTH = 200
 """Characters of the text that are loaded for display."""
 
@@ -146,6 +147,7 @@ _SCHEDULED = (
     select(*_SCHEDULED_COLUMNS).where(_OWN_DRAFTS, draft.c.status == Status.SCHEDULED, _HAS_TIME).order_by(*_BY_TIME)
 )
 _AFTER = _SCHEDULED.where(
+    # With the id, so that drafts of one instant are neither skipped nor repeated between pages.
     tuple_(draft.c.scheduled_at, draft.c.id) > tuple_(_FROM, bindparam("last_id")),
     draft.c.scheduled_wall.is_not(None),
 ).limit(bindparam("most"))

@@ -29,6 +29,7 @@ _LIST_OF_THREE = re.compile(r"\b\w+(?: \w+)?, \w+(?: \w+)?,? and \w+")
 
 
 def _stock(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    # Not in quotations, whose words are the source's.
     for match in _STOCK_PHRASE.finditer(analyzed.own_text):
         if not _is_in_source(match[0], context):
             yield RuleMatch(WARNING, f"A stock phrase: “{match[0]}”.", *match.span())
@@ -49,6 +50,7 @@ def _lists_of_three(analyzed: AnalyzedText, context: CheckContext) -> Iterator[R
 
 def _em_dash(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
     count = analyzed.own_text.count("—")
+    # One dash is allowed in the shortest post; more grow with the length.
     if count > max(1, len(analyzed.words) / 60):
         yield RuleMatch(INFO, f"{count} em dashes in {len(analyzed.words)} words.")
 

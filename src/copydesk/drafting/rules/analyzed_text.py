@@ -27,6 +27,7 @@ _TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eigh
 _ONES = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 _ROUND_NUMBERS = {12: "dozen", 100: "hundred", 1000: "thousand"}
+# A comma before anything but three digits is a decimal comma, or separates two numbers.
 _THOUSANDS = re.compile(r",(?=\d{3}(?:\D|$))")
 
 
@@ -49,6 +50,7 @@ class Amounts(NamedTuple):
     def contains(self, amount: Amount) -> bool:
         """Return True if the source contains it. A number without a unit also matches one with a unit in the source."""
         return (amount.unit, amount.value) in self.exact or (
+            # A scale such as `million` must agree: 3 is not 3 million.
             not amount.unit and amount.text[-1:].isdigit() and amount.value in self.bare
         )
 
@@ -111,6 +113,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _QUOTED = re.compile(r"“[^“”\n]*”|\"[^\"\n]*\"|«[^«»\n]*»|„[^„“”\n]*[“”]|「[^「」\n]*」")
 _BLOCK_QUOTE = re.compile(r"^>[^\n]*(?:\n>[^\n]*)*", re.MULTILINE)
 _ESCAPE = re.compile(r"\\(?=[^\w\s])")
+# A control character, which no word or name can contain.
 _QUOTATION_MARKER = "\x1f"
 
 
@@ -200,6 +203,7 @@ class SourceText:
 
     def contains(self, words: Iterable[str]) -> bool:
         """Return True if these words occur consecutively."""
+        # Spaces at both ends, so that only whole words match.
         return f" {' '.join(words)} " in self.joined
 
     def contains_ignoring_quotes(self, text: str) -> bool:

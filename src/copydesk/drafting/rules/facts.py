@@ -38,6 +38,7 @@ def _foreign_link(analyzed: AnalyzedText, context: CheckContext) -> Iterator[Rul
     source = analyze_source(context.source)
     for start, end in links.all_spans(analyzed.text):
         link = analyzed.text[start:end]
+        # Platforms make links of bare host names too; one that the source mentions as text is accepted.
         has_no_scheme = "://" not in link
         if links.comparison_key(link) in item_keys or links.comparison_key(link) in source.links:
             continue
@@ -114,6 +115,7 @@ def _starts_sentence(text: str, position: int) -> bool:
 
 def _copied(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     source = analyze_source(context.source)
+    # A headline is short and is how people refer to the article.
     title = f" {' '.join(split_words(context.title))} "
     for words in own_sections(analyzed.own_text, context.title):
         for ngram in ngrams(words, COPIED_LENGTH):

@@ -21,6 +21,7 @@ _LEFTOVER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKDOWN = re.compile(r"\*\*[^*\n]{1,200}\*\*|^#{1,6} |\[[^\[\]\n]{1,200}\]\([^()\s]{1,500}\)|^```|^> ", re.MULTILINE)
+# Between Indic or Arabic letters, and in emoji, joiners have a meaning.
 _JOINER = regex.compile(r"(?<=^|[\s\x21-\u024f])[\u200c\u200d]|[\u200c\u200d](?=[\s\x21-\u024f]|$)")
 # The flags of England, Scotland and Wales are a black flag followed by invisible tag letters.
 _TAGGED_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007f]{1,8}")
@@ -68,11 +69,13 @@ def _bytes(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]
 
 def _leak(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     for match in _LEFTOVER.finditer(analyzed.text):
+        # The source may quote such text itself.
         if not context.source or match[0].strip() not in analyze_source(context.source).text:
             yield RuleMatch(ERROR, f"Leftover placeholder: “{match[0].strip()}”.", *match.span())
 
 
 def _invisible(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
+    # The usual case: nothing hidden is left to search for.
     if analyzed.text.isascii() and analyzed.text.isprintable():
         return
     # Same length, so that offsets stay valid.
@@ -99,6 +102,7 @@ def _alt(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
 def _alt_problem(image: DraftImage, text: str) -> str:
     alt = (image.alt or "").strip()
     file_name = unquote(urlsplit(image.url).path).rsplit("/", 1)[-1]
+    # It says nothing to somebody who cannot see the image.
     if alt.lower() in {file_name.lower(), file_name.rsplit(".", 1)[0].lower()}:
         return "the alt text is only the file name"
     if alt == text.strip():

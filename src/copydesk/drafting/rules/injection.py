@@ -28,6 +28,7 @@ _HINTS = (
 
 def find_injections(text: str) -> tuple[Finding, ...]:
     """Return a warning for each passage that reads like an instruction to a writer; spans refer to `text`."""
+    # As in the pattern, any white space may separate the words.
     lower = re.sub(r"\s", " ", text.lower())
     if not any(hint in lower for hint in _HINTS.split("|")):
         return ()

@@ -106,6 +106,7 @@ def is_own_post(item: ListedPost, step: DeliveryStep, since: datetime) -> bool:
 def reaches_back(items: Sequence[ListedPost], since: datetime) -> bool:
     """Return True if the posts, which must be sorted newest first, include one older than `since`."""
     times = [item.published for item in items if item.published is not None]
+    # In any other order a page says nothing about the next one.
     return bool(times) and times == sorted(times, reverse=True) and times[-1] < since - CLOCK_TOLERANCE
 
 
@@ -166,6 +167,7 @@ def _parse_time(text: str) -> datetime | None:
         time = datetime.fromisoformat(text)
     except ValueError:
         return None
+    # Without an offset it cannot be compared with the time of the request.
     return time if time.tzinfo is not None else None
 
 

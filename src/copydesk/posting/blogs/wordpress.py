@@ -33,6 +33,7 @@ API = "/wp-json/wp/v2"
 MAX_IDS_PER_REQUEST = 100
 """Posts per request; the API's maximum for `per_page`."""
 _VISIBLE = frozenset({"publish", "private"})
+# Without it every response holds the whole article.
 _FIELDS = {"_fields": "id,status,link"}
 _ANY_STATUS = {"context": "edit", "status": "any", **_FIELDS}
 
@@ -143,6 +144,7 @@ class WordPress(DraftThenPublish):
     async def find_published(self, site: Site, post_id: str, since: object) -> StepResult | None:
         """Return the post if its status makes it visible."""
         posts = await site.get("/posts", list[_Post], params={"include": post_id, **_ANY_STATUS})
+        # Compared again: a server that ignores the filter would return other posts.
         visible = [post for post in posts if post.status in _VISIBLE and str(post.id) == post_id]
         return (
             StepResult(ids=(post_id,), urls=link_urls(visible[0].link), evidence=Evidence.READ_BACK)

@@ -263,6 +263,7 @@ class Bluesky:
 
     async def delete(self, account: Account, result: StepResult) -> None:
         """Delete the posts, the last one first."""
+        # Only posts of the account itself are deleted, whatever id is stored.
         own_prefix = records.uri_of(account.id, "")
         for uri in reversed(result.ids):
             if not uri.startswith(own_prefix):
@@ -295,6 +296,7 @@ class Bluesky:
             answer = await self._sessions.request(
                 account, "POST", name, content=image.content, media_type=image.media_type
             )
+            # The record is hashed with our own reference, so the server's must be the same.
             if answer.is_success and answer.decode(UploadBlobResponse).blob == records.blob_of(image):
                 return
         except UnknownOutcomeError as error:

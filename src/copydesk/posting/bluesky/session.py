@@ -144,6 +144,7 @@ class SessionClient:
         key = (account.server, account.id)
         async with self._refresh_locks.setdefault(key, asyncio.Lock()):
             token = self._access_tokens.get(key, "")
+            # Another caller may have refreshed it while this one waited for the lock.
             if token in ("", stale):
                 token = await self._refresh(account)
                 self._access_tokens[key] = token
@@ -160,6 +161,7 @@ class SessionClient:
         # A handle can be reassigned: never post to whoever owns it now.
         if session.did != account.id:
             raise LoginError(f"{account.name} now belongs to another account.", hint="Connect it again.")
+        # Stored before the session is used, because each refresh replaces the token.
         if session.refresh_jwt:
             await self._save_credentials(account, {**credentials, REFRESH: session.refresh_jwt})
         return session.access_jwt
@@ -183,6 +185,7 @@ class SessionClient:
         if answer.is_success:
             return _decode_session(answer)
         error = self.error_for_read(account.server, answer)
+        # Expired or revoked: the password is the last resort.
         if isinstance(error, LoginError):
             return None
         raise error

@@ -270,6 +270,7 @@ class Mastodon:
         """Return the account with its current name and the properties of its server."""
         server = await self._open_server(account)
         current = await self._load_account(server)
+        # The user may have entered a token of another account on the same server.
         if current.id != account.id:
             raise LoginError(f"The access token does not belong to {account.name}.", hint=RECONNECT_HINT)
         return current

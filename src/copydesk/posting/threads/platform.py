@@ -108,6 +108,7 @@ class Threads:
         for index, text in enumerate(post.parts):
             body: dict[str, object] = {"media_type": "TEXT", "text": text}
             steps.append(DeliveryStep(keys=(uuid_key(seed, 2 * index),), body=body, hidden=True))
+            # Without a body: the container's id is known only when it is sent.
             steps.append(DeliveryStep(keys=(uuid_key(seed, 2 * index + 1),), body={}))
         return Intent(steps=tuple(steps), at=post.at)
 
@@ -154,6 +155,7 @@ class Threads:
     async def check(self, account: Account) -> Account:
         """Return the account with its current name."""
         current = self._decode_account(account.server, await self._get(account, "me", _ME_PARAMS))
+        # A name can pass to another account, an id cannot.
         if current.id != account.id:
             raise LoginError("The credentials belong to another account.", hint=RECONNECT_HINT)
         return current
@@ -184,6 +186,7 @@ class Threads:
         if intent.steps[index].hidden:
             return None
         status = await self._container_status(account, completed[-1].ids[0])
+        # Not published yet, so the step can be repeated without a second post.
         if status in {"FINISHED", "IN_PROGRESS"}:
             return None
         text, parent = str(intent.steps[index - 1].body["text"]), _parent_id(completed, index - 1)
@@ -211,6 +214,7 @@ class Threads:
             answer = await self._get(account, f"{post_id}/insights", {"metric": "views,likes,replies,reposts"})
             if answer.is_success:
                 metrics[post_id] = answer.decode(Insights).metrics
+            # Any other failure says nothing about the post.
             elif not is_missing(answer):
                 raise error_for_read(answer, self._clock())
             elif is_missing(
@@ -293,6 +297,7 @@ class Threads:
         if not answer.is_success:
             raise error_for_read(answer, self._clock())
         user = answer.decode(User)
+        # Both become part of URLs.
         if not is_valid_id(user.id) or not is_valid_name(user.username):
             raise LoginError("Threads did not identify the account.")
         return Account(platform=self.info.name, server=server, id=user.id, name=user.username)
