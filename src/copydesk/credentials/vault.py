@@ -8,7 +8,7 @@ copy could be outdated. The order of preference:
 3. an unencrypted file that only its owner can read, if the user agreed with `secrets.plain` or `allow_plain`;
 4. a file encrypted with a passphrase that the user is prompted for.
 
-Credentials from the environment (see `environment`) take precedence over all backends.
+Credentials from the environment (see `backends`) take precedence over all backends.
 """
 
 import asyncio
