@@ -73,12 +73,14 @@ class UndoStack:
         while True:
             step = self._undo_steps[-1] if self._undo_steps else ()
             try:
+                # The step stays on the stack until this succeeds, so that it can be tried again.
                 description = await self._take_back(desk, step, should_stop)
             except (ConflictError, NotFoundError) as error:
                 self._raise_if_first_refusal(step, error)
                 # Refused a second time: drop the step and try the one before it.
                 del self._undo_steps[-1]
             else:
+                # A slice, because the stack is empty if the user's last change of drafts was undone.
                 del self._undo_steps[-1:]
                 self._redo_steps.append(step)
                 return labels.undone(description)
@@ -97,6 +99,7 @@ class UndoStack:
         """Raise the error the first time a step is refused; for changes known only to the desk, every time."""
         if not step:
             raise error
+        # By identity: an equal step that was recorded later has not been reported yet.
         if step is not self._refused:
             self._refused = step
             hint = labels.undo_next_hint("schedule.undo")
@@ -110,6 +113,7 @@ class UndoStack:
             description = step.description
         else:
             description = await _run_for_drafts(desk.drafts.redo, step, should_stop)
+        # A slice, as the stack may be empty here, too.
         del self._redo_steps[-1:]
         self._undo_steps.append(step)
         return labels.redone(description)

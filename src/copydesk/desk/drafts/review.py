@@ -104,6 +104,7 @@ class Review:
         that were tried. Completed batches stay if a later one fails. Raise InvalidError only.
         """
         now = self._ctx.clock()
+        # A bulk never edits: one text cannot be right for several drafts.
         if isinstance(request, Mapping):
             request = {**request, "action": action, "text": None}
         else:
@@ -112,6 +113,7 @@ class Review:
         unique_ids, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
         errors: list[CopydeskError | None] = []
         for start in range(0, len(unique_ids), MAX_IDS):
+            # At least one batch is applied, so that there is an outcome to report.
             if start and is_cancelled is not None and is_cancelled():
                 break
             errors += await self._apply_to_each(request, unique_ids[start : start + MAX_IDS], now, bulk_id)

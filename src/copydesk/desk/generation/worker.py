@@ -210,6 +210,7 @@ class _JobWriter:
         try:
             async with self._ctx.network() as http:
                 return await read_article(http, url, timeout_seconds=min(self._deadline, READ_TIMEOUT))
+        # These have messages for the user; everything else gets one below.
         except (FetchError, StoreError):
             raise
         except Exception as error:
@@ -218,6 +219,7 @@ class _JobWriter:
 
     async def write(self, text: PendingGeneration, material: GenerationInput) -> bool:
         """Write one text and store it; return False if another process has stored an outcome."""
+        # Attempts are counted on claiming, so those that crashed the process are included.
         if (text.attempts or 0) > MAX_ATTEMPTS:
             return await self.fail(text, _too_many_attempts())
         inputs = await self._ctx.read(_load_inputs, text.draft_id, material.item, self._ctx.clock())
@@ -245,6 +247,7 @@ class _JobWriter:
         images = () if inputs.has_image else _page_image(material.item, self._ctx.clock())
         recent = await asyncio.to_thread(RecentTexts.from_cache, inputs.recent, self._cache)
         subject = build_check_context(brief, recent=recent, images=(*draft.images, *images))
+        # In a thread: comparing with recent texts is CPU-bound.
         checks = add_notes(await asyncio.to_thread(check, output.text, subject), output.notes)
         return GeneratedText(
             draft=draft,
@@ -319,6 +322,7 @@ def _entry(article: Article, item: Item) -> Entry:
         summary=article.summary,
         text=article.text,
         author=article.author,
+        # A page cannot have been published after it was requested.
         published=min(article.published, item.seen) if article.published else None,
         image=article.image,
         image_alt=article.image_alt,

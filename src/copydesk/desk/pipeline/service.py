@@ -105,6 +105,7 @@ class Pipeline:
         task = asyncio.create_task(self._execute(progress))
         self._tasks[run_id] = task
         try:
+            # Shielded: if this is cancelled, the run must still be stored as cancelled before it ends.
             await asyncio.shield(task)
         except asyncio.CancelledError:
             cancelled_here = not task.done()
@@ -152,6 +153,7 @@ class Pipeline:
     async def list(self, limit: PageSize = 10, cursor: str | None = None) -> Page[Run]:
         """Return a page of the user's runs, newest first. Raise InvalidError for a limit outside 1 to 100."""
         before = cursors.decode(cursor, "runs") if cursor else None
+        # One more than the page holds, which shows if there is another page.
         rows = await self._ctx.read(runs.list_newest, limit + 1, before)
         next_cursor = cursors.encode(rows[limit - 1].id, "runs") if len(rows) > limit else None
         return Page(items=rows[:limit], next_cursor=next_cursor)
@@ -186,12 +188,15 @@ class Pipeline:
         """Store the final state of runs for which that failed earlier: while they count as running, no
         other run can start.
         """
+        # A copy, because runs may end and add theirs during the write.
         for run_id, values in list(self._unsaved_results.items()):
             await self._ctx.write(runs.finish, run_id, values)
+            # Another call may have saved it in the meantime.
             self._unsaved_results.pop(run_id, None)
 
     def _is_dead(self, claimed: RunLease) -> bool:
         alive = is_alive(claimed.owner)
+        # An owner that cannot be checked counts as dead only once its lease has run out.
         return claimed.lease_until < self._ctx.clock() if alive is None else not alive
 
     async def _check_sources(self, request: RunRequest) -> None:
@@ -221,6 +226,7 @@ class Pipeline:
         except CopydeskError as error:
             await self._finish(progress, RunStatus.FAILED, error)
         except BaseException:
+            # Stored before the error goes on, or the run would count as active and block the queue.
             await self._finish(progress, RunStatus.FAILED, CopydeskError("Unexpected error."))
             raise
         else:
@@ -290,6 +296,7 @@ class Pipeline:
         if progress is not None:
             run_id, values["stats"] = progress.run_id, progress.stats
         assert run_id is not None
+        # The first result counts: a cancellation that comes later must not replace it.
         self._unsaved_results.setdefault(run_id, values)
         await self.save_pending_results()
 

@@ -62,6 +62,7 @@ async def write_drafts(
             break
         progress.set_total(min(total, maximum + progress.completed - created))
         await writing.write(story, formats[:remaining])
+    # Fewer stories than planned may have fit.
     progress.set_total(progress.completed)
 
 
@@ -97,6 +98,7 @@ class _DraftWriting:
 
     async def write(self, story: RankedStory, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story in one transaction."""
+        # The last attempt is the one after the loop.
         for _ in range(MAX_ATTEMPTS - 1):
             assignments = (
                 self._next_assignments
@@ -131,6 +133,7 @@ class _DraftWriting:
             try:
                 written_drafts.append(await self._write_safely(story, kind, assignments.get(kind)))
             except WriterError as error:
+                # The story's other formats are written all the same.
                 errors.append(error)
         return written_drafts, errors
 

@@ -91,6 +91,7 @@ class DueDrafts:
         moved_ids: list[str] = []
         after = now, ""
         while page := await self._ctx.read(schedule.list_by_wall_clock, after, READ_BATCH_SIZE):
+            # Continue from a position, not an offset: moved drafts change their index.
             after = page[-1].at, page[-1].id
             shifted = [(draft, at) for draft in page if (at := _new_time(draft)) is not None]
             saved = await self._apply_in_batches(
@@ -121,6 +122,7 @@ class DueDrafts:
     async def _give_up_late_deliveries(self, now: datetime) -> None:
         settings = self._ctx.settings.schedule
         for row in await self._ctx.read(deliveries.list_planned_before, missed_cutoffs(settings, now).latest):
+            # The query uses the shortest grace period; this delivery may have a longer one.
             if reason := expiry_reason(row, now, settings):
                 update = DeliveryUpdate(progress=abandoned(row.progress, reason), event="too late", message=reason)
                 await self._ctx.write(record_delivery, row, update, now)
@@ -185,6 +187,7 @@ def _move(conn: Transaction, user_id: str, draft: ScheduledDraft, at: datetime, 
 def _check_still_scheduled(conn: Transaction, user_id: str, draft_id: str, at: datetime) -> DraftSnapshot:
     """Return the draft, still scheduled for `at`. Raise ConflictError if the user changed it first."""
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+    # The time counts as well: a draft that was rescheduled is due at another time.
     if snapshot.status is not Status.SCHEDULED or snapshot.value("scheduled_at") != at:
         raise draft_updates.version_conflict(snapshot)
     return snapshot

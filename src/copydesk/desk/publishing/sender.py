@@ -268,6 +268,7 @@ class _DeliveryAttempt:
             case UnknownOutcomeError():
                 return delivery_states.outcome_unknown(progress, message, self._ctx.clock())
             case _:
+                # The request may have left before the error, so it is looked up instead of sent again.
                 log.error("Sending to %s ended in an unexpected way", self._account.label, exc_info=error)
                 return delivery_states.outcome_unknown(progress, message, self._ctx.clock())
 
@@ -275,6 +276,7 @@ class _DeliveryAttempt:
         """Return the delivery's new state after preparing it failed: no request has left this machine."""
         if isinstance(error, LoginError | RefusedPostError | NotSentError):
             return self._state_after_error(progress, error)
+        # Nothing has left, so trying again cannot post twice, whatever the error was.
         log.error("What goes to %s could not be settled", self._account.label, exc_info=error)
         return delivery_states.retry_later(progress, _error_message(error), self._ctx.clock(), jitter=self._jitter())
 

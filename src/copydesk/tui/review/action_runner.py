@@ -138,6 +138,7 @@ class ActionRunner:
             changed = await self._apply_steps(desk, draft, steps)
             time_text = await self._time_text(desk, changed, request)
         except Exception as error:
+            # Any error has to restore the row, which was dimmed before the write.
             failed = {draft.id: error_message(error)}
             refused = is_refusal(error)
             self.finish(ActionResult(Outcome(change_name(request.action), (), failed, names=names, refused=refused)))
@@ -291,6 +292,7 @@ class ActionRunner:
         if not undone:
             changed = [draft_id for draft_id in outcome.succeeded if draft_id not in set(unchanged)]
             self._show_rows(changed, result.statuses, outcome.status)
+        # Only for a single draft: a bulk has no one row to return to.
         if outcome.kind is EventKind.UNDO and len(outcome.succeeded) == 1:
             self.pane.move_cursor_to(outcome.succeeded[0])
         self._recent_actions.clear()

@@ -97,6 +97,7 @@ class LocalChanges:
     def record(self, draft: "ListedDraft", changed: "Draft") -> None:
         """Record that a draft was changed."""
         previous = self._changes.get(draft.id)
+        # The row is still the one from before the earlier change, so that one's original state counts.
         first = previous.original if previous and previous.version > draft.version else DraftState.of(draft)
         lru_put(self._changes, draft.id, LocalChange(first, DraftState.of(changed), changed.version), MAX_REMEMBERED)
 

@@ -80,6 +80,7 @@ class Marks:
                 draft_id for draft_id, position in marked.items() if position and span.contains(position, self.precedes)
             ]:
                 del marked[marked_id]
+        # The loop goes over the tuple as it was: `self.spans` is replaced, not changed.
         for overlap in self.spans:
             if not self.precedes(overlap.last, span.first) and not self.precedes(span.last, overlap.first):
                 span = self._merge(span, overlap)
@@ -121,6 +122,7 @@ class Marks:
             # Ids that were not looked up keep their last position.
             current = {draft_id: positions.get(draft_id, position) for draft_id, position in marked.items()}
             missing = {draft_id for draft_id in marked if draft_id in positions and positions[draft_id] is None}
+            # In place, because `marked` stands for either attribute.
             marked.clear()
             marked.update((draft_id, position) for draft_id, position in current.items() if draft_id not in missing)
 

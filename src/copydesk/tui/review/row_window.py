@@ -68,6 +68,7 @@ class Window(Sequence["ListedDraft | None"]):
     def __getitem__(self, at: int | slice) -> "ListedDraft | list[ListedDraft | None] | None":
         if isinstance(at, slice):
             return [self.get_row(index) for index in range(self.total)[at]]
+        # `range` resolves negative indexes and raises IndexError, as a sequence has to.
         return self.get_row(range(self.total)[at])
 
     def get_row(self, index: int) -> "ListedDraft | None":

@@ -146,6 +146,7 @@ class DeskTasks:
         deadline = loop.time() + WRITE_TIMEOUT
         # Loop, because a finishing write may enqueue another one.
         while (write := self._last_write) is not None and not write.done():
+            # The loop goes on until the cancelled write has ended: it still has to roll back.
             if loop.time() >= deadline:
                 write.cancel()
             with suppress(asyncio.CancelledError):
@@ -158,6 +159,7 @@ class DeskTasks:
         with exit_stack:
             if previous is not None:
                 await _wait_for_task(previous)
+            # The desk may have been closed while this task waited for earlier writes.
             if self._app.desk is None:
                 self._app.notify_error(self._app.open_error or CopydeskError(labels.DESK_NOT_OPEN))
                 return

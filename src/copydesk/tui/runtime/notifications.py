@@ -113,6 +113,7 @@ class NotifyingApp(App[int], inherit_bindings=False):
         from copydesk.text import clean  # noqa: PLC0415 - as above
 
         if self._last_toast is not None:
+            # Without a refresh: the new toast causes one right away.
             self._unnotify(self._last_toast, refresh=False)
         self._last_toast = Notification(clean(message), timeout=self._info_timeout, markup=False)
         self.post_message(Notify(self._last_toast))
@@ -129,6 +130,7 @@ class NotifyingApp(App[int], inherit_bindings=False):
         if self.problems and self.notification_log[-1][1:] == (severity, text):
             return
         self.notification_log.append(LogEntry(self.clock(), severity, text))
+        # Only errors ask for attention.
         self.problems += severity == "error"
 
 

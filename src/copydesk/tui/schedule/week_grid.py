@@ -135,6 +135,7 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
 
     def _refresh_hour(self, hour: Hour) -> None:
         if self.grid:
+            # The first line shows the days.
             self.refresh_line(self.grid.hours.index(hour) + 1)
 
     def _scroll_to_cursor(self) -> None:

@@ -26,7 +26,9 @@ _LAST_VISIBLE = 0x1FFFF
 def patch_rich_width_table() -> None:
     """Patch Rich's width table, which Textual uses as well. Only the first call has an effect."""
     table = rich_width_table()
+    # In place: Rich looks up widths in this very list.
     table[:] = _widen(table)
+    # Rich caches widths, and some may have been computed with the old table.
     cells.get_character_cell_size.cache_clear()
     cells.cached_cell_len.cache_clear()
 

@@ -63,6 +63,7 @@ def correct_widths(data: str) -> str:
     for token in _OUTPUT_TOKEN.finditer(data):
         text = token[0]
         if token["column"]:
+            # Escape sequences count columns from 1.
             column = int(token["column"]) - 1
         # A control character such as a newline moves the cursor: its column is unknown until the next positioning.
         elif token["control"]:
@@ -83,6 +84,7 @@ def _corrected(text: str, column: int) -> tuple[str, int]:
         column += width
         # ECH erases `width` cells; CHA then moves the cursor to the expected column (counted from 1).
         words.append(f"\x1b[{width}X{word}\x1b[{column + 1}G" if width and _is_ambiguous(word) else word)
+        # The space that `split` removed.
         column += 1
     return " ".join(words), column - 1
 
@@ -113,6 +115,7 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]  # untyped in Textual
         loop = asyncio.get_running_loop()
         for signal_number in TERMINATION_SIGNALS:
+            # On the loop: a plain handler would run in the middle of whatever code is active.
             loop.add_signal_handler(signal_number, cast("_ShutDownApp", self._app).shut_down, 128 + signal_number)
 
     def _sigcont_application(self, *_: object) -> None:
@@ -146,6 +149,7 @@ class TerminalFile:
         try:
             return os.write(self._descriptor, rest)
         except BlockingIOError:
+            # Non-blocking mode belongs to the open terminal, so another program that shares it may have set it.
             select.select((), (self._descriptor,), ())
             return 0
 

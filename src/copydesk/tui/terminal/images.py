@@ -141,6 +141,7 @@ def _render_kitty(image: "Image", columns: int, rows: int) -> Drawing:
 
 def _chunks(image_id: int, encoded: str) -> Iterator[str]:
     for start in range(0, len(encoded), _CHUNK_SIZE):
+        # Only the first chunk describes the image; the others carry just data.
         header = f"a=t,f=100,i={image_id}," if not start else ""
         has_more = int(start + _CHUNK_SIZE < len(encoded))
         yield _command(f"{header}q=2,m={has_more}", encoded[start : start + _CHUNK_SIZE])
@@ -155,6 +156,7 @@ def _to_lines(renderable: "HalfcellImage | TGPImage") -> tuple[Content, ...]:
     from rich.console import Console  # noqa: PLC0415 - as above
     from rich.segment import Segment  # noqa: PLC0415
 
+    # A console without a terminal: only its segments are used.
     console = Console(file=io.StringIO(), width=MAX_COLUMNS)
     segments = (
         segment for segment in renderable.__rich_console__(console, console.options) if isinstance(segment, Segment)
@@ -220,12 +222,14 @@ class ImageCache:
             drawing = self._drawings.pop((content, room), None) or await self._render(content, room)
             # Least recently used order: the newest entry is at the end.
             self._drawings[content, room] = drawing
+        # Images that are not removed take up the terminal's memory.
         while len(self._drawings) > MAX_DRAWINGS:
             self._send(self._drawings.pop(next(iter(self._drawings))).cleanup)
         return drawing.lines
 
     async def _render(self, content: bytes, room: int) -> Drawing:
         drawing = await asyncio.to_thread(partial(draw_image, content, self._protocol, room))
+        # Not in the thread: the sequence must not be mixed with Textual's output.
         self._send(drawing.setup)
         return drawing
 

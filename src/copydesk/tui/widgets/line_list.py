@@ -83,6 +83,7 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
             return self._render_row(index, width)
         if not self._note:
             return self.render_strip(Content(""))
+        # A note has few lines, so laying it out for each of them is cheap enough.
         note_lines = lay_out_blocks(self._note, width - 1)
         return self.render_strip(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
 
@@ -132,6 +133,7 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         top, height = self.scroll_offset.y, self.drawable_size.height
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False, immediate=True)
+        # The height is 0 until the first layout; `on_resize` scrolls then.
         elif height and self.cursor >= top + height:
             self.scroll_to(y=self.cursor - height + 1, animate=False, immediate=True)
 
