@@ -203,7 +203,7 @@ async def test_edited_post_is_unknown(setup):
     intent = setup.intent("One.")
     await setup.bluesky.send(setup.account, intent, ())
     setup.pds.replace_post(setup.writer, intent.steps[0].keys[0], "Else.")
-    with pytest.raises(UnknownOutcomeError, match="something else"):
+    with pytest.raises(UnknownOutcomeError, match="A different post exists"):
         await setup.bluesky.find_post(setup.account, intent, (), NOW)
 
 

@@ -80,7 +80,7 @@ def test_secret_argument_is_refused_and_stdin_is_invisible(tmp_path: Path, pds: 
     args = ("account", "connect", "bluesky", "--url", pds.url, "--set", f"handle={writer.handle}")
     result = run_command(tmp_path, *args, "--set", f"password={writer.app_password}", **KEYS)
     assert result.code == 2
-    assert "every user of this machine could read it" in result.err
+    assert "other users of this machine can see arguments" in result.err
     assert writer.app_password not in result.err
     process = subprocess.Popen(
         [*COMMAND, *args],

@@ -62,5 +62,5 @@ def test_dumb_terminal_is_refused(tmp_path: Path) -> None:
         terminal.press("Enter")
         terminal.start_copydesk("--home", str(tmp_path))
         screen = terminal.wait_for("ended=2")
-        assert "The console needs a terminal (TERM is dumb" in screen
+        assert 'The console needs a terminal (TERM is "dumb"' in screen
         assert "Traceback" not in screen

@@ -28,7 +28,7 @@ async def open_session(home: Path, folder: Path) -> AsyncIterator[Session]:
     """Open the console with 24 drafts to review."""
     async with start_web_console(home) as server, launch_browser(folder / "profile") as browser:
         page = await browser.open(await server.next_address())
-        await page.wait_for(r"To review 24[\s\S]*▌ N[\s\S]*from +The Lighthouse")
+        await page.wait_for(r"To review 24[\s\S]*▌ N[\s\S]*Source +The Lighthouse")
         yield Session(server, browser, page)
 
 
@@ -68,7 +68,7 @@ async def test_review_by_keys(sample_home: Path, tmp_path: Path) -> None:
         await page.press("ctrl+s")
         await page.wait_for("Draft created")
         await page.press("q")
-        await page.wait_for("The console has ended. What was decided and what was typed is kept.")
+        await page.wait_for("The console has closed. Your decisions and unsaved text are kept.")
     assert text_starts(list_drafts(sample_home, "--status", "approved")) == ["Readers who come by fe"]
     assert "Grüße 👍🏽 aus dem Browser" in [draft["text"] for draft in list_drafts(sample_home)]
     assert session.server.output.count("\n") == 1, session.server.output
@@ -124,13 +124,13 @@ async def test_refused_permissions_are_reported(sample_home: Path, tmp_path: Pat
         permission = {"permission": {"name": "clipboard-write"}, "setting": "denied", "origin": session.server.origin}
         await session.browser.send("Browser.setPermission", **permission)
         await session.page.press("y")
-        await session.page.wait_for("Your browser did not let the console copy.")
+        await session.page.wait_for("Your browser blocked copying.")
         page = await session.browser.open(
             session.server.origin, first="window.open = () => null;"
         )  # like a popup blocker
-        await page.wait_for("from +The Lighthouse")
+        await page.wait_for("Source +The Lighthouse")
         await page.press("o")
-        await page.wait_for("Your browser did not let the console open this page: https://lighthouse.example/releases")
+        await page.wait_for("Your browser blocked this page. Open it here: https://lighthouse.example/releases")
 
 
 async def test_second_tab_opens_second_console(sample_home: Path, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ async def test_killed_browser_ends_console_and_keeps_text(sample_home: Path, tmp
         async with launch_browser(tmp_path / "another") as browser:
             # The first browser has the cookie; another one needs a new address.
             page = await browser.open(session.server.last_address)
-            await page.wait_for("there is a new one now")
+            await page.wait_for("the terminal now shows a new one")
             page = await browser.open(await session.server.next_address())
             await page.wait_for("To review 24")
             await page.press("c")
@@ -170,7 +170,7 @@ async def test_killed_server_ends_console(sample_home: Path, tmp_path: Path) -> 
         (console,) = session.server.console_pids()
         await session.server.stop(signal.SIGKILL)
         await wait_for_exit(console)
-        await session.page.wait_for("The console has ended")
+        await session.page.wait_for("The console has closed")
 
 
 async def test_ctrl_c_stops_server_with_open_page(sample_home: Path, tmp_path: Path) -> None:
@@ -180,4 +180,4 @@ async def test_ctrl_c_stops_server_with_open_page(sample_home: Path, tmp_path: P
         await wait_for_exit(console)
         assert session.server.process.returncode == 0
         assert "Traceback" not in session.server.output
-        await session.page.wait_for("The console has ended")
+        await session.page.wait_for("The console has closed")
