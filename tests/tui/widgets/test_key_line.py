@@ -51,25 +51,25 @@ async def _save(*_: object) -> str:
 
 
 DIALOGS: dict[Callable[[], Screen[Any]], str] = {
-    lambda: PromptDialog("Why?"): "Enter take  Esc leave",
-    lambda: TimePrompt("When?", _parse_time): "Enter take  Esc leave",
+    lambda: PromptDialog("Why?"): "Enter confirm  Esc cancel",
+    lambda: TimePrompt("When?", _parse_time): "Enter confirm  Esc cancel",
     lambda: ConfirmDialog("Go?"): "y yes  n no",
     lambda: PostDialog(_load_plan): "y yes  n no",
     ComposeDialog: "Ctrl+s create  Tab next  Ctrl+n clear  Esc cancel",
     lambda: PlatformDialog(["bluesky"]): "j k move  Enter choose  Esc cancel",
-    lambda: SignInDialog(_LOGIN, {}, ""): "Esc leave",
+    lambda: SignInDialog(_LOGIN, {}, ""): "Esc cancel",
     EditDialog: "Ctrl+s save  Esc cancel",
     lambda: FeedImportDialog([]): "j k move  Esc close",
-    lambda: FieldsDialog("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc leave",
+    lambda: FieldsDialog("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc cancel",
     lambda: FilterDialog(DraftView(), [], []): "j k move  space toggle  Enter apply  x clear  Esc cancel",
-    lambda: WaitDialog("…"): "Esc leave",
+    lambda: WaitDialog("…"): "Esc cancel",
     lambda: ExitDialog("…"): "",
     lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",
     lambda: PlanDialog(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter confirm  Esc cancel",
     lambda: PickDraftDialog([make_draft()], "Which?", NOW): "j k move  Enter choose  Esc cancel",
-    SourceDialog: "Enter go on  Ctrl+s save untested  Tab next  Esc leave",
+    SourceDialog: "Enter next  Ctrl+s save untested  Tab field  Esc cancel",
     lambda: SourceTestDialog(make_source()): "j k scroll  Esc close",
-    VoiceDialog: "Ctrl+s save  Ctrl+t try  Tab next  Esc leave",
+    VoiceDialog: "Ctrl+s save  Ctrl+t preview  Tab next  Esc cancel",
     HelpDialog: "j k scroll  q close",
     CommandPalette: "",
 }
@@ -137,7 +137,7 @@ async def test_click_on_key_acts_on_dialog() -> None:
     async with open_console(FakeDesk(3)) as ui:
         for dialog, keys in (
             (ConfirmDialog("Go?"), "y yes"),
-            (PromptDialog("Why?", value="Old news"), "Enter take"),
+            (PromptDialog("Why?", value="Old news"), "Enter confirm"),
             (PickDraftDialog([make_draft(7)], "Which?", NOW), "Enter choose"),
             (FilterDialog(DraftView(), [], []), "Esc cancel"),
         ):
