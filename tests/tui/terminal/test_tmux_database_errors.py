@@ -51,7 +51,7 @@ def open_edited_draft(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize(
     ("break_database", "message"),
-    [(locked, "Another process holds"), (moved, "was moved"), (replaced, "was moved")],
+    [(locked, "Another process has locked"), (moved, "was moved"), (replaced, "was moved")],
     ids=["locked", "moved", "replaced"],
 )
 def test_failed_edit_and_decision_can_be_retried(
