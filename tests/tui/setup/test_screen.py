@@ -95,7 +95,7 @@ async def test_no_passphrase_connects_nothing(tmp_path: Path) -> None:
         await connect_keyed(ui, "me")
         await wait_for_prompt(ui, "New passphrase")
         ui.app.simulate_key("escape")
-        await wait_for_text(ui, "passphrase to keep keys with")
+        await wait_for_text(ui, "No keyring and no passphrase to store credentials with.")
     assert await account_labels(tmp_path) == []
 
 
