@@ -82,7 +82,7 @@ async def test_number_after_opening_key_does_not_switch_screen(tmp_path: Path, k
         held = (
             DelayedResponse(review.desk.sources, "list")
             if key == "f"
-            else DelayedResponse(review.desk.drafts, "history")
+            else DelayedResponse(review.desk.drafts, "describe_history")
         )
         review.app.simulate_key(key)
         await held.wait_until_called()
@@ -137,7 +137,7 @@ async def test_screen_switch_does_not_wait_for_reads(tmp_path: Path) -> None:
 # Another screen
 
 
-@pytest.mark.parametrize(("key", "service", "name"), [("f", "sources", "list"), ("H", "drafts", "history")])
+@pytest.mark.parametrize(("key", "service", "name"), [("f", "sources", "list"), ("H", "drafts", "describe_history")])
 async def test_dialog_of_review_does_not_open_elsewhere(tmp_path: Path, key: str, service: str, name: str) -> None:
     async with open_review(tmp_path, texts=TEXTS[:2]) as review:
         held = DelayedResponse(getattr(review.desk, service), name)
@@ -242,8 +242,8 @@ async def test_overwrite_prompt_becomes_toast_elsewhere(tmp_path: Path) -> None:
     async with open_sources(tmp_path, add_three_sources) as ui:
         assert ui.app.desk is not None
         held = DelayedResponse(ui.app.desk.sources, "export_opml")
-        ui.app.screen._export_to(f"{file}")
+        ui.app.screen._transfer._export_to(f"{file}")
         await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1
-        assert any("is there already" in message for message in ui.toasts)
+        assert any("already exists; nothing was exported." in message for message in ui.toasts)
         assert file.read_text() == "mine"
