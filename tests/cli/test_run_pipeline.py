@@ -308,7 +308,7 @@ def test_killed_run_is_marked_interrupted(home, server):
 
     (run,) = json.loads(run_in_process(home, "run", "list", "--json").out)["runs"]
     assert (run["status"], run["stage"]) == ("interrupted", None)
-    assert "The process that worked on the run ended before it did" in run["error"]
+    assert "The process was stopped during the run; stored items are kept." in run["error"]
 
 
 def test_reader_that_closes_pipe_early(home):

@@ -145,8 +145,8 @@ async def test_core_raises_matching_errors(tmp_path):
         ("[network\ntimeout = 5\n", "is not TOML: "),
         ("[network]\ntimeout = soon\n", "is not TOML: "),
         ("\ufeff[network]\n\n\ntimeout = 'soon'\n", "line 4: network.timeout: expected `float`, got `str`"),
-        ("[network]\ntimeuot = 5\n", "line 2: there is no setting network.timeuot. Did you mean network.timeout?"),
-        ("[netwrok]\n", "line 1: there is no section [netwrok]."),
+        ("[network]\ntimeuot = 5\n", "line 2: unknown setting network.timeuot. Did you mean network.timeout?"),
+        ("[netwrok]\n", "line 1: unknown section [netwrok]."),
         ("[twitter]\nbearer_token = 'x'\n", "line 2: twitter.bearer_token is a secret and cannot be set in a file."),
     ],
 )
@@ -177,7 +177,11 @@ def test_binary_settings_file_is_reported(tmp_path):
     [
         ("COPYDESK_NETWORK__TIMEOUT", "soon", "COPYDESK_NETWORK__TIMEOUT is 'soon'. It takes a number."),
         ("COPYDESK_PIPELINE__MAX_DRAFTS", "-1", "COPYDESK_PIPELINE__MAX_DRAFTS: expected `int` >= 0."),
-        ("COPYDESK_NETWORK__SPEED", "1", "COPYDESK_NETWORK__SPEED is set, but there is no setting network.speed."),
+        (
+            "COPYDESK_NETWORK__SPEED",
+            "1",
+            "COPYDESK_NETWORK__SPEED is set, but the setting does not exist: network.speed.",
+        ),
     ],
 )
 def test_invalid_environment_variable_is_reported(tmp_path, variable, value, message):
@@ -193,7 +197,8 @@ def test_home_inside_file_is_reported(tmp_path):
     result = run_in_process(tmp_path / "file" / "home", "source", "list")
 
     assert_one_line_error(result, 2)
-    assert "settings.toml cannot be read: Not a directory." in result.err
+    assert result.err.startswith("Error: Cannot read ")
+    assert "settings.toml: Not a directory." in result.err
 
 
 def test_directory_as_database_is_reported(tmp_path):

@@ -27,7 +27,7 @@ def test_unknown_id_is_one_line(tmp_path, args, json):
     result = run_in_process(tmp_path, *args, *(["--json"] * json))
 
     assert_one_line_error(result, 1)
-    assert "There is no" in result.err
+    assert result.err.startswith("Error: No ")
     assert "\x1b" not in result.err
     assert result.out == ""
 
@@ -51,7 +51,7 @@ def test_unknown_id_is_one_line(tmp_path, args, json):
         (["--run-pipeline", "doctor"], "cannot be used with `doctor`."),
         ([], "The console needs a terminal. Use --run-pipeline or a command instead."),
         (["source", "import", "/nonexistent/file"], "No such file or directory."),
-        (["--home", "/dev/null", "run", "list"], "cannot be read: Not a directory."),
+        (["--home", "/dev/null", "run", "list"], "Cannot read /dev/null/settings.toml: Not a directory."),
     ],
 )
 def test_usage_error_is_one_line(tmp_path, args, message):

@@ -205,7 +205,7 @@ async def test_credentials_are_not_restored_on_return() -> None:
 async def test_credentials_refuse_downgrade_to_http(to: str) -> None:
     web = RedirectingHosts(a_example=to)
     async with make_fetcher(transport=web) as fetcher:
-        with pytest.raises(PrivateAddressError, match="without encryption"):
+        with pytest.raises(PrivateAddressError, match="unencrypted address; the credentials were not sent"):
             await fetcher.get("https://a.example/", accept=ANY_TYPE, headers=CREDENTIALS)
         assert len(web.requests) == 1
         assert (await fetcher.get("https://a.example/", accept=ANY_TYPE)).url == to

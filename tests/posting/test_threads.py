@@ -118,7 +118,7 @@ async def test_unknown_container_status_is_not_published():
     completed = await setup.send_steps(intent, 1)
     (container,) = setup.server.containers.values()
     container["status"] = "ARCHIVED"
-    with pytest.raises(NotSentError, match="cannot be understood"):
+    with pytest.raises(NotSentError, match="unknown status of the post"):
         await setup.threads.send(ME, intent, completed)
     assert setup.server.posts == []
 

@@ -66,7 +66,7 @@ async def test_foreign_urls_are_refused_with_sample_hint(tmp_path):
     message = "127.0.0.1:8765 was not asked: the sample desk reads only its own sources."
     assert foreign.error == f"{message} Open your own desk with `copydesk`."
     assert failing.error is not None
-    assert failing.error.endswith("This is the site's trouble.")
+    assert failing.error.endswith("The site has a problem.")
 
 
 async def test_failing_source_does_not_stop_run(tmp_path):

@@ -90,13 +90,13 @@ async def test_endless_body(tmp_path, server):
 async def test_dripping_body(tmp_path, server):
     server.drip("/bad", interval=0.02)
 
-    assert "did not answer in time" in await rejected_source_error(tmp_path, server, network__timeout="2")
+    assert "did not respond in time" in await rejected_source_error(tmp_path, server, network__timeout="2")
 
 
 async def test_silent_server(tmp_path, server):
     server.hang("/bad")
 
-    assert "did not answer in time" in await rejected_source_error(tmp_path, server, network__timeout="2")
+    assert "did not respond in time" in await rejected_source_error(tmp_path, server, network__timeout="2")
 
 
 @pytest.mark.parametrize(

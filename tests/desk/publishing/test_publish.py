@@ -67,12 +67,10 @@ async def test_refused_draft_stays_approved_with_reason(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
         await connect_account(desk)
         draft_id = await create_approved_draft(desk, "x" * 600)
-        assert [blocker.message for blocker in await desk.posting.blockers(draft_id)] == [
-            "It is longer than 500 characters."
-        ]
+        assert [blocker.message for blocker in await desk.posting.blockers(draft_id)] == ["Longer than 500 characters."]
         result = await desk.posting.post(draft_id)
         assert (result.posted, result.failed, result.draft.status) == ((), (ME,), "approved")
-        assert result.draft.last_error == f"{ME}: It is longer than 500 characters."
+        assert result.draft.last_error == f"{ME}: Longer than 500 characters."
         assert server.posts == ()
         await desk.drafts.edit(draft_id, "It is short now.")
         assert (await desk.posting.post(draft_id)).posted == (ME,)
