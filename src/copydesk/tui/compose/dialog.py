@@ -8,20 +8,34 @@ from typing import TYPE_CHECKING
 
 from textual import getters, on
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Static
+from textual.widgets import Input, Static, TextArea
 
 from copydesk.model.delivery import Preview
 from copydesk.model.draft import DraftImage, Format, ImageSource, Thumbnail
 from copydesk.tui import labels
-from copydesk.tui.compose.form import ComposeForm
-from copydesk.tui.compose.form_state import GENERATED, TEXT, ComposeSession, ComposeState, ImageInput, parse_images
+from copydesk.tui.compose.form_state import (
+    GENERATED,
+    REVIEW,
+    TEXT,
+    ComposeSession,
+    ComposeState,
+    ImageInput,
+    parse_images,
+)
 from copydesk.tui.dialogs.autosaved_form import AutosavedForm
 from copydesk.tui.dialogs.prompt import ConfirmDialog
 from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.labels import (
+    COMPOSE_FORMATS,
+    COMPOSE_LABELS,
+    COMPOSE_MODES,
+    COMPOSE_NEXT_STEPS,
+    COMPOSE_PLACEHOLDERS,
+)
 from copydesk.tui.layout import paragraph
 from copydesk.tui.review.preview_page import INDENT, ImageView, preview_page
 from copydesk.tui.runtime.coalescer import Coalescer
@@ -29,6 +43,7 @@ from copydesk.tui.sources.form_state import split_list
 from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.images import render_thumbnail
 from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 
@@ -36,8 +51,83 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.desk_app import DeskApp
 
+
+MAX_LINE_LENGTH = 5000
+"""Characters of an input line."""
 PREVIEW_DELAY = 0.15
 """Seconds without a keystroke after which the preview is updated."""
+
+
+class ComposeForm(VerticalScroll, can_focus=False):
+    """The fields of the compose form, those of the selected mode only. Posts `Changed` whenever a value changes."""
+
+    class Changed(Message):
+        """Something was typed or selected."""
+
+    def compose(self) -> ComposeResult:
+        """Yield the fields."""
+        yield with_label("", Choice(COMPOSE_MODES, TEXT, id="way"))
+        yield SafeTextArea(id="text", soft_wrap=True, tab_behavior="focus")
+        for name in ("url", "prompt"):
+            yield with_label(COMPOSE_LABELS[name], _input(name))
+        yield with_label(
+            COMPOSE_LABELS["format"],
+            Choice({draft_format.value: draft_format.value for draft_format in Format}, Format.SHORT, id="format"),
+        )
+        yield with_label(COMPOSE_LABELS["formats"], Choice(COMPOSE_FORMATS, "SHORT", id="formats"))
+        for name in ("tags", "platforms"):
+            yield with_label(COMPOSE_LABELS[name], _input(name))
+        yield Static(Content(COMPOSE_LABELS["pictures"]), classes="-label")
+        yield SafeTextArea(id="pictures", soft_wrap=True, tab_behavior="focus")
+        yield with_label(COMPOSE_LABELS["then"], Choice(COMPOSE_NEXT_STEPS, REVIEW, id="then"))
+
+    def fill(self, state: ComposeState) -> None:
+        """Set all fields."""
+        for area in self.query(SafeTextArea):
+            area.load_text(getattr(state, str(area.id)))
+            # Typing continues at the end of a restored text.
+            area.move_cursor(area.document.end)
+        for field in self.query(Input):
+            field.value = getattr(state, str(field.id))
+        for choice in self.query(Choice):
+            choice.value = getattr(state, str(choice.id))
+        self._show_mode()
+
+    def _show_mode(self) -> None:
+        """Show only the fields of the selected mode."""
+        is_text = self.query_one("#way", Choice).value == TEXT
+        self.query_one("#text").display = is_text
+        for name, visible in (
+            ("url", not is_text),
+            ("prompt", not is_text),
+            ("format", is_text),
+            ("formats", not is_text),
+        ):
+            self.query_one(f"#{name}-line").display = visible
+        self.query_one("#then-line").display = is_text
+
+    @property
+    def state(self) -> ComposeState:
+        """The current values of the fields."""
+        values = {str(area.id): area.text for area in self.query(SafeTextArea)}
+        values |= {str(field.id): field.value for field in self.query(Input)}
+        values |= {str(choice.id): choice.value for choice in self.query(Choice)}
+        return ComposeState(**values)
+
+    @on(TextArea.Changed)
+    @on(Input.Changed)
+    def _on_typed(self) -> None:
+        self.post_message(self.Changed())
+
+    @on(Choice.Changed)
+    def _on_selected(self) -> None:
+        self._show_mode()
+        self.post_message(self.Changed())
+
+
+def _input(name: str) -> Input:
+    # Focus must not select the text: the next key would replace it.
+    return SafeInput(placeholder=COMPOSE_PLACEHOLDERS[name], id=name, max_length=MAX_LINE_LENGTH, select_on_focus=False)
 
 
 class ImageInputCache:
