@@ -343,18 +343,17 @@ def _describe_type(hint: object) -> str:
 
 
 def _suggest(section: str, name: str) -> str:
-    """Return a hint with the closest setting, otherwise with the valid names."""
+    """Return a hint with the section or setting that was probably meant, otherwise with the valid names."""
     import difflib  # noqa: PLC0415
 
-    settings = [
-        f"{name_of_section}.{field}" for name_of_section, kind in SECTIONS.items() for field in kind.__struct_fields__
-    ]
-    matches = difflib.get_close_matches(f"{section}.{name}", settings, n=1, cutoff=0.5)
-    if matches:
-        return f"Did you mean {matches[0]}?"
-    if section in SECTIONS:
-        return f"Settings of [{section}]: {', '.join(SECTIONS[section].__struct_fields__)}."
-    return f"Sections: {', '.join(SECTIONS)}."
+    if section not in SECTIONS:
+        similar = difflib.get_close_matches(section, SECTIONS, n=1)
+        return f"Did you mean [{similar[0]}]?" if similar else f"Sections: {', '.join(SECTIONS)}."
+    fields = SECTIONS[section].__struct_fields__
+    # A setting in the wrong section is a likelier mistake than one that is merely spelt alike.
+    elsewhere = [f"{other}.{name}" for other, kind in SECTIONS.items() if name in kind.__struct_fields__]
+    similar = elsewhere or [f"{section}.{match}" for match in difflib.get_close_matches(name, fields, n=1)]
+    return f"Did you mean {similar[0]}?" if similar else f"Settings of [{section}]: {', '.join(fields)}."
 
 
 class _SettingsFile:

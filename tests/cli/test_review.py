@@ -303,7 +303,7 @@ def edit_with_script(home: Path, draft_id: str, script: str) -> CommandResult:
     """Run `draft edit` as on a terminal, with a Python script as the editor."""
     editor = home / "editor.py"
     editor.write_text(f"import sys, pathlib\npath = pathlib.Path(sys.argv[1])\n{script}")
-    with patch("copydesk.cli.compose._require_terminal"):
+    with patch("copydesk.cli.draft._require_terminal"):
         return run_in_process(home, "draft", "edit", draft_id, EDITOR=f"{sys.executable} {editor}", TMPDIR=str(home))
 
 
@@ -356,7 +356,7 @@ def test_editor_does_not_open_for_rejected_draft(tmp_path):
 def test_text_is_saved_when_draft_is_invalid(tmp_path):
     editor = tmp_path / "editor.py"
     editor.write_text("import sys, pathlib\npathlib.Path(sys.argv[1]).write_text('Many words.')")
-    with patch("copydesk.cli.compose._require_terminal"):
+    with patch("copydesk.cli.draft._require_terminal"):
         invalid_args = ("--tag", "x" * 51)
         result = run_in_process(
             tmp_path, "draft", "new", *invalid_args, EDITOR=f"{sys.executable} {editor}", TMPDIR=str(tmp_path)

@@ -146,7 +146,11 @@ async def test_core_raises_matching_errors(tmp_path):
         ("[network]\ntimeout = soon\n", "is not TOML: "),
         ("\ufeff[network]\n\n\ntimeout = 'soon'\n", "line 4: network.timeout: expected `float`, got `str`"),
         ("[network]\ntimeuot = 5\n", "line 2: unknown setting network.timeuot. Did you mean network.timeout?"),
-        ("[netwrok]\n", "line 1: unknown section [netwrok]."),
+        ("[netwrok]\n", "line 1: unknown section [netwrok]. Did you mean [network]?"),
+        (
+            "[network]\nmax_drafts = 1\n",
+            "line 2: unknown setting network.max_drafts. Did you mean pipeline.max_drafts?",
+        ),
         ("[twitter]\nbearer_token = 'x'\n", "line 2: twitter.bearer_token is a secret and cannot be set in a file."),
     ],
 )

@@ -123,7 +123,7 @@ async def test_keys_in_two_backends_are_an_error(tmp_path: Path) -> None:
         await save_key(desk)
         (tmp_path / "secrets" / "secrets.sealed").write_bytes(b"x")
         ((verdict, message),) = await examine_topic(desk, "keys")
-        assert (verdict, "Move away the one that you do not want" in message) == (Verdict.ERROR, True)
+        assert (verdict, "Move the outdated one away." in message) == (Verdict.ERROR, True)
         assert len(await examine_topic(desk, "pictures")) == 1
 
 
