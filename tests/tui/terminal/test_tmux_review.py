@@ -107,11 +107,11 @@ def test_posted_draft_is_listed_on_engagement(home: Path) -> None:
     with open_terminal() as terminal:
         open_console(terminal, home)
         terminal.press("p")
-        terminal.wait_for(r"now to fake:you\?[\s\S]*y yes · n no")
+        terminal.wait_for(r"now to fake:you\?[\s\S]*y post · n cancel")
         terminal.press("Enter")
         terminal.wait_for(r"\A(?![\s\S]*y yes)")
         terminal.press("p")
-        terminal.wait_for(r"now to fake:you\?[\s\S]*y yes · n no")
+        terminal.wait_for(r"now to fake:you\?[\s\S]*y post · n cancel")
         terminal.press("y")
         terminal.wait_for(r"fake:you: Posted: https://fake.example/you/1")
         terminal.wait_for("Posted 1")
