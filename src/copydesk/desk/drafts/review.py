@@ -65,11 +65,7 @@ class Review:
     async def change(
         self, draft_id: str, request: ChangeDraft | Mapping[str, object], *, expected_version: int | None = None
     ) -> Draft:
-        """Apply an edit, an action, or an edit followed by an action as one change; return the draft after it.
-
-        `expected_version` is the version that the caller displayed; if the draft has another one by now, nothing is
-        written. Raise InvalidError, NotFoundError, or ConflictError with the current status and the actions it allows.
-        """
+        """Implement `Drafts.change`, which documents it."""
         now = self._ctx.clock()
         request = validate_change(request, now)
         snapshot = await self._ctx.read(draft_updates.load_snapshot, draft_id, include_text=request.text is not None)
@@ -79,10 +75,7 @@ class Review:
         return await self._ctx.write(_apply_request, snapshot, request, now, edited)
 
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
-        """Apply one action to 1 to 100 drafts; return the outcome of each, in request order.
-
-        Each draft succeeds or fails as a whole; all are undone as one. Raise InvalidError only.
-        """
+        """Implement `Drafts.bulk`, which documents it."""
         now = self._ctx.clock()
         request = validate_bulk(request, now)
         errors = await self._apply_to_each(request.change_per_draft, request.ids, now, new_id(now))
@@ -97,12 +90,7 @@ class Review:
         on_progress: Callable[[int], None] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> BulkOutcome:
-        """Apply an action to any number of drafts, in batches of 100 that are undone as one.
-
-        `request` holds the action's parameters. `on_progress` is called after each batch with the number of drafts
-        processed; when `is_cancelled` returns True no further batch is started, and the outcome covers only the drafts
-        that were tried. Completed batches stay if a later one fails. Raise InvalidError only.
-        """
+        """Implement `Drafts.bulk_all`, which documents it."""
         now = self._ctx.clock()
         # A bulk never edits: one text cannot be right for several drafts.
         if isinstance(request, Mapping):

@@ -38,17 +38,11 @@ class UndoRedo:
     async def undo(
         self, draft_id: str | None = None, *, skip: Collection[int] = (), is_cancelled: IsCancelled = lambda: False
     ) -> UndoResult:
-        """Undo the last change of a draft, or without an id the user's last change, a bulk as one.
-
-        Drafts of a bulk that were changed since are left alone and reported; those undone individually are skipped. A
-        bulk is processed in batches of 100; no further batch is started once `is_cancelled` returns True. Raise
-        NotFoundError, or ConflictError with the reason. If the user's last change, or every draft of a bulk, cannot be
-        undone, raise UndoNotAllowedError; pass its `change_id` in `skip` to undo the change before it.
-        """
+        """Implement `Drafts.undo`, which documents it."""
         return await self._run(EventKind.UNDO, draft_id, skip, is_cancelled)
 
     async def redo(self, draft_id: str | None = None, *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
-        """Redo the last undone change of a draft or of the user. Raise as `undo` does, and after another change."""
+        """Implement `Drafts.redo`, which documents it."""
         return await self._run(EventKind.REDO, draft_id, (), is_cancelled)
 
     async def _run(

@@ -56,7 +56,7 @@ class Versions:
         return rows
 
     async def compare(self, old_id: str, new_id: str) -> Difference:
-        """Return the differences between two drafts, usually versions of the same one. Raise NotFoundError."""
+        """Implement `Drafts.compare`, which documents it."""
         old, new = await self._ctx.read(_load_pair, old_id, new_id)
         return await asyncio.to_thread(_compare, old, new)
 
