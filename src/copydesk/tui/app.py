@@ -15,7 +15,7 @@ from copydesk.tui import labels, themes
 from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, OpenDesk
 from copydesk.tui.keymap import custom_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings
-from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.themes import stylesheet_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,7 +178,7 @@ class Console(DeskApp, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         """Pass clicks on the key line to it even while a dialog, which receives every click, is open."""
-        from copydesk.tui.widgets.key_line import KeyLine  # noqa: PLC0415 - as above
+        from copydesk.tui.widgets.key_hints import KeyLine  # noqa: PLC0415 - as above
 
         base_screen = self.screen_stack[0]
         # Only clicks on the dialog itself; its child widgets handle their own.
@@ -250,7 +250,7 @@ class Console(DeskApp, inherit_bindings=False):
 
     def action_log(self) -> None:
         """Show the full log of errors and notifications."""
-        from copydesk.tui.dialogs.page import PageDialog  # noqa: PLC0415
+        from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415
         from copydesk.tui.help.screen import log_page  # noqa: PLC0415
 
         self.push_screen(PageDialog(labels.LOG_TITLE, log_page(self.read_log(), self.clock())))
@@ -299,7 +299,7 @@ class Console(DeskApp, inherit_bindings=False):
         if not self.desk_tasks.has_pending_writes:
             self.exit(0)
             return
-        from copydesk.tui.dialogs.wait import ExitDialog  # noqa: PLC0415 - rarely needed
+        from copydesk.tui.dialogs.base import ExitDialog  # noqa: PLC0415 - rarely needed
 
         self.push_screen(ExitDialog(labels.EXIT_SAVING))
         self.run_worker(self._quit_after_writes(), exit_on_error=False)

@@ -21,7 +21,7 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import KeyContext
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, RunChanged
 from copydesk.tui.runtime.desk_tasks import DeskWork, to_copydesk_error
-from copydesk.tui.widgets.key_line import KeyLine
+from copydesk.tui.widgets.key_hints import KeyLine
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_views import LineScrollView, TooSmall
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES

@@ -1,4 +1,4 @@
-"""The two built-in themes, quiet with one accent colour, and the theme that the user chose.
+"""The two built-in themes, quiet with one accent colour, the theme that the user chose, and the style sheets.
 
 Textual's own themes work, too. The name of the chosen one is stored in a file next to the database.
 """
@@ -90,3 +90,14 @@ def save_theme(path: Path, name: str) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     temporary.write_text(f"{name}\n", encoding="utf-8")
     temporary.replace(path)
+
+
+def stylesheet_path(name: str) -> Path:
+    """Return the path of the style sheet `name`.
+
+    It is in the package if installed from a wheel, else at the top of the checkout.
+    """
+    package = Path(__file__).parent.parent
+    installed = package / "styles"
+    folder = installed if installed.is_dir() else package.parent.parent / "styles"
+    return folder / name

@@ -14,7 +14,7 @@ from copydesk.model.schedule import Slot
 from copydesk.tui.app import Console
 from copydesk.tui.compose import actions
 from copydesk.tui.compose.dialog import ComposeDialog
-from copydesk.tui.dialogs.page import PageDialog
+from copydesk.tui.dialogs.base import PageDialog
 from copydesk.tui.review.dialogs import FilterDialog
 from copydesk.tui.runtime.autosave import AutosavedText
 from copydesk.tui.schedule.screen import ScheduleScreen

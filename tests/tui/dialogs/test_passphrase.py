@@ -8,9 +8,9 @@ import pytest
 from console_driver import ConsoleDriver, FakeDesk, open_console
 from copydesk.desk.accounts.service import Accounts
 from copydesk.errors import NotFoundError
+from copydesk.tui.dialogs.base import WaitDialog
 from copydesk.tui.dialogs.passphrase import prompt_passphrase
 from copydesk.tui.dialogs.prompt import PromptDialog
-from copydesk.tui.dialogs.wait import WaitDialog
 from delayed_responses import wait_until
 from setup_driver import open_setup, open_setup_desk, type_answer, wait_for_prompt
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.widgets._toast import Toast
 
-from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.widgets.key_hints import KeyHints
 from review_driver import open_review
 
 MESSAGE = "Nine drafts were written by the pipeline that runs every morning, and one of the sources could not be read."

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from copydesk.editor import Autosave
-from copydesk.tui.dialogs.wait import WaitDialog
+from copydesk.tui.dialogs.base import WaitDialog
 from review_driver import ReviewDriver, open_review
 
 

@@ -12,7 +12,7 @@ from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.tui.app import Console
 from copydesk.tui.keymap import apply_custom_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, key_label
-from copydesk.tui.widgets.clickable_keys import key_hints
+from copydesk.tui.widgets.key_hints import key_hints
 
 FILE = Path("settings.toml")
 KEY_TABLES = {"keys.py", "keymap.py"}

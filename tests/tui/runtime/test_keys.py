@@ -5,9 +5,9 @@ from rich.cells import cell_len
 
 from copydesk.tui.app import Console
 from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.dialogs.base import WaitDialog
 from copydesk.tui.dialogs.fields import FieldsDialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
-from copydesk.tui.dialogs.wait import WaitDialog
 from copydesk.tui.engagement.screen import EngagementScreen
 from copydesk.tui.experiments.screen import ExperimentsScreen
 from copydesk.tui.help.screen import HelpDialog, help_page

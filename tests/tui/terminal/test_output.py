@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from copydesk.tui.terminal.ascii_fallback import replace_unencodable, terminal_encoding
-from copydesk.tui.terminal.cells import patch_rich_width_table
+from copydesk.tui.terminal.cells import patch_rich_width_table, replace_unencodable, terminal_encoding
 from copydesk.tui.terminal.driver import correct_widths
 
 patch_rich_width_table()

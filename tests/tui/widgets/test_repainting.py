@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from copydesk.tui.layout import Paragraph, paragraph
-from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_views import THUMB
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page

@@ -40,10 +40,10 @@ from copydesk.tui.layout import paragraph
 from copydesk.tui.review.preview_page import INDENT, ImageView, preview_page
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.sources.form_state import split_list
-from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.images import render_thumbnail
-from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
+from copydesk.tui.widgets.key_hints import KeyHints
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 

@@ -1,8 +1,19 @@
-"""Base class of the dialogs that open over a screen, ask for something and close again."""
+"""The base class of the dialogs that open over a screen, and those without input: a page to read, and a wait."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
+from textual.app import ComposeResult
+from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from copydesk.tui import labels
+from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.layout import Block
+from copydesk.tui.themes import stylesheet_path
+from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.page import Page
 
 Result = TypeVar("Result")
 
@@ -35,3 +46,68 @@ class Dialog(ModalScreen[Result], inherit_bindings=False):
         """Close now if `close` was called while another screen covered this one."""
         if self._result is not None:
             self.close(*self._result)
+
+
+class PageDialog(Dialog[None], inherit_bindings=False):
+    """A title and a text; `q` closes it."""
+
+    CSS_PATH = stylesheet_path("deciding.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.PAGE, KeyContext.HELP)
+    BINDINGS = bindings(KeyContext.HELP)
+
+    def __init__(self, title: str, blocks: Sequence[Block], subject: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._subject = subject
+        self._blocks = blocks
+
+    def compose(self) -> ComposeResult:
+        yield Page(self._blocks, id="reading")
+
+    def on_mount(self) -> None:
+        self.query_one(Page).set_title(labels.close_hint(self._title, "help.close", self._subject))
+
+    def action_close(self) -> None:
+        self.close()
+
+
+class WaitDialog(Dialog[None], inherit_bindings=False):
+    """Accept no key but the one that leaves."""
+
+    CSS_PATH = stylesheet_path("deciding.tcss")
+    WHERE: tuple[KeyContext, ...] = (KeyContext.WAIT,)
+    BINDINGS = bindings(KeyContext.WAIT)
+
+    def __init__(self, message: str) -> None:
+        super().__init__()
+        self._message = message
+        self.cancelled = False
+        """True if the user stopped waiting."""
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content(labels.wait_message(self._message)), id="hold")
+
+    @property
+    def is_waiting(self) -> bool:
+        """Always True: there is nothing to type or answer."""
+        return True
+
+    def finish(self) -> None:
+        """Close, because the wait is over."""
+        self.close()
+
+    def action_leave(self) -> None:
+        """Stop waiting."""
+        self.cancelled = True
+        self.close()
+
+
+class ExitDialog(WaitDialog, inherit_bindings=False):
+    """Accept no key at all: the console exits as soon as the wait is over."""
+
+    WHERE = ()
+    BINDINGS = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content(self._message), id="hold")

@@ -19,8 +19,8 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
-from copydesk.tui.styles import stylesheet_path
-from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.themes import stylesheet_path
+from copydesk.tui.widgets.key_hints import KeyHints
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 
 if TYPE_CHECKING:

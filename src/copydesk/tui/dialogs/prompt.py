@@ -1,8 +1,9 @@
-"""Two prompts that open over a screen: one for a line of text, one for a yes or no."""
+"""Prompts that open over a screen: for a line of text, for a yes or no, and for a time zone."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,14 +13,19 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from copydesk.errors import CopydeskError, InvalidError, UnknownTimeZoneError
 from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
-from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.private_api import forget_key_sequences
-from copydesk.tui.widgets.clickable_keys import clickable, key_hints
+from copydesk.tui.themes import stylesheet_path
+from copydesk.tui.widgets.key_hints import clickable, key_hints
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+
+if TYPE_CHECKING:
+    from copydesk.tui.desk_screen import DeskScreen
+
 
 MAX_SUGGESTIONS = 9
 AUTOSAVE_DELAY = 0.3
@@ -133,3 +139,30 @@ class ConfirmDialog(Dialog[bool], inherit_bindings=False):
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
         """Close with the answer."""
         self.close(yes)
+
+
+def prompt_time_zone(
+    base: "DeskScreen",
+    zone: str,
+    callback: Callable[[str | None], None],
+    value: str = "",
+    error: CopydeskError | None = None,
+) -> None:
+    """Prompt for a zone to replace `zone`, prefilled with `value` if that was refused with `error`.
+
+    If the user is on another screen by now, only show the error.
+    """
+    if not base.app.push_if_current(base, _zone_prompt(zone, value, error), callback) and error is not None:
+        base.app.notify_error(error)
+
+
+def _zone_prompt(zone: str, value: str, error: CopydeskError | None) -> PromptDialog:
+    """Build the prompt; if the invalid name resembles exactly one zone, that is prefilled."""
+    reason = str(error) if error is not None else ""
+    if isinstance(error, InvalidError):
+        reason = f"{'; '.join(field_error.message for field_error in error.errors)}. {error.hint}".strip()
+    has_suggestion = isinstance(error, UnknownTimeZoneError) and len(error.suggestions) == 1
+    if isinstance(error, UnknownTimeZoneError) and has_suggestion:
+        value = error.suggestions[0]
+    hint = labels.zone_hint(zone, reason, is_prefilled=has_suggestion)
+    return PromptDialog(labels.ZONE_PROMPT, value=value, hint=hint)

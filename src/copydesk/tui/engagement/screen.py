@@ -21,8 +21,8 @@ from copydesk.tui.engagement.pages import PERIODS, EngagementReport, Period, eng
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.cells import safe_line
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_views import TooSmall
 from copydesk.tui.widgets.page import Page

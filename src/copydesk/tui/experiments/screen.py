@@ -26,7 +26,7 @@ from copydesk.tui.dialogs.prompt import PromptDialog
 from copydesk.tui.experiments.page import ExperimentView, experiment_page, experiment_row, no_experiments
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
 

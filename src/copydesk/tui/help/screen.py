@@ -16,7 +16,7 @@ from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, for
 from copydesk.tui.labels import FLAG, FORMAT, HEALTH, SOURCE_DISABLED, STATUS, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import confidence_gauge
-from copydesk.tui.styles import stylesheet_path
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 

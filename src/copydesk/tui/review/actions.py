@@ -95,7 +95,7 @@ class InspectActions:
             self.app.run_desk_task(lambda desk: self._history(desk, draft.id), opens_screen=True)
 
     async def _history(self, desk: "Desk", draft_id: str) -> None:
-        from copydesk.tui.dialogs.page import PageDialog  # noqa: PLC0415 - for those who read it
+        from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - for those who read it
         from copydesk.tui.review.pages import history_page  # noqa: PLC0415
 
         history = await desk.drafts.describe_history(
@@ -109,7 +109,7 @@ class InspectActions:
             self.app.run_desk_task(lambda desk: self._difference(desk, draft), opens_screen=True)
 
     async def _difference(self, desk: "Desk", draft: "ListedDraft") -> None:
-        from copydesk.tui.dialogs.page import PageDialog  # noqa: PLC0415 - for those who read it
+        from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - for those who read it
         from copydesk.tui.review.pages import diff_page  # noqa: PLC0415
 
         old, new = await self._versions(desk, draft)

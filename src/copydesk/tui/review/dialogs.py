@@ -23,10 +23,10 @@ from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog, confirm_key
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.review.text_lengths import length_lines
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.cells import fit, safe_line
-from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import SafeTextArea
+from copydesk.tui.widgets.key_hints import KeyHints
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_views import StaticLines
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES

@@ -19,7 +19,7 @@ from copydesk.model.transitions import status_after_edit
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_relative
 from copydesk.tui import labels
-from copydesk.tui.dialogs.wait import WaitDialog
+from copydesk.tui.dialogs.base import WaitDialog
 from copydesk.tui.review.action_runner import ActionResult, ActionRunner
 from copydesk.tui.review.outcomes import Outcome, error_message
 from copydesk.tui.review.text_lengths import relevant_platforms

@@ -21,8 +21,8 @@ from copydesk.tui.layout import Block, Table, paragraph
 from copydesk.tui.review.draft_row import draft_row
 from copydesk.tui.schedule.week_clock import format_day, shift_time
 from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane
-from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.cells import safe_line
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page

@@ -20,9 +20,9 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.fields import Field
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.cells import fit, safe_line
-from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.themes import stylesheet_path
+from copydesk.tui.widgets.key_hints import KeyHints
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 

@@ -16,8 +16,7 @@ from copydesk.model.account import ConnectedAccount
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import FieldsDialog
-from copydesk.tui.dialogs.prompt import ConfirmDialog
-from copydesk.tui.dialogs.zone_prompt import prompt_time_zone
+from copydesk.tui.dialogs.prompt import ConfirmDialog, prompt_time_zone
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
@@ -31,8 +30,8 @@ from copydesk.tui.setup.pages import (
     writer_page,
     zone_page,
 )
-from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.cells import fit
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
 

@@ -31,9 +31,9 @@ from copydesk.tui.layout import paragraph
 from copydesk.tui.runtime.autosave import AutosavedText
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.setup.pages import voice_sample_page
-from copydesk.tui.styles import stylesheet_path
-from copydesk.tui.widgets.clickable_keys import KeyHints
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
+from copydesk.tui.widgets.key_hints import KeyHints
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 

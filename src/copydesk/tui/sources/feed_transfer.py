@@ -24,8 +24,8 @@ from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import paragraph
 from copydesk.tui.sources.messages import ExportFileExists, FeedImported, FeedImportFinished, FeedsLoaded
-from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.cells import fit, safe_line
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 

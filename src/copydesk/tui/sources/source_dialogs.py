@@ -32,10 +32,10 @@ from copydesk.tui.sources.form_state import (
 )
 from copydesk.tui.sources.messages import LocationTested, SourceRefused, SourceSaved, SourceTested
 from copydesk.tui.sources.pages import test_fetch_page
-from copydesk.tui.styles import stylesheet_path
 from copydesk.tui.terminal.cells import safe_line
-from copydesk.tui.widgets.clickable_keys import KeyHintText, key_hint
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput
+from copydesk.tui.widgets.key_hints import KeyHintText, key_hint
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 

@@ -1,4 +1,4 @@
-"""Character widths, and text fitted into the cells of a line.
+"""Characters in the cells of a line: their widths, text fitted into a width, and replacements without UTF-8.
 
 Terminals disagree about some widths: the one that draws a character widest counts. Rich uses the widths of the newest
 Unicode version. A terminal that draws a character wider than counted pushes the rest of the line out of its column; one
@@ -8,7 +8,9 @@ that draws it narrower leaves a gap, which `driver.correct_widths` fills.
 import re
 import unicodedata
 from bisect import bisect_left
-from functools import cache
+from codecs import lookup
+from collections.abc import Mapping
+from functools import cache, lru_cache
 
 from rich import cells
 from rich.cells import cell_len, set_cell_size
@@ -20,6 +22,29 @@ _DOUBLE_WIDTH = frozenset({*range(0x3248, 0x3250), 0x302E, 0x302F, 0x16FF0, 0x16
 """Numbers in black squares, and tone marks: two cells wide unless drawn narrow."""
 _LAST_VISIBLE = 0x1FFFF
 """Beyond it there are only tags and variation selectors, which are invisible."""
+_COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
+"""The values to which Python sets LC_CTYPE in the C locale (PEP 538): they say nothing about the terminal."""
+_GLYPHS = {
+    "▌": ">",
+    "●○◉": "*oo",
+    "…·•": "~-*",
+    "←↑→↓↕": "<^>v|",
+    "▲▼▶◀▸": "^v><>",
+    "‹›«»⟨⟩": "<><><>",
+    "“”„‘’‚": '"""' + "'''",
+    "–—−": "---",
+    "✓✗×⚠": "+xx!",
+    "▁▂▃▄▅▆▇█": "._-=+ox#",
+    "░▒▓": ".:#",
+    "─━┄┅┈┉╌╍═╴╶╸╺╼╾": "-" * 15,
+    "│┃┆┇┊┋╎╏║╵╷╹╻▏▎▍▊▋▐▕": "|" * 20,
+    "▔▀": "^^",
+    "\u00a0": " ",
+}
+_REPLACEMENTS = {
+    glyph: plain for glyphs, plains in _GLYPHS.items() for glyph, plain in zip(glyphs, plains, strict=True)
+}
+_NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 @cache
@@ -74,3 +99,38 @@ def fit(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return set_cell_size(text, width)
     return set_cell_size(text, width - 1) + "…" if width > 0 else ""
+
+
+def terminal_encoding(environ: Mapping[str, str]) -> str:
+    """Return the terminal's encoding according to the locale variables; UTF-8 if they do not tell."""
+    coerced = environ.get("LC_CTYPE") if environ.get("LC_CTYPE") not in _COERCED else None
+    locale = environ.get("LC_ALL") or coerced or environ.get("LANG") or environ.get("LC_CTYPE") or "C.UTF-8"
+    if locale in {"C", "POSIX"}:
+        return "ascii"
+    _, dot, codeset = locale.partition(".")
+    try:
+        return lookup(codeset.partition("@")[0]).name if dot else "utf-8"
+    except LookupError:
+        return "utf-8"
+
+
+def replace_unencodable(text: str, encoding: str) -> str:
+    """Replace characters that `encoding` lacks, so that every column keeps its position."""
+    return _NON_ASCII.sub(lambda match: _replacement(match[0], encoding), text)
+
+
+@lru_cache(4096)
+def _replacement(glyph: str, encoding: str) -> str:
+    try:
+        glyph.encode(encoding)
+    except UnicodeEncodeError:
+        return _REPLACEMENTS.get(glyph) or _fallback(glyph)
+    return glyph
+
+
+def _fallback(glyph: str) -> str:
+    if "─" <= glyph <= "╿":
+        return "+"
+    if "▀" <= glyph <= "▟" or "⠁" <= glyph <= "⣿":
+        return "#"
+    return "?" * cell_len(glyph)

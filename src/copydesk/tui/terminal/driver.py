@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from rich.cells import cell_len
 from textual.drivers.linux_driver import LinuxDriver
 
-from copydesk.tui.terminal.ascii_fallback import replace_unencodable, terminal_encoding
-from copydesk.tui.terminal.cells import patch_rich_width_table
+from copydesk.tui.terminal.cells import patch_rich_width_table, replace_unencodable, terminal_encoding
 
 if TYPE_CHECKING:
     from io import TextIOWrapper

@@ -25,7 +25,7 @@ from textual.content import Content
 from textual.style import Style
 
 from copydesk.model.draft import Thumbnail
-from copydesk.tui.terminal.ascii_fallback import terminal_encoding
+from copydesk.tui.terminal.cells import terminal_encoding
 
 if TYPE_CHECKING:
     from PIL.Image import Image

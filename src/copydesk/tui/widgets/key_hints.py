@@ -1,14 +1,16 @@
-"""The line at the bottom of every screen: the keys of the focused pane or of the open dialog."""
+"""Hints of keys: the line at the bottom of every screen, and `Ctrl+s saves · Esc leaves` inside a dialog."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from textual import events, getters
 from textual.content import Content
 from textual.screen import Screen
+from textual.style import Style
+from textual.widgets import Static
 
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keymap import textual_key_name
-from copydesk.tui.keys import KeyContext, footer_entries
+from copydesk.tui.keys import KEYS, KeyContext, footer_entries, key_label
 from copydesk.tui.widgets.line_views import StaticLines
 
 _GAP = Content("  ")
@@ -86,3 +88,32 @@ class KeyLine(StaticLines):
             for key in self.app.keys
             if key.footer == word and key.context in self._active_contexts
         ]
+
+
+class KeyHintText(Static):
+    """Text that may contain clickable keys."""
+
+    auto_links = False
+
+
+class KeyHints(KeyHintText):
+    """`Ctrl+s saves · Esc leaves`: hints for keys of a context, whose actions belong to the screen."""
+
+    def __init__(self, context: str, effects: Mapping[str, str], *, id: str | None = None, classes: str = "") -> None:
+        super().__init__(key_hints(context, effects), id=id, classes=classes)
+
+
+def key_hints(context: str, effects: Mapping[str, str]) -> Content:
+    """Return hints for some keys of a context in one line, each linked to its action."""
+    return Content(" · ").join(key_hint(f"{context}.{action_name}", effect) for action_name, effect in effects.items())
+
+
+def key_hint(action_id: str, effect: str) -> Content:
+    """Return the hint for one action's key, such as `Esc leaves`, linked to the action."""
+    action = next(entry.action for entry in KEYS if entry.id == action_id)
+    return clickable(f"{key_label(action_id)} {effect}", f"screen.{action}")
+
+
+def clickable(text: Content | str, action: str) -> Content:
+    """Return the text with a click action."""
+    return (text if isinstance(text, Content) else Content(text)).stylize(Style.from_meta({"@click": action}))

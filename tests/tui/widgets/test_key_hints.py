@@ -17,10 +17,9 @@ from copydesk.desk.accounts.service import ConnectMethod
 from copydesk.model.filters import DraftView
 from copydesk.model.schedule import AutoSchedule
 from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.dialogs.base import ExitDialog, PageDialog, WaitDialog
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
-from copydesk.tui.dialogs.page import PageDialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
-from copydesk.tui.dialogs.wait import ExitDialog, WaitDialog
 from copydesk.tui.help.screen import HelpDialog
 from copydesk.tui.layout import paragraph
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, ParsedTime, PostDialog, PostPlan, TimePrompt
@@ -29,7 +28,7 @@ from copydesk.tui.setup.connect_dialogs import PlatformDialog, SignInDialog
 from copydesk.tui.setup.voice_dialog import VoiceDialog
 from copydesk.tui.sources.feed_transfer import FeedImportDialog
 from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
-from copydesk.tui.widgets.key_line import KeyLine
+from copydesk.tui.widgets.key_hints import KeyLine
 from sources_driver import make_source
 
 REVIEW = "j k move  a approve  r reject  e edit  s schedule  u undo  ? help  q quit"
