@@ -10,7 +10,7 @@ from copydesk.desk import Desk
 from copydesk.model.schedule import Slot
 from copydesk.tui.app import Console
 from copydesk.tui.schedule.screen import ScheduleScreen
-from copydesk.tui.schedule.week_clock import GridPosition
+from copydesk.tui.schedule.week import GridPosition
 from copydesk.tui.schedule.week_pane import WeekPane
 from desk_fixtures import Watch, open_desk_at
 from schedule_fixtures import insert_drafts, insert_scheduled

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from copydesk.model.draft import Format, Status
 from copydesk.model.schedule import Slot, Week, WeekDraft, WeekSlot
-from copydesk.tui.schedule.week_clock import instant
+from copydesk.tui.schedule.week import instant
 
 SPRING, AUTUMN = date(2026, 3, 23), date(2026, 10, 19)
 """Mondays of the weeks in which Prague changes its clocks."""

@@ -8,9 +8,9 @@ from console_driver import ConsoleDriver, type_text
 from copydesk.desk import Desk
 from copydesk.editor import Autosave
 from copydesk.model.draft import Format, Status
-from copydesk.tui.compose import form_state
+from copydesk.tui.compose import dialog
 from copydesk.tui.compose.actions import COMPOSE_FOLDER
-from copydesk.tui.compose.form_state import ComposeState, ImageInput
+from copydesk.tui.compose.dialog import ComposeState, ImageInput
 from copydesk.tui.labels import COMPOSE_PLACEHOLDERS
 from copydesk.tui.review.screen import ReviewScreen
 from delayed_responses import wait_until
@@ -238,19 +238,19 @@ async def test_pasted_escape_sequences_are_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", '{"way": "none", "format": "x", "then": 3}', "[" * 5000, "\x1b[2Jx", "{}"])
 def test_unknown_autosave_file_is_read_as_text(text: str) -> None:
-    composed = form_state.parse_state(text)
+    composed = dialog.parse_state(text)
     assert "\x1b" not in composed.text
     assert composed.way == "text"
 
 
 def test_autosave_round_trips() -> None:
     composed = ComposeState(text="One\ntwo", tags="a, b", way="written", formats="SHORT,THREAD", then="schedule")
-    assert form_state.parse_state(form_state.dump_state(composed)) == composed
+    assert dialog.parse_state(dialog.dump_state(composed)) == composed
 
 
 def test_image_lines_are_parsed() -> None:
     lines = "a.png | A boat.\n\n https://one.example/b.png|\nc.png"
-    images = form_state.parse_images(ComposeState(pictures=lines))
+    images = dialog.parse_images(ComposeState(pictures=lines))
     assert images == [
         ImageInput("a.png", "A boat."),
         ImageInput("https://one.example/b.png", ""),

@@ -14,9 +14,9 @@ from copydesk.model.schedule import Slot
 from copydesk.tui.app import Console
 from copydesk.tui.compose import actions
 from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.dialogs.autosaved_form import AutosavedText
 from copydesk.tui.dialogs.base import PageDialog
 from copydesk.tui.review.dialogs import FilterDialog
-from copydesk.tui.runtime.autosave import AutosavedText
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.sources.messages import FeedsLoaded
 from copydesk.tui.widgets.inputs import SafeTextArea

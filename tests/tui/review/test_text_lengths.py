@@ -1,7 +1,7 @@
 """Tests for the text lengths displayed while a draft is typed."""
 
 from copydesk.model.draft import Format
-from copydesk.tui.review.text_lengths import length_lines, relevant_platforms
+from copydesk.tui.review.dialogs import length_lines, relevant_platforms
 
 
 def render_lengths(

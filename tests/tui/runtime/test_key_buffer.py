@@ -10,7 +10,7 @@ from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idl
 from copydesk.model.draft import Status
 from copydesk.tui.keymap import textual_key_name
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.schedule.draft_actions import PickDraftDialog
+from copydesk.tui.schedule.actions import PickDraftDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
 from review_driver import TEXTS, open_review
 from schedule_driver import fill_schedule, open_schedule

@@ -18,7 +18,7 @@ from copydesk.tui.review.dialogs import EditDialog, FilterDialog
 from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.review.queue_header import SearchLine
 from copydesk.tui.review.screen import ReviewScreen
-from copydesk.tui.schedule.draft_actions import PickDraftDialog, PlanDialog
+from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.setup.connect_dialogs import SignInDialog
 from copydesk.tui.setup.screen import SetupScreen

@@ -7,7 +7,7 @@ import pytest
 
 from copydesk.model.draft import Status
 from copydesk.tui.review.screen import ReviewScreen
-from copydesk.tui.schedule.week_clock import GridPosition, Hour
+from copydesk.tui.schedule.week import GridPosition, Hour
 from copydesk.tui.schedule.week_pane import WeekLoaded
 from desk_fixtures import Watch, open_desk_at
 from schedule_driver import DAY, HOUR, NOW, fill_schedule, open_schedule

@@ -7,8 +7,8 @@ import pytest
 from rich.cells import cell_len
 
 from copydesk.errors import StoreBusyError
-from copydesk.tui.schedule.draft_actions import PlanDialog
-from copydesk.tui.schedule.week_clock import GridPosition, Hour
+from copydesk.tui.schedule.actions import PlanDialog
+from copydesk.tui.schedule.week import GridPosition, Hour
 from desk_fixtures import Watch, open_desk_at
 from schedule_driver import DAY, HOUR, MINUTE, NOW, fill_schedule, open_schedule
 from schedule_fixtures import FRI, THU, insert_drafts, insert_scheduled, make_slot

@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.model.schedule import Slot
-from copydesk.tui.schedule.slot_actions import parse_slots
+from copydesk.tui.schedule.actions import parse_slots
 from schedule_fixtures import FRI, MON, SAT, SUN, THU, TUE, WED, make_slot
 
 CURSOR_SLOT = Slot(day_of_week=WED, hour=12, minute=0)

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from console_driver import TEXTS, wait_until_idle
 from copydesk.tui.schedule.screen import ScheduleScreen
-from copydesk.tui.schedule.week_clock import GridPosition, Hour
+from copydesk.tui.schedule.week import GridPosition, Hour
 from copydesk.tui.themes import LIGHT
 from desk_fixtures import Watch, open_desk_at
 from schedule_driver import HOUR, MINUTE, NOW, make_schedule_console

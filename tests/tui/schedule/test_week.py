@@ -11,20 +11,24 @@ from hypothesis import strategies as st
 import dst_transitions
 from copydesk.model.draft import Status
 from copydesk.scheduling.wall_time import instant_of_wall
-from copydesk.tui.schedule.week_clock import (
+from copydesk.tui.schedule.week import (
     ClockChange,
     ClockSpan,
     GridPosition,
     Hour,
+    HourCell,
+    WeekLayout,
     clock_changes,
     clock_span,
+    find_conflicts,
     format_time,
     grid_position,
     instant,
+    lay_out_week,
     shift_time,
     utc_offsets,
+    visible_days,
 )
-from copydesk.tui.schedule.week_layout import HourCell, WeekLayout, find_conflicts, lay_out_week, visible_days
 from week_fixtures import AUTUMN, NOW, SPRING, at_wall_time, make_free_slot, make_week, make_week_draft
 
 MINUTE = timedelta(minutes=1)

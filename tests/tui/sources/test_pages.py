@@ -21,12 +21,14 @@ from copydesk.tui.sources.pages import (
     format_count,
     format_next_fetch,
     format_settings,
+    run_header,
+    run_page,
+    run_row,
     source_header,
     source_page,
     source_row,
     sparkline,
 )
-from copydesk.tui.sources.run_page import run_header, run_page, run_row
 from sources_driver import make_source
 
 

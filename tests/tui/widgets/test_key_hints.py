@@ -23,7 +23,7 @@ from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.help.screen import HelpDialog
 from copydesk.tui.layout import paragraph
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, ParsedTime, PostDialog, PostPlan, TimePrompt
-from copydesk.tui.schedule.draft_actions import PickDraftDialog, PlanDialog
+from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
 from copydesk.tui.setup.connect_dialogs import PlatformDialog, SignInDialog
 from copydesk.tui.setup.voice_dialog import VoiceDialog
 from copydesk.tui.sources.feed_transfer import FeedImportDialog

@@ -11,10 +11,10 @@ from copydesk.model.draft import Action, ImageSource, Status
 from copydesk.model.requests import ChangeDraft, CreatedDrafts, CreationMode
 from copydesk.text.formatting import format_relative
 from copydesk.tui import labels
-from copydesk.tui.compose.dialog import ComposeDialog
-from copydesk.tui.compose.form_state import (
+from copydesk.tui.compose.dialog import (
     APPROVE,
     REVIEW,
+    ComposeDialog,
     ComposeSession,
     ComposeState,
     ImageInput,
@@ -23,8 +23,8 @@ from copydesk.tui.compose.form_state import (
     parse_images,
     parse_state,
 )
+from copydesk.tui.dialogs.autosaved_form import AutosavedText
 from copydesk.tui.review.screen import ReviewScreen
-from copydesk.tui.runtime.autosave import AutosavedText
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk

@@ -1,5 +1,10 @@
-"""Base class of the forms with much text: autosaved while typing, saved by one key, never lost by another."""
+"""Base class of the forms with much text, and their autosave file.
 
+A form is autosaved while the user types, saved by one key, and never lost by another. The file of a text that belongs
+to no draft exists until the text is saved or discarded.
+"""
+
+import asyncio
 from typing import ClassVar
 
 from textual import getters
@@ -8,6 +13,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
+from copydesk.editor import Autosave, UnsavedText
 from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
@@ -17,6 +23,29 @@ from copydesk.tui.runtime.desk_tasks import to_copydesk_error
 
 AUTOSAVE_DELAY = 0.3
 """Seconds between a keystroke and the autosave: at most this much is lost in a crash."""
+
+
+class AutosavedText:
+    """One autosave file. Writes and deletes happen in the order of the calls."""
+
+    def __init__(self, autosave: Autosave, name: str) -> None:
+        self._texts = autosave
+        self._name = name
+        self._write_lock = asyncio.Lock()
+
+    async def load(self) -> UnsavedText | None:
+        """Return the text that was typed and not saved; None if there is none."""
+        return await asyncio.to_thread(self._texts.find, self._name)
+
+    async def save(self, text: str) -> None:
+        """Write the text to the file. Raise OSError if that fails."""
+        async with self._write_lock:
+            await asyncio.to_thread(self._texts.save, self._name, 0, text)
+
+    async def delete(self) -> None:
+        """Delete the file: the text was saved or discarded. Raise OSError if that fails."""
+        async with self._write_lock:
+            await asyncio.to_thread(self._texts.delete, self._name)
 
 
 class AutosavedForm(Dialog[bool], inherit_bindings=False):

@@ -1,4 +1,7 @@
-"""Run actions on drafts: the row changes at once, the desk follows, and a failure restores the row."""
+"""Run actions on drafts, and describe their results in one sentence for a toast.
+
+The row changes at once, the desk follows, and a failure restores the row.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -9,19 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual.timer import Timer
 
 from copydesk.errors import ConflictError, CopydeskError
-from copydesk.model.draft import Draft, ListedDraft, Status
-from copydesk.model.history import EventKind, change_name
+from copydesk.model.draft import Action, Draft, ListedDraft, Status
+from copydesk.model.history import EDIT, EventKind, UndoResult, change_name
 from copydesk.model.requests import TIME_ACTIONS, ChangeDraft
-from copydesk.model.transitions import next_status, status_after_edit
+from copydesk.model.transitions import ACTIONS, next_status, status_after_edit
+from copydesk.text import clean
+from copydesk.text.formatting import plural
 from copydesk.tui import labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.messages import WorkStatusChanged
-from copydesk.tui.review import outcomes
 from copydesk.tui.review.local_changes import DraftState, LocalChanges
 from copydesk.tui.review.marks import Selection
-from copydesk.tui.review.outcomes import Outcome, error_message
 from copydesk.tui.review.queue_pane import QueuePane
-from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE
+from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE, to_copydesk_error
 from copydesk.tui.runtime.notifications import is_refusal
 from copydesk.tui.undo_stack import UndoSkipList
 
@@ -29,12 +32,103 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
+MAX_LISTED = 3
+"""Failures listed in a toast."""
 OnSuccess = Callable[[Sequence[str]], object]
 """Called after an action with the ids of the drafts that were changed."""
 TOAST_INTERVAL = 0.5
 """Seconds within which single actions share one toast."""
 MAX_RELOADED = 100
 """Up to this many drafts are reloaded after an undo."""
+
+
+class Outcome(NamedTuple):
+    """The result of an action on one or more drafts."""
+
+    action: str
+    succeeded: tuple[str, ...]
+    failed: Mapping[str, str] = {}
+    """Errors by draft id."""
+    detail: str = ""
+    """Appended to the action: `for Thu 12 Feb, 09:00`."""
+    kind: EventKind = EventKind.CHANGE
+    names: Mapping[str, str] = {}
+    """Names of some of the drafts by id."""
+    skipped: int = 0
+    """Number of drafts left unchanged because they arrived after the list was loaded."""
+    refused: bool = False
+    """True if it failed only because the draft's status does not allow the action."""
+
+    @property
+    def status(self) -> Status | None:
+        """The status that the action leads to; None if it does not change the status."""
+        return ACTIONS[Action(self.action)].to_status if self.action != EDIT else None
+
+
+def describe_action(outcome: Outcome) -> str:
+    """Return the result of the action and its details: `approved`, `scheduled for Thu 12 Feb, 09:00`."""
+    return labels.action_done(outcome.action, outcome.detail)
+
+
+def describe_bulk(outcome: Outcome) -> str:
+    """Describe a bulk action: `48 approved, 2 failed: “A missing index…”: This draft is posted … · u undo`."""
+    return labels.bulk_done(
+        len(outcome.succeeded),
+        describe_action(outcome),
+        skipped=outcome.skipped,
+        failed=len(outcome.failed),
+        failures=format_failures(outcome),
+    )
+
+
+def describe_interrupted_undo(undone: UndoResult, *, undo: bool) -> str:
+    """Describe an undo or redo that was interrupted because the console exited."""
+    return labels.undo_interrupted(_undo_name(undone.action), len(undone.succeeded), undone.left, undo=undo)
+
+
+def describe_undo(outcome: Outcome) -> str:
+    """Describe an undo or redo: `Undid approval of “A missing index…” · Ctrl+r redo`."""
+    names = list(outcome.names.values())
+    drafts = names[0] if len(outcome.succeeded) == 1 and names else plural(len(outcome.succeeded), "draft")
+    return labels.undo_done(
+        _undo_name(outcome.action),
+        drafts,
+        undo=outcome.kind is EventKind.UNDO,
+        failed=len(outcome.failed),
+        failures=format_failures(outcome),
+    )
+
+
+def _undo_name(action: str) -> str:
+    # Actions of newer versions of Copydesk are not in the table.
+    return labels.UNDO_NAMES.get(action, clean(action))
+
+
+def format_failures(outcome: Outcome) -> str:
+    """Return the first failures by name, each with its reason."""
+    listed = [_failure(outcome, draft_id, reason) for draft_id, reason in _first(outcome.failed)]
+    remaining = len(outcome.failed) - len(listed)
+    return " ".join(listed) + labels.and_more(remaining)
+
+
+def _failure(outcome: Outcome, draft_id: str, reason: str) -> str:
+    """Return one failure; a draft without a name was deleted."""
+    name = outcome.names.get(draft_id)
+    return f"{name}: {reason}" if name and reason != DRAFT_DELETED_MESSAGE else DRAFT_DELETED_MESSAGE
+
+
+def listed_failure_ids(failed: Mapping[str, str]) -> list[str]:
+    """Return the ids of the drafts that `format_failures` lists."""
+    return [draft_id for draft_id, _ in _first(failed)]
+
+
+def _first(failed: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+    return list(failed.items())[:MAX_LISTED]
+
+
+def error_message(error: Exception) -> str:
+    """Return the error message for the user."""
+    return str(to_copydesk_error(error))
 
 
 class ActionResult(NamedTuple):
@@ -213,7 +307,7 @@ class ActionRunner:
         if (attempted := len(result.results.succeeded) + len(failed)) < len(ids):
             message = labels.bulk_interrupted(action, len(result.results.succeeded), len(ids) - attempted)
             self.app.exit_message = self.app.qualify_commands(message)
-        failed_drafts = await desk.drafts.views.by_ids(tuple(outcomes.listed_failure_ids(failed)))
+        failed_drafts = await desk.drafts.views.by_ids(tuple(listed_failure_ids(failed)))
         names = {draft.id: labels.draft_name(draft.text) for draft in failed_drafts}
         outcome = Outcome(action, result.results.succeeded, failed, names=names, skipped=skipped)
         self.finish(ActionResult(outcome, is_bulk=True, on_success=then, on_unchanged=selection.on_finish))
@@ -230,10 +324,10 @@ class ActionRunner:
             self._undo_skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(is_cancelled=should_stop)
         )
         if result.left:
-            self.app.exit_message = self.app.qualify_commands(outcomes.describe_interrupted_undo(result, undo=undo))
+            self.app.exit_message = self.app.qualify_commands(describe_interrupted_undo(result, undo=undo))
         failed = {failure.id: failure.error for failure in result.failed}
         reloaded_ids = result.succeeded if len(result.succeeded) <= MAX_RELOADED else ()
-        drafts = await desk.drafts.views.by_ids((*reloaded_ids, *outcomes.listed_failure_ids(failed)))
+        drafts = await desk.drafts.views.by_ids((*reloaded_ids, *listed_failure_ids(failed)))
         names = {draft.id: labels.draft_name(draft.text) for draft in drafts}
         outcome = Outcome(result.action, result.succeeded, failed, kind=kind, names=names)
         for draft in drafts:
@@ -268,11 +362,11 @@ class ActionRunner:
         if result.is_bulk:
             if result.on_unchanged is not None:
                 result.on_unchanged(tuple(outcome.failed))
-            self.app.notify(outcomes.describe_bulk(outcome), severity="warning" if outcome.failed else "information")
+            self.app.notify(describe_bulk(outcome), severity="warning" if outcome.failed else "information")
         elif outcome.failed:
-            self.app.notify(outcomes.format_failures(outcome), severity="warning" if outcome.refused else "error")
+            self.app.notify(format_failures(outcome), severity="warning" if outcome.refused else "error")
         else:
-            self._notify_action(outcomes.describe_action(outcome))
+            self._notify_action(describe_action(outcome))
         if result.on_success is not None and outcome.succeeded:
             result.on_success(outcome.succeeded)
 
@@ -296,7 +390,7 @@ class ActionRunner:
         if outcome.kind is EventKind.UNDO and len(outcome.succeeded) == 1:
             self.pane.move_cursor_to(outcome.succeeded[0])
         self._recent_actions.clear()
-        self.app.notify_latest(outcomes.describe_undo(outcome))
+        self.app.notify_latest(describe_undo(outcome))
 
     def restore_row(self, draft_id: str) -> None:
         """Restore the row of a draft that was not changed."""

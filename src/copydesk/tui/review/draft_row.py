@@ -10,7 +10,7 @@ from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age
 from copydesk.tui.charts import progress_bar
 from copydesk.tui.labels import FLAG, FORMAT, STATUS, Badge, source_type_label
-from copydesk.tui.schedule.week_clock import format_time
+from copydesk.tui.schedule.week import format_time
 from copydesk.tui.terminal.cells import fit, safe_line
 
 AGE_WIDTH, TIME_WIDTH = 3, 9

@@ -20,9 +20,8 @@ from copydesk.text import clean_lines
 from copydesk.text.formatting import format_relative
 from copydesk.tui import labels
 from copydesk.tui.dialogs.base import WaitDialog
-from copydesk.tui.review.action_runner import ActionResult, ActionRunner
-from copydesk.tui.review.outcomes import Outcome, error_message
-from copydesk.tui.review.text_lengths import relevant_platforms
+from copydesk.tui.review.action_runner import ActionResult, ActionRunner, Outcome, error_message
+from copydesk.tui.review.dialogs import relevant_platforms
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk

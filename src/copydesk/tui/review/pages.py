@@ -21,7 +21,7 @@ from copydesk.tui.labels import SEVERITY, STATUS, source_type_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import worst_finding_sign
 from copydesk.tui.review.preview_page import ImageView, preview_page
-from copydesk.tui.schedule.week_clock import format_day
+from copydesk.tui.schedule.week import format_day
 from copydesk.tui.terminal.cells import safe_line
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from copydesk.tui import labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.prompt import prompt_time_zone
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.schedule.draft_actions import ApprovedLoaded, DraftActions, PlanReady
-from copydesk.tui.schedule.slot_actions import SlotActions
+from copydesk.tui.schedule.actions import ApprovedLoaded, DraftActions, PlanReady, SlotActions
 from copydesk.tui.schedule.week_grid import WeekGrid
 from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane
 from copydesk.tui.themes import stylesheet_path

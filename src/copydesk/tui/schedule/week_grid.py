@@ -15,13 +15,18 @@ from textual.style import Style
 from copydesk.model.schedule import MAX_WEEK_DRAFTS, Week
 from copydesk.tui import labels
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.schedule.week_clock import DAYS, GridPosition, Hour, format_day, format_utc_offset, utc_offsets
-from copydesk.tui.schedule.week_layout import (
+from copydesk.tui.schedule.week import (
+    DAYS,
     LABEL_WIDTH,
     CalendarEntry,
+    GridPosition,
+    Hour,
     HourCell,
     WeekLayout,
+    format_day,
+    format_utc_offset,
     lay_out_week,
+    utc_offsets,
     visible_days,
 )
 from copydesk.tui.terminal.cells import fit, safe_line

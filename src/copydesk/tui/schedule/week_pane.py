@@ -18,16 +18,19 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import key_label
 from copydesk.tui.layout import Paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.schedule.week_clock import (
+from copydesk.tui.schedule.week import (
+    CalendarEntry,
     ClockChange,
     GridPosition,
     Hour,
+    HourCell,
     format_day,
+    format_slot,
     format_utc_offset,
     grid_position,
+    reschedule_draft,
 )
 from copydesk.tui.schedule.week_grid import SELECTION_MARK, WeekGrid
-from copydesk.tui.schedule.week_layout import CalendarEntry, HourCell, format_slot, reschedule_draft
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.undo_stack import DraftIds, UndoStack, UndoStep
 from copydesk.tui.widgets.line_views import MessageLines

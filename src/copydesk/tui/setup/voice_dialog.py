@@ -25,10 +25,9 @@ from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import Emoji, Link, Voice, VoicePreview
 from copydesk.text import clean, clean_lines
 from copydesk.tui import labels
-from copydesk.tui.dialogs.autosaved_form import AutosavedForm
+from copydesk.tui.dialogs.autosaved_form import AutosavedForm, AutosavedText
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import paragraph
-from copydesk.tui.runtime.autosave import AutosavedText
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.setup.pages import voice_sample_page
 from copydesk.tui.themes import stylesheet_path

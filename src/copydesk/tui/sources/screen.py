@@ -20,8 +20,16 @@ from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.sources import pages
 from copydesk.tui.sources.feed_transfer import FeedTransfer
 from copydesk.tui.sources.messages import ExportFileExists, FeedsLoaded, RecentItemsLoaded, SourceSaved, SourcesLoaded
-from copydesk.tui.sources.pages import EXAMPLES, Example, source_header, source_page, source_row
-from copydesk.tui.sources.run_page import run_header, run_page, run_row
+from copydesk.tui.sources.pages import (
+    EXAMPLES,
+    Example,
+    run_header,
+    run_page,
+    run_row,
+    source_header,
+    source_page,
+    source_row,
+)
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList, ListPane
 from copydesk.tui.widgets.line_views import TooSmall
