@@ -31,9 +31,10 @@ from large_desk import (
 )
 from table_row import Row
 
-from copydesk.desk import Desk, cursor, open_desk
+from copydesk.desk import Desk, open_desk
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.filters import validate_filters
+from copydesk.model.page import encode_cursor
 from copydesk.settings import load
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.draft_rows import DRAFT_COLUMNS
@@ -148,7 +149,7 @@ async def _time_page(desk: Desk, connection: sqlite3.Connection, filter: Filter)
     """Measure in turn our first and last page, and the first page by SQL."""
     query = validate_filters(filter.params, SOURCE_TYPES)
     oldest = connection.execute(filter.sql("draft.id", "ASC"), (*filter.tags, *filter.values, PAGE + 1)).fetchall()
-    last_cursor = cursor.encode(oldest[-1][0], "drafts", desk._context.user_id, query)
+    last_cursor = encode_cursor(oldest[-1][0], "drafts", desk._context.user_id, query)
     first_page = await desk.drafts.list(**filter.params)
     last_page = await desk.drafts.list(cursor=last_cursor, **filter.params)
     assert [draft.id for draft in first_page.items] == [row[0] for row in _query_by_sql(connection, filter)[:PAGE]]

@@ -162,14 +162,14 @@ def test_clock_warning_is_accepted(tmp_path):
 
     async def jump(desk: Desk) -> None:
         # Store a last check whose clock was one hour ahead.
-        stored = await desk._context.read(_clock.load_reading)
+        stored = await desk._context.read(users.load_clock_reading)
         ahead = timedelta(hours=1)
         reading = _replace(stored, wall=stored.wall + ahead, seen=stored.seen + ahead)
-        await desk._context.write(_clock.save_reading, reading)
+        await desk._context.write(users.save_clock_reading, reading)
 
     from msgspec.structs import replace as _replace
 
-    from copydesk.store import clock_checks as _clock
+    from copydesk.store import users
 
     run_on_desk(tmp_path, jump)
     result = run_in_process(tmp_path, "schedule", "clock")

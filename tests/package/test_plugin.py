@@ -87,7 +87,7 @@ async def fetch(ctx):
 
 import msgspec
 
-from copydesk.model.account import CredentialField
+from copydesk.model.platform import CredentialField
 from copydesk.model.delivery import Account, DeliveryStep, Intent, PostMetrics, StepResult
 from copydesk.model.draft import Format
 from copydesk.model.platform import Limits, PlatformInfo

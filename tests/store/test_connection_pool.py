@@ -17,9 +17,8 @@ from sqlalchemy.exc import IntegrityError
 
 from copydesk.errors import StoreBusyError, StoreError
 from copydesk.store import tables
-from copydesk.store.connection_pool import shield_to_completion
+from copydesk.store.connection_pool import file_system_type, shield_to_completion
 from copydesk.store.database import Database, open_database
-from copydesk.store.database_file import file_system_type
 from store_fixtures import (
     add_source,
     add_user,
@@ -777,7 +776,7 @@ def test_file_system_is_empty_without_mounts() -> None:
 
 
 def test_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.store.database_file._mounts", lambda: "server:/x / nfs rw 0 0\n")
+    monkeypatch.setattr("copydesk.store.connection_pool._mounts", lambda: "server:/x / nfs rw 0 0\n")
 
     with pytest.raises(StoreError, match=r"network file system \(nfs\)"):
         open_database(tmp_path / "desk.db")

@@ -10,8 +10,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError
 
 from copydesk.errors import InvalidError, StoreBusyError, StoreCorruptError, StoreError, StoreFullError
-from copydesk.store.database import Database
-from copydesk.store.errors import to_store_error, translate_errors
+from copydesk.store.database import Database, to_store_error, translate_errors
 from store_fixtures import add_item, add_source, add_user, open_store
 
 LONG_TEXT = "x" * 400_000

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from copydesk.text import digest
+from copydesk.model import item
 from cost_growth import assert_bounded, assert_linear
 
 
@@ -24,7 +24,7 @@ def test_cached_quadratic_work_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def kept(text: str) -> list[bool]:
         return [letter in ["b"] * len(text) for letter in text]
 
-    monkeypatch.setattr(digest, "kept", kept, raising=False)
+    monkeypatch.setattr(item, "kept", kept, raising=False)
     with pytest.raises(AssertionError, match="8 times as much took"):
         assert_linear("a".__mul__, kept, 1_600)
 

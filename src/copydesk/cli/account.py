@@ -14,7 +14,7 @@ from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass
 from copydesk.cli.formatting import format_ago, print_table
 from copydesk.desk.catalog import PLATFORMS
 from copydesk.errors import CopydeskError
-from copydesk.model.account import ConnectedAccount, CredentialField
+from copydesk.model.platform import ConnectedAccount, CredentialField
 from copydesk.text import clean
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from copydesk.desk.context import DeskContext, utc_now
 from copydesk.model.job import ClockWarning
 from copydesk.model.serialization import Struct
 from copydesk.scheduling.clock_jump import ZERO, ClockReading, clock_jump, clock_lag
-from copydesk.store import clock_checks
-from copydesk.store.clock_checks import SavedClockReading
+from copydesk.store import users
 from copydesk.store.database import Transaction
+from copydesk.store.users import SavedClockReading
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SAVE_INTERVAL = timedelta(minutes=5)
@@ -70,7 +70,7 @@ class ClockGuard:
         A warning ends when the clock is set right, or by `accept`.
         """
         wall, monotonic = self._ctx.clock(), self.monotonic()
-        previous = await self._ctx.read(clock_checks.load_reading)
+        previous = await self._ctx.read(users.load_clock_reading)
         state = evaluate(previous, wall, monotonic)
         # Read first and write only if needed: this runs on every tick.
         if previous is None or _should_save(previous, state):
@@ -80,7 +80,7 @@ class ClockGuard:
     async def accept(self) -> ClockWarning | None:
         """Trust the wall clock as it is now; return the warning there was."""
         warning = await self.check()
-        await self._ctx.write(clock_checks.save_reading, _new_reference(self._ctx.clock(), self.monotonic()))
+        await self._ctx.write(users.save_clock_reading, _new_reference(self._ctx.clock(), self.monotonic()))
         return warning
 
 
@@ -131,8 +131,8 @@ def _evaluate_and_save(
     conn: Transaction, user_id: str, wall: datetime, monotonic: MonotonicReading
 ) -> SavedClockReading:
     """Evaluate in one transaction: another process may have checked, and the user answered, in the meantime."""
-    state = evaluate(clock_checks.load_reading(conn, user_id), wall, monotonic)
-    clock_checks.save_reading(conn, user_id, state)
+    state = evaluate(users.load_clock_reading(conn, user_id), wall, monotonic)
+    users.save_clock_reading(conn, user_id, state)
     return state
 
 

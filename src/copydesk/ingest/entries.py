@@ -13,8 +13,7 @@ from copydesk.ingest.dates import parse_date
 from copydesk.ingest.feed.raw_feed import RawEntry, first_image
 from copydesk.ingest.html_to_text import clean_text, html_to_text, single_line
 from copydesk.ingest.urls import absolute_url, alias_key
-from copydesk.model.item import Entry
-from copydesk.text.digest import digest
+from copydesk.model.item import Entry, digest
 from copydesk.text.html_tags import is_probably_html, unescape_html
 
 # Characters, except MAX_TAGS and MAX_COUNT. Entries are untrusted: the limits bound storage and the later regex work.

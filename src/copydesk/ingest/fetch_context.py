@@ -8,11 +8,10 @@ import msgspec
 
 from copydesk.errors import FetchError
 from copydesk.ingest.feed.parse import Feed, parse_feed
-from copydesk.model.item import Entry
+from copydesk.model.item import Entry, digest
 from copydesk.model.serialization import Struct
 from copydesk.model.source import FetchState, SourceSpec
 from copydesk.network.response import Response
-from copydesk.text.digest import digest
 
 REQUESTED_URL_KEY = "asked"
 """Cursor key of the requested URL that the stored validators and body hash belong to."""

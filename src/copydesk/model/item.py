@@ -2,8 +2,23 @@
 
 from datetime import datetime
 from enum import StrEnum
+from hashlib import blake2b
 
 from copydesk.model.serialization import Struct
+
+_HASH_CHUNK = 2047
+
+
+def digest(body: bytes, size: int = 16) -> bytes:
+    """Return `size` bytes of BLAKE2b of `body`.
+
+    Hashing is done in chunks below 2 KiB: for larger ones CPython releases the GIL and has to wait to get it back,
+    which delays the event loop while other threads store and rank.
+    """
+    state = blake2b(digest_size=size)
+    for start in range(0, len(body), _HASH_CHUNK):
+        state.update(body[start : start + _HASH_CHUNK])
+    return state.digest()
 
 
 class Entry(Struct, frozen=True):

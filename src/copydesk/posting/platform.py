@@ -11,10 +11,9 @@ from decimal import Decimal
 from typing import ClassVar, Protocol, runtime_checkable
 
 from copydesk.errors import CopydeskError
-from copydesk.model.account import CredentialField
 from copydesk.model.delivery import Account, DeliveryStep, Evidence, Intent, PostMetrics, StepResult
 from copydesk.model.draft import Format
-from copydesk.model.platform import Limits, PlatformInfo
+from copydesk.model.platform import CredentialField, Limits, PlatformInfo
 from copydesk.model.serialization import Struct
 
 __all__ = [

@@ -9,9 +9,8 @@ from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from copydesk.model.account import CredentialField
 from copydesk.model.draft import Format
-from copydesk.model.platform import Limits, PlatformInfo
+from copydesk.model.platform import CredentialField, Limits, PlatformInfo
 from copydesk.text.length import mastodon_length, utf16_length, x_length
 
 if TYPE_CHECKING:

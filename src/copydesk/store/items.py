@@ -8,12 +8,11 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, ScalarSelect, bindparam, insert, select, update
 
-from copydesk.model.item import Entry, Item, ItemState
+from copydesk.model.item import Entry, Item, ItemState, digest
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_many, execute_sql, placeholders
 from copydesk.store.tables import item, source
-from copydesk.text.digest import digest
 
 _ENTRY_FIELDS = tuple(name for name in Entry.__struct_fields__ if name != "published")
 _entry_values = attrgetter(*_ENTRY_FIELDS)

@@ -16,8 +16,7 @@ from sqlalchemy import Connection
 
 from copydesk.errors import StoreCorruptError, StoreError, StoreTooNewError
 from copydesk.model.serialization import Struct
-from copydesk.store.database import Database
-from copydesk.store.errors import to_store_error, translate_errors
+from copydesk.store.database import Database, to_store_error, translate_errors
 from copydesk.store.tables import metadata
 from copydesk.store.triggers import CREATE_FTS_INDEX, create_triggers
 

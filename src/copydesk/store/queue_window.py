@@ -12,9 +12,17 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection
 
 from copydesk.model.draft import ListedDraft, Status
-from copydesk.model.filters import TAB_STATUSES, DraftPosition, DraftSlice, DraftView, Order, Tab, get_order
+from copydesk.model.filters import (
+    TAB_STATUSES,
+    DraftPosition,
+    DraftSlice,
+    DraftView,
+    Order,
+    Tab,
+    get_order,
+    parse_query,
+)
 from copydesk.model.history import CREATE
-from copydesk.model.search_query import parse_query
 from copydesk.store import search
 from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate
 from copydesk.store.raw_sql import chunked, raw_execute

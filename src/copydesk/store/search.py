@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, Integer, bindparam, cast, column, select, table
 
 from copydesk.model.draft import Draft, ListedDraft
-from copydesk.model.filters import Filters
-from copydesk.model.search_query import Query, Term, contains_term, tokenize
+from copydesk.model.filters import Filters, Query, Term, contains_term, tokenize
 from copydesk.store import draft_queries
 from copydesk.store.draft_rows import hydrate
 from copydesk.store.raw_sql import raw_execute, to_sql

@@ -1,4 +1,4 @@
-"""The user that everything in the database belongs to, and their voice profile."""
+"""The user that everything in the database belongs to: their voice profile and last trusted clock reading."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from copydesk.model.serialization import Struct
 from copydesk.model.voice import VoiceProfile
 from copydesk.store.ids import new_id
 from copydesk.store.raw_sql import ColumnCodec, execute_sql
-from copydesk.store.tables import user, voice
+from copydesk.store.tables import clock_check, user, voice
 
 OWNER_NAME = "owner"
 
@@ -78,4 +78,37 @@ def save_voice(conn: Connection, user_id: str, profile: VoiceProfile) -> None:
     """Create or replace the user's voice profile."""
     values = {name: getattr(profile, name) for name in _VOICE_COLUMNS.names}
     statement = upsert(voice).values(user_id=user_id, **values)
+    conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))
+
+
+class SavedClockReading(Struct, frozen=True):
+    """The reference reading of both clocks, and the result of the last check."""
+
+    boot: str
+    """Identifies the system start from which the monotonic clock counts."""
+    wall: datetime
+    steady: float
+    """Seconds on the monotonic clock."""
+    counts_sleep: bool
+    """True if the monotonic clock goes on while the machine sleeps."""
+    seen: datetime
+    """The last time the wall clock was known to be right."""
+    doubt_since: datetime | None = None
+    doubt_by: float | None = None
+    """Seconds."""
+
+
+_CLOCK_COLUMNS = tuple(clock_check.c[name] for name in SavedClockReading.__struct_fields__)
+
+
+def load_clock_reading(conn: Connection, user_id: str) -> SavedClockReading | None:
+    """Return the reference reading that later ones are checked against, or None before the first one."""
+    row = conn.execute(select(*_CLOCK_COLUMNS).where(clock_check.c.user_id == user_id)).first()
+    return SavedClockReading(**row._mapping) if row else None
+
+
+def save_clock_reading(conn: Connection, user_id: str, reading: SavedClockReading) -> None:
+    """Store `reading` in place of the previous one."""
+    values = {name: getattr(reading, name) for name in SavedClockReading.__struct_fields__}
+    statement = upsert(clock_check).values(user_id=user_id, **values)
     conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))

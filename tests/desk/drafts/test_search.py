@@ -11,9 +11,8 @@ from sqlalchemy import Connection, delete, insert, select, update
 from copydesk.desk import open_desk
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
-from copydesk.model.filters import Archived
+from copydesk.model.filters import MAX_QUERY_LENGTH, Archived, contains_term, parse_query, tokenize
 from copydesk.model.run import RunRequest
-from copydesk.model.search_query import MAX_QUERY_LENGTH, contains_term, parse_query, tokenize
 from copydesk.store import tables
 from copydesk.store.ids import new_id
 from copydesk.store.search import _format_match_expression

@@ -13,9 +13,9 @@ from copydesk.desk import Desk
 from copydesk.desk.engagement.service import metrics_by_span
 from copydesk.model.delivery import Delivery, DeliveryState, StepResult
 from copydesk.model.engagement import METRICS, Interval, RateSummary
-from copydesk.store import published_posts, tables
+from copydesk.store import engagement, tables
+from copydesk.store.engagement import QUARTER_HOUR_SECONDS, QuarterHour
 from copydesk.store.ids import new_id
-from copydesk.store.published_posts import QUARTER_HOUR_SECONDS, QuarterHour
 from desk_fixtures import NOW, open_desk_at
 from store_fixtures import add_draft, add_item, add_source, add_user
 
@@ -181,7 +181,7 @@ def test_no_posts_have_no_spans():
 
 @pytest.mark.parametrize(
     "statement",
-    [published_posts.KIND_QUERIES[True], published_posts.QUARTER_QUERIES[True], published_posts.POST_QUERIES[True]],
+    [engagement.KIND_QUERIES[True], engagement.QUARTER_QUERIES[True], engagement.POST_QUERIES[True]],
 )
 async def test_queries_use_time_indexes(desk, statement):
     def explain(conn: Connection, _: str) -> list[str]:

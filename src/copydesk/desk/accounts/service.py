@@ -12,8 +12,8 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.account_lease import account_lease
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
-from copydesk.model.account import ConnectedAccount, select_accounts
 from copydesk.model.delivery import Account
+from copydesk.model.platform import ConnectedAccount, select_accounts
 from copydesk.model.serialization import Struct
 from copydesk.posting.platform import (
     RECONNECT_HINT,

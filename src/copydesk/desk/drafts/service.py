@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Unpack
 
-from copydesk.desk import cursor as cursors
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.create import DraftCreation
 from copydesk.desk.drafts.history_text import DraftHistory
@@ -17,12 +16,11 @@ from copydesk.desk.operation import operation
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import TO_REVIEW, Action, Draft, ListedDraft
-from copydesk.model.filters import DraftCounts, FilterParams, validate_filters
+from copydesk.model.filters import DraftCounts, FilterParams, parse_query, validate_filters
 from copydesk.model.history import DraftEvent, UndoResult
 from copydesk.model.item import Item
-from copydesk.model.page import Page, PageSize
+from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
 from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft
-from copydesk.model.search_query import parse_query
 from copydesk.scheduling.time_text import parse_time
 from copydesk.scheduling.wall_time import instant_of_wall
 from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, schedule, search
@@ -165,9 +163,9 @@ class Drafts:
         """
         filters = validate_filters(params, SOURCE_TYPES)
         scope = ("drafts", self._ctx.user_id, filters)
-        before = cursors.decode(cursor, *scope) if cursor is not None else None
+        before = decode_cursor(cursor, *scope) if cursor is not None else None
         rows, more = await self._ctx.read(draft_queries.list_page, filters, limit=limit, before=before)
-        return Page(items=rows, next_cursor=cursors.encode(rows[-1].id, *scope) if more else None)
+        return Page(items=rows, next_cursor=encode_cursor(rows[-1].id, *scope) if more else None)
 
     @operation
     async def search(
@@ -181,15 +179,15 @@ class Drafts:
     ) -> Page[ListedDraft]:
         """Return a page of drafts with the words of `query` in text, item title, tags or source name, newest first.
 
-        The query syntax is described in `copydesk.model.search_query`; with `half_typed` the last word may be a prefix.
+        The query syntax is described in `copydesk.model.filters`; with `half_typed` the last word may be a prefix.
         Raise InvalidError for a query without a word, and as `list` does.
         """
         parsed, filters = parse_query(query, incomplete=half_typed), validate_filters(params, SOURCE_TYPES)
         scope = ("search", self._ctx.user_id, parsed, filters)
-        before = cursors.decode(cursor, *scope) if cursor is not None else None
+        before = decode_cursor(cursor, *scope) if cursor is not None else None
         # One more row than the page holds tells whether there is a next page.
         hits = await self._ctx.read(search.find, parsed, filters, limit=limit + 1, before=before)
-        next_cursor = cursors.encode(hits[limit - 1].position, *scope) if len(hits) > limit else None
+        next_cursor = encode_cursor(hits[limit - 1].position, *scope) if len(hits) > limit else None
         return Page(items=tuple(hit.draft for hit in hits[:limit]), next_cursor=next_cursor)
 
     @operation

@@ -9,8 +9,8 @@ from copydesk.desk.accounts.credentials import login_error_hint
 from copydesk.desk.context import DeskContext
 from copydesk.desk.publishing.account_lease import account_lease
 from copydesk.errors import CopydeskError, StoreError
-from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import PostMetrics
+from copydesk.model.platform import ConnectedAccount
 from copydesk.posting.platform import LoginError, NotSentError
 from copydesk.store import accounts, deliveries, delivery_updates, engagement
 from copydesk.store.database import Transaction

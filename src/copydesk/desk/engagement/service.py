@@ -33,11 +33,10 @@ from copydesk.model.engagement import (
     update_record,
     validate_record,
 )
-from copydesk.store import engagement, published_posts, schedule
+from copydesk.store import engagement, schedule
 from copydesk.store.database import Transaction
-from copydesk.store.engagement import EngagementTotal
+from copydesk.store.engagement import QUARTER_HOUR_SECONDS, EngagementTotal, QuarterHour
 from copydesk.store.ids import new_id
-from copydesk.store.published_posts import QUARTER_HOUR_SECONDS, QuarterHour
 
 MAX_TOP_POSTS = 50
 TopCount = Annotated[
@@ -140,7 +139,7 @@ class Engagements:
     @operation
     async def by_platform_and_format(self, since: datetime | None = None) -> tuple[FormatSummary, ...]:
         """Return sums of the posts published since then, or of all, by platform and format."""
-        return await self._ctx.read(published_posts.sum_by_kind, since)
+        return await self._ctx.read(engagement.sum_by_kind, since)
 
     @operation
     async def over_time(
@@ -160,7 +159,7 @@ class Engagements:
     @operation
     async def posts(self, since: datetime | None = None, limit: int = MAX_TOP_POSTS) -> tuple[LivePost, ...]:
         """Return the posts published since then, or all, best first; posts without metrics come last."""
-        return await self._ctx.read(published_posts.list_posts, since, limit)
+        return await self._ctx.read(engagement.list_posts, since, limit)
 
 
 def summarize(totals: Iterable[EngagementTotal], top: tuple[TopPost, ...]) -> EngagementSummary:
@@ -212,8 +211,8 @@ def _load_summary(conn: Transaction, user_id: str, top: int) -> tuple[tuple[Enga
 
 def _load_quarters(
     conn: Transaction, user_id: str, since: datetime | None
-) -> tuple[ZoneInfo, tuple[published_posts.QuarterHour, ...]]:
-    return schedule.get_time_zone(conn, user_id), published_posts.sum_by_quarter_hour(conn, user_id, since)
+) -> tuple[ZoneInfo, tuple[engagement.QuarterHour, ...]]:
+    return schedule.get_time_zone(conn, user_id), engagement.sum_by_quarter_hour(conn, user_id, since)
 
 
 def _save_record(conn: Transaction, user_id: str, request: RecordEngagement, now: datetime) -> EngagementRecord:

@@ -15,7 +15,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.errors import InvalidError
 from copydesk.ingest.registry import SOURCE_TYPES
-from copydesk.model.item import Item, ItemState
+from copydesk.model.item import Item, ItemState, digest
 from copydesk.model.run import RunRequest, Stage
 from copydesk.model.source import Source, SourceConfig
 from copydesk.ranking.filters import FilterRules, compile_rules, rejection_reason
@@ -29,7 +29,6 @@ from copydesk.store import drafts, items, sources
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import DraftDecision
 from copydesk.store.items import StoryMember
-from copydesk.text.digest import digest
 
 log = logging.getLogger(__name__)
 STORY_WINDOW = timedelta(days=14)

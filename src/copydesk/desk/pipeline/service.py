@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from copydesk.desk import cursor as cursors
 from copydesk.desk.context import Clock, DeskContext
 from copydesk.desk.operation import operation
 from copydesk.desk.pipeline.progress import Listener, RunProgress
@@ -18,7 +17,7 @@ from copydesk.errors import (
     RunCancelledError,
     StoreError,
 )
-from copydesk.model.page import Page, PageSize
+from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
 from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus, validate_run
 from copydesk.store import runs, sources
 from copydesk.store.database import Transaction
@@ -152,10 +151,10 @@ class Pipeline:
     @operation
     async def list(self, limit: PageSize = 10, cursor: str | None = None) -> Page[Run]:
         """Return a page of the user's runs, newest first. Raise InvalidError for a limit outside 1 to 100."""
-        before = cursors.decode(cursor, "runs") if cursor else None
+        before = decode_cursor(cursor, "runs") if cursor else None
         # One more than the page holds, which shows if there is another page.
         rows = await self._ctx.read(runs.list_newest, limit + 1, before)
-        next_cursor = cursors.encode(rows[limit - 1].id, "runs") if len(rows) > limit else None
+        next_cursor = encode_cursor(rows[limit - 1].id, "runs") if len(rows) > limit else None
         return Page(items=rows[:limit], next_cursor=next_cursor)
 
     @operation

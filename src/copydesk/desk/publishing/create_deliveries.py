@@ -7,8 +7,8 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import DeliveryState
+from copydesk.model.platform import ConnectedAccount
 from copydesk.posting.delivery_states import restart_delivery
 from copydesk.posting.idempotency_keys import first_seed
 from copydesk.store import deliveries, delivery_updates, draft_updates

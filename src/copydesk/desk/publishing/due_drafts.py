@@ -11,9 +11,9 @@ from copydesk.desk.publishing.create_deliveries import create_deliveries
 from copydesk.desk.publishing.grace import expiry_reason, grace_periods, missed_cutoffs
 from copydesk.desk.publishing.settlement import record_delivery, settle_draft
 from copydesk.errors import StoreError
-from copydesk.model.account import ConnectedAccount
 from copydesk.model.draft import Format, Status
 from copydesk.model.history import SYSTEM, EventKind
+from copydesk.model.platform import ConnectedAccount
 from copydesk.model.transitions import SystemEvent, status_after_event
 from copydesk.posting.delivery_states import abandoned
 from copydesk.scheduling.missed import MIN_POST_INTERVAL, DueDraft, is_missed, select_due

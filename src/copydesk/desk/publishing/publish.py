@@ -10,10 +10,10 @@ from copydesk.desk.publishing.create_deliveries import create_deliveries, latest
 from copydesk.desk.publishing.delivery_report import describe, resolution_hint
 from copydesk.desk.publishing.settlement import record_delivery, settle_draft
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
-from copydesk.model.account import ConnectedAccount, find_unknown_names
 from copydesk.model.delivery import Delivery, DeliveryState
 from copydesk.model.draft import Action, Format, Status
 from copydesk.model.history import EventKind
+from copydesk.model.platform import ConnectedAccount, find_unknown_names
 from copydesk.model.requests import MAX_ID_LENGTH
 from copydesk.model.transitions import allowed_actions, next_status
 from copydesk.posting import delivery_states

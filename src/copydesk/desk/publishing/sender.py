@@ -20,8 +20,8 @@ from copydesk.desk.publishing.grace import expiry_reason
 from copydesk.desk.publishing.payload import PostPayload, load_payload, rule_violations, run_in_article_thread
 from copydesk.desk.publishing.settlement import record_delivery
 from copydesk.errors import CopydeskError, InvalidError, StoreError
-from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import Delivery, DeliveryState, Intent, StepResult
+from copydesk.model.platform import ConnectedAccount
 from copydesk.posting import delivery_states
 from copydesk.posting.delivery_states import NextAction
 from copydesk.posting.platform import (

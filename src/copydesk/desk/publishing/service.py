@@ -24,7 +24,6 @@ from copydesk.desk.publishing.publish import (
     start_posting,
 )
 from copydesk.desk.publishing.sender import DUPLICATE_TEXT_WINDOW, Sender
-from copydesk.model.account import ConnectedAccount, find_unknown_names, select_accounts
 from copydesk.model.delivery import (
     FINAL_STATES,
     Account,
@@ -37,6 +36,7 @@ from copydesk.model.delivery import (
     Price,
 )
 from copydesk.model.draft import Format, ListedDraft, without_item
+from copydesk.model.platform import ConnectedAccount, find_unknown_names, select_accounts
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
 from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS

@@ -1,11 +1,11 @@
-"""Tests for body digests."""
+"""Tests for items and the digests that detect their changes."""
 
 from hashlib import blake2b
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.text.digest import digest
+from copydesk.model.item import digest
 
 
 @given(st.binary(max_size=40), st.integers(0, 400))
