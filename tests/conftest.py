@@ -1,14 +1,21 @@
-"""Settings for all tests: the marker of server tests, reproducible hypothesis examples, a working Ctrl-C."""
+"""Settings for all tests: the tree they import, server tests, reproducible hypothesis examples, a working Ctrl-C."""
 
 import gc
 import os
 import signal
 import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+
+TESTS = Path(__file__).parent
+# Processes that tests start import the code beside these tests, as pytest does, not another checkout that is installed.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(TESTS.parent / "src"), str(TESTS / "support"), os.environ.get("PYTHONPATH")])
+)
 
 # Fixed examples in `make test`; `make prove` searches at random.
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])

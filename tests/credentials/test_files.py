@@ -1,7 +1,6 @@
 """Tests for the vault's files: atomic writes, permissions, locks, and damaged content."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -206,9 +205,7 @@ asyncio.run(write())
 
 
 def start_process(home: Path, script: str) -> subprocess.Popen[bytes]:
-    tests = str(Path(__file__).resolve().parents[1] / "support")
-    environ = os.environ | {"PYTHONPATH": tests}
-    return subprocess.Popen([sys.executable, "-c", script, str(home)], stdout=subprocess.PIPE, env=environ)
+    return subprocess.Popen([sys.executable, "-c", script, str(home)], stdout=subprocess.PIPE)
 
 
 @pytest.mark.parametrize(("make", "more"), [("make_encrypted_vault", ""), ("make_vault", ", plain=True")])

@@ -41,6 +41,14 @@ def test_import_loads_nothing_else():
     assert result.stdout.strip() == "['copydesk', 'copydesk.version']"
 
 
+def test_tests_and_their_processes_import_this_tree(tmp_path):
+    code = "import copydesk, cli_runner; print(copydesk.__file__, cli_runner.__file__)"
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    module = ROOT / "src" / "copydesk" / "__init__.py"
+    assert result.stdout.split() == [str(module), str(ROOT / "tests" / "support" / "cli_runner.py")]
+    assert copydesk.__file__ == str(module)
+
+
 def test_public_operations_are_documented():
     from copydesk.desk.desk import Desk
 

@@ -38,7 +38,6 @@ pytestmark = [
 ]
 METRICS_REQUEST = "GET /xrpc/app.bsky.feed.getPosts"
 SELECT_READINGS = "SELECT likes, replies, reposts, impressions, clicks, by_hand FROM engagement_reading ORDER BY rid"
-TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1] / "support")}
 HOLD_PROGRAM = """
 import time, bluesky_network
 with bluesky_network.run_network():
@@ -219,9 +218,7 @@ async def test_desk_reads_metrics_until_post_is_deleted(network, readers, author
 
 def test_network_ends_when_starter_is_killed(network):
     earlier = network_folders()
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD_PROGRAM], env=TEST_ENVIRONMENT, stdout=subprocess.PIPE, text=True
-    ) as holder:
+    with subprocess.Popen([sys.executable, "-c", HOLD_PROGRAM], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "ready\n"
         assert len(network_folders() - earlier) == 2

@@ -1,14 +1,12 @@
 """Tests of the local PDS used by the proofs: it leaves nothing running, and rate-limits as a real one."""
 
 import asyncio
-import os
 import signal
 import socket
 import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import httpx
 import pytest
@@ -21,7 +19,6 @@ from faulty_server import RecordingSecrets
 from pds_server import Pds, run_pds
 
 pytestmark = pytest.mark.xdist_group("pds")
-TEST_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1] / "support")}
 HOLD_PROGRAM = """
 import time, pds_server
 with pds_server.run_pds() as pds:
@@ -31,9 +28,7 @@ with pds_server.run_pds() as pds:
 
 
 def test_pds_ends_when_starter_is_killed(pds: Pds):
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD_PROGRAM], env=TEST_ENVIRONMENT, stdout=subprocess.PIPE, text=True
-    ) as holder:
+    with subprocess.Popen([sys.executable, "-c", HOLD_PROGRAM], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         urls = holder.stdout.readline().split()
         holder.send_signal(signal.SIGKILL)

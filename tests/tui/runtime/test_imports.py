@@ -1,5 +1,6 @@
 """Tests for the modules imported at start: imports are most of the console's start time."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,8 +79,7 @@ except SystemExit:
 def imported_modules(program: str, **environ: str) -> set[str]:
     """Run a program; return the names of the modules that it imported."""
     program += "\nprint('MODULES', *sys.modules)"
-    shared_by_tests = str(Path(__file__).parents[2] / "support")
-    environ = {"PYTHONPATH": shared_by_tests} | environ
+    environ = {"PYTHONPATH": os.environ["PYTHONPATH"]} | environ
     completed = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=False
     )
