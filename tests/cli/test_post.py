@@ -41,3 +41,18 @@ def test_unfinished_post_points_to_daemon(tmp_path, approved, monkeypatch):
     assert result.code == 1
     assert "while `copydesk --sample daemon` runs or the console is open" in result.err
     assert f"`copydesk --sample delivery list {approved}`" in result.err
+
+
+def test_post_edits_nothing_and_takes_one_draft(tmp_path, approved):
+    result = run_in_process(tmp_path, "--sample", "draft", "post", approved, approved)
+    assert (result.code, result.out) == (2, "")
+    posted = json.loads(run_in_process(tmp_path, "--sample", "draft", "post", approved, "--json").out)
+    assert (posted["failed"], posted["draft"]["status"], posted["draft"]["text"]) == (
+        [],
+        "posted",
+        "The harbour opens.",
+    )
+    assert (
+        run_in_process(tmp_path, "--sample", "draft", "post", approved).err
+        == "Error: Already posted there; nothing was sent.\n"
+    )

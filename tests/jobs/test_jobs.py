@@ -99,6 +99,28 @@ async def test_tick_without_due_jobs_does_nothing(tmp_path: Path) -> None:
     assert messages.texts == []
 
 
+async def test_closed_desk_ends_jobs_without_messages(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    messages = MessageRecorder()
+    async with open_desk_at(tmp_path) as desk:
+        jobs = Jobs(desk, listener=messages)
+    assert [await jobs.tick(), await jobs.tick()] == [None, None]
+    assert (messages.texts, caplog.messages) == ([], [])
+
+
+async def test_job_ends_quietly_when_desk_is_closed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def close_desk(desk: Desk) -> Sequence[JobOutcome]:
+        await desk.close()
+        return await desk.drafts.queue()
+
+    replace_handler(monkeypatch, JobName.ZONES, close_desk)
+    messages = MessageRecorder()
+    async with open_desk_at(tmp_path) as desk:
+        await tick_and_finish(Jobs(desk, listener=messages))
+    assert (messages.texts, caplog.messages) == ([], [])
+
+
 async def test_late_draft_is_marked_missed(tmp_path: Path) -> None:
     messages, watch = MessageRecorder(), Watch()
     async with open_desk_at(tmp_path, clock=watch) as desk:

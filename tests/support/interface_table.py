@@ -112,10 +112,16 @@ ROWS: tuple[Row, ...] = (
         ("tests/desk/drafts/test_review.py::test_action_status_matrix",),
     ),
     Row(
-        "… post",
+        "… post, to some platforms or to all",
         "posting.post",
         "draft post",
-        ("tests/desk/drafts/test_review.py::test_post_without_platform_is_refused",),
+        (
+            "tests/desk/publishing/test_publish.py::test_draft_is_posted_to_all_accounts",
+            "tests/desk/publishing/test_publish.py::test_change_with_action_post_posts",
+            "tests/desk/publishing/test_publish.py::test_draft_is_posted_only_to_requested_accounts",
+            "tests/desk/publishing/test_publish.py::test_refused_draft_stays_approved_with_reason",
+            "tests/desk/drafts/test_review.py::test_post_without_platform_is_refused",
+        ),
     ),
     Row(
         "POST /drafts/bulk",
@@ -202,16 +208,6 @@ ROWS: tuple[Row, ...] = (
         (
             "tests/desk/engagement/test_engagement.py::test_summary_totals_live_posts",
             "tests/desk/engagement/test_engagement.py::test_top_is_1_to_50",
-        ),
-    ),
-    Row(
-        "PATCH /drafts/{id}: action post, to some platforms or to all",
-        "posting.post",
-        "draft post",
-        (
-            "tests/desk/publishing/test_publish.py::test_draft_is_posted_to_all_accounts",
-            "tests/desk/publishing/test_publish.py::test_draft_is_posted_only_to_requested_accounts",
-            "tests/desk/publishing/test_publish.py::test_refused_draft_stays_approved_with_reason",
         ),
     ),
     Row(

@@ -28,7 +28,7 @@ from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import Draft, Format, ListedDraft
 from copydesk.model.item import Item
 from copydesk.model.page import Page
-from copydesk.model.requests import MAX_TEXT_LENGTH, ChangeDraft, CreatedDrafts, CreationMode
+from copydesk.model.requests import MAX_TEXT_LENGTH, CreatedDrafts, CreationMode
 from copydesk.model.transitions import status_after_edit
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _edit_in_editor(context: Context, draft_id: str) -> Draft | None:
 
     async def save(desk: "Desk") -> Draft:
         try:
-            return await desk.drafts.change(draft_id, ChangeDraft(text=text), expected_version=original.version)
+            return await desk.drafts.edit(draft_id, text, expected_version=original.version)
         except CopydeskError as error:
             raise ConflictError(str(error), hint=f"Your text is saved in {path}.") from error
 

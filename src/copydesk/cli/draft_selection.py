@@ -250,6 +250,7 @@ def _run_single(
 
     async def work(desk: "Desk") -> tuple[Draft, str]:
         changed = await desk.drafts.change(draft_id, request)
+        assert isinstance(changed, Draft), "posting has its own command"
         if follow_up is not None:
             (changed,) = await follow_up(desk, [changed.id])
         if print_notes is not None:

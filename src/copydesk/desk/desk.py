@@ -59,7 +59,7 @@ class Desk:
         self._context = context
         self._clock_guard = ClockGuard(context)
         self._review = Review(context)
-        self.drafts = Drafts(context, self._review)
+        self.drafts = Drafts(context, self._review, lambda: self.posting)
         """Drafts: create, review, undo, list, search."""
         self.pipeline = Pipeline(context)
         """Runs from sources to drafts."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from copydesk.desk import Desk
-from copydesk.errors import CopydeskError, StoreError
+from copydesk.errors import CopydeskError, DeskClosedError, StoreError
 from copydesk.model.delivery import DeliveryState
 from copydesk.model.job import ClockWarning, DueWork, JobLease, JobName, JobState
 from copydesk.model.run import RunRequest, RunStatus
@@ -201,8 +201,11 @@ class Jobs:
     async def tick(self) -> timedelta | None:
         """Start jobs that are due and not running; return the time until the next scheduled draft, or None.
 
-        Errors are reported to the listener once, and the check is repeated at the next tick.
+        Errors are reported to the listener once, and the check is repeated at the next tick. Does nothing once the desk
+        is closed.
         """
+        if self._stopping:
+            return None
         try:
             due_work = await self._desk.job_leases.due_work()
             await self._check_clock()
@@ -287,6 +290,8 @@ class Jobs:
             async with self._heartbeat(lease):
                 outcomes = await HANDLERS[name](self._desk)
             finished = True
+        except DeskClosedError:
+            raise
         except Exception as error:
             failure, finished = error, True
             log.exception("The job %s failed", name)
@@ -320,7 +325,11 @@ class Jobs:
                 await heartbeats
 
     def _report_error(self, error: Exception) -> None:
-        """Report an error of the check for due jobs, but not the same one twice in a row."""
+        """Report an error of the check for due jobs, but not the same one twice in a row, and not a closed desk."""
+        if isinstance(error, DeskClosedError):
+            # Whoever closed the desk knows; there is nothing to run jobs for any more.
+            self._stopping = True
+            return
         log.warning("The look at what is due failed", exc_info=error)
         if (message := _error_message(error)) != self._last_error:
             self._last_error = message

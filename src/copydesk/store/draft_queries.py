@@ -39,17 +39,25 @@ UNINDEXED_COLUMNS: Mapping[str, ColumnElement[Any]] = {
 """The draft's columns with a unary plus, which keeps SQLite from using an index on them."""
 MAX_SORTED = 1000
 """More drafts than this are not sorted for one page, and not counted further."""
+
+
+class DraftPage(NamedTuple):
+    """Drafts of a list, and the position of the last one if there are more."""
+
+    drafts: tuple[ListedDraft, ...]
+    position: str | None
+
+
 _EQUALITY_FILTERS = ("format", "source_id", "source_type")
 
 
-def list_page(
-    conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None
-) -> tuple[tuple[ListedDraft, ...], bool]:
-    """Return at most `limit` drafts older than the draft `before`, newest first, and whether there are more."""
+def list_page(conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None) -> DraftPage:
+    """Return at most `limit` drafts older than the draft `before`, newest first."""
     shape, values = _plan(conn, user_id, filters, limit + 1, before)
     execute = raw_execute(conn)
     rows = execute(_page_sql(shape), values).fetchall()
-    return hydrate(execute, user_id, rows[:limit]), len(rows) > limit
+    drafts = hydrate(execute, user_id, rows[:limit])
+    return DraftPage(drafts, drafts[-1].id if len(rows) > limit else None)
 
 
 def list_ids(conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ drafts.
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from sqlalchemy import Connection, Integer, bindparam, cast, column, select, table
 
-from copydesk.model.draft import Draft, ListedDraft
+from copydesk.model.draft import Draft
 from copydesk.model.filters import Filters, Query, Term, contains_term, tokenize
 from copydesk.store import draft_queries
 from copydesk.store.draft_rows import hydrate
@@ -21,13 +21,6 @@ from copydesk.store.tables import draft, item, source
 
 _INDEX: Final = table("draft_words", column("rowid"), column("draft_words"))
 _SOURCE_NAMES = select(source.c.id, source.c.name).where(source.c.user_id == bindparam("user"))
-
-
-class SearchHit(NamedTuple):
-    """A draft found, and its position for the cursor."""
-
-    draft: ListedDraft
-    position: str
 
 
 ABOUT_SQL: Final = "(SELECT title FROM item WHERE id = ?) || ?"
@@ -39,20 +32,20 @@ def about_parameters(new_draft: Draft) -> tuple[str, str]:
     return new_draft.item_id, "".join(f"\n{name}" for name in new_draft.tags) + "\n"
 
 
-def find(
+def find_page(
     conn: Connection, user_id: str, query: Query, filters: Filters, *, limit: int, before: str | None
-) -> tuple[SearchHit, ...]:
-    """Return at most `limit` drafts that match every term and the filters, newest first, those after the cursor
+) -> draft_queries.DraftPage:
+    """Return at most `limit` drafts that match every term and the filters, newest first, those after the position
     `before`.
 
     Ordered by insertion, which is the order of their ids unless two processes insert at the same time.
     """
-    values = draft_queries.page_parameters(user_id, filters, limit, before)
+    values = draft_queries.page_parameters(user_id, filters, limit + 1, before)
     values |= {"words": build_match_expression(conn, user_id, query, source_id=filters.source_id, tags=filters.tags)}
     execute = raw_execute(conn)
     rows = execute(_find_sql(draft_queries.page_shape(filters, before)), values).fetchall()
-    drafts = hydrate(execute, user_id, [row[:-1] for row in rows])
-    return tuple(SearchHit(draft_found, str(row[-1])) for draft_found, row in zip(drafts, rows, strict=True))
+    drafts = hydrate(execute, user_id, [row[:-1] for row in rows[:limit]])
+    return draft_queries.DraftPage(drafts, str(rows[limit - 1][-1]) if len(rows) > limit else None)
 
 
 @lru_cache

@@ -182,3 +182,12 @@ async def test_matching_returns_filtered_ids(desk, tmp_path):
     assert await desk.drafts.matching_ids(status="awaiting_review", archived="exclude") == tuple(ids[2::-1])
     execute_sql(tmp_path, "DELETE FROM draft")
     assert await desk.drafts.matching_ids() == ()
+
+
+async def test_bulk_does_not_post(desk, tmp_path):
+    ids = await create_drafts(desk, 2)
+    await desk.drafts.bulk({"action": "approve", "ids": ids})
+    with pytest.raises(InvalidError, match="post drafts one at a time") as refused:
+        await desk.drafts.bulk_all(Action.POST, ids)
+    assert [problem.field for problem in refused.value.errors] == ["action"]
+    assert statuses(tmp_path) == ["approved"] * 2

@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from copydesk.errors import ConflictError, InvalidError
-from copydesk.model.delivery import PostMetrics
-from copydesk.model.draft import Format
+from copydesk.model.delivery import PostMetrics, PostResult
+from copydesk.model.draft import Format, without_item
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import DeliveryGuarantees, Limits
 from desk_fixtures import NOW, Watch, query_db
@@ -60,6 +60,61 @@ async def test_draft_is_posted_only_to_requested_accounts(tmp_path: Path) -> Non
         with pytest.raises(ConflictError, match="Already posted there"):
             await desk.posting.post(draft_id)
     assert [post.account for post in server.posts] == ["you", "me"]
+
+
+async def test_change_with_action_post_posts(tmp_path: Path) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk), await connect_account(desk, "you")
+        draft_id = await create_approved_draft(desk)
+        result = await desk.drafts.change(draft_id, {"action": "post", "platforms": [YOU]})
+        assert result == PostResult(posted=(YOU,), failed=(), draft=without_item(await desk.drafts.get(draft_id)))
+        assert (await desk.drafts.change(draft_id, {"action": "post"})).posted == (ME,)
+        with pytest.raises(ConflictError, match="Already posted there"):
+            await desk.drafts.change(draft_id, {"action": "post"})
+    assert [post.account for post in server.posts] == ["you", "me"]
+
+
+async def test_edit_and_post_are_one_transaction(tmp_path: Path) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        draft_id = await create_approved_draft(desk)
+        change = {"action": "post", "text": "A better text."}
+        with pytest.raises(ConflictError, match="No accounts connected"):
+            await desk.drafts.change(draft_id, change)
+        assert (await desk.drafts.get(draft_id)).text == "One thing worth saying."
+        await connect_account(desk)
+        assert (await desk.drafts.change(draft_id, change)).posted == (ME,)
+        actions = [(event.kind, event.action) for event in await desk.drafts.history(draft_id)]
+        assert actions[-3:-1] == [("change", "edit"), ("fixed", "post")]
+        with pytest.raises(ConflictError, match="Cannot edit"):
+            await desk.drafts.change(draft_id, {"action": "post", "text": "Too late."})
+    assert [post.text for post in server.posts] == ["A better text."]
+
+
+async def test_post_of_other_version_is_refused(tmp_path: Path) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        version = (await desk.drafts.get(draft_id)).version
+        await desk.drafts.edit(draft_id, "Not what was reviewed.")
+        for change in ({"action": "post"}, {"action": "post", "text": "Mine."}):
+            with pytest.raises(ConflictError, match="changed in the meantime"):
+                await desk.drafts.change(draft_id, change, expected_version=version)
+        assert server.posts == ()
+        assert (await desk.drafts.change(draft_id, {"action": "post"}, expected_version=version + 1)).posted == (ME,)
+
+
+async def test_draft_that_needs_review_is_not_edited_by_post(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.drafts.unapprove(draft_id, "Shorter.")
+        with pytest.raises(ConflictError) as refused:
+            await desk.drafts.change(draft_id, {"action": "post", "text": "Short."})
+        assert refused.value.current_status == "changes_requested"
+        assert (await desk.drafts.get(draft_id)).text == "One thing worth saying."
 
 
 async def test_refused_draft_stays_approved_with_reason(tmp_path: Path) -> None:

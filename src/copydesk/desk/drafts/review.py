@@ -7,13 +7,13 @@ for; it stays until the draft is approved or rejected. The event log keeps all o
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_edited_draft
-from copydesk.errors import ConflictError, CopydeskError
+from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError
 from copydesk.model.draft import Action, Checks, Draft, ListedDraft, Status, Trace, without_item
 from copydesk.model.history import EventKind, change_name
 from copydesk.model.requests import (
@@ -29,7 +29,7 @@ from copydesk.model.requests import (
 )
 from copydesk.model.schedule import SET_SLOTS_COMMAND
 from copydesk.model.serialization import Struct
-from copydesk.model.transitions import allowed_actions, alternatives_hint, next_status, status_after_edit
+from copydesk.model.transitions import allowed_actions, next_status, status_after_edit
 from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
@@ -52,6 +52,15 @@ class EditedText(Struct, frozen=True):
     """Traces of the sentences of the old text that are still in the new one."""
 
 
+class PreparedChange(NamedTuple):
+    """A valid request with the draft it was checked against: the draft must still be at that version when written."""
+
+    snapshot: DraftSnapshot
+    request: ChangeDraft
+    now: datetime
+    edited: EditedText | None
+
+
 class Review:
     """Changes to drafts.
 
@@ -62,17 +71,12 @@ class Review:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
-    async def change(
-        self, draft_id: str, request: ChangeDraft | Mapping[str, object], *, expected_version: int | None = None
-    ) -> Draft:
-        """Implement `Drafts.change`, which documents it."""
+    async def change(self, draft_id: str, request: ChangeDraft, *, expected_version: int | None = None) -> Draft:
+        """Apply any change but posting, as `Drafts.change` documents it."""
         now = self._ctx.clock()
         request = validate_change(request, now)
-        snapshot = await self._ctx.read(draft_updates.load_snapshot, draft_id, include_text=request.text is not None)
-        if expected_version not in (None, snapshot.version):
-            raise draft_updates.version_conflict(snapshot)
-        edited = await self._check_edit(snapshot, request.text) if request.text is not None else None
-        return await self._ctx.write(_apply_request, snapshot, request, now, edited)
+        change = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
+        return await self._ctx.write(_apply_request, change)
 
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
         """Implement `Drafts.bulk`, which documents it."""
@@ -98,6 +102,9 @@ class Review:
         else:
             request = msgspec.structs.replace(request or ChangeDraft(), action=action, text=None)
         request = validate_change(request, now)
+        if request.action is Action.POST:
+            # Posting cannot be undone, and its deliveries are waited for draft by draft.
+            raise InvalidError(FieldError("action", "cannot be post in a bulk action; post drafts one at a time"))
         unique_ids, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
         errors: list[CopydeskError | None] = []
         for start in range(0, len(unique_ids), MAX_IDS):
@@ -116,13 +123,28 @@ class Review:
         snapshots = await self._ctx.read(draft_updates.load_snapshots, ids)
         return await self._ctx.write_batch(_BulkAction(request, snapshots, now, bulk_id).apply, ids)
 
-    async def _check_edit(self, snapshot: DraftSnapshot, text: str) -> EditedText:
-        # Refuse an invalid edit before the expensive checks run.
-        status_after_edit(snapshot.status, archived=snapshot.archived)
-        draft = msgspec.structs.replace(await self._ctx.read(_get_draft, snapshot.id), text=text)
-        checked = await check_edited_draft(self._ctx, draft)
-        sentences = tuple(trace for trace in snapshot.value("sentences") if trace.text in text)
-        return EditedText(text=text, checks=checked.checks, confidence=checked.confidence, sentences=sentences)
+
+async def prepare_change(
+    ctx: DeskContext, draft_id: str, request: ChangeDraft, now: datetime, *, expected_version: int | None
+) -> PreparedChange:
+    """Read the draft and check its new text, which takes too long for a write transaction.
+
+    Raise NotFoundError, and ConflictError for another version than `expected_version` or a text that cannot be edited.
+    """
+    snapshot = await ctx.read(draft_updates.load_snapshot, draft_id, include_text=request.text is not None)
+    if expected_version not in (None, snapshot.version):
+        raise draft_updates.version_conflict(snapshot)
+    edited = await _check_edit(ctx, snapshot, request.text) if request.text is not None else None
+    return PreparedChange(snapshot, request, now, edited)
+
+
+async def _check_edit(ctx: DeskContext, snapshot: DraftSnapshot, text: str) -> EditedText:
+    # Refuse an invalid edit before the expensive checks run.
+    status_after_edit(snapshot.status, archived=snapshot.archived)
+    draft = msgspec.structs.replace(await ctx.read(_get_draft, snapshot.id), text=text)
+    checked = await check_edited_draft(ctx, draft)
+    sentences = tuple(trace for trace in snapshot.value("sentences") if trace.text in text)
+    return EditedText(text=text, checks=checked.checks, confidence=checked.confidence, sentences=sentences)
 
 
 class _BulkAction:
@@ -239,14 +261,8 @@ def _conflict(snapshot: DraftSnapshot, message: str, hint: str) -> ConflictError
     return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
 
 
-def _apply_request(
-    conn: Transaction,
-    user_id: str,
-    snapshot: DraftSnapshot,
-    request: ChangeDraft,
-    now: datetime,
-    edited: EditedText | None,
-) -> Draft:
+def _apply_request(conn: Transaction, user_id: str, change: PreparedChange) -> Draft:
+    snapshot, request, now, edited = change
     at = resolve_time(conn, user_id, snapshot, request, now)
     write_change(conn, user_id, snapshot, request, now, edited=edited, at=at)
     return without_item(_get_draft(conn, user_id, snapshot.id))
@@ -270,8 +286,9 @@ def changed_columns(
     """Return the columns to set for `request`, the edit applied first; unchanged ones may be among them.
 
     `edited` accompanies a new text, `at` the actions schedule and reschedule. Raise ConflictError if the draft's status
-    does not allow the change, and for the action post while no platform is connected.
+    does not allow the change.
     """
+    assert request.action is not Action.POST, "posting also creates deliveries: see Posting.post"
     status, values = snapshot.status, dict[str, Any]()
     if edited is not None:
         status = status_after_edit(status, archived=snapshot.archived)
@@ -289,8 +306,6 @@ def changed_columns(
         values |= _action_columns(request.action, snapshot, request.feedback, now)
     if at is not None:
         values |= schedule_columns(at)
-    if request.action is Action.POST:
-        raise _not_connected_error(snapshot)
     return _cleared_columns(snapshot, status) | values | {"status": status}
 
 
@@ -342,15 +357,3 @@ def _cleared_columns(snapshot: DraftSnapshot, status: Status) -> dict[str, Any]:
     if status not in _SCHEDULED_STATUSES:
         cleared |= schedule_columns(None)
     return cleared
-
-
-def _not_connected_error(snapshot: DraftSnapshot) -> ConflictError:
-    alternatives = [
-        action for action in allowed_actions(snapshot.status, archived=snapshot.archived) if action is not Action.POST
-    ]
-    return ConflictError(
-        "No accounts connected; nothing was posted.",
-        hint=alternatives_hint(alternatives),
-        current_status=snapshot.status,
-        allowed=alternatives,
-    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.create import DraftCreation
@@ -15,15 +15,20 @@ from copydesk.desk.images.service import DraftImages
 from copydesk.desk.operation import operation
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
+from copydesk.model.delivery import PostResult
 from copydesk.model.draft import TO_REVIEW, Action, Draft, ListedDraft
 from copydesk.model.filters import DraftCounts, FilterParams, parse_query, validate_filters
 from copydesk.model.history import DraftEvent, UndoResult
 from copydesk.model.item import Item
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
-from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft
+from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft, validate_change
 from copydesk.scheduling.time_text import parse_time
 from copydesk.scheduling.wall_time import instant_of_wall
 from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, schedule, search
+from copydesk.store.draft_queries import DraftPage
+
+if TYPE_CHECKING:
+    from copydesk.desk.publishing.service import Posting
 
 ID_PAGE_SIZE = 1_000
 """Ids per query."""
@@ -32,8 +37,9 @@ ID_PAGE_SIZE = 1_000
 class Drafts:
     """The drafts of one desk. Each change is stored in the draft's history and can be undone."""
 
-    def __init__(self, ctx: DeskContext, review: Review) -> None:
+    def __init__(self, ctx: DeskContext, review: Review, posting: "Callable[[], Posting]") -> None:
         self._ctx = ctx
+        self._posting = posting
         self._creation = DraftCreation(ctx)
         self._review = review
         self._undo_redo = UndoRedo(ctx)
@@ -55,58 +61,63 @@ class Drafts:
     @operation
     async def change(
         self, draft_id: str, request: ChangeDraft | Mapping[str, object], *, expected_version: int | None = None
-    ) -> Draft:
-        """Apply an edit, an action, or an edit followed by an action as one change; return the draft after it.
+    ) -> Draft | PostResult:
+        """Apply an edit, an action, or an edit followed by an action as one change; return the draft after it, or for
+        the action post its result, as `desk.posting.post` does.
 
         `expected_version` is the version that the caller displayed; if the draft has another one by now, nothing is
         written. Raise InvalidError, NotFoundError, or ConflictError with the current status and the actions it allows.
         """
-        return await self._review.change(draft_id, request, expected_version=expected_version)
+        change = validate_change(request, self._ctx.clock())
+        if change.action is Action.POST:
+            platforms = change.platforms or ()
+            return await self._posting().post(draft_id, platforms, text=change.text, expected_version=expected_version)
+        return await self._review.change(draft_id, change, expected_version=expected_version)
 
     @operation
-    async def edit(self, draft_id: str, text: str) -> Draft:
+    async def edit(self, draft_id: str, text: str, *, expected_version: int | None = None) -> Draft:
         """Replace the text of a draft and run its checks again."""
-        return await self.change(draft_id, ChangeDraft(text=text))
+        return await self._review.change(draft_id, ChangeDraft(text=text), expected_version=expected_version)
 
     @operation
     async def approve(self, draft_id: str) -> Draft:
         """Approve a draft, so that it can be scheduled or posted."""
-        return await self.change(draft_id, ChangeDraft(action=Action.APPROVE))
+        return await self._review.change(draft_id, ChangeDraft(action=Action.APPROVE))
 
     @operation
     async def reject(self, draft_id: str, feedback: str | None = None) -> Draft:
-        return await self.change(draft_id, ChangeDraft(action=Action.REJECT, feedback=feedback))
+        return await self._review.change(draft_id, ChangeDraft(action=Action.REJECT, feedback=feedback))
 
     @operation
     async def unapprove(self, draft_id: str, feedback: str | None = None) -> Draft:
         """Withdraw an approval; `feedback` says what should change."""
-        return await self.change(draft_id, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback))
+        return await self._review.change(draft_id, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback))
 
     @operation
     async def regenerate(self, draft_id: str, feedback: str | None = None) -> Draft:
         """Request a new version of the text."""
-        return await self.change(draft_id, ChangeDraft(action=Action.REGENERATE, feedback=feedback))
+        return await self._review.change(draft_id, ChangeDraft(action=Action.REGENERATE, feedback=feedback))
 
     @operation
     async def archive(self, draft_id: str) -> Draft:
         """Archive a draft. Undo restores it."""
-        return await self.change(draft_id, ChangeDraft(action=Action.ARCHIVE))
+        return await self._review.change(draft_id, ChangeDraft(action=Action.ARCHIVE))
 
     @operation
     async def schedule(self, draft_id: str, at: datetime | None = None, *, smart: bool = False) -> Draft:
         """Schedule a draft at `at`. Without `at` or with `smart`, use the next free slot, not before `at`."""
         request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=smart)
-        return await self.change(draft_id, request)
+        return await self._review.change(draft_id, request)
 
     @operation
     async def reschedule(self, draft_id: str, at: datetime) -> Draft:
         """Move a scheduled draft to another time."""
-        return await self.change(draft_id, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at))
+        return await self._review.change(draft_id, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at))
 
     @operation
     async def cancel_schedule(self, draft_id: str) -> Draft:
         """Remove the time of a scheduled draft."""
-        return await self.change(draft_id, ChangeDraft(action=Action.CANCEL_SCHEDULE))
+        return await self._review.change(draft_id, ChangeDraft(action=Action.CANCEL_SCHEDULE))
 
     @operation
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
@@ -162,10 +173,7 @@ class Drafts:
         list.
         """
         filters = validate_filters(params, SOURCE_TYPES)
-        scope = ("drafts", self._ctx.user_id, filters)
-        before = decode_cursor(cursor, *scope) if cursor is not None else None
-        rows, more = await self._ctx.read(draft_queries.list_page, filters, limit=limit, before=before)
-        return Page(items=rows, next_cursor=encode_cursor(rows[-1].id, *scope) if more else None)
+        return await self._load_page("drafts", draft_queries.list_page, limit, cursor, filters)
 
     @operation
     async def search(
@@ -183,12 +191,7 @@ class Drafts:
         Raise InvalidError for a query without a word, and as `list` does.
         """
         parsed, filters = parse_query(query, incomplete=half_typed), validate_filters(params, SOURCE_TYPES)
-        scope = ("search", self._ctx.user_id, parsed, filters)
-        before = decode_cursor(cursor, *scope) if cursor is not None else None
-        # One more row than the page holds tells whether there is a next page.
-        hits = await self._ctx.read(search.find, parsed, filters, limit=limit + 1, before=before)
-        next_cursor = encode_cursor(hits[limit - 1].position, *scope) if len(hits) > limit else None
-        return Page(items=tuple(hit.draft for hit in hits[:limit]), next_cursor=next_cursor)
+        return await self._load_page("search", search.find_page, limit, cursor, parsed, filters)
 
     @operation
     async def matching_ids(self, **filter_params: Unpack[FilterParams]) -> tuple[str, ...]:
@@ -274,3 +277,16 @@ class Drafts:
     async def compare(self, old_id: str, new_id: str) -> Difference:
         """Return the differences between two drafts, usually versions of the same one. Raise NotFoundError."""
         return await self._versions.compare(old_id, new_id)
+
+    async def _load_page(
+        self, name: str, query: Callable[..., DraftPage], limit: int, cursor: str | None, *parameters: object
+    ) -> Page[ListedDraft]:
+        """Return a page of the list that `name` and the parameters of its query describe.
+
+        Cursors of another list are refused.
+        """
+        scope = (name, self._ctx.user_id, *parameters)
+        before = decode_cursor(cursor, *scope) if cursor is not None else None
+        found = await self._ctx.read(query, *parameters, limit=limit, before=before)
+        next_cursor = encode_cursor(found.position, *scope) if found.position is not None else None
+        return Page(items=found.drafts, next_cursor=next_cursor)

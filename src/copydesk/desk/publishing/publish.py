@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from copydesk.desk.drafts.review import PreparedChange, write_change
 from copydesk.desk.publishing.create_deliveries import create_deliveries, latest_delivery, may_be_live, text_digest
 from copydesk.desk.publishing.delivery_report import describe, resolution_hint
 from copydesk.desk.publishing.settlement import record_delivery, settle_draft
@@ -34,15 +35,28 @@ UNSUCCESSFUL = frozenset({DeliveryState.FAILED, DeliveryState.ABANDONED})
 
 
 def start_posting(
-    conn: Transaction, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime, resolve: AccountResolver
+    conn: Transaction,
+    user_id: str,
+    draft_id: str,
+    platforms: tuple[str, ...],
+    now: datetime,
+    resolve: AccountResolver,
+    *,
+    edit: PreparedChange | None = None,
+    expected_version: int | None = None,
 ) -> tuple[str, ...]:
-    """Start posting a draft; return the ids of the new deliveries.
+    """Start posting a draft, after its edit if there is one; return the ids of the new deliveries.
 
-    Raise ConflictError if its status does not allow it, no account fits, or it is live, or may be, on all of them
-    already.
+    Raise ConflictError if it has another version than `expected_version` or than the one that was edited, its status
+    does not allow it, no account fits, or it is live, or may be, on all of them already.
     """
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+    if expected_version not in (None, snapshot.version):
+        raise draft_updates.version_conflict(snapshot)
     next_status(Action.POST, snapshot.status, archived=snapshot.archived)
+    if edit is not None:
+        write_change(conn, user_id, edit.snapshot, edit.request, now, edited=edit.edited)
+        snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     targets = _select_accounts(conn, user_id, snapshot, platforms, resolve)
     rows = deliveries.list_by_draft(conn, user_id, draft_id)
     existing = [row for account in targets if (row := latest_delivery(rows, account)) and may_be_live(row)]
@@ -62,7 +76,8 @@ def _select_accounts(
     connected = accounts.list_all(conn, user_id)
     if not connected:
         hint = "Connect one: copydesk account connect bluesky"
-        raise _refusal(snapshot, "No accounts connected; nothing was posted.", hint)
+        # Posting is no way out of the refusal, so it is not among the actions that it offers.
+        raise _refusal(snapshot, "No accounts connected; nothing was posted.", hint, without=Action.POST)
     if unknown_names := find_unknown_names(connected, platforms):
         connected_labels = ", ".join(account.label for account in connected)
         raise InvalidError(
@@ -95,9 +110,10 @@ def mark_posting(conn: Transaction, user_id: str, snapshot: DraftSnapshot, now: 
     )
 
 
-def _refusal(snapshot: DraftSnapshot, message: str, hint: str = "") -> ConflictError:
+def _refusal(snapshot: DraftSnapshot, message: str, hint: str = "", *, without: Action | None = None) -> ConflictError:
     allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
-    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
+    remaining = tuple(action for action in allowed if action is not without)
+    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=remaining)
 
 
 class Decision(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.review import prepare_change
 from copydesk.desk.engagement.collect_metrics import collect_metrics
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.create_deliveries import latest_delivery, text_digest
@@ -37,6 +38,7 @@ from copydesk.model.delivery import (
 )
 from copydesk.model.draft import Format, ListedDraft, without_item
 from copydesk.model.platform import ConnectedAccount, find_unknown_names, select_accounts
+from copydesk.model.requests import ChangeDraft, validate_change
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
 from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS
@@ -123,15 +125,35 @@ class Posting:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @operation
-    async def post(self, draft_id: str, platforms: Sequence[str] = (), *, wait: float = POST_TIMEOUT) -> PostResult:
+    async def post(
+        self,
+        draft_id: str,
+        platforms: Sequence[str] = (),
+        *,
+        text: str | None = None,
+        expected_version: int | None = None,
+        wait: float = POST_TIMEOUT,
+    ) -> PostResult:
         """Post a draft now to `platforms` (platform or account names), or to all connected accounts where it is not
-        live yet.
+        live yet. With `text`, replace its text first; nothing is edited if posting is refused.
 
         Return when every delivery has ended or after `wait` seconds; sending continues in the background. Raise
-        InvalidError for an unknown name, NotFoundError, or ConflictError if the draft's state does not allow it.
+        InvalidError for an unknown name, NotFoundError, or ConflictError if the draft's state does not allow it or it
+        has another version than `expected_version`.
         """
-        now, resolve = self._ctx.clock(), self._ctx.resolve_accounts
-        delivery_ids = await self._ctx.write(start_posting, draft_id, tuple(platforms), now, resolve)
+        now, resolve, edit = self._ctx.clock(), self._ctx.resolve_accounts, None
+        if text is not None:
+            request = validate_change(ChangeDraft(text=text), now)
+            edit = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
+        delivery_ids = await self._ctx.write(
+            start_posting,
+            draft_id,
+            tuple(platforms),
+            now,
+            resolve,
+            edit=edit,
+            expected_version=expected_version,
+        )
         await self._send_until_ended(draft_id, delivery_ids, wait)
         return await self._ctx.read(_load_result, draft_id, delivery_ids)
 

@@ -7,8 +7,8 @@ from textual.screen import Screen
 
 from copydesk.editor import Autosave, UnsavedText
 from copydesk.errors import CopydeskError
-from copydesk.model.draft import Action, ImageSource, Status
-from copydesk.model.requests import ChangeDraft, CreatedDrafts, CreationMode
+from copydesk.model.draft import ImageSource, Status
+from copydesk.model.requests import CreatedDrafts, CreationMode
 from copydesk.text.formatting import format_relative
 from copydesk.tui import labels
 from copydesk.tui.compose.dialog import (
@@ -117,7 +117,7 @@ async def _approve_and_schedule(desk: "Desk", draft_id: str, next_step: str) -> 
     """Apply the requested next step and describe it."""
     if next_step == REVIEW:
         return ""
-    await desk.drafts.change(draft_id, ChangeDraft(action=Action.APPROVE))
+    await desk.drafts.approve(draft_id)
     if next_step == APPROVE:
         return labels.CREATED_APPROVED
     draft = await desk.schedule.schedule_next(draft_id)

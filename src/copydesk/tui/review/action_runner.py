@@ -249,7 +249,7 @@ class ActionRunner:
         changed = await self._apply_first_step(desk, draft, first)
         for step in rest:
             try:
-                changed = await desk.drafts.change(draft.id, step)
+                changed = await _change(desk, draft, step)
             except CopydeskError:
                 # The reason of the refusal is what the user needs, even if the earlier steps cannot be undone.
                 with suppress(Exception):
@@ -263,12 +263,12 @@ class ActionRunner:
         Another version counts as the same if the user would see no difference: equal text, status and archived state.
         """
         try:
-            return await desk.drafts.change(draft.id, step, expected_version=self.changes.current_version(draft))
+            return await _change(desk, draft, step, self.changes.current_version(draft))
         except ConflictError:
             current = await desk.drafts.get(draft.id)
             if current.text != draft.text or DraftState.of(current) != self.changes.current_state(draft):
                 raise
-            return await desk.drafts.change(draft.id, step, expected_version=current.version)
+            return await _change(desk, draft, step, current.version)
 
     async def _time_text(self, desk: "Desk", changed: Draft, request: ChangeDraft) -> str:
         if request.action not in TIME_ACTIONS or changed.scheduled_at is None:
@@ -420,3 +420,9 @@ class ActionRunner:
             self._toast_timer = self.screen.set_timer(TOAST_INTERVAL, self._notify_rest)
         else:
             self._recent_actions.clear()
+
+
+async def _change(desk: "Desk", draft: ListedDraft, request: ChangeDraft, expected_version: int | None = None) -> Draft:
+    changed = await desk.drafts.change(draft.id, request, expected_version=expected_version)
+    assert isinstance(changed, Draft), "posting has its own dialog"
+    return changed

@@ -14,7 +14,6 @@ from textual.app import SuspendNotSupported
 
 from copydesk.editor import Autosave, UnsavedText, get_editor_command, read_edited_file
 from copydesk.errors import ConflictError, CopydeskError
-from copydesk.model.requests import ChangeDraft
 from copydesk.model.transitions import status_after_edit
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_relative
@@ -136,7 +135,7 @@ class EditActions:
         )
 
     async def _save(self, desk: "Desk", draft: "ListedDraft", text: str, version: int) -> "Draft":
-        changed = await desk.drafts.change(draft.id, ChangeDraft(text=text), expected_version=version)
+        changed = await desk.drafts.edit(draft.id, text, expected_version=version)
         self._runner.changes.record(draft, changed)
         outcome = Outcome("edit", (draft.id,), names={draft.id: labels.draft_name(changed.text)})
         self._runner.finish(ActionResult(outcome, {draft.id: changed.status}))
