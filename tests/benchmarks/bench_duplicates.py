@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from table_row import Row
 
-from copydesk.ranking.story_index import StoryIndex
+from copydesk.ranking.stories import StoryIndex
 
 TARGET = 4_000
 """Items per second on the larger stream."""

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from copydesk.experiments.results import VariantCounts, build_results
+from copydesk.experiments import VariantCounts, build_results
 from copydesk.model.experiment import Variant
 from copydesk.model.serialization import to_json_value
 

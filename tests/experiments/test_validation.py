@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.errors import InvalidError
-from copydesk.experiments.lifecycle import validate_experiment, validate_experiment_change
+from copydesk.experiments import validate_experiment, validate_experiment_change
 from copydesk.model.experiment import ChangeExperiment, ExperimentAction, NewExperiment
 
 

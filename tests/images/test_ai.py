@@ -11,7 +11,7 @@ import pytest
 
 from copydesk.errors import ImageError
 from copydesk.images.generator import Generator, generate
-from copydesk.images.media_type import MAX_BYTES
+from copydesk.images.storage import MAX_BYTES
 from fetcher_fixtures import NOW
 from image_samples import drawing
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from copydesk.jobs.runner import DAY, ERROR_BACKOFF, DueInputs, due_jobs
+from copydesk.jobs import DAY, ERROR_BACKOFF, DueInputs, due_jobs
 from copydesk.model.job import JobName, JobState
 from desk_fixtures import NOW
 

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from copydesk import jobs as runner_module
 from copydesk.desk import Desk
 from copydesk.desk.process import current_owner
 from copydesk.errors import StoreBusyError
-from copydesk.jobs import JobMessage, Jobs, run_jobs
-from copydesk.jobs import runner as runner_module
-from copydesk.jobs.runner import JobOutcome
+from copydesk.jobs import JobMessage, JobOutcome, Jobs, run_jobs
 from copydesk.model.job import DueWork, JobName
 from copydesk.model.run import RunStatus
 from copydesk.store import jobs as job_store
@@ -410,7 +409,7 @@ async def test_scheduler_ticks_by_itself(tmp_path: Path) -> None:
 
 
 async def test_ticker_wakes_for_next_draft(tmp_path: Path) -> None:
-    from copydesk.jobs.runner import Ticker
+    from copydesk.jobs import Ticker
 
     ticks = 0
     twice = asyncio.Event()
@@ -430,7 +429,7 @@ async def test_ticker_wakes_for_next_draft(tmp_path: Path) -> None:
 
 async def test_backward_clock_does_not_delay_ticker(monkeypatch: pytest.MonkeyPatch) -> None:
     """APScheduler waits for a wall-clock time: an hour back would have been an hour without ticks."""
-    from copydesk.jobs.runner import Ticker
+    from copydesk.jobs import Ticker
 
     ticked = asyncio.Event()
 

@@ -13,7 +13,7 @@ from io import BytesIO
 from PIL import Image, ImageCms
 from PIL.PngImagePlugin import PngInfo
 
-from copydesk.images.media_type import sniff
+from copydesk.images.storage import sniff
 
 LOCATION_MARKER = "GPS-52.5200N-13.4050E"
 """A marker in metadata that no image leaving Copydesk may contain."""

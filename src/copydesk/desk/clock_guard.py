@@ -14,7 +14,7 @@ import msgspec
 from copydesk.desk.context import DeskContext, utc_now
 from copydesk.model.job import ClockWarning
 from copydesk.model.serialization import Struct
-from copydesk.scheduling.clock_jump import ZERO, ClockReading, clock_jump, clock_lag
+from copydesk.scheduling.due import ZERO, ClockReading, clock_jump, clock_lag
 from copydesk.store import users
 from copydesk.store.database import Transaction
 from copydesk.store.users import SavedClockReading

@@ -16,7 +16,7 @@ from copydesk.errors import (
     PrivateAddressError,
     ResponseTooLargeError,
 )
-from copydesk.images.media_type import MAX_BYTES, too_large_error, validate_format
+from copydesk.images.storage import MAX_BYTES, too_large_error, validate_format
 from copydesk.network.client import (
     BASE_HEADERS,
     HttpResponse,

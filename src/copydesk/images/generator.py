@@ -13,7 +13,7 @@ import msgspec
 
 from copydesk.errors import FetchError, ImageError
 from copydesk.images.download import USER_AGENT, fetch, to_image_error
-from copydesk.images.media_type import MAX_BYTES, validate_format
+from copydesk.images.storage import MAX_BYTES, validate_format
 from copydesk.model.serialization import Struct
 from copydesk.network.client import BASE_HEADERS, HttpResponse, host_of, send
 from copydesk.network.guard import is_public

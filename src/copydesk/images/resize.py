@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from copydesk.errors import ImageError
-from copydesk.images.media_type import MAX_BYTES, ImageFormat, validate_format
+from copydesk.images.storage import MAX_BYTES, ImageFormat, validate_format
 from copydesk.model.draft import Thumbnail
 from copydesk.model.serialization import Struct
 

@@ -1,20 +1,29 @@
-"""Build entries from parsed feeds: plain text within limits, http(s) URLs only, a unique id each."""
+"""Build entries from parsed feeds: plain text within limits, http(s) URLs only, a unique id each.
 
+JSON of web APIs is decoded defensively too: typed and bounded, and one bad row never costs the others.
+"""
+
+import codecs
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
-from copydesk.ingest.dates import parse_date
+from copydesk.errors import NotAFeedError
+from copydesk.ingest.dates import EARLIEST_YEAR, parse_date
 from copydesk.ingest.feed.raw_feed import RawEntry, first_image
 from copydesk.ingest.html_to_text import clean_text, html_to_text, single_line
 from copydesk.ingest.urls import absolute_url, alias_key
 from copydesk.model.item import Entry, digest
 from copydesk.text.html_tags import is_probably_html, unescape_html
+
+T = TypeVar("T")
 
 # Characters, except MAX_TAGS and MAX_COUNT. Entries are untrusted: the limits bound storage and the later regex work.
 MAX_TITLE = 1_000
@@ -248,3 +257,44 @@ def _with_id(entry: Entry, ident: str) -> Entry:
     # With the link appended it may exceed the bound that both met alone.
     ident = ident if len(ident) <= MAX_IDENT else _hash(ident)
     return replace(entry, ident=ident, alias=ident)
+
+
+def decode_json(body: bytes, kind: type[T], service: str) -> T:
+    """Decode `body` as `kind`. Numbers may be strings; unknown fields are ignored.
+
+    `service` names the sender in the error. Raise NotAFeedError if it does not match.
+    """
+    try:
+        # msgspec refuses a byte order mark.
+        return msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8), type=kind, strict=False)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NotAFeedError(f"{service} returned an unexpected response ({_json_problem(error)}).") from None
+
+
+def decode_json_list(items: Sequence[msgspec.Raw], kind: type[T], service: str) -> list[T]:
+    """Return the items that match `kind`, decoded. Raise NotAFeedError if there are items but none matches."""
+    decoded: list[T] = []
+    for raw in items:
+        with contextlib.suppress(NotAFeedError):
+            decoded.append(decode_json(bytes(raw), kind, service))
+    if items and not decoded:
+        raise NotAFeedError(f"{service} returned a list without valid entries.")
+    return decoded
+
+
+def clamp_count(value: int | None) -> int | None:
+    """Return a count limited to ±`MAX_COUNT`, so that any database column holds it."""
+    return None if value is None else max(-MAX_COUNT, min(value, MAX_COUNT))
+
+
+def parse_timestamp(seconds: float | None) -> datetime | None:
+    """Return the UTC time of a Unix timestamp, None if it is missing or implausible (see `parse_date`)."""
+    try:
+        parsed = datetime.fromtimestamp(seconds or 0, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+    return parsed if parsed.year >= EARLIEST_YEAR else None
+
+
+def _json_problem(error: Exception) -> str:
+    return "it nests too deep" if isinstance(error, RecursionError) else str(error)[:100]

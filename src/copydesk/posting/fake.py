@@ -15,7 +15,6 @@ import msgspec
 from copydesk.model.draft import Format
 from copydesk.model.platform import Limits, PlatformInfo
 from copydesk.model.serialization import Struct
-from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
@@ -34,6 +33,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     StepResult,
     UnknownOutcomeError,
+    uuid_key,
 )
 
 MAX_LENGTH = 500

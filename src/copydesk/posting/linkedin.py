@@ -15,7 +15,6 @@ import msgspec
 from copydesk.model.platform import PlatformInfo
 from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
-from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.oauth import AuthorizedClient, as_repeatable
 from copydesk.posting.platform import (
     RECONNECT_HINT,
@@ -37,6 +36,7 @@ from copydesk.posting.platform import (
     SignIn,
     StepResult,
     UnknownOutcomeError,
+    uuid_key,
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url

@@ -32,7 +32,6 @@ from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import format_iso
 from copydesk.posting.blogs import articles
 from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
-from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
@@ -48,6 +47,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     StepResult,
     UnknownOutcomeError,
+    uuid_key,
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import error_text, link_urls, parse_server_url

@@ -4,8 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
-from copydesk.posting.idempotency_keys import first_seed, tid_key
-from copydesk.posting.platform import DeliveryGuarantees, StepResult
+from copydesk.posting.platform import DeliveryGuarantees, StepResult, first_seed, tid_key
 from desk_fixtures import NOW, Watch, query_db
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
 from copydesk.posting.blogs.articles import article_from_post, make_slug, render_markdown, validate_article
-from copydesk.posting.idempotency_keys import short_key
-from copydesk.posting.platform import Post
+from copydesk.posting.platform import Post, short_key
 from fake_blog import SEED, make_post
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)

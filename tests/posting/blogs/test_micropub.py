@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from copydesk.posting.blogs.micropub import SETTLE_TIME, Micropub, find_endpoint
 from copydesk.posting.client import PlatformClient, Response
 from copydesk.posting.delivery_states import DeliveryState
-from copydesk.posting.idempotency_keys import short_key
 from copydesk.posting.platform import (
     Account,
     Evidence,
@@ -19,6 +18,7 @@ from copydesk.posting.platform import (
     PostMetrics,
     RefusedPostError,
     UnknownOutcomeError,
+    short_key,
 )
 from cost_growth import assert_linear
 from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post

@@ -9,7 +9,6 @@ from hypothesis import given
 from copydesk.posting.blogs.wordpress import WordPress
 from copydesk.posting.client import PlatformClient
 from copydesk.posting.delivery_states import DeliveryState
-from copydesk.posting.idempotency_keys import short_key
 from copydesk.posting.platform import (
     Account,
     Evidence,
@@ -18,6 +17,7 @@ from copydesk.posting.platform import (
     PostMetrics,
     RefusedPostError,
     UnknownOutcomeError,
+    short_key,
 )
 from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
 from fake_wordpress import FakeWordPress

@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from copydesk.model.draft import Format
-from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.mastodon.platform import CHECK_DELAYS
 from copydesk.posting.platform import (
     DeliveryGuarantees,
@@ -17,6 +16,7 @@ from copydesk.posting.platform import (
     Post,
     RefusedPostError,
     UnknownOutcomeError,
+    uuid_key,
 )
 from fake_mastodon import GOTOSOCIAL, HOUR, TOKEN, Fault
 from mastodon_fixtures import NOW, SEED, MastodonSetup, make_image, make_thread

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from copydesk.experiments.variants import apply_variant, assign_variant, get_stratum
+from copydesk.experiments import apply_variant, assign_variant, get_stratum
 from copydesk.model.draft import Format
 from copydesk.model.experiment import Experiment
 from copydesk.model.serialization import Json, Struct

@@ -12,9 +12,15 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.drafting.diff import edit_ratio
 from copydesk.errors import NotFoundError
-from copydesk.experiments.lifecycle import status_after_change, validate_experiment, validate_experiment_change
-from copydesk.experiments.results import VariantCounts, build_results
-from copydesk.experiments.variants import apply_variant, assign_variant
+from copydesk.experiments import (
+    VariantCounts,
+    apply_variant,
+    assign_variant,
+    build_results,
+    status_after_change,
+    validate_experiment,
+    validate_experiment_change,
+)
 from copydesk.model.draft import Format
 from copydesk.model.experiment import (
     ChangeExperiment,

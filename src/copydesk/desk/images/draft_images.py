@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from copydesk.desk.context import DeskContext
 from copydesk.errors import FieldError, ImageError, InvalidError
 from copydesk.images.alt_text import suggest_alt
-from copydesk.images.media_type import MAX_BYTES
 from copydesk.images.resize import ImageBounds, fit_to_bounds
-from copydesk.images.storage import is_stored, load, read_file, save
+from copydesk.images.storage import MAX_BYTES, is_stored, load, read_file, save
 from copydesk.model.draft import DraftImage, ImageSource, stored_image_digest
 from copydesk.model.item import Entry
 from copydesk.model.requests import NewImage

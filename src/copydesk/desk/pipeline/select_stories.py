@@ -22,8 +22,7 @@ from copydesk.ranking.filters import FilterRules, compile_rules, rejection_reaso
 from copydesk.ranking.preference import Decision, train
 from copydesk.ranking.rank import RankedStory, Ranking, rank
 from copydesk.ranking.score import ScoringContext, SourceRecord, Weights
-from copydesk.ranking.stories import Candidate, group_into_stories
-from copydesk.ranking.story_index import StoryIndex
+from copydesk.ranking.stories import Candidate, StoryIndex, group_into_stories
 from copydesk.settings import Settings
 from copydesk.store import drafts, items, sources
 from copydesk.store.database import Transaction

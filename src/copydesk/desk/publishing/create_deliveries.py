@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from copydesk.model.delivery import DeliveryState
 from copydesk.model.platform import ConnectedAccount
 from copydesk.posting.delivery_states import restart_delivery
-from copydesk.posting.idempotency_keys import first_seed
+from copydesk.posting.platform import first_seed
 from copydesk.store import deliveries, delivery_updates, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow

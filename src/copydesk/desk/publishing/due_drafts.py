@@ -16,7 +16,7 @@ from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.platform import ConnectedAccount
 from copydesk.model.transitions import SystemEvent, status_after_event
 from copydesk.posting.delivery_states import abandoned
-from copydesk.scheduling.missed import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
+from copydesk.scheduling.due import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.wall_time import WallTime, moved_instant
 from copydesk.store import accounts, deliveries, draft_updates, schedule
 from copydesk.store.database import Transaction

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from copydesk.model.delivery import DeliveryState
 from copydesk.model.draft import Format
-from copydesk.scheduling.missed import RETRY_WINDOW
+from copydesk.scheduling.due import RETRY_WINDOW
 from copydesk.settings import Schedule
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.jobs import MissedCutoffs

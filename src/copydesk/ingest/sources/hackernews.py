@@ -15,10 +15,17 @@ from urllib.parse import urlencode
 import msgspec
 
 from copydesk.errors import FetchError
-from copydesk.ingest.entries import MAX_NAME, MAX_TEXT, MAX_TITLE
+from copydesk.ingest.entries import (
+    MAX_NAME,
+    MAX_TEXT,
+    MAX_TITLE,
+    clamp_count,
+    decode_json,
+    decode_json_list,
+    parse_timestamp,
+)
 from copydesk.ingest.fetch_context import ACCEPT_JSON, FetchContext, FetchResult, body_digest, fetch_body
 from copydesk.ingest.html_to_text import html_to_text, single_line
-from copydesk.ingest.sources.json_api import clamp_count, decode, decode_list, parse_timestamp
 from copydesk.ingest.urls import parse_source_url, raise_invalid, web_url_or_none
 from copydesk.model.item import Entry
 from copydesk.model.source import HackerNewsList, SourceConfig
@@ -144,9 +151,9 @@ async def _fetch_hits(ctx: FetchContext, tags: str, page: int) -> tuple[list[_Hi
     """
     url = f"{ctx.endpoints.algolia}/search_by_date?{urlencode(_parameters(ctx, tags, page))}"
     response = await ctx.http.get(url, accept=ACCEPT_JSON)
-    result = decode(response.body, _Hits, _ALGOLIA)
-    raw_hits = decode(bytes(result.hits), tuple[msgspec.Raw, ...], _ALGOLIA)
-    return decode_list(raw_hits, _Hit, _ALGOLIA), result.pages, body_digest(bytes(result.hits))
+    result = decode_json(response.body, _Hits, _ALGOLIA)
+    raw_hits = decode_json(bytes(result.hits), tuple[msgspec.Raw, ...], _ALGOLIA)
+    return decode_json_list(raw_hits, _Hit, _ALGOLIA), result.pages, body_digest(bytes(result.hits))
 
 
 def _parameters(ctx: FetchContext, tags: str, page: int) -> dict[str, str]:
@@ -185,8 +192,8 @@ async def _fetch_list(ctx: FetchContext, story_list: HackerNewsList) -> FetchRes
     cursor = {"newest": str(newest)} if newest else {}
     if body.unchanged:
         return body.to_result(cursor=cursor)
-    raw_ids = decode(body.response.body, tuple[msgspec.Raw, ...], _FIREBASE)
-    ids = decode_list(raw_ids[:MAX_ITEMS], _ItemId, _FIREBASE)
+    raw_ids = decode_json(body.response.body, tuple[msgspec.Raw, ...], _FIREBASE)
+    ids = decode_json_list(raw_ids[:MAX_ITEMS], _ItemId, _FIREBASE)
     results = await asyncio.gather(*(_fetch_item(ctx, item_id) for item_id in ids), return_exceptions=True)
     items = [item for item in results if isinstance(item, _Item)]
     errors = [error for error in results if isinstance(error, BaseException)]
@@ -203,7 +210,7 @@ async def _fetch_item(ctx: FetchContext, item_id: int) -> _Item | None:
     response = await ctx.http.get(f"{ctx.endpoints.firebase}/item/{item_id}.json", accept=ACCEPT_JSON)
     if response.body.strip() == b"null":
         return None
-    item = decode(response.body, _Item, _FIREBASE)
+    item = decode_json(response.body, _Item, _FIREBASE)
     return item if item.type == "story" and not item.dead and not item.deleted else None
 
 

@@ -19,7 +19,15 @@ import msgspec
 from msgspec.structs import replace
 
 from copydesk.errors import LoginRequiredError, NotAFeedError, RateLimitedError
-from copydesk.ingest.entries import MAX_TAG, MAX_TEXT, MAX_TITLE
+from copydesk.ingest.entries import (
+    MAX_TAG,
+    MAX_TEXT,
+    MAX_TITLE,
+    clamp_count,
+    decode_json,
+    decode_json_list,
+    parse_timestamp,
+)
 from copydesk.ingest.fetch_context import (
     ACCEPT_FEEDS,
     ACCEPT_JSON,
@@ -30,7 +38,6 @@ from copydesk.ingest.fetch_context import (
     fetch_body,
 )
 from copydesk.ingest.html_to_text import clean_text, html_to_text, single_line
-from copydesk.ingest.sources.json_api import clamp_count, decode, decode_list, parse_timestamp
 from copydesk.ingest.urls import parse_source_url, raise_invalid, web_url_or_none
 from copydesk.model.item import Entry
 from copydesk.model.source import SourceConfig, SubredditListing
@@ -104,8 +111,8 @@ async def fetch_listing(ctx: FetchContext, path: str) -> FetchResult:
         body = await _fetch_listing(ctx, path)
     if body.unchanged:
         return body.to_result()
-    children = decode(body.response.body, _Listing, SERVICE).data.children
-    return body.to_result(_entries(decode_list(children, _Thing, SERVICE)))
+    children = decode_json(body.response.body, _Listing, SERVICE).data.children
+    return body.to_result(_entries(decode_json_list(children, _Thing, SERVICE)))
 
 
 async def _fetch_listing(ctx: FetchContext, path: str) -> FetchedBody:
@@ -126,7 +133,7 @@ async def _token(ctx: FetchContext) -> str:
         {"grant_type": "client_credentials"},
         {"Authorization": f"Basic {basic}"},
     )
-    grant = decode(response.body, _TokenResponse, SERVICE)
+    grant = decode_json(response.body, _TokenResponse, SERVICE)
     if grant.access_token is None:
         raise LoginRequiredError("Reddit issued no token for this application.", hint=_HINT)
     # The lifetime is untrusted: neither negative nor longer than a day.

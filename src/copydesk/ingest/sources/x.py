@@ -25,10 +25,9 @@ from copydesk.errors import (
     ResponseStatusError,
 )
 from copydesk.ingest.dates import parse_date
-from copydesk.ingest.entries import normalize_language
+from copydesk.ingest.entries import clamp_count, decode_json, decode_json_list, normalize_language
 from copydesk.ingest.fetch_context import ACCEPT_JSON, FetchContext, FetchResult
 from copydesk.ingest.html_to_text import clean_text, single_line
-from copydesk.ingest.sources.json_api import clamp_count, decode, decode_list
 from copydesk.ingest.urls import parse_source_url, raise_invalid, web_url_or_none
 from copydesk.model.item import Entry
 from copydesk.model.source import SourceConfig
@@ -320,7 +319,7 @@ class _ApiClient:
 
     async def get_user_id(self, name: str) -> str:
         """Look up the account's id. Raise PageNotFoundError if there is no such account."""
-        response = decode(await self._get(f"users/by/username/{quote(name)}"), _AccountResponse, SERVICE)
+        response = decode_json(await self._get(f"users/by/username/{quote(name)}"), _AccountResponse, SERVICE)
         if response.data is None:
             raise PageNotFoundError(f"X has no account @{name}{_detail(response.errors)}.")
         self.reads += LOOKUP_COST
@@ -336,7 +335,7 @@ class _ApiClient:
             **params,
         }
         query = urlencode({name: value for name, value in parameters.items() if value}, safe=",")
-        response = decode(await self._get(f"users/{user_id}/tweets?{query}"), _PostsResponse, SERVICE)
+        response = decode_json(await self._get(f"users/{user_id}/tweets?{query}"), _PostsResponse, SERVICE)
         # X reports a protected or suspended account with status 200.
         if response.errors and not response.data:
             raise LoginRequiredError(f"X does not show this account's posts{_detail(response.errors)}.")
@@ -344,7 +343,7 @@ class _ApiClient:
             raise NotAFeedError("X returned an unexpected response.")
         self.reads += len(response.data or ())
         token = response.meta.next_token if response.meta else None
-        return decode_list(response.data or (), Post, SERVICE), token
+        return decode_json_list(response.data or (), Post, SERVICE), token
 
     async def _get(self, path: str) -> bytes:
         url = f"{self.ctx.endpoints.twitter}/{path}"

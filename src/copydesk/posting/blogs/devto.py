@@ -12,8 +12,7 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from copydesk.model.platform import PlatformInfo
-from copydesk.posting.blogs.articles import Article, is_same_title
-from copydesk.posting.blogs.draft_then_publish import DraftThenPublish
+from copydesk.posting.blogs.articles import Article, DraftThenPublish, is_same_title
 from copydesk.posting.platform import (
     Account,
     ConnectResult,

@@ -13,7 +13,7 @@ import msgspec
 
 from copydesk.model.platform import PlatformInfo
 from copydesk.posting.blogs import articles
-from copydesk.posting.blogs.draft_then_publish import DraftThenPublish
+from copydesk.posting.blogs.articles import DraftThenPublish
 from copydesk.posting.client import Response, encode_form_with_image, image_file_name, shorten
 from copydesk.posting.platform import (
     Account,

@@ -15,8 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from copydesk.model.serialization import Struct, format_iso
-from copydesk.posting.idempotency_keys import tid_key
-from copydesk.posting.platform import Post, PostImage
+from copydesk.posting.platform import Post, PostImage, tid_key
 from copydesk.text import links
 from copydesk.text.length import byte_length, graphemes
 

@@ -14,7 +14,6 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from copydesk.model.platform import PlatformInfo
 from copydesk.posting.client import PlatformClient, encode_form_with_image, error_for_read, image_file_name
-from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.mastodon.api_models import (
     CreatedStatus,
     CredentialAccount,
@@ -53,6 +52,7 @@ from copydesk.posting.platform import (
     SignIn,
     StepResult,
     UnknownOutcomeError,
+    uuid_key,
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.text.html_tags import strip_tags, unescape_html

@@ -12,7 +12,6 @@ from typing import ClassVar
 from copydesk.model.platform import PlatformInfo
 from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response
-from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.oauth import AuthorizedClient, TokenResponse, as_repeatable
 from copydesk.posting.platform import (
     RECONNECT_HINT,
@@ -34,6 +33,7 @@ from copydesk.posting.platform import (
     SignIn,
     StepResult,
     UnknownOutcomeError,
+    uuid_key,
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url

@@ -18,7 +18,6 @@ import msgspec
 from copydesk.model.platform import Limits, PlatformInfo
 from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
-from copydesk.posting.idempotency_keys import uuid_key
 from copydesk.posting.oauth import AuthorizedClient, TokenResponse, as_repeatable
 from copydesk.posting.platform import (
     RECONNECT_HINT,
@@ -39,6 +38,7 @@ from copydesk.posting.platform import (
     SignIn,
     StepResult,
     UnknownOutcomeError,
+    uuid_key,
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.posting.idempotency_keys import short_key, tid_key, uuid_key
+from copydesk.posting.platform import short_key, tid_key, uuid_key
 from copydesk.store.ids import IdGenerator
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)

@@ -1,7 +1,8 @@
-"""Background jobs of one process: find what is due, acquire its lease, run its handler and report the outcomes.
+"""Background jobs: the database says what is due, and one process at a time does it.
 
-APScheduler provides the timer only. No jobs are stored in it: what is due is in the database, so nothing is lost when a
-process ends and nothing runs twice in two processes.
+Each process finds what is due, acquires its lease, runs its handler and reports the outcomes. APScheduler provides the
+timer only. No jobs are stored in it: what is due is in the database, so nothing is lost when a process ends and nothing
+runs twice in two processes.
 """
 
 import asyncio
@@ -421,3 +422,6 @@ class Ticker:
         if job is not None and job.next_run_time is not None and job.next_run_time > now + self._interval:
             self._scheduler.modify_job(_JOB_ID, next_run_time=now)
         self._watchdog = asyncio.get_running_loop().call_later(self._interval.total_seconds(), self._check_next_run)
+
+
+__all__ = ["JobMessage", "Jobs", "Listener", "run_jobs"]

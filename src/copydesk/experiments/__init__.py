@@ -1,1 +1,0 @@
-"""Experiments on drafting: assign variants, apply them to the voice, aggregate results. Independent of the store."""
