@@ -66,11 +66,11 @@ def source_type_label(name: str) -> str:
 
 APP_NAME = "Copydesk"
 APP_TOO_SMALL = "Copydesk needs 40 columns and 10 lines."
+CANCEL = "cancel"
 CANCELLED_WHILE_SAVING = "Cancelled. Anything saved by then is shown on the screen."
 CHANGE_THEME = "Change theme"
 CLEAR_FILTER = "clear search and filter"
-CONFIRM_NO = "no"
-CONFIRM_YES = "yes"
+CONFIRM = "confirm"
 DESK_NOT_OPEN = "The desk is still opening. Try again in a moment."
 DESK_NOT_OPENED = "Could not open the desk."
 DESK_NOT_READABLE = "Could not load from the desk."
@@ -236,7 +236,7 @@ LINK_CARD, PLAIN_LINK = "Link card:", "Plain link:"
 TIME_EXAMPLES = "tomorrow 9 · fri 14:30 · in 2 hours"
 POST_LOADING = "Post now? Loading accounts…"
 POST_QUESTION = "Post now?"
-POST_YES, POST_NO = "post", "cancel"
+POST_YES, POST_NOT_POSSIBLE = "post", "close"
 ALREADY_POSTED = "Already posted to every matching account."
 EDITOR_OPENING = "Opening your editor…"
 EDITOR_KEYS = {"save": "save", "leave": "cancel"}
@@ -522,11 +522,6 @@ def post_question(name: str, accounts: Sequence[str]) -> str:
     return f"Post {name} now to {join_names(accounts)}?"
 
 
-def post_close_hint() -> str:
-    """Return the hint of the dialog for a draft that cannot be posted."""
-    return f"{key_label('yes.no')} close"
-
-
 def posting_blocked(name: str, account: str, message: str, part: int | None) -> str:
     """Return the warning that an account would not post an approved draft; `part` counts from 0."""
     post = f", post {part + 1}" if part is not None else ""
@@ -583,7 +578,7 @@ def bulk_interrupted(action: str, count: int, remaining: int) -> str:
 
 
 def undo_done(name: str, drafts: str, *, undo: bool, failed: int, failures: str) -> str:
-    """Return the toast for an undo or redo: `Undid approval of “A missing index…” · Ctrl+r redo`."""
+    """Return the toast for an undo or redo: `Undid approval of “A missing index…” · Ctrl+R redo`."""
     sentence = f"{'Undid' if undo else 'Redid'} {name} of {drafts}"
     if failed:
         sentence += f", {failed:,} failed: {failures}"
@@ -915,7 +910,9 @@ EMPTY_RUNS = "No runs yet"
 EXAMPLE_FEED = "feed: Linux and free software"
 EXAMPLE_SEARCH = "Hacker News search"
 EXAMPLE_SUBREDDIT = "new posts in a subreddit"
+DELETE = "delete"
 EXPORT_HINT = "Writes an OPML file, which other feed readers can import."
+OVERWRITE = "overwrite"
 EXPORT_PROMPT = "Export sources to"
 IMPORT_EMPTY = "No feeds in this file"
 IMPORT_HINT = "Each feed is tested before it is added."
@@ -1457,6 +1454,7 @@ ADVICE_BADGES = {"ok": ("ok", "good"), "warning": ("warning", "warn"), "error": 
 """Words and roles for the results of the doctor's checks."""
 CHECKING = "Checking…"
 CREDENTIAL_REQUIRED = "is missing"
+DISCONNECT = "disconnect"
 EMPTY_ACCOUNTS = "No accounts"
 EMPTY_ACCOUNTS_HINT = "You can write and review drafts without one. Connect an account to post them."
 EMPTY_ACCOUNTS_TITLE = "No account connected"

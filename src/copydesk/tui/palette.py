@@ -62,10 +62,9 @@ def list_commands(app: PaletteApp) -> Iterable[Command]:
 
 
 def _title(key: Key, current: str) -> str:
-    description = key.description[:1].upper() + key.description[1:]
-    return (
-        description if key.context.name in (current, KeyContext.CONSOLE.name) else f"{key.context.value}: {description}"
-    )
+    if key.context.name in (current, KeyContext.CONSOLE.name):
+        return key.description
+    return f"{key.context.value}: {key.description}"
 
 
 class CommandProvider(Provider):

@@ -59,7 +59,7 @@ async def test_form_hints_fit_small_terminal(tmp_path: Path, size: tuple[int, in
         text = " ".join(ui.text.split())
         assert "‹Write›" in text
         assert f"Platforms {COMPOSE_PLACEHOLDERS['platforms']} Images, one per line: file or URL | alt text" in text
-        assert text.endswith("Ctrl+s create · Tab next · Ctrl+n clear · Esc cancel")
+        assert text.endswith("Ctrl+S create · Tab next · Ctrl+N clear · Esc cancel")
         await ui.press("shift+tab", "right")
         text = " ".join(ui.text.split())
         assert f"URL {COMPOSE_PLACEHOLDERS['url']} Prompt {COMPOSE_PLACEHOLDERS['prompt']} Formats ‹SHORT›" in text

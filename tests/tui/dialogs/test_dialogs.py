@@ -137,7 +137,7 @@ async def test_voice_preview_title_matches_its_format(tmp_path: Path, monkeypatc
     gate = Gate(monkeypatch, Voices, "preview")
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await press_keys(ui, "j", "e")
-        await wait_for_prompt(ui, "Ctrl+s save")
+        await wait_for_prompt(ui, "Ctrl+S save")
         screen = ui.app.screen
         assert isinstance(screen, VoiceDialog)
         await wait_until(lambda: gate.calls, lambda: ui.pilot.pause(0.01))

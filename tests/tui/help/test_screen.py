@@ -22,7 +22,7 @@ async def test_help_orders_screen_list_and_global_keys() -> None:
         await ui.press("question_mark")
         assert isinstance(ui.app.screen, HelpDialog)
         assert ui.app.screen.query_one(Page)._lines[0].plain == "Review"
-        assert "regenerate, with optional instructions" in ui.text
+        assert "Regenerate, with optional instructions" in ui.text
 
 
 def test_help_omits_keys_of_other_screens() -> None:
@@ -43,11 +43,11 @@ def test_help_orders_contexts_before_letters() -> None:
 
 @pytest.mark.parametrize(
     ("where", "composes"),
-    [(KeyContext.EXPERIMENTS, "Ctrl+n"), (KeyContext.SCHEDULE, "c Ctrl+n"), (KeyContext.SOURCES, "c Ctrl+n")],
+    [(KeyContext.EXPERIMENTS, "Ctrl+N"), (KeyContext.SCHEDULE, "c Ctrl+N"), (KeyContext.SOURCES, "c Ctrl+N")],
 )
 def test_help_omits_overridden_global_keys(where: KeyContext, composes: str) -> None:
-    (line,) = (line for line in help_lines(where, KeyContext.CONSOLE) if "write a new draft" in line)
-    assert " ".join(line.split()) == f"{composes} write a new draft"
+    (line,) = (line for line in help_lines(where, KeyContext.CONSOLE) if "Write a new draft" in line)
+    assert " ".join(line.split()) == f"{composes} Write a new draft"
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ async def test_undo_and_redo_reverse_decisions_in_order(tmp_path: Path) -> None:
         second = review.current
         await review.press("x", "u")
         assert (await review.desk.drafts.get(second.id)).archived_at is None
-        assert review.toasts[-1] == "Undid archiving of “Two of three newsletters lose readers a…” · Ctrl+r redo"
+        assert review.toasts[-1] == "Undid archiving of “Two of three newsletters lose readers a…” · Ctrl+R redo"
         await review.press("u")
         assert await review.get_status(first.id) is first.status
         # The row may have been loaded again before the undo; then it follows with the next check for changes.

@@ -46,13 +46,13 @@ async def test_leaving_confirms_only_after_changes(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         first = review.current
         await review.press("e", "escape")
-        assert "Ctrl+s save" not in review.text
+        assert "Ctrl+S save" not in review.text
         await review.press("e", "z", "escape")
         assert "Discard your changes?" in review.text
         await review.press("n")
-        assert "Ctrl+s save" in review.text
+        assert "Ctrl+S save" in review.text
         await review.press("escape", "y")
-        assert "Ctrl+s save" not in review.text
+        assert "Ctrl+S save" not in review.text
         assert (await review.desk.drafts.get(first.id)).text == first.text
         assert Autosave(tmp_path / "typed").list_all() == []
 
@@ -82,7 +82,7 @@ async def test_overwriting_newer_text_requires_confirmation(tmp_path: Path) -> N
         async with open_desk_at(tmp_path) as other:
             await other.drafts.edit(first.id, "Other words.")
         await review.press("ctrl+s")
-        assert "Ctrl+s again overwrites it with your text." in " ".join(review.text.split())
+        assert "Ctrl+S again overwrites it with your text." in " ".join(review.text.split())
         await review.press("ctrl+s")
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}z"
 

@@ -53,7 +53,7 @@ def test_no_rendered_key_is_hardcoded() -> None:
     [
         "Done · u undo",
         "Esc cancel",
-        "Ctrl+s save",
+        "Ctrl+S save",
         "5 new. d shows what changed",
         "None: m records it",
         "See Setup, 6.",
@@ -65,7 +65,7 @@ def test_hardcoded_key_is_detected(text: str) -> None:
 
 def test_default_key_names_come_from_table() -> None:
     assert key_label("review.undo") == "u"
-    assert key_hints("edit", {"save": "save", "leave": "cancel"}).plain == "Ctrl+s save · Esc cancel"
+    assert key_hints("edit", {"save": "save", "leave": "cancel"}).plain == "Ctrl+S save · Esc cancel"
 
 
 def replacement_keys() -> dict[str, str]:

@@ -73,8 +73,8 @@ def test_keyboard_keys_are_accepted(keys: str) -> None:
 
 def test_conflict_on_one_screen_names_both_actions() -> None:
     message = refusal_message(review__approve="r")
-    assert "review.approve (approve)" in message
-    assert "review.reject (reject, with an optional reason)" in message
+    assert "review.approve (Approve)" in message
+    assert "review.reject (Reject, with an optional reason)" in message
 
 
 def test_key_aliases_conflict() -> None:
@@ -121,12 +121,12 @@ async def test_bindings_footer_and_help_follow_own_keys() -> None:
     async with app.run_test(size=(120, 60)) as pilot:
         await wait_until_idle(pilot)
         ui = ConsoleDriver(app, pilot)
-        assert "f2 approve" in ui.lines[-1]
-        assert "f1 help" in ui.lines[-1]
+        assert "F2 approve" in ui.lines[-1]
+        assert "F1 help" in ui.lines[-1]
         await ui.press("question_mark")
         assert "Keys · q close" not in ui.text
         await ui.press("f3")
-        assert re.search(r"f2 {3,}approve", ui.text)
+        assert re.search(r"F2 {3,}Approve", ui.text)
 
 
 async def test_replaced_keys_do_nothing_and_swapped_keys_work() -> None:

@@ -112,3 +112,31 @@ def test_help_lists_all_keys() -> None:
     for key in KEYS:
         lines = [line.plain for line in lay_out_blocks(help_page([key.context]), 64)]
         assert any(format_keys(key)[0] in line and key.description in line for line in lines), key.id
+
+
+@pytest.mark.parametrize("key", KEYS, ids=[key.id for key in KEYS])
+def test_key_is_described_in_one_style(key: Key) -> None:
+    assert key.description[0].isupper()
+    assert not key.description.endswith(".")
+    assert key.footer == key.footer.lower()
+    for label in format_keys(key):
+        *modifiers, name = label.rsplit("+", 1) if len(label) > 1 else [label]
+        assert all(modifier in {"Ctrl", "Alt", "Shift"} for modifier in modifiers)
+        # A letter is a key of its own; a name, and the letter after Ctrl, are capitalized.
+        assert name[0].isupper() or len(name) == 1, label
+        assert "Ctrl" not in modifiers or name.isupper() or len(name) > 1, label
+
+
+@pytest.mark.parametrize(
+    ("keys", "labels"),
+    [
+        ("l,right", ["l", "→"]),
+        ("space", ["Space"]),
+        ("H,shift+left", ["H", "Shift+←"]),
+        ("ctrl+s,f9,alt+x", ["Ctrl+S", "F9", "Alt+x"]),
+        ("+,=", ["+", "="]),
+        ("ctrl+pagedown,backspace", ["Ctrl+PgDn", "Backspace"]),
+    ],
+)
+def test_key_labels(keys: str, labels: list[str]) -> None:
+    assert format_keys(KEYS[0]._replace(keys=keys)) == labels

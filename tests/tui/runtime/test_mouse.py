@@ -149,8 +149,8 @@ async def test_prompts_are_answered_by_click() -> None:
         from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 
         answers: list[object] = []
-        for label in ("y yes", "n no"):
-            ui.app.push_screen(ConfirmDialog("Go?"), answers.append)
+        for label in ("y go", "n cancel"):
+            ui.app.push_screen(ConfirmDialog("Go?", yes="go"), answers.append)
             await ui.wait()
             await click(ui, label)
         ui.app.push_screen(PromptDialog("Why?", suggestions=("Old news", "Too long")), answers.append)

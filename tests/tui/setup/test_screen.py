@@ -215,7 +215,7 @@ async def test_leaving_edited_voice_confirms(tmp_path: Path) -> None:
         assert "Plain words." in ui.text
         assert "More." not in ui.text
         await ui.press("escape")
-        assert "Ctrl+s save" not in ui.text
+        assert "Ctrl+S save" not in ui.text
 
 
 async def test_refused_voice_stays_in_form(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ async def test_refused_voice_stays_in_form(tmp_path: Path) -> None:
         await type_text(ui, "9")
         await ui.press("ctrl+s")
         await wait_for_text(ui, "formats.SHORT.hashtags")
-        assert "Ctrl+s save" in ui.text
+        assert "Ctrl+S save" in ui.text
 
 
 async def test_voice_preview_without_items_has_hint(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ async def test_unreadable_source_is_saved_only_explicitly(tmp_path: Path) -> Non
         await type_text(ui, URL_THREE)
         await ui.press("enter")
         await wait_for_text(ui, "Test failed")
-        assert "Ctrl+s save anyway" in ui.text
+        assert "Ctrl+S save anyway" in ui.text
         await ui.press("ctrl+s")
         await wait_for_text(ui, "Sources · 1")
 
@@ -246,7 +246,7 @@ async def _add_one_source(desk: object) -> None:
 async def test_space_toggles_source(tmp_path: Path) -> None:
     async with open_sources(tmp_path, _add_one_source) as ui:
         await ui.press("space")
-        await wait_for_text(ui, "Disabled One. space enables it.")
+        await wait_for_text(ui, "Disabled One. Space enables it.")
         await wait_for_text(ui, "1 disabled")
         await ui.press("space")
         await wait_for_text(ui, "Enabled One.")

@@ -109,7 +109,7 @@ def test_posted_draft_is_listed_on_engagement(home: Path) -> None:
         terminal.press("p")
         terminal.wait_for(r"now to fake:you\?[\s\S]*y post · n cancel")
         terminal.press("Enter")
-        terminal.wait_for(r"\A(?![\s\S]*y yes)")
+        terminal.wait_for(r"\A(?![\s\S]*y post)")
         terminal.press("p")
         terminal.wait_for(r"now to fake:you\?[\s\S]*y post · n cancel")
         terminal.press("y")

@@ -75,7 +75,7 @@ def test_source_is_deleted_and_readded(sample_home: Path) -> None:
         terminal.press("3")
         terminal.wait_for("▌H feed .*The Lighthouse")
         terminal.press("D")
-        terminal.wait_for(r"y yes · n no")
+        terminal.wait_for(r"y delete · n cancel")
         terminal.press("y")
         terminal.wait_for(r"Sources · 9 ")
         terminal.press("n")

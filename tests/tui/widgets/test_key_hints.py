@@ -52,23 +52,23 @@ async def _save(*_: object) -> str:
 DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: PromptDialog("Why?"): "Enter confirm  Esc cancel",
     lambda: TimePrompt("When?", _parse_time): "Enter confirm  Esc cancel",
-    lambda: ConfirmDialog("Go?"): "y yes  n no",
-    lambda: PostDialog(_load_plan): "y yes  n no",
-    ComposeDialog: "Ctrl+s create  Tab next  Ctrl+n clear  Esc cancel",
+    lambda: ConfirmDialog("Go?"): "",
+    lambda: PostDialog(_load_plan): "",
+    ComposeDialog: "Ctrl+S create  Tab next  Ctrl+N clear  Esc cancel",
     lambda: PlatformDialog(["bluesky"]): "j k move  Enter choose  Esc cancel",
     lambda: SignInDialog(_LOGIN, {}, ""): "Esc cancel",
-    EditDialog: "Ctrl+s save  Esc cancel",
+    EditDialog: "Ctrl+S save  Esc cancel",
     lambda: FeedImportDialog([]): "j k move  Esc close",
     lambda: FieldsDialog("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc cancel",
-    lambda: FilterDialog(DraftView(), [], []): "j k move  space toggle  Enter apply  x clear  Esc cancel",
+    lambda: FilterDialog(DraftView(), [], []): "j k move  Space toggle  Enter apply  x clear  Esc cancel",
     lambda: WaitDialog("…"): "Esc cancel",
     lambda: ExitDialog("…"): "",
     lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",
     lambda: PlanDialog(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter confirm  Esc cancel",
     lambda: PickDraftDialog([make_draft()], "Which?", NOW): "j k move  Enter choose  Esc cancel",
-    SourceDialog: "Enter next  Ctrl+s save untested  Tab field  Esc cancel",
+    SourceDialog: "Enter next  Ctrl+S save untested  Tab field  Esc cancel",
     lambda: SourceTestDialog(make_source()): "j k scroll  Esc close",
-    VoiceDialog: "Ctrl+s save  Ctrl+t preview  Tab next  Esc cancel",
+    VoiceDialog: "Ctrl+S save  Ctrl+T preview  Tab next  Esc cancel",
     HelpDialog: "j k scroll  q close",
     CommandPalette: "",
 }
@@ -124,7 +124,7 @@ async def test_key_line_shows_top_dialog() -> None:
         for over in (PageDialog("It", []), ConfirmDialog("Go?")):
             ui.app.push_screen(over)
             await ui.wait()
-        assert key_line(ui) == "y yes  n no"
+        assert key_line(ui) == ""
         await ui.press("n")
         assert key_line(ui) == "j k scroll  q close"
         await ui.press("q")
@@ -135,7 +135,7 @@ async def test_click_on_key_acts_on_dialog() -> None:
     answers: list[object] = []
     async with open_console(FakeDesk(3)) as ui:
         for dialog, keys in (
-            (ConfirmDialog("Go?"), "y yes"),
+            (PromptDialog("When?", value="fri 9"), "Enter confirm"),
             (PromptDialog("Why?", value="Old news"), "Enter confirm"),
             (PickDraftDialog([make_draft(7)], "Which?", NOW), "Enter choose"),
             (FilterDialog(DraftView(), [], []), "Esc cancel"),
@@ -145,7 +145,16 @@ async def test_click_on_key_acts_on_dialog() -> None:
             assert keys in ui.lines[-1]
             await click(ui, ui.lines[-1].index(keys), -1)
             assert key_line(ui) == REVIEW
-    assert answers == [True, "Old news", "draft-7", None]
+    assert answers == ["fri 9", "Old news", "draft-7", None]
+
+
+async def test_confirmation_states_its_keys_once() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        ui.app.push_screen(ConfirmDialog("Delete it?", yes="delete"))
+        await ui.wait()
+        assert ui.text.count("delete") == 1
+        assert "y delete · n cancel" in ui.text
+        assert ui.lines[-1].strip() == ""
 
 
 async def test_click_outside_keys_does_nothing() -> None:

@@ -271,7 +271,7 @@ async def _load_thumbnail(desk: "Desk", image: ImageInput) -> Thumbnail:
 
 
 class ComposeDialog(AutosavedForm, inherit_bindings=False):
-    """The compose form: Ctrl+s creates the draft, Esc leaves. Returns True if a draft was created."""
+    """The compose form: Ctrl+S creates the draft, Esc leaves. Returns True if a draft was created."""
 
     CSS_PATH = stylesheet_path("compose.tcss")
     COMPONENT_CLASSES = set(ROLE_CLASSES)

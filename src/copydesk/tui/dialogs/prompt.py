@@ -113,23 +113,21 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
         self.close(None)
 
 
-def confirm_keys_line(yes: str = labels.CONFIRM_YES, no: str = labels.CONFIRM_NO) -> Content:
-    """Return the clickable line with the keys for yes and no, and what they do."""
-    return key_hints("yes", {"yes": yes, "no": no})
-
-
 class ConfirmDialog(Dialog[bool], inherit_bindings=False):
-    """Ask for confirmation of what cannot be undone; return True for yes. Enter means no."""
+    """Ask for confirmation of what cannot be undone; return True for yes. Enter means no.
+
+    The dialog states its keys with what they do, such as `y delete · n cancel`, so the key line stays empty.
+    """
 
     CSS_PATH = stylesheet_path("ask.tcss")
     COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.CONFIRM,)
     BINDINGS = bindings(KeyContext.CONFIRM)
 
-    def __init__(self, question: str, *, yes: str = labels.CONFIRM_YES, no: str = labels.CONFIRM_NO) -> None:
+    def __init__(self, question: str, *, yes: str = labels.CONFIRM, no: str = labels.CANCEL) -> None:
         super().__init__()
         self._question = clean(question)
-        self._keys = confirm_keys_line(yes, no)
+        self._keys = key_hints("yes", {"yes": yes, "no": no})
 
     def compose(self) -> ComposeResult:
         with Vertical(id="ask"):

@@ -87,7 +87,7 @@ def describe_interrupted_undo(undone: UndoResult, *, undo: bool) -> str:
 
 
 def describe_undo(outcome: Outcome) -> str:
-    """Describe an undo or redo: `Undid approval of “A missing index…” · Ctrl+r redo`."""
+    """Describe an undo or redo: `Undid approval of “A missing index…” · Ctrl+R redo`."""
     names = list(outcome.names.values())
     drafts = names[0] if len(outcome.succeeded) == 1 and names else plural(len(outcome.succeeded), "draft")
     return labels.undo_done(

@@ -24,13 +24,13 @@ from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.autosaved_form import AutosavedForm
 from copydesk.tui.dialogs.base import Dialog
-from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog, confirm_keys_line
+from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import SafeTextArea
-from copydesk.tui.widgets.key_hints import KeyHints
+from copydesk.tui.widgets.key_hints import KeyHints, key_hints
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.line_views import StaticLines
 from copydesk.tui.widgets.line_widget import ROLE_CLASSES
@@ -234,7 +234,7 @@ class LengthLines(StaticLines):
 
 
 class EditDialog(AutosavedForm, inherit_bindings=False):
-    """The text editor: Ctrl+s saves, Esc leaves. Returns True if the text was saved."""
+    """The text editor: Ctrl+S saves, Esc leaves. Returns True if the text was saved."""
 
     CSS_PATH = stylesheet_path("deciding.tcss")
     COMPONENT_CLASSES = set(ROLE_CLASSES)
@@ -419,7 +419,7 @@ class PostDialog(ConfirmDialog):
         with Vertical(id="ask"):
             yield Static(Content(labels.POST_LOADING), classes="-question")
             yield Static(Content(""), classes="-warning")
-            yield Static(Content(""), classes="-hint")
+            yield Static(key_hints("yes", {"no": labels.CANCEL}), classes="-hint")
 
     @property
     def is_waiting(self) -> bool:
@@ -441,7 +441,9 @@ class PostDialog(ConfirmDialog):
         self.query_one(".-question", Static).update(Content(clean(plan.question)))
         self.query_one(".-warning", Static).update(Content("\n".join(clean(warning) for warning in plan.warnings)))
         self.query_one(".-hint", Static).update(
-            confirm_keys_line(labels.POST_YES, labels.POST_NO) if plan.possible else Content(labels.post_close_hint())
+            key_hints("yes", {"yes": labels.POST_YES, "no": labels.CANCEL})
+            if plan.possible
+            else key_hints("yes", {"no": labels.POST_NOT_POSSIBLE})
         )
         self._ready = plan.possible
 

@@ -347,7 +347,8 @@ class SetupScreen(DeskScreen):
         """Remove the account and its credentials, after a confirmation."""
         if account := self._current_account():
             question = labels.disconnect_prompt(account.label)
-            self.app.push_screen(ConfirmDialog(question), partial(self._remove_if_confirmed, account))
+            dialog = ConfirmDialog(question, yes=labels.DISCONNECT)
+            self.app.push_screen(dialog, partial(self._remove_if_confirmed, account))
 
     def _remove_if_confirmed(self, account: ConnectedAccount, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
         if yes:

@@ -165,7 +165,7 @@ class SampleRequest(NamedTuple):
 
 
 class VoiceDialog(AutosavedForm, inherit_bindings=False):
-    """The voice form: Ctrl+s saves, Esc leaves. Returns True if the voice was saved."""
+    """The voice form: Ctrl+S saves, Esc leaves. Returns True if the voice was saved."""
 
     CSS_PATH = stylesheet_path("setup.tcss")
     COMPONENT_CLASSES = set(ROLE_CLASSES)

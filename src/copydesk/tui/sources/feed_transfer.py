@@ -198,7 +198,7 @@ class FeedTransfer:
         def overwrite_if_confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
             self._export_to(path if yes else None, overwrite=True)
 
-        question = ConfirmDialog(labels.export_exists(path))
+        question = ConfirmDialog(labels.export_exists(path), yes=labels.OVERWRITE)
         if not self._screen.app.push_if_current(self._screen, question, overwrite_if_confirmed):
             self._screen.app.notify(labels.export_refused(path), severity="warning")
 

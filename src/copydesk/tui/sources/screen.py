@@ -326,7 +326,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
             if yes:
                 self.app.run_desk_task(lambda desk: self._delete_source(desk, source), hold_keys=True)
 
-        self.app.push_screen(ConfirmDialog(deletion_prompt(row)), delete_if_confirmed)
+        self.app.push_screen(ConfirmDialog(deletion_prompt(row), yes=labels.DELETE), delete_if_confirmed)
 
     async def _delete_source(self, desk: "Desk", source: "Source") -> None:
         await desk.sources.delete(source.id)

@@ -1,4 +1,4 @@
-"""Hints of keys: the line at the bottom of every screen, and `Ctrl+s saves · Esc leaves` inside a dialog."""
+"""Hints of keys: the line at the bottom of every screen, and `Ctrl+S saves · Esc leaves` inside a dialog."""
 
 from collections.abc import Iterable, Mapping
 
@@ -97,7 +97,7 @@ class KeyHintText(Static):
 
 
 class KeyHints(KeyHintText):
-    """`Ctrl+s saves · Esc leaves`: hints for keys of a context, whose actions belong to the screen."""
+    """`Ctrl+S saves · Esc leaves`: hints for keys of a context, whose actions belong to the screen."""
 
     def __init__(self, context: str, effects: Mapping[str, str], *, id: str | None = None, classes: str = "") -> None:
         super().__init__(key_hints(context, effects), id=id, classes=classes)
