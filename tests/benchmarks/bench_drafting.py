@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from table_row import Row
 
-from copydesk.desk.drafts.platform_limits import platforms_of_draft
+from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.drafting.checks import RecentTexts, build_check_context, check
 from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief

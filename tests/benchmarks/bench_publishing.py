@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from table_row import Row
 
 from copydesk.desk import Desk, open_desk
-from copydesk.desk.publishing.create_deliveries import create_deliveries
+from copydesk.desk.publishing.draft_deliveries import create_deliveries
 from copydesk.model.delivery import Account
 from copydesk.model.draft import Action
 from copydesk.model.requests import ChangeDraft

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from copydesk.desk.drafts.platform_limits import platforms_of_draft
+from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.drafting.checks import build_check_context, check, confidence
 from copydesk.drafting.extract.passages import extract_passages
 from copydesk.drafting.offline_writer import OfflineWriter

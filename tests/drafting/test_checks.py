@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.desk.drafts.platform_limits import platforms_of_draft
+from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.drafting.checks import (
     RULES,
     CheckContext,

@@ -12,7 +12,7 @@ import pytest
 
 from copydesk import jobs as runner_module
 from copydesk.desk import Desk
-from copydesk.desk.process import current_owner
+from copydesk.desk.leases import current_owner
 from copydesk.errors import StoreBusyError
 from copydesk.jobs import JobMessage, JobOutcome, Jobs, run_jobs
 from copydesk.model.job import DueWork, JobName
@@ -282,7 +282,7 @@ def run_killed_process() -> str:
         [
             sys.executable,
             "-c",
-            "from copydesk.desk.process import current_owner; print(current_owner(), flush=True); input()",
+            "from copydesk.desk.leases import current_owner; print(current_owner(), flush=True); input()",
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, insert, select, update
 
-from copydesk.desk.engagement.service import summarize
+from copydesk.desk.engagement import summarize
 from copydesk.model.engagement import INTERACTION_METRICS, METRICS, engagement_rate
 from copydesk.store import engagement, tables
 from copydesk.store.database import Database

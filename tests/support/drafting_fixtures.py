@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from copydesk.desk.drafts.platform_limits import platforms_of_draft
+from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.drafting.writer import Brief, Field, WriterResult
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Format

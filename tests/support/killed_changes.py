@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import copydesk.desk.schedule.service
+import copydesk.desk.schedule
 from copydesk.desk import Desk, open_desk
 from copydesk.model.draft import Action
 from copydesk.model.requests import BulkChange

@@ -21,7 +21,7 @@ import httpx
 import msgspec
 
 import copydesk.desk.publishing.service
-import copydesk.desk.schedule.service
+import copydesk.desk.schedule
 from copydesk.desk import Desk, open_desk
 from copydesk.errors import StoreError
 from copydesk.posting.bluesky import Bluesky

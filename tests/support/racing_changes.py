@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import copydesk.desk.schedule.service
+import copydesk.desk.schedule
 from copydesk.desk import Desk, open_desk
 from copydesk.errors import ConflictError
 from copydesk.model.draft import BULK_ACTIONS, Action

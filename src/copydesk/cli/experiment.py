@@ -196,7 +196,7 @@ def _format_share(value: float | None) -> str:
 
 
 def _warn_unsupported(found: Experiment) -> None:
-    from copydesk.desk.experiments.service import has_unsupported_variants  # noqa: PLC0415 - brings in the store
+    from copydesk.desk.experiments import has_unsupported_variants  # noqa: PLC0415 - brings in the store
 
     if has_unsupported_variants(found):
         message = f"The offline writer does not support this {clean(found.parameter)}: all variants will be alike."

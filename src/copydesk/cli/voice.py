@@ -144,7 +144,7 @@ def _read_json(file: BinaryIO) -> dict[str, object]:
 
 
 def _print_profile(profile: VoiceProfile) -> None:
-    from copydesk.desk.voice.service import unsupported_fields  # noqa: PLC0415 - brings in the store
+    from copydesk.desk.voice import unsupported_fields  # noqa: PLC0415 - brings in the store
 
     click.echo(clean_lines(profile.style) if profile.style else "No style set.")
     rows = [

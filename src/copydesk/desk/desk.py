@@ -14,7 +14,7 @@ from copydesk.desk.context import Clock, DeskContext, utc_now
 from copydesk.desk.drafts.review import Review
 from copydesk.desk.drafts.service import Drafts
 from copydesk.desk.pipeline.service import Pipeline
-from copydesk.desk.voice.service import Voices
+from copydesk.desk.voice import Voices
 from copydesk.errors import StoreError
 from copydesk.model.validation import parse_line
 from copydesk.settings import Settings
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from copydesk.credentials.vault import AskPassphrase
     from copydesk.desk.accounts.service import Accounts
-    from copydesk.desk.engagement.service import Engagements
-    from copydesk.desk.experiments.service import Experiments
+    from copydesk.desk.engagement import Engagements
+    from copydesk.desk.experiments import Experiments
     from copydesk.desk.generation.service import Generation
     from copydesk.desk.job_leases import JobLeases
     from copydesk.desk.publishing.service import Posting
-    from copydesk.desk.schedule.service import Schedule
+    from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources.service import Sources
     from copydesk.posting.platform import Platform
 
@@ -76,7 +76,7 @@ class Desk:
     @cached_property
     def engagement(self) -> "Engagements":
         """Metrics of posts and their summaries."""
-        from copydesk.desk.engagement.service import Engagements  # noqa: PLC0415
+        from copydesk.desk.engagement import Engagements  # noqa: PLC0415
 
         return Engagements(self._context)
 
@@ -90,7 +90,7 @@ class Desk:
     @cached_property
     def schedule(self) -> "Schedule":
         """Slots, the time zone, conflicts, the automatic schedule."""
-        from copydesk.desk.schedule.service import Schedule  # noqa: PLC0415
+        from copydesk.desk.schedule import Schedule  # noqa: PLC0415
 
         return Schedule(self._context, self._review, self._clock_guard)
 
@@ -118,7 +118,7 @@ class Desk:
     @cached_property
     def experiments(self) -> "Experiments":
         """Experiments and their results."""
-        from copydesk.desk.experiments.service import Experiments  # noqa: PLC0415
+        from copydesk.desk.experiments import Experiments  # noqa: PLC0415
 
         return Experiments(self._context)
 

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.leases import current_owner, is_lease_abandoned
 from copydesk.desk.operation import operation
-from copydesk.desk.process import current_owner, is_lease_abandoned
 from copydesk.desk.publishing.grace import missed_cutoffs
 from copydesk.errors import CopydeskError
 from copydesk.model.job import DueWork, JobLease, JobName, JobState

@@ -45,7 +45,7 @@ class JobLease(Struct, frozen=True):
     id: str
     job: str
     owner: str
-    """The process, as identified by `desk.process`."""
+    """The process, as identified by `desk.leases`."""
     lease_until: datetime
 
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, insert
 
 from copydesk.desk import Desk
-from copydesk.desk.engagement.service import metrics_by_span
+from copydesk.desk.engagement import metrics_by_span
 from copydesk.model.delivery import Delivery, DeliveryState, StepResult
 from copydesk.model.engagement import METRICS, Interval, RateSummary
 from copydesk.store import engagement, tables

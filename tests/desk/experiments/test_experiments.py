@@ -9,9 +9,14 @@ from tests.support.fake_writer import FakeWriter
 
 import copydesk.drafting.writer as writer_module
 from copydesk.desk import Desk
-from copydesk.desk.experiments import service as module
-from copydesk.desk.experiments.assignment import claim_assignment, claim_next, get_treatment, next_assignment
-from copydesk.desk.experiments.service import has_unsupported_variants
+from copydesk.desk import experiments as module
+from copydesk.desk.experiments import (
+    claim_assignment,
+    claim_next,
+    get_treatment,
+    has_unsupported_variants,
+    next_assignment,
+)
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Format
 from copydesk.model.experiment import Experiment, ExperimentStatus

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from copydesk.desk.schedule import auto_scheduler
+from copydesk.desk import schedule
 from copydesk.errors import InvalidError, StoreFullError
 from desk_fixtures import NOW, open_desk_at, query_db
 from schedule_fixtures import (
@@ -167,17 +167,17 @@ async def test_slot_taken_concurrently_is_replanned(tmp_path: Path, monkeypatch:
         await desk.schedule.set_slots(DAILY)
         ids = await insert_drafts(desk, 3)
         planned = await desk.schedule.auto_schedule(dry_run=True)
-        plan = auto_scheduler.plan_drafts
+        plan = schedule.plan_drafts
 
         def plan_then_race(*args: object) -> object:
-            monkeypatch.setattr(auto_scheduler, "plan_drafts", plan)
+            monkeypatch.setattr(schedule, "plan_drafts", plan)
             result = plan(*args)
             # Between planning and writing, the other desk schedules a draft to the second planned slot.
             raced_times.append(result.scheduled[1].at)
             return result
 
         raced_times: list[datetime] = []
-        monkeypatch.setattr(auto_scheduler, "plan_drafts", plan_then_race)
+        monkeypatch.setattr(schedule, "plan_drafts", plan_then_race)
         write_batch = desk._context.write_batch
 
         async def write_after_other(*args: object) -> object:
@@ -238,7 +238,7 @@ async def test_full_disk_keeps_completed_parts(tmp_path: Path, monkeypatch: pyte
     async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
         await insert_drafts(desk, 3)
-        monkeypatch.setattr(auto_scheduler, "BATCH_SIZE", 2)
+        monkeypatch.setattr(schedule, "PLAN_BATCH_SIZE", 2)
         write_batch = desk._context.write_batch
 
         async def write_until_full(work: Any, arguments: Sequence[Any]) -> list[Any]:

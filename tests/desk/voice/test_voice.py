@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from copydesk.desk import Desk
-from copydesk.desk.voice.service import unsupported_fields
+from copydesk.desk.voice import unsupported_fields
 from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format

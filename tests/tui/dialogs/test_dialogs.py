@@ -13,7 +13,7 @@ from console_driver import ConsoleDriver, FakeDesk, open_console, type_text
 from copydesk.desk.accounts.service import Accounts
 from copydesk.desk.drafts.service import Drafts
 from copydesk.desk.sources.service import Sources
-from copydesk.desk.voice.service import Voices
+from copydesk.desk.voice import Voices
 from copydesk.tui.dialogs import autosaved_form
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.review.dialogs import ParsedTime, TimePrompt

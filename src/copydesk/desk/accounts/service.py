@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from copydesk.desk.accounts.credentials import login_error_hint, secret_name
 from copydesk.desk.context import DeskContext
+from copydesk.desk.leases import account_lease
 from copydesk.desk.operation import operation
-from copydesk.desk.publishing.account_lease import account_lease
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import Account
 from copydesk.model.platform import ConnectedAccount, select_accounts

@@ -1,12 +1,14 @@
-"""Run the drafting checks on a text the user wrote or edited."""
+"""Run the drafting checks on a text the user wrote or edited, against the limits of its platforms."""
 
 import asyncio
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from copydesk.desk.context import DeskContext
 from copydesk.ingest.registry import get_source_type
-from copydesk.model.draft import Checks, Draft
+from copydesk.model.draft import Checks, Draft, Format
 from copydesk.model.item import Item
+from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
 from copydesk.model.voice import Voice
 from copydesk.store import drafts, items, users
@@ -59,7 +61,6 @@ def _load_inputs(conn: Transaction, user_id: str, since: datetime, item_id: str 
 
 def _run_checks(draft: Draft, inputs: CheckInputs) -> CheckResult:
     """Run the checks. Slow enough to need a thread."""
-    from copydesk.desk.drafts.platform_limits import platforms_of_draft  # noqa: PLC0415
     from copydesk.drafting.checks import CheckContext, RecentTexts, build_check_context, check, confidence  # noqa: PLC0415
     from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - heavy, and only needed for checks
 
@@ -75,3 +76,11 @@ def _run_checks(draft: Draft, inputs: CheckInputs) -> CheckResult:
         )
     checks = check(draft.text, subject)
     return CheckResult(checks=checks, confidence=confidence(checks))
+
+
+def platforms_of_draft(format: Format, voice: Voice, targets: Iterable[str] = ()) -> tuple[PlatformInfo, ...]:
+    """Return the platforms whose limits a draft for `targets` has to keep; without targets the default ones."""
+    from copydesk.drafting.writer import limiting_platforms  # noqa: PLC0415 - heavy, and only needed for checks
+    from copydesk.posting.registry import DEFAULT_PLATFORMS, get_platforms  # noqa: PLC0415 - as above
+
+    return limiting_platforms(format, voice, get_platforms(targets), get_platforms(DEFAULT_PLATFORMS))

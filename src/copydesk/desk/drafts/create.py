@@ -12,7 +12,7 @@ import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_new_draft
-from copydesk.desk.experiments.assignment import claim_next
+from copydesk.desk.experiments import claim_next
 from copydesk.model.draft import Draft, DraftImage, Format, Status, stored_image_digest
 from copydesk.model.history import USER
 from copydesk.model.item import Entry, ItemState

@@ -10,8 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.leases import current_owner, is_alive
 from copydesk.desk.operation import operation
-from copydesk.desk.process import current_owner, is_alive
 from copydesk.errors import StoreError
 from copydesk.model.serialization import Struct
 from copydesk.store import generation

@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW
+from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW, platforms_of_draft
 from copydesk.desk.drafts.create import derive_title
-from copydesk.desk.drafts.platform_limits import platforms_of_draft
-from copydesk.desk.experiments.assignment import Treatment, get_treatment
+from copydesk.desk.experiments import Treatment, get_treatment
 from copydesk.desk.images.draft_images import page_image
 from copydesk.drafting import writer as writers
 from copydesk.drafting.check_context import TrigramCache

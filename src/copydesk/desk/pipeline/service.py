@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from copydesk.desk.context import Clock, DeskContext
+from copydesk.desk.leases import current_owner, is_alive
 from copydesk.desk.operation import operation
 from copydesk.desk.pipeline.progress import Listener, RunProgress
-from copydesk.desk.process import current_owner, is_alive
 from copydesk.errors import (
     ConflictError,
     CopydeskError,

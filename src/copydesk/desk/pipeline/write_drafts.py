@@ -12,8 +12,8 @@ from typing import Self
 import msgspec
 
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.platform_limits import platforms_of_draft
-from copydesk.desk.experiments.assignment import Assignment, claim_assignment, next_assignment
+from copydesk.desk.drafts.check_draft import platforms_of_draft
+from copydesk.desk.experiments import Assignment, claim_assignment, next_assignment
 from copydesk.desk.images.draft_images import page_image
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.drafting import writer as writers

@@ -7,9 +7,8 @@ from typing import TypeVar
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
-from copydesk.desk.publishing.create_deliveries import create_deliveries
+from copydesk.desk.publishing.draft_deliveries import create_deliveries, record_delivery, settle_draft
 from copydesk.desk.publishing.grace import expiry_reason, grace_periods, missed_cutoffs
-from copydesk.desk.publishing.settlement import record_delivery, settle_draft
 from copydesk.errors import StoreError
 from copydesk.model.draft import Format, Status
 from copydesk.model.history import SYSTEM, EventKind

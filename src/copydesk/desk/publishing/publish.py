@@ -7,9 +7,15 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from copydesk.desk.drafts.review import PreparedChange, write_change
-from copydesk.desk.publishing.create_deliveries import create_deliveries, latest_delivery, may_be_live, text_digest
 from copydesk.desk.publishing.delivery_report import describe, resolution_hint
-from copydesk.desk.publishing.settlement import record_delivery, settle_draft
+from copydesk.desk.publishing.draft_deliveries import (
+    create_deliveries,
+    latest_delivery,
+    may_be_live,
+    record_delivery,
+    settle_draft,
+    text_digest,
+)
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import Delivery, DeliveryState
 from copydesk.model.draft import Action, Format, Status

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from copydesk.credentials.redaction import DEFAULT_REDACTION
 from copydesk.desk.accounts.credentials import login_error_hint
 from copydesk.desk.context import DeskContext
-from copydesk.desk.publishing.account_lease import LEASE_DURATION, account_lease
+from copydesk.desk.leases import ACCOUNT_LEASE_DURATION, account_lease
+from copydesk.desk.publishing.draft_deliveries import record_delivery
 from copydesk.desk.publishing.grace import expiry_reason
 from copydesk.desk.publishing.payload import PostPayload, load_payload, rule_violations, run_in_article_thread
-from copydesk.desk.publishing.settlement import record_delivery
 from copydesk.errors import CopydeskError, InvalidError, StoreError
 from copydesk.model.delivery import Delivery, DeliveryState, Intent, StepResult
 from copydesk.model.platform import ConnectedAccount
@@ -38,7 +38,7 @@ from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.delivery_updates import DeliveryUpdate
 
 log = logging.getLogger(__name__)
-SEND_TIMEOUT = (LEASE_DURATION - timedelta(minutes=1)).total_seconds()
+SEND_TIMEOUT = (ACCOUNT_LEASE_DURATION - timedelta(minutes=1)).total_seconds()
 """Seconds. Shorter than the lease, so that no request starts after another worker may have taken the account."""
 MAX_CONCURRENT_ACCOUNTS = 32
 """Accounts that are processed concurrently."""
@@ -197,7 +197,7 @@ class _DeliveryAttempt:
         delivery was lost.
         """
         now = self._ctx.clock()
-        if not accounts.renew_lease(conn, user_id, self._account.id, self._lease, now + LEASE_DURATION):
+        if not accounts.renew_lease(conn, user_id, self._account.id, self._lease, now + ACCOUNT_LEASE_DURATION):
             return None
         progress = delivery_states.send_started(row.progress, now, steps=len(intent.steps))
         return record_delivery(
@@ -232,7 +232,9 @@ class _DeliveryAttempt:
         return await self._save(row, state, "not there")
 
     def _renew(self, conn: Transaction, user_id: str) -> bool:
-        return accounts.renew_lease(conn, user_id, self._account.id, self._lease, self._ctx.clock() + LEASE_DURATION)
+        return accounts.renew_lease(
+            conn, user_id, self._account.id, self._lease, self._ctx.clock() + ACCOUNT_LEASE_DURATION
+        )
 
     async def _check_not_another_draft(self, row: DeliveryRow, result: StepResult | None) -> None:
         """Raise UnknownOutcomeError if the post that was found belongs to another draft with the same text."""

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.review import prepare_change
-from copydesk.desk.engagement.collect_metrics import collect_metrics
+from copydesk.desk.engagement import collect_metrics
 from copydesk.desk.operation import operation
-from copydesk.desk.publishing.create_deliveries import latest_delivery, text_digest
 from copydesk.desk.publishing.delivery_report import describe, to_report
+from copydesk.desk.publishing.draft_deliveries import latest_delivery, text_digest
 from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread, split_text, to_post
 from copydesk.desk.publishing.publish import (
     DOUBTFUL,

@@ -223,7 +223,7 @@ class ExperimentsScreen(DeskScreen):
 
 def _to_views(experiments: Sequence[Experiment]) -> tuple[ExperimentView, ...]:
     """Return the experiments as displayed: by status, and those that wait for another one last."""
-    from copydesk.desk.experiments.service import has_unsupported_variants  # noqa: PLC0415 - imports the store
+    from copydesk.desk.experiments import has_unsupported_variants  # noqa: PLC0415 - imports the store
 
     active = [experiment for experiment in experiments if experiment.status is ExperimentStatus.ACTIVE]
     views = [

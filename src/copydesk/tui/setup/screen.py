@@ -102,7 +102,7 @@ class SetupScreen(DeskScreen):
             self._request_checks()
 
     async def _load_setup(self, desk: "Desk") -> None:
-        from copydesk.desk.voice.service import unsupported_fields  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.desk.voice import unsupported_fields  # noqa: PLC0415 - not needed for the first paint
 
         voice = await desk.voice.get()
         try:

@@ -1,11 +1,11 @@
-"""Tests for identifying a process and checking that it is alive."""
+"""Tests for leases: identifying the process that holds one and checking that it is alive."""
 
 import os
 import socket
 import subprocess
 import sys
 
-from copydesk.desk.process import _start_time, current_owner, is_alive
+from copydesk.desk.leases import _start_time, current_owner, is_alive
 
 
 def test_own_process_is_alive():
@@ -14,7 +14,7 @@ def test_own_process_is_alive():
 
 def test_exited_process_is_dead():
     process = subprocess.run(
-        [sys.executable, "-c", "from copydesk.desk.process import current_owner; print(current_owner())"],
+        [sys.executable, "-c", "from copydesk.desk.leases import current_owner; print(current_owner())"],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert is_alive(process.stdout.strip()) is False
@@ -32,7 +32,7 @@ def test_remote_process_is_unknown():
 
 def test_start_time_unknown_makes_liveness_unknown(monkeypatch):
     """Without /proc a reused pid counted as the old process, and its run blocked all others."""
-    monkeypatch.setattr("copydesk.desk.process._read_stat", lambda pid: [])
+    monkeypatch.setattr("copydesk.desk.leases._read_stat", lambda pid: [])
     assert is_alive(current_owner()) is None
     host, pid, _started = current_owner().split("/")
     assert is_alive(f"{host}/{pid}/12") is None

@@ -1,18 +1,26 @@
-"""Voice profile of the user: read, update and try out."""
+"""Voice profile of the user: read, update, and try out on a real item while it is being edited."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.desk.operation import operation
+from copydesk.errors import NotFoundError
+from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Format
+from copydesk.model.item import Item
 from copydesk.model.validation import wire_fields
 from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, VoiceProfile, merge, validate_voice_change
-from copydesk.store import users
+from copydesk.store import items, users
 from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
+
+MAX_CANDIDATES = 20
+"""Newest items among which one with text and tags is preferred, then one with text, then any."""
 
 
 class Voices:
@@ -46,9 +54,12 @@ class Voices:
         Without an id the newest suitable item is used. Raise InvalidError as `update` does, NotFoundError if there is
         no item, or WriterError.
         """
-        from copydesk.desk.voice.preview import preview_voice  # noqa: PLC0415 - imports the writer
-
-        return await preview_voice(self._ctx, changes, format, item_id)
+        request = validate_voice_change(changes)
+        item, voice_fields = await self._ctx.read(_load_item_and_voice, item_id)
+        changed = {name: value for name in Voice.__struct_fields__ if (value := getattr(request, name)) is not None}
+        voice = msgspec.structs.replace(voice_fields, **changed)
+        # In a thread: analyzing the whole article takes long enough to delay key presses.
+        return await asyncio.to_thread(lambda: asyncio.run(_write_preview(item, format, voice)))
 
 
 def unsupported_fields(voice: Voice) -> tuple[str, ...]:
@@ -75,3 +86,42 @@ def _update(
 
 def _empty_profile(now: datetime) -> VoiceProfile:
     return VoiceProfile(id=new_id(now), created_at=now, updated_at=now)
+
+
+async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePreview:
+    from copydesk.drafting.checks import build_check_context, check  # noqa: PLC0415 - heavy, and only needed here
+    from copydesk.drafting.writer import build_brief, get_writer  # noqa: PLC0415 - as above
+
+    writer = get_writer()
+    # Like a pipeline run, seed the writer's choices with the source's own id, so that the preview matches a real draft.
+    source_type = get_source_type(item.source_type) if item.source_type else None
+    brief = build_brief(item, format, voice, source_type=source_type, platforms=platforms_of_draft(format, voice))
+    brief = msgspec.structs.replace(brief, item_id=item.entry.ident)
+    result = await writer.write(brief)
+    return VoicePreview(
+        title=item.entry.title,
+        item_id=item.id,
+        writer=writer.name,
+        text=result.text,
+        checks=check(result.text, build_check_context(brief)),
+        tags=item.entry.tags,
+    )
+
+
+def _load_item_and_voice(conn: Transaction, user_id: str, item_id: str) -> tuple[Item, Voice]:
+    candidates = (
+        [items.get(conn, user_id, item_id)] if item_id else list(items.list_newest(conn, user_id, MAX_CANDIDATES))
+    )
+    # Changes to hashtags are only visible on an item with tags. `max` returns the first, i.e. newest, of equal
+    # candidates.
+    item = max(
+        filter(None, candidates),
+        key=lambda candidate: (bool(candidate.entry.text), bool(candidate.entry.tags)),
+        default=None,
+    )
+    if item is None:
+        raise NotFoundError("No item to preview with.", hint="Run the pipeline: P in Review.")
+    profile = users.load_voice(conn, user_id)
+    if profile is None:
+        return item, Voice()
+    return item, Voice(style=profile.style, avoid=profile.avoid, examples=profile.examples, formats=profile.formats)

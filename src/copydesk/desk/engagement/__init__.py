@@ -1,1 +1,0 @@
-"""Engagement: collecting and summarizing metrics."""

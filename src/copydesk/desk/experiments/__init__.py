@@ -1,1 +1,0 @@
-"""Experiments: creation, variant assignment, results."""

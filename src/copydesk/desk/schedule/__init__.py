@@ -1,1 +1,0 @@
-"""The schedule: slots, due times, automatic scheduling."""

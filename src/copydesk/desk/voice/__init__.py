@@ -1,1 +1,0 @@
-"""The voice profile and its preview."""
