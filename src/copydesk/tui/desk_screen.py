@@ -23,8 +23,7 @@ from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, RunChange
 from copydesk.tui.runtime.desk_tasks import DeskWork, to_copydesk_error
 from copydesk.tui.widgets.key_hints import KeyLine
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.line_views import LineScrollView, TooSmall
-from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, LineScrollView, TooSmall
 from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.top_line import TopLine
 

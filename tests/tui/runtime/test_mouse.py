@@ -13,7 +13,7 @@ from copydesk.tui.app import Console
 from copydesk.tui.keys import SCREEN_NAMES
 from copydesk.tui.sources.screen import SourcesScreen
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.line_views import THUMB
+from copydesk.tui.widgets.lines import THUMB
 from desk_fixtures import URL_ONE
 from populated_desk import make_populated_console, populate
 from sources_driver import open_sources, wait_for_text

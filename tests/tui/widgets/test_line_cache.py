@@ -6,7 +6,7 @@ import pytest
 
 from console_driver import ConsoleDriver, FakeDesk, open_console
 from copydesk.tui.schedule.week_grid import WeekGrid
-from copydesk.tui.widgets.line_views import LineScrollView
+from copydesk.tui.widgets.lines import LineScrollView
 from schedule_driver import open_schedule
 
 
@@ -16,10 +16,11 @@ def find_stale_lines(ui: ConsoleDriver) -> list[str]:
     for widget in ui.app.screen.query(LineScrollView):
         if not widget.region or widget in ui.app.screen._dirty_widgets:
             continue
-        frame, top = widget._frame(), widget.gutter.top
+        painter, top = widget.painter, widget.gutter.top
+        frame = painter._frame()
         for y in range(widget.content_region.height):
-            cached = widget._painted.get(y)
-            fresh = widget._add_frame(widget.render_line(y), widget.edge_text(y), frame)
+            cached = painter._painted.get(y)
+            fresh = painter._add_frame(widget.render_line(y), widget.edge_text(y), frame)
             if cached is not None and cached != fresh:
                 stale_lines.append(f"{widget!r}, line {y} from {top}: {cached.text!r} for {fresh.text!r}")
     return stale_lines

@@ -11,8 +11,7 @@ from textual.strip import Strip
 
 from copydesk.tui.layout import Paragraph, paragraph
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.line_views import THUMB
-from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, THUMB
 from copydesk.tui.widgets.page import Page
 
 

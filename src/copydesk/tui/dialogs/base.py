@@ -12,7 +12,7 @@ from copydesk.tui import labels
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 
 Result = TypeVar("Result")

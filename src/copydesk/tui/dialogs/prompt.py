@@ -21,7 +21,7 @@ from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.terminal.private_api import forget_key_sequences
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.key_hints import clickable, key_hints
-from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES
 
 if TYPE_CHECKING:
     from copydesk.tui.desk_screen import DeskScreen

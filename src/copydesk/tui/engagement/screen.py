@@ -24,7 +24,7 @@ from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.line_views import TooSmall
+from copydesk.tui.widgets.lines import TooSmall
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:

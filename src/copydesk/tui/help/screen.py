@@ -17,7 +17,7 @@ from copydesk.tui.labels import FLAG, FORMAT, HEALTH, SOURCE_DISABLED, STATUS, B
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import confidence_gauge
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:

@@ -32,8 +32,7 @@ from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import SafeTextArea
 from copydesk.tui.widgets.key_hints import KeyHints, key_hints
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.line_views import StaticLines
-from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, StaticLines
 
 GAP = Content("  ")
 

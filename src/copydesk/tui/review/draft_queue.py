@@ -345,9 +345,9 @@ class DraftQueue(LineList["ListedDraft | None"]):
     def _render_row(self, at: int, width: int) -> Strip:
         is_current, is_marked = at == self.cursor, self._is_marked(at)
         key = (self._row_key(at), is_current, is_marked, width)
-        if key in self._strip_cache:
-            return self._strip_cache[key]
+        if (drawn := self.painter.cached(key)) is not None:
+            return drawn
         row = self.window[at]
         signs = Content.styled((CURSOR if is_current else " ") + (MARK if is_marked else " "), "accent")
         line = signs + self._draw_draft(row, width - self.SIGN_WIDTH)
-        return self.render_strip(line, key=key, background="line-list--cursor" if is_current else "")
+        return self.painter.draw(line, key=key, background="line-list--cursor" if is_current else "")

@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 from copydesk.text import clean
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.labels import SEARCH_PLACEHOLDER, TABS
-from copydesk.tui.widgets.line_views import StaticLines
+from copydesk.tui.widgets.lines import StaticLines
 
 _GAP = 2
 NARROW_WIDTH = 60

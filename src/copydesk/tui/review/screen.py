@@ -23,7 +23,7 @@ from copydesk.tui.review.preview_pane import ItemPane, PreviewPane
 from copydesk.tui.review.queue_header import QueueHeader, SearchLine, TabsLine
 from copydesk.tui.review.queue_pane import QueuePane
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.line_views import TooSmall
+from copydesk.tui.widgets.lines import TooSmall
 from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:

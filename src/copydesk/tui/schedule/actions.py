@@ -28,7 +28,7 @@ from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.undo_stack import UndoStep
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from copydesk.tui.schedule.week import (
     visible_days,
 )
 from copydesk.tui.terminal.cells import fit, safe_line
-from copydesk.tui.widgets.line_views import LineScrollView
+from copydesk.tui.widgets.lines import LineScrollView
 
 MIN_WIDTH_FOR_MONTH = 14
 """Columns of at least this many cells show the month, too."""
@@ -168,18 +168,18 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         """Render one line on screen."""
         if self.grid is None or self._week is None or self._now is None:
             note_lines = lay_out_blocks(self._note, max(self.drawable_size.width - 1, 1))
-            return self.render_strip(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
+            return self.painter.draw(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
         zone = ZoneInfo(self._week.zone)
         if y == 0:
             # A constant key suffices: every new layout discards the cached lines.
-            return self.render_strip(
+            return self.painter.draw(
                 week_header(self.grid, self._day_width, self._now.astimezone(zone).date()), key="head"
             )
         index = self.scroll_offset.y + y - 1
         return (
             self._row(index, self._now.astimezone(zone))
             if index < len(self.grid.hours)
-            else self.render_strip(Content(""))
+            else self.painter.draw(Content(""))
         )
 
     @property
@@ -192,14 +192,14 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         hour, cursor = self.grid.hours[index], self.cursor
         # The cursor affects only its own row.
         key = (index, cursor.day if cursor.hour == hour else None, self._selected_key if cursor.hour == hour else "")
-        if key in self._strip_cache:
-            return self._strip_cache[key]
+        if (drawn := self.painter.cached(key)) is not None:
+            return drawn
         cells = [self.grid.cells[GridPosition(day, hour)] for day in self.grid.days]
         is_now = any(self.grid.cells[GridPosition(day, hour)].is_now for day in _days_of(self.grid))
         line = hour_label(hour, now if is_now else None)
         for cell in cells:
             line += self._render_cell(cell, now, is_selected=cell.position == cursor)
-        return self.render_strip(line, key=key)
+        return self.painter.draw(line, key=key)
 
     def _render_cell(self, cell: HourCell, now: datetime, *, is_selected: bool) -> Content:
         line = cell_line(cell, self._day_width, now=now, selected=self.entry if is_selected else None)

@@ -33,7 +33,7 @@ from copydesk.tui.schedule.week import (
 from copydesk.tui.schedule.week_grid import SELECTION_MARK, WeekGrid
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.undo_stack import DraftIds, UndoStack, UndoStep
-from copydesk.tui.widgets.line_views import MessageLines
+from copydesk.tui.widgets.lines import MessageLines
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk

@@ -24,7 +24,7 @@ from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.key_hints import KeyHints
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk

@@ -33,7 +33,7 @@ from copydesk.tui.setup.pages import voice_sample_page
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
 from copydesk.tui.widgets.key_hints import KeyHints
-from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:

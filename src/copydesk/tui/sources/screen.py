@@ -32,7 +32,7 @@ from copydesk.tui.sources.pages import (
 )
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList, ListPane
-from copydesk.tui.widgets.line_views import TooSmall
+from copydesk.tui.widgets.lines import TooSmall
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput
 from copydesk.tui.widgets.key_hints import KeyHintText, key_hint
-from copydesk.tui.widgets.line_widget import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:

@@ -9,18 +9,17 @@ from dataclasses import replace
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
-from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from copydesk.text import clean, clean_lines
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.widgets.line_widget import LineWidget
+from copydesk.tui.widgets.lines import StaticLines
 
 
 # Not Textual's Select or RadioSet: those take an overlay or a line per value, and forms have to fit into 24 lines.
-class Choice(LineWidget, can_focus=True, inherit_bindings=False):
+class Choice(StaticLines, can_focus=True, inherit_bindings=False):
     """A selection of values by label: all of them on a line if they fit, else the selected one."""
 
     BINDINGS = bindings(KeyContext.CHOICE)
@@ -54,14 +53,10 @@ class Choice(LineWidget, can_focus=True, inherit_bindings=False):
         self.focus()
         self.action_step(1)
 
-    def render_line(self, y: int) -> Strip:
-        """Render the line; the selected value is between arrows, which are visible in any theme."""
-        if y:
-            return self.render_strip(Content(""))
+    def lines(self, width: int) -> list[Content]:
+        """Return the line; the selected value is between arrows, which are visible in any theme."""
         line = Content("  ").join(self._render_value(value) for value in self._labels)
-        return self.render_strip(
-            line if line.cell_length <= self.drawable_size.width else self._render_value(self._value)
-        )
+        return [line if line.cell_length <= width else self._render_value(self._value)]
 
     def _render_value(self, value: str) -> Content:
         if value != self._value:

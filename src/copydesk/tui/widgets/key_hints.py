@@ -11,7 +11,7 @@ from textual.widgets import Static
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keymap import textual_key_name
 from copydesk.tui.keys import KEYS, KeyContext, footer_entries, key_label
-from copydesk.tui.widgets.line_views import StaticLines
+from copydesk.tui.widgets.lines import StaticLines
 
 _GAP = Content("  ")
 _ALWAYS_VISIBLE = 2

@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.widgets.line_views import LineScrollView, StaticLines
+from copydesk.tui.widgets.lines import LineScrollView, StaticLines
 
 Row = TypeVar("Row")
 CURSOR = "▌"
@@ -82,10 +82,10 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         if index < len(self.rows):
             return self._render_row(index, width)
         if not self._note:
-            return self.render_strip(Content(""))
+            return self.painter.draw(Content(""))
         # A note has few lines, so laying it out for each of them is cheap enough.
         note_lines = lay_out_blocks(self._note, width - 1)
-        return self.render_strip(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
+        return self.painter.draw(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
 
     def visible_range(self) -> range:
         """Return the indexes of the rows on screen."""
@@ -96,11 +96,11 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         is_current = at == self.cursor
         key = (at, is_current, width)
         # Look up before drawing: formatting the row is the expensive part.
-        if key in self._strip_cache:
-            return self._strip_cache[key]
+        if (drawn := self.painter.cached(key)) is not None:
+            return drawn
         mark = Content.styled(CURSOR, "accent") if is_current else Content(" ")
         line = mark + self._draw_row(self.rows[at], width - self.SIGN_WIDTH)
-        return self.render_strip(line, key=key, background="line-list--cursor" if is_current else "")
+        return self.painter.draw(line, key=key, background="line-list--cursor" if is_current else "")
 
     def refresh_times(self) -> None:
         """Redraw the rows on screen if the text of any of them has changed."""

@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.widgets.line_views import LineScrollView
+from copydesk.tui.widgets.lines import LineScrollView
 
 PageText = Sequence[Block] | Callable[[], Sequence[Block]]
 
@@ -83,8 +83,8 @@ class Page(LineScrollView, inherit_bindings=False):
         """Render one line on screen."""
         index = self.scroll_offset.y + y
         if index < len(self._lines):
-            return self.render_strip(self._lines[index])
-        return self.render_strip(Content(""))
+            return self.painter.draw(self._lines[index])
+        return self.painter.draw(Content(""))
 
     def action_move(self, by: int) -> None:
         """Scroll down by this many lines; negative is up."""

@@ -8,7 +8,7 @@ from copydesk.tui import labels
 from copydesk.tui.charts import progress_bar
 from copydesk.tui.runtime.pipeline_run import RunView, format_funnel, format_progress, format_summary, progress_ratio
 from copydesk.tui.terminal.cells import fit, safe_line
-from copydesk.tui.widgets.line_views import StaticLines
+from copydesk.tui.widgets.lines import StaticLines
 
 _NAME_WIDTH = 8
 _COUNT_WIDTH = 10

@@ -9,7 +9,7 @@ from copydesk.text.formatting import plural
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import SCREEN_NAMES
-from copydesk.tui.widgets.line_views import StaticLines
+from copydesk.tui.widgets.lines import StaticLines
 
 if TYPE_CHECKING:
     from copydesk.tui.runtime.pipeline_run import RunView
