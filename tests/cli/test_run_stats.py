@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cli_runner import run_in_process
-from copydesk.cli.formatting import format_time
+from copydesk.cli.output import format_time
 from desk_fixtures import entry, feed
 from feed_server import FeedServer
 

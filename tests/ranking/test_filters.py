@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 
 from copydesk.errors import InvalidError
-from copydesk.ranking.filters import MAX_SEARCHED_TEXT, compile_rules, detect_language, rejection_reason
-from copydesk.ranking.matchers import Phrases
+from copydesk.ranking.filters import MAX_SEARCHED_TEXT, Phrases, compile_rules, detect_language, rejection_reason
 from cost_growth import assert_bounded
 from ranking_fixtures import NOW, make_entry, make_item
 

@@ -4,8 +4,8 @@ from typing import Any, cast
 
 import pytest
 
-from copydesk.ranking import matchers
-from copydesk.ranking.matchers import PatternTimeoutError, UserPattern
+from copydesk.ranking import filters
+from copydesk.ranking.filters import PatternTimeoutError, UserPattern
 
 
 class SlowPattern:
@@ -15,7 +15,7 @@ class SlowPattern:
 
     def __init__(self, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seconds, self.now = seconds, 0.0
-        monkeypatch.setattr(matchers, "process_time", lambda: self.now)
+        monkeypatch.setattr(filters, "process_time", lambda: self.now)
 
     def search(self, text: str, *, timeout: float) -> object:
         self.now += min(self.seconds, timeout)

@@ -21,7 +21,7 @@ from copydesk.model.delivery import Account, Intent, StepResult
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.fake import FakePlatform, FakePost, FakeServer
 from copydesk.posting.platform import PostImage
-from copydesk.store.delivery_updates import DeliveryUpdate
+from copydesk.store.deliveries import DeliveryUpdate
 from desk_fixtures import NOW
 
 DUE = NOW + timedelta(minutes=1)

@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 
 from copydesk.desk import Desk
 from copydesk.model.draft import Draft, Format, Status
-from copydesk.model.history import EventKind
 from copydesk.model.schedule import Slot
+from copydesk.model.transitions import EventKind
 from copydesk.store import drafts
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id

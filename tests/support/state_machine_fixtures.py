@@ -13,10 +13,10 @@ from sqlalchemy import Connection
 from copydesk.desk import open_desk
 from copydesk.errors import ConflictError, CopydeskError, NotFoundError
 from copydesk.model.draft import Action
-from copydesk.model.history import SYSTEM as BY_ITSELF
-from copydesk.model.history import EventKind
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.schedule import Slot
+from copydesk.model.transitions import SYSTEM as BY_ITSELF
+from copydesk.model.transitions import EventKind
 from copydesk.store import draft_updates
 from desk_fixtures import Watch, query_db, settings_at
 from draft_consistency import insert_drafts

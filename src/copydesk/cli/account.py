@@ -11,10 +11,11 @@ import click
 
 from copydesk.cli.commands import fail
 from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
-from copydesk.cli.formatting import format_ago, print_table
+from copydesk.cli.output import format_ago, print_table
 from copydesk.desk.catalog import PLATFORMS
 from copydesk.errors import CopydeskError
-from copydesk.model.platform import ConnectedAccount, CredentialField
+from copydesk.model.delivery import ConnectedAccount
+from copydesk.model.platform import CredentialField
 from copydesk.text import clean
 
 if TYPE_CHECKING:

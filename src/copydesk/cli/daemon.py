@@ -9,7 +9,7 @@ import click
 
 from copydesk.cli.commands import INTERRUPTED
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.formatting import format_ago, print_table
+from copydesk.cli.output import format_ago, print_table
 from copydesk.text import clean
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
-from copydesk.cli.formatting import first_line, format_time, print_table
+from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.model.delivery import DeliveryReport
 from copydesk.text import clean
 

@@ -6,7 +6,7 @@ import sys
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.formatting import print_table
+from copydesk.cli.output import print_table
 from copydesk.desk.doctor import Verdict, examine
 from copydesk.errors import CopydeskError
 

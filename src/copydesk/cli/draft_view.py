@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.formatting import print_table
+from copydesk.cli.output import print_table
 from copydesk.model.draft import Checks, Draft, Score, Status
 from copydesk.text import clean, reveal
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
-from copydesk.cli.formatting import first_line, print_table
+from copydesk.cli.output import first_line, print_table
 from copydesk.model.engagement import METRICS, FormatEngagement, PlatformEngagement, RecordStatus, TopPost
 from copydesk.text import clean
 from copydesk.text.formatting import plural

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
-from copydesk.cli.formatting import format_time, print_table
+from copydesk.cli.output import format_time, print_table
 from copydesk.errors import InvalidError
 from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, VariantResults, parse_variants
 from copydesk.text import clean

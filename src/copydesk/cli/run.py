@@ -7,8 +7,7 @@ import click
 
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.draft_view import print_draft
-from copydesk.cli.formatting import format_time, print_table
-from copydesk.cli.progress import StageProgress
+from copydesk.cli.output import StageProgress, format_time, print_table
 from copydesk.model.draft import ListedDraft
 from copydesk.model.run import Run, RunRequest, RunStatus
 from copydesk.text import clean

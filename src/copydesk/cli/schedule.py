@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
-from copydesk.cli.formatting import first_line, print_table
+from copydesk.cli.output import first_line, print_table
 from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:

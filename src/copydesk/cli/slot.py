@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
-from copydesk.cli.formatting import print_table
+from copydesk.cli.output import print_table
 from copydesk.model.draft import Status
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 import click
 
 from copydesk.cli.context import AS_JSON, Context, confirm, parse_config, pass_context, print_json
-from copydesk.cli.formatting import format_ago, format_time, print_table
-from copydesk.cli.progress import StageProgress
+from copydesk.cli.output import StageProgress, format_ago, format_time, print_table
 from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.model.serialization import to_json
 from copydesk.model.source import Source

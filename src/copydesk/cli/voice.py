@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
-from copydesk.cli.formatting import first_line, format_time, print_table
+from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.model.draft import Format
 from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoiceProfile

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError
+from copydesk.model.delivery import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
-from copydesk.model.platform import ConnectedAccount, select_accounts
 from copydesk.settings import Settings
 from copydesk.store import sources
 from copydesk.store.database import Database, Transaction

@@ -21,7 +21,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.leases import account_lease
 from copydesk.desk.operation import operation
 from copydesk.errors import CopydeskError, FieldError, InvalidError, NotFoundError, StoreError
-from copydesk.model.delivery import PostMetrics
+from copydesk.model.delivery import ConnectedAccount, PostMetrics
 from copydesk.model.engagement import (
     EngagementRecord,
     EngagementSummary,
@@ -38,9 +38,8 @@ from copydesk.model.engagement import (
     update_record,
     validate_record,
 )
-from copydesk.model.platform import ConnectedAccount
 from copydesk.posting.platform import LoginError, NotSentError
-from copydesk.store import accounts, deliveries, delivery_updates, engagement, schedule
+from copydesk.store import accounts, deliveries, engagement, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.store.engagement import QUARTER_HOUR_SECONDS, EngagementTotal, QuarterHour
@@ -326,13 +325,13 @@ def _store_metrics(
         metrics = metrics_by_post.get(post_id, PostMetrics())
         # None: the platform no longer has the post.
         if metrics is None:
-            delivery_updates.mark_deleted_remotely(conn, user_id, row.id, now)
+            deliveries.mark_deleted_remotely(conn, user_id, row.id, now)
             continue
         if metrics != PostMetrics():
             engagement.save_metrics(conn, user_id, row.id, metrics, now)
-        delivery_updates.schedule_metrics(conn, user_id, row.id, next_metrics_time(row.sent_at or now, now))
+        deliveries.schedule_metrics(conn, user_id, row.id, next_metrics_time(row.sent_at or now, now))
 
 
 def _set_next_reading(conn: Transaction, user_id: str, due: Sequence[DeliveryRow], at: datetime | None) -> None:
     for row in due:
-        delivery_updates.schedule_metrics(conn, user_id, row.id, at)
+        deliveries.schedule_metrics(conn, user_id, row.id, at)

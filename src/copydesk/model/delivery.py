@@ -1,8 +1,9 @@
-"""Deliveries: a draft on its way to an account; reports about posts, and what would prevent them.
+"""Accounts, and deliveries: a draft on its way to an account; reports about posts, and what would prevent them.
 
 Values only; the state transitions are in `posting.delivery_states`.
 """
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -24,6 +25,41 @@ class Account(Struct, frozen=True):
     """The server software, as it reports itself; "" if irrelevant or unknown."""
     longest: int | None = None
     """Maximum length of a post in the platform's own units; None if it is the same on every server."""
+
+
+class ConnectedAccount(Struct, frozen=True):
+    """A connected account. It contains no secret."""
+
+    id: str
+    details: Account
+    connected_at: datetime
+    checked_at: datetime | None
+    trouble: str | None
+    """Why nothing can be posted until the user acts, such as an expired login; None if the account is usable."""
+
+    @property
+    def label(self) -> str:
+        """The unique name: `bluesky:me.example`."""
+        return f"{self.details.platform}:{self.details.name}"
+
+
+def select_accounts(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[ConnectedAccount, ...]:
+    """Return the accounts that match `names`, in their order.
+
+    A name is a platform (`bluesky`) or a label (`bluesky:me.example`), in any case. No names select all accounts.
+    """
+    if not names:
+        return tuple(accounts)
+    requested = {name.strip().lower() for name in names}
+    return tuple(
+        account for account in accounts if requested & {account.details.platform.lower(), account.label.lower()}
+    )
+
+
+def find_unknown_names(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[str, ...]:
+    """Return those of `names` that match no account."""
+    existing = {key for account in accounts for key in (account.details.platform.lower(), account.label.lower())}
+    return tuple(name for name in names if name.strip().lower() not in existing)
 
 
 class DeliveryStep(Struct, frozen=True):

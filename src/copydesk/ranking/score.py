@@ -15,7 +15,7 @@ from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import Score, ScorePart
 from copydesk.model.item import Item
 from copydesk.model.serialization import Struct
-from copydesk.ranking.matchers import Phrases
+from copydesk.ranking.filters import Phrases
 from copydesk.ranking.preference import Preference
 from copydesk.ranking.stories import Candidate, sources_of
 from copydesk.ranking.title_similarity import parse_title

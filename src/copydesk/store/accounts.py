@@ -5,8 +5,7 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, delete, or_, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from copydesk.model.delivery import Account
-from copydesk.model.platform import ConnectedAccount
+from copydesk.model.delivery import Account, ConnectedAccount
 from copydesk.model.serialization import Struct
 from copydesk.store.tables import account
 

@@ -9,8 +9,8 @@ import msgspec
 from sqlalchemy import Connection, bindparam, func, insert, select, text
 
 from copydesk.errors import StoreCorruptError
-from copydesk.model.history import EventKind
 from copydesk.model.serialization import Struct
+from copydesk.model.transitions import EventKind
 from copydesk.store.column_types import from_microseconds, to_microseconds
 from copydesk.store.raw_sql import execute_sql, to_sql
 from copydesk.store.tables import draft, draft_event

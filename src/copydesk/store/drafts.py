@@ -14,8 +14,8 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Draft, DraftImage, Status, stored_image_digest, stored_image_url
 from copydesk.model.filters import DraftCounts
-from copydesk.model.history import CREATE, PIPELINE, SYSTEM, USER, EventKind
 from copydesk.model.serialization import Struct
+from copydesk.model.transitions import CREATE, PIPELINE, SYSTEM, USER, EventKind
 from copydesk.store.draft_rows import DRAFT_COLUMNS
 from copydesk.store.ids import min_id, new_id
 from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders

@@ -10,8 +10,8 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from copydesk.model.draft import Status
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.experiment import Experiment, ExperimentStatus, Variant
-from copydesk.model.history import USER
 from copydesk.model.serialization import Struct
+from copydesk.model.transitions import USER
 from copydesk.store.drafts import APPROVED_STATUSES
 from copydesk.store.raw_sql import ColumnCodec, execute_sql
 from copydesk.store.tables import draft, draft_event, engagement, experiment, experiment_turn

@@ -22,7 +22,7 @@ from copydesk.model.filters import (
     get_order,
     parse_query,
 )
-from copydesk.model.history import CREATE
+from copydesk.model.transitions import CREATE
 from copydesk.store import search
 from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate
 from copydesk.store.raw_sql import chunked, raw_execute

@@ -27,10 +27,10 @@ from copydesk.model.delivery import Account, Delivery, DeliveryState, Intent
 from copydesk.model.draft import Checks, Format, ImageSource, Score, Status, Trace
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.experiment import ExperimentStatus
-from copydesk.model.history import EventKind
 from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import FetchState, Health, SourceConfig
+from copydesk.model.transitions import EventKind
 from copydesk.model.voice import FormatVoice
 from copydesk.store.column_types import (
     ID,

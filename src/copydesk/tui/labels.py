@@ -7,9 +7,9 @@ from typing import NamedTuple
 from copydesk.model.draft import MANUAL, Action, Format, Severity, Status
 from copydesk.model.engagement import Interval
 from copydesk.model.experiment import ExperimentStatus
-from copydesk.model.history import EDIT
 from copydesk.model.run import RunStatus
 from copydesk.model.source import Health
+from copydesk.model.transitions import EDIT
 from copydesk.text import clean
 from copydesk.text.formatting import format_duration, format_relative, plural
 from copydesk.tui.keys import key_label

@@ -14,7 +14,7 @@ from copydesk.tui.labels import UNDO_NAMES
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.history import UndoResult
+    from copydesk.model.transitions import UndoResult
 
 
 class UndoSkipList:

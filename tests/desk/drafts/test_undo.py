@@ -7,8 +7,8 @@ import pytest
 
 from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNotAllowedError
 from copydesk.model.draft import Action, Status
-from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.schedule import Slot
+from copydesk.model.transitions import SYSTEM, EventKind
 from copydesk.store import draft_events as events
 from copydesk.store import draft_updates, schedule
 from copydesk.store.draft_updates import DraftChange

@@ -10,7 +10,7 @@ from copydesk.desk.sources.feed_import import FeedImportResult, Outcome
 from copydesk.desk.sources.overview import DAYS, deletion_prompt, start_of_days
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Status
-from copydesk.model.history import EventKind
+from copydesk.model.transitions import EventKind
 from copydesk.store import draft_updates
 from copydesk.store.draft_updates import DraftChange
 from copydesk.store.ids import new_id

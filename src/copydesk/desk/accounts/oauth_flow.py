@@ -10,7 +10,7 @@ from copydesk.network.loopback import HOST, PATH, LoopbackServer, parse_pasted_c
 
 if TYPE_CHECKING:
     from copydesk.desk.accounts.service import Accounts, ConnectMethod
-    from copydesk.model.platform import ConnectedAccount
+    from copydesk.model.delivery import ConnectedAccount
 
 DEFAULT_REDIRECT_PORT = 8400
 """Port of the redirect URL if nothing listens there and the platform accepts any port."""

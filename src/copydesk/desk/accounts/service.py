@@ -12,8 +12,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.leases import account_lease
 from copydesk.desk.operation import operation
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
-from copydesk.model.delivery import Account
-from copydesk.model.platform import ConnectedAccount, select_accounts
+from copydesk.model.delivery import Account, ConnectedAccount, select_accounts
 from copydesk.model.serialization import Struct
 from copydesk.posting.platform import (
     RECONNECT_HINT,

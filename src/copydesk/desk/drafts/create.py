@@ -14,7 +14,6 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_new_draft
 from copydesk.desk.experiments import claim_next
 from copydesk.model.draft import Draft, DraftImage, Format, Status, stored_image_digest
-from copydesk.model.history import USER
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.requests import (
     CreatedDrafts,
@@ -24,6 +23,7 @@ from copydesk.model.requests import (
     creation_response,
     validate_create,
 )
+from copydesk.model.transitions import USER
 from copydesk.store import drafts, generation, items
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import NewDraft

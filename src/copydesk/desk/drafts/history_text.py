@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from copydesk.model.draft import Action, ListedDraft
-from copydesk.model.history import CREATE, EDIT, USER, DraftEvent, EventKind
+from copydesk.model.transitions import CREATE, EDIT, USER, DraftEvent, EventKind
 from copydesk.text import clean
 
 ACTION_PHRASES = {

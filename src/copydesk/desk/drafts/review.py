@@ -15,7 +15,6 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_edited_draft
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError
 from copydesk.model.draft import Action, Checks, Draft, ListedDraft, Status, Trace, without_item
-from copydesk.model.history import EventKind, change_name
 from copydesk.model.requests import (
     MAX_IDS,
     TIME_ACTIONS,
@@ -29,7 +28,7 @@ from copydesk.model.requests import (
 )
 from copydesk.model.schedule import SET_SLOTS_COMMAND
 from copydesk.model.serialization import Struct
-from copydesk.model.transitions import allowed_actions, next_status, status_after_edit
+from copydesk.model.transitions import EventKind, allowed_actions, change_name, next_status, status_after_edit
 from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant

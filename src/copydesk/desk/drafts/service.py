@@ -1,6 +1,6 @@
-"""Drafts: create, review, undo, list, search, history."""
+"""Drafts: create, review, undo, list, search, history; and the pages of the review tabs around the cursor."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Unpack
 
@@ -10,28 +10,170 @@ from copydesk.desk.drafts.history_text import DraftHistory
 from copydesk.desk.drafts.review import Review
 from copydesk.desk.drafts.undo import IsCancelled, UndoRedo
 from copydesk.desk.drafts.versions import Difference, Versions
-from copydesk.desk.drafts.views import DraftViews
 from copydesk.desk.images.service import DraftImages
 from copydesk.desk.operation import operation
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.delivery import PostResult
 from copydesk.model.draft import TO_REVIEW, Action, Draft, ListedDraft
-from copydesk.model.filters import DraftCounts, FilterParams, parse_query, validate_filters
-from copydesk.model.history import DraftEvent, UndoResult
+from copydesk.model.filters import (
+    DraftCounts,
+    DraftPosition,
+    DraftSlice,
+    DraftView,
+    FilterParams,
+    SliceAround,
+    Tab,
+    parse_query,
+    precedes,
+    validate_filters,
+)
 from copydesk.model.item import Item
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
 from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft, validate_change
+from copydesk.model.transitions import DraftEvent, UndoResult
 from copydesk.scheduling.time_text import parse_time
 from copydesk.scheduling.wall_time import instant_of_wall
-from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, schedule, search
+from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, queue_window, schedule, search
 from copydesk.store.draft_queries import DraftPage
 
 if TYPE_CHECKING:
     from copydesk.desk.publishing.service import Posting
 
-ID_PAGE_SIZE = 1_000
+
+ID_PAGE_SIZE = 1000
 """Ids per query."""
+COUNT_STEP = 20_000
+"""Drafts counted per query."""
+MAX_NEW_COUNT = 1000
+"""Count of new drafts at which counting stops."""
+MAX_TAGS = 1000
+
+
+class DraftViews:
+    """Parts of a view, for scrolling. Every method raises InvalidError if the view's search query is invalid."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+
+    @operation
+    async def window(
+        self,
+        view: DraftView,
+        *,
+        limit: int = 200,
+        after: DraftPosition | None = None,
+        before: DraftPosition | None = None,
+        end: bool = False,
+        offset: int = 0,
+    ) -> DraftSlice:
+        """Return up to `limit` drafts of the view after or before a position, at its end, or from its start, in view
+        order.
+
+        `offset` skips rows in that direction. They are walked over: 100,000 take some milliseconds.
+        """
+        return await self._ctx.read(
+            queue_window.load_slice,
+            view,
+            limit=limit,
+            position=after or before,
+            backwards=end or before is not None,
+            offset=offset,
+        )
+
+    @operation
+    async def around(self, view: DraftView, position: DraftPosition, *, limit: int = 200) -> SliceAround:
+        """Return drafts on both sides of a position, and the number before them. The draft at the
+        position may be gone.
+        """
+        above = await self.window(view, limit=limit // 2, before=position)
+        below = await self.window(view, limit=limit, after=above.positions[-1] if above.positions else None)
+        # Nothing is above the first draft of the view, so counting is only needed if there are more.
+        start = await self._ctx.read(queue_window.count_before, view, above.positions[0]) if above.has_more else 0
+        both = DraftSlice((*above.drafts, *below.drafts), (*above.positions, *below.positions), below.has_more)
+        return SliceAround(both, start)
+
+    @operation
+    async def total(self, view: DraftView) -> int:
+        """Return the number of drafts in the view. For an unfiltered tab use `counts`, which is faster."""
+        return await self._ctx.read(queue_window.count_all, view)
+
+    @operation
+    async def count_in_steps(self, view: DraftView) -> AsyncIterator[int]:
+        """Count the drafts of the view in steps: yield a lower bound after each query, and the exact number last.
+
+        For callers that may lose interest, as counting a million search hits takes seconds.
+        """
+        total, position = 0, None
+        while True:
+            page = await self._ctx.read(
+                queue_window.list_positions, view, limit=1, after=position, offset=COUNT_STEP - 1
+            )
+            if not page:
+                yield total + await self._ctx.read(queue_window.count_all, view, position)
+                return
+            total, position = total + COUNT_STEP, page[0]
+            yield total
+
+    @operation
+    async def positions_of(self, view: DraftView, ids: Sequence[str]) -> tuple[DraftPosition, ...]:
+        """Return the positions of those of these drafts that are in the view, unordered."""
+        return await self._ctx.read(queue_window.positions, view, ids)
+
+    @operation
+    async def extent(self, view: DraftView, first: DraftPosition, last: DraftPosition) -> tuple[int, int]:
+        """Return how many drafts are before `first`, and how many from `first` to `last` inclusive."""
+        before = await self._ctx.read(queue_window.count_before, view, first)
+        within = await self._ctx.read(queue_window.count_before, view, last) - before
+        # `last` may have left the view; count it only if it is still there.
+        return before, within + (last in await self.positions_of(view, (last.id,)))
+
+    @operation
+    async def newest(self) -> str:
+        """Return the id of the newest draft, for `newer_than`; empty without drafts."""
+        return await self._ctx.read(queue_window.newest_id)
+
+    @operation
+    async def newer_than(self, draft_id: str, view: DraftView) -> int:
+        """Return how many drafts of the view are newer than `draft_id`, at most `MAX_NEW_COUNT`."""
+        return await self._ctx.read(queue_window.count_newer, view, draft_id, MAX_NEW_COUNT)
+
+    @operation
+    async def event_number(self) -> int:
+        """Return the number of draft events so far, for `entered_since`."""
+        return await self._ctx.read(queue_window.latest_event_rid)
+
+    @operation
+    async def entered_since(self, event_number: int, tab: Tab, ids: Sequence[str]) -> frozenset[str]:
+        """Return those of these drafts that were created or moved into the tab after event number `event_number`."""
+        return await self._ctx.read(queue_window.list_arrived_since, tab, event_number, ids)
+
+    @operation
+    async def by_ids(self, ids: tuple[str, ...]) -> tuple[ListedDraft, ...]:
+        """Return the drafts with these ids, unordered; missing ones are left out."""
+        return await self._ctx.read(queue_window.by_ids, ids)
+
+    @operation
+    async def between(
+        self, view: DraftView, first: DraftPosition | None = None, last: DraftPosition | None = None
+    ) -> tuple[str, ...]:
+        """Return the ids of the view's drafts from `first` to `last` inclusive; by default all of them."""
+        ids: list[str] = []
+        # Queries start after a position, so begin at the draft before `first` to include it.
+        previous = await self.window(view, limit=1, before=first) if first else None
+        after = previous.positions[0] if previous and previous.positions else None
+        while True:
+            page = await self._ctx.read(queue_window.list_positions, view, limit=ID_PAGE_SIZE, after=after)
+            within = [row.id for row in page if last is None or not precedes(view.order, last, row)]
+            ids += within
+            if len(within) < ID_PAGE_SIZE:
+                return tuple(ids)
+            after = page[-1]
+
+    @operation
+    async def tags(self) -> tuple[str, ...]:
+        """Return the names of the existing tags, at most `MAX_TAGS`."""
+        return await self._ctx.read(queue_window.list_tags, MAX_TAGS)
 
 
 class Drafts:

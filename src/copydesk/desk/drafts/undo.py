@@ -15,10 +15,9 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import describe_action
 from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, UndoNotAllowedError
 from copydesk.model.draft import Status
-from copydesk.model.history import EventKind, UndoResult
 from copydesk.model.requests import MAX_IDS, BulkFailure
 from copydesk.model.serialization import Struct, format_iso
-from copydesk.model.transitions import allowed_actions
+from copydesk.model.transitions import EventKind, UndoResult, allowed_actions
 from copydesk.store import draft_events, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.draft_events import EventRow

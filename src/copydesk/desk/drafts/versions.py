@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import DraftHistory, describe_event, lineage
 from copydesk.model.draft import Draft, Finding, ListedDraft
-from copydesk.model.history import DraftEvent
 from copydesk.model.serialization import Struct
+from copydesk.model.transitions import DraftEvent
 from copydesk.scheduling.time_text import format_time
 from copydesk.store import draft_events, draft_queries, draft_updates, schedule
 from copydesk.store.database import Transaction

@@ -25,10 +25,9 @@ from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
 from copydesk.ingest.article.reader import READ_TIMEOUT, Article, read_article
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft, DraftImage, ListedDraft, Status, Trace
-from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
-from copydesk.model.transitions import NEW_VERSION, SystemEvent, status_after_event
+from copydesk.model.transitions import NEW_VERSION, SYSTEM, EventKind, SystemEvent, status_after_event
 from copydesk.model.voice import Voice
 from copydesk.ranking.canonical_url import canonical_url
 from copydesk.store import draft_queries, draft_updates, drafts, generation, users

@@ -11,17 +11,14 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from copydesk.desk.engagement import METRIC_READ_DELAYS
-from copydesk.model.delivery import FINAL_STATES, DeliveryState
+from copydesk.model.delivery import FINAL_STATES, ConnectedAccount, DeliveryState
 from copydesk.model.draft import Status
-from copydesk.model.history import SYSTEM, EventKind
-from copydesk.model.platform import ConnectedAccount
-from copydesk.model.transitions import SystemEvent, status_after_event
+from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
 from copydesk.posting.delivery_states import restart_delivery
 from copydesk.posting.platform import first_seed
-from copydesk.store import deliveries, delivery_updates, draft_updates
+from copydesk.store import deliveries, draft_updates
 from copydesk.store.database import Transaction
-from copydesk.store.deliveries import DeliveryRow
-from copydesk.store.delivery_updates import DeliveryRestart, DeliveryUpdate, NewDelivery
+from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate, NewDelivery
 from copydesk.store.draft_updates import DraftChange
 from copydesk.store.ids import new_id
 
@@ -61,13 +58,13 @@ def create_deliveries(
                 error=account.trouble or "",
             )
         )
-    delivery_updates.insert_deliveries(conn, user_id, draft_id, snapshot.format, new_deliveries, due_at, now)
+    deliveries.insert_deliveries(conn, user_id, draft_id, snapshot.format, new_deliveries, due_at, now)
     restarted = [(account, row) for account, row in pairs if row and not may_be_live(row)]
     for account, row in restarted:
         progress = replace(restart_delivery(row.progress, row.intent), error=account.trouble or "")
         restart = DeliveryRestart(account_id=account.id, seed=new_id(now), digest=digest, due_at=due_at, anyway=False)
         update = DeliveryUpdate(progress=progress, event="planned", message=progress.error, restart=restart)
-        delivery_updates.save_update(conn, user_id, row, update, now)
+        deliveries.save_update(conn, user_id, row, update, now)
     return (*(planned.id for planned in new_deliveries), *(row.id for _, row in restarted))
 
 
@@ -133,7 +130,7 @@ def record_delivery(
     if update.progress.state is DeliveryState.SENT:
         # The first metrics reading is due shortly after the post went out.
         update = replace(update, metrics_at=now + METRIC_READ_DELAYS[0])
-    stored = delivery_updates.save_update(conn, user_id, row, update, now)
+    stored = deliveries.save_update(conn, user_id, row, update, now)
     if stored is not None and stored.progress.state in FINAL_STATES:
         settle_draft(conn, user_id, row.draft_id, now)
     return stored

@@ -10,16 +10,15 @@ from copydesk.desk.operation import operation
 from copydesk.desk.publishing.draft_deliveries import create_deliveries, record_delivery, settle_draft
 from copydesk.desk.publishing.grace import expiry_reason, grace_periods, missed_cutoffs
 from copydesk.errors import StoreError
+from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format, Status
-from copydesk.model.history import SYSTEM, EventKind
-from copydesk.model.platform import ConnectedAccount
-from copydesk.model.transitions import SystemEvent, status_after_event
+from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
 from copydesk.posting.delivery_states import abandoned
 from copydesk.scheduling.due import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.wall_time import WallTime, moved_instant
 from copydesk.store import accounts, deliveries, draft_updates, schedule
 from copydesk.store.database import Transaction
-from copydesk.store.delivery_updates import DeliveryUpdate
+from copydesk.store.deliveries import DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.schedule import ScheduledDraft
 from copydesk.text.formatting import format_duration

@@ -17,18 +17,15 @@ from copydesk.desk.publishing.draft_deliveries import (
     text_digest,
 )
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
-from copydesk.model.delivery import Delivery, DeliveryState
+from copydesk.model.delivery import ConnectedAccount, Delivery, DeliveryState, find_unknown_names
 from copydesk.model.draft import Action, Format, Status
-from copydesk.model.history import EventKind
-from copydesk.model.platform import ConnectedAccount, find_unknown_names
 from copydesk.model.requests import MAX_ID_LENGTH
-from copydesk.model.transitions import allowed_actions, next_status
+from copydesk.model.transitions import EventKind, allowed_actions, next_status
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.store import accounts, deliveries, draft_queries, draft_updates
 from copydesk.store.database import Transaction
-from copydesk.store.deliveries import DeliveryRow
-from copydesk.store.delivery_updates import DeliveryRestart, DeliveryUpdate
+from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
 

@@ -20,8 +20,7 @@ from copydesk.desk.publishing.draft_deliveries import record_delivery
 from copydesk.desk.publishing.grace import expiry_reason
 from copydesk.desk.publishing.payload import PostPayload, load_payload, rule_violations, run_in_article_thread
 from copydesk.errors import CopydeskError, InvalidError, StoreError
-from copydesk.model.delivery import Delivery, DeliveryState, Intent, StepResult
-from copydesk.model.platform import ConnectedAccount
+from copydesk.model.delivery import ConnectedAccount, Delivery, DeliveryState, Intent, StepResult
 from copydesk.posting import delivery_states
 from copydesk.posting.delivery_states import NextAction
 from copydesk.posting.platform import (
@@ -34,8 +33,7 @@ from copydesk.posting.platform import (
 )
 from copydesk.store import accounts, deliveries
 from copydesk.store.database import Transaction
-from copydesk.store.deliveries import DeliveryRow
-from copydesk.store.delivery_updates import DeliveryUpdate
+from copydesk.store.deliveries import DeliveryRow, DeliveryUpdate
 
 log = logging.getLogger(__name__)
 SEND_TIMEOUT = (ACCOUNT_LEASE_DURATION - timedelta(minutes=1)).total_seconds()

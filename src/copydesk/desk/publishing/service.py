@@ -28,6 +28,7 @@ from copydesk.desk.publishing.sender import DUPLICATE_TEXT_WINDOW, Sender
 from copydesk.model.delivery import (
     FINAL_STATES,
     Account,
+    ConnectedAccount,
     DeliveryReport,
     DeliveryState,
     PostingBlocker,
@@ -35,14 +36,15 @@ from copydesk.model.delivery import (
     Preview,
     PreviewPart,
     Price,
+    find_unknown_names,
+    select_accounts,
 )
 from copydesk.model.draft import Format, ListedDraft, without_item
-from copydesk.model.platform import ConnectedAccount, find_unknown_names, select_accounts
 from copydesk.model.requests import ChangeDraft, validate_change
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
 from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS
-from copydesk.store import accounts, deliveries, delivery_updates, draft_queries, draft_updates
+from copydesk.store import accounts, deliveries, draft_queries, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryEvent, DeliveryRow
 
@@ -283,7 +285,7 @@ class Posting:
     async def refresh_metrics(self, draft_ids: Sequence[str]) -> int:
         """Fetch metrics of these drafts' posts now, and of posts that are due; return the number of posts updated."""
         # Make these posts due, then collect as usual.
-        await self._ctx.write(delivery_updates.request_metrics, draft_ids, self._ctx.clock())
+        await self._ctx.write(deliveries.request_metrics, draft_ids, self._ctx.clock())
         return await collect_metrics(self._ctx)
 
     @operation

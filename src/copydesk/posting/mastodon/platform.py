@@ -14,23 +14,21 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from copydesk.model.platform import PlatformInfo
 from copydesk.posting.client import PlatformClient, encode_form_with_image, error_for_read, image_file_name
-from copydesk.posting.mastodon.api_models import (
+from copydesk.posting.mastodon.server import (
     CreatedStatus,
     CredentialAccount,
     MediaAttachment,
+    Server,
     Status,
     StatusCounts,
     StatusSource,
     error_text,
-    step_result,
-)
-from copydesk.posting.mastodon.server import (
-    Server,
     exchange_code,
     load_server_info,
     parse_server_address,
     revoke,
     start_sign_in,
+    step_result,
 )
 from copydesk.posting.platform import (
     RECONNECT_HINT,

@@ -13,9 +13,8 @@ from textual.timer import Timer
 
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import Action, Draft, ListedDraft, Status
-from copydesk.model.history import EDIT, EventKind, UndoResult, change_name
 from copydesk.model.requests import TIME_ACTIONS, ChangeDraft
-from copydesk.model.transitions import ACTIONS, next_status, status_after_edit
+from copydesk.model.transitions import ACTIONS, EDIT, EventKind, UndoResult, change_name, next_status, status_after_edit
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 from copydesk.tui import labels

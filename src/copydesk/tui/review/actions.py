@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from copydesk.editor import Autosave
 from copydesk.errors import ConflictError
 from copydesk.model.draft import Action, Status
-from copydesk.model.history import EventKind
 from copydesk.model.requests import ChangeDraft
+from copydesk.model.transitions import EventKind
 from copydesk.text import clean, clean_lines
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link

@@ -10,8 +10,8 @@ from textual.content import Content
 
 from copydesk.model.delivery import DeliveryReport, Preview
 from copydesk.model.draft import MANUAL, Checks, Finding, Format, ListedDraft, Score, ScorePart, Severity, Status
-from copydesk.model.history import USER
 from copydesk.model.item import Entry, Item
+from copydesk.model.transitions import USER
 from copydesk.text import clean_lines, reveal
 from copydesk.text.formatting import format_relative, format_utc, plural
 from copydesk.tui import labels

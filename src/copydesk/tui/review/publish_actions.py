@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from copydesk.errors import CopydeskError, InvalidError
-from copydesk.model.delivery import DeliveryState
+from copydesk.model.delivery import DeliveryState, select_accounts
 from copydesk.model.draft import TO_REVIEW, Action, Status
-from copydesk.model.platform import select_accounts
 from copydesk.model.requests import ChangeDraft
 from copydesk.text.formatting import plural
 from copydesk.tui import labels

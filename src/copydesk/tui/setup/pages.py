@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 
+from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format
-from copydesk.model.platform import ConnectedAccount
 from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoicePreview, VoiceProfile
 from copydesk.text import reveal

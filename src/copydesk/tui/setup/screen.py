@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError, FieldError, InvalidError
-from copydesk.model.platform import ConnectedAccount
+from copydesk.model.delivery import ConnectedAccount
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import FieldsDialog

@@ -1,0 +1,141 @@
+"""Output of commands for a terminal or a pipe: tables, times, and the progress of those that take a while."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, tzinfo
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+
+import click
+
+from copydesk.text import clean
+from copydesk.text.formatting import format_relative
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+MIN_CUT_WIDTH = 10
+"""Columns below which nothing is cut: too little would be left to recognise a line by."""
+
+
+def print_table(rows: Iterable[Sequence[object]], *, empty: str, err: bool = False, cut: bool = False) -> None:
+    """Print rows as aligned columns; the last column takes the width it needs. `empty` is printed if there are none.
+
+    With `cut` the last column is truncated at the terminal's width, if the output is a terminal.
+    """
+    cells = [[clean(str(cell)) for cell in row] for row in rows]
+    if not cells:
+        click.echo(empty, err=True)
+        return
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
+    available = _available_columns(sum(widths) + 2 * len(widths), err=err) if cut else None
+    for row in cells:
+        # Not strict: the last cell has no width, it takes what is left.
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        click.echo("  ".join([*padded, _truncate(row[-1], available)]).rstrip(), err=err)
+
+
+def _available_columns(used: int, *, err: bool) -> int | None:
+    """Return the columns left on a line of the terminal; None if it is no terminal, or a narrow one."""
+    if not (sys.stderr if err else sys.stdout).isatty():
+        return None
+    available = shutil.get_terminal_size().columns - used
+    return available if available >= MIN_CUT_WIDTH else None
+
+
+def _truncate(text: str, available: int | None) -> str:
+    if available is None:
+        return text
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - only on a terminal
+
+    return text if cell_len(text) <= available else set_cell_size(text, available - 1) + "…"
+
+
+def format_time(time: datetime | None, zone: tzinfo | None = None) -> str:
+    """Format a time to the minute with its zone, by default the machine's."""
+    return f"{time.astimezone(zone):%Y-%m-%d %H:%M %Z}" if time else "never"
+
+
+def format_ago(time: datetime | None) -> str:
+    """Format the age of a time: `just now`, `5 min ago`, `3 days ago`; `never` if there is none."""
+    return format_relative(time, datetime.now(UTC)) if time else "never"
+
+
+def first_line(text: str, width: int = 72) -> str:
+    """Return the first line of a text, cut at a word."""
+    line = clean(text.strip().split("\n", 1)[0])
+    return line if len(line) <= width else line[: width - 1].rsplit(" ", 1)[0] + "…"
+
+
+BAR_WIDTH = 30
+"""Columns of a bar."""
+NOTE_WIDTH = 32
+"""Characters of the note after it."""
+_STAGE_WIDTH = 7
+
+
+class StageProgress:
+    """Displays the progress of successive stages on `out`; nothing if `silent`."""
+
+    def __init__(self, out: TextIO, *, silent: bool) -> None:
+        self._out = out
+        self._silent = silent
+        self._bars = _create_bars(out) if not silent and out.isatty() else None
+        self._stage: str | None = None
+        self._count = ""
+
+    def __enter__(self) -> Self:
+        if self._bars is not None:
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stage is not None:
+            self._finish(self._stage)
+        if self._bars is not None:
+            self._bars.stop()
+
+    def show(self, stage: str, done: int, total: int | None, note: str = "") -> None:
+        """Show that `done` of `total` steps of `stage` are finished; another stage than before finishes that one."""
+        if self._silent:
+            return
+        if self._stage != stage:
+            if self._stage is not None:
+                self._finish(self._stage)
+            self._stage = stage
+            if self._bars is not None:
+                self._bars.add_task(f"{stage:<{_STAGE_WIDTH}}", total=None, count="", note="")
+        self._count = f"{done}" if total is None else f"{done}/{total}"
+        if self._bars is not None:
+            # A stage without steps is complete; rich would show it as empty.
+            share = {"completed": 1, "total": 1} if total == 0 else {"completed": done, "total": total}
+            note = clean(note)[:NOTE_WIDTH]
+            self._bars.update(self._bars.task_ids[-1], **share, count=self._count, note=note)
+
+    def _finish(self, stage: str) -> None:
+        self._stage = None
+        if self._bars is None:
+            self._out.write(f"{stage:<{_STAGE_WIDTH}} {self._count}\n")
+            self._out.flush()
+        else:
+            self._bars.update(self._bars.task_ids[-1], note="")
+
+
+def _create_bars(out: TextIO) -> "Progress":
+    from rich.console import Console  # noqa: PLC0415 - only long commands on a terminal need it
+    from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415 - the same
+
+    # Notes are names from feeds: without markup, square brackets in them are only brackets.
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(BAR_WIDTH),
+        TextColumn("{task.fields[count]}", markup=False),
+        TextColumn("{task.fields[note]}", markup=False),
+        console=Console(file=out),
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
