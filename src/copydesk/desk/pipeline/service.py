@@ -18,11 +18,12 @@ from copydesk.errors import (
     StoreError,
 )
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
-from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus, validate_run
+from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus, Stage, validate_run
 from copydesk.store import runs, sources
 from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
 from copydesk.store.runs import RunLease
+from copydesk.switch_interval import short_switch_interval
 
 if TYPE_CHECKING:
     from copydesk.desk.sources.overview import FailingSource
@@ -306,15 +307,27 @@ def _load_unfinished(conn: Transaction, user_id: str) -> tuple[RunLease | None, 
 
 
 def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitable[None]]:
-    """Import everything that a run needs and return its entry point.
+    """Import the stages of a run and everything they need; return the function that runs them.
 
     Called in a thread, because the imports take long enough to delay key presses.
     """
-    from copydesk.desk.pipeline.run import run_stages  # noqa: PLC0415 - only needed to execute a run
+    from copydesk.desk.pipeline.fetch_sources import fetch_sources  # noqa: PLC0415 - only needed to execute a run
+    from copydesk.desk.pipeline.select_stories import select_stories  # noqa: PLC0415 - as above
+    from copydesk.desk.pipeline.write_drafts import write_drafts  # noqa: PLC0415 - as above
     from copydesk.drafting import checks, offline_writer  # noqa: F401, PLC0415
     from copydesk.ingest.registry import load_readers  # noqa: PLC0415
 
     load_readers()
+
+    async def run_stages(ctx: DeskContext, request: RunRequest, progress: RunProgress) -> None:
+        # CPU-heavy work in this process: give the console's thread its turn more often.
+        with short_switch_interval():
+            with progress.track_stage(Stage.INGEST):
+                new = await fetch_sources(ctx, request, progress)
+            stories = await select_stories(ctx, request, progress, new)
+            with progress.track_stage(Stage.DRAFT):
+                await write_drafts(ctx, stories, request, progress)
+
     return run_stages
 
 
