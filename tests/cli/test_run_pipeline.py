@@ -346,7 +346,8 @@ def test_unencodable_characters_are_escaped(home):
 def run_broken(home, *args: str) -> subprocess.CompletedProcess[str]:
     """Run `copydesk` with a pipeline that raises a TypeError."""
     script = (
-        "import copydesk.desk.pipeline.run as p, sys; p.select_stories = None; from copydesk.cli import main; main()"
+        "from copydesk.desk.pipeline import select_stories as p; p.select_stories = None\n"
+        "from copydesk.cli import main; main()"
     )
     command = [sys.executable, "-c", script, *args]
     return subprocess.run(command, env=make_environment(home), capture_output=True, text=True, check=False)

@@ -730,7 +730,8 @@ def test_desk_imports_no_greenlet() -> None:
     # Units run in threads, so SQLAlchemy's asyncio extension and greenlet are not needed.
     program = (
         "import sys; sys.modules['greenlet'] = None\n"
-        "import copydesk.cli, copydesk.desk.desk, copydesk.desk.sources.service, copydesk.desk.pipeline.run\n"
+        "import copydesk.cli, copydesk.desk.desk, copydesk.desk.sources.service\n"
+        "import copydesk.desk.pipeline.select_stories, copydesk.desk.pipeline.write_drafts\n"
         "print(*(name for name in sys.modules if name.startswith(('sqlalchemy.ext.asyncio', 'greenlet.'))))"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
