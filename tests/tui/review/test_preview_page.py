@@ -7,8 +7,7 @@ from console_driver import NOW, make_draft
 from copydesk.model.delivery import Preview, PreviewPart
 from copydesk.model.draft import Thumbnail
 from copydesk.tui.layout import lay_out_blocks
-from copydesk.tui.review.pages import draft_page
-from copydesk.tui.review.preview_page import ImageView, format_bytes, preview_page
+from copydesk.tui.review.pages import ImageView, draft_page, format_bytes, preview_page
 
 LINK = "https://lighthouse.example/1"
 

@@ -34,7 +34,7 @@ from copydesk.tui.labels import (
     COMPOSE_PLACEHOLDERS,
 )
 from copydesk.tui.layout import paragraph
-from copydesk.tui.review.preview_page import INDENT, ImageView, preview_page
+from copydesk.tui.review.pages import INDENT, ImageView, preview_page
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.sources.form_state import split_list
 from copydesk.tui.terminal.images import render_thumbnail

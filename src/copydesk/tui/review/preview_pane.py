@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from copydesk.model.delivery import Preview
     from copydesk.model.draft import DraftImage, ListedDraft, Thumbnail
     from copydesk.model.item import Item
-    from copydesk.tui.review.pages import DeliveryInfo
-    from copydesk.tui.review.preview_page import ImageView
+    from copydesk.tui.review.pages import DeliveryInfo, ImageView
 
 _ITEM_CACHE_SIZE = 64
 _PREVIEW_CACHE_SIZE = 64
@@ -171,7 +170,7 @@ class PreviewPane(Container):
             self.app.run_desk_task(lambda desk: self._image_loader.submit((desk, preview)))
 
     async def _load_images(self, request: "tuple[Desk, LoadedPreview]") -> None:
-        from copydesk.tui.review.preview_page import INDENT, ImageView  # noqa: PLC0415
+        from copydesk.tui.review.pages import INDENT, ImageView  # noqa: PLC0415
 
         desk, preview = request
         # The cursor has moved on meanwhile.
