@@ -22,7 +22,9 @@ from copydesk.cli import copydesk
 from copydesk.drafting.check_context import CheckContext, Rule
 from copydesk.drafting.rules.analyzed_text import AnalyzedText
 from copydesk.model.draft import Format
+from copydesk.posting.registry import PLATFORMS
 from copydesk.sample.desk import open_sample, sample_settings
+from copydesk.tui import labels
 from copydesk.tui.keymap import apply_custom_keys
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -271,3 +273,11 @@ def test_generated_part_has_its_place(part: str) -> None:
     pattern = re.compile(f"<!-- {part} -->(.*)<!-- /{part} -->", re.DOTALL)
     (found,) = [match[1] for text in texts for match in pattern.finditer(text)]
     assert found.count("\n|") >= 10
+
+
+def test_readme_and_console_name_every_platform():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    posts = readme[readme.index("- **Posts** to") :].partition("\n- ")[0].casefold()
+    for info in PLATFORMS.values():
+        assert info.label.casefold() in posts
+        assert info.label in labels.connect_hint()

@@ -228,6 +228,9 @@ class UndoResult(Struct, frozen=True):
     failed: tuple[BulkFailure, ...] = ()
     left: int = 0
     """Drafts that were not attempted, because it was stopped before."""
+    scheduled_for: str = ""
+    """The time that a single draft has again, on the user's clock: `Tue 24 Nov 10:30`; empty if its time is the same,
+    or if it has none."""
 
 
 def change_name(action: Action | None) -> str:

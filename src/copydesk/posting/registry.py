@@ -170,7 +170,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
         ),
         PlatformInfo(
             name="devto",
-            label="DEV",
+            label="dev.to",
             adapter="copydesk.posting.blogs.devto:DevTo",
             limits=Limits(formats=_ARTICLES, max_title_length=128),
             default_server="https://dev.to",

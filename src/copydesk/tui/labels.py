@@ -577,12 +577,34 @@ def bulk_interrupted(action: str, count: int, remaining: int) -> str:
     return f"{count:,} {DONE[action]}, {remaining:,} not processed. Run `copydesk draft undo` to undo."
 
 
-def undo_done(name: str, drafts: str, *, undo: bool, failed: int, failures: str) -> str:
+def undo_done(name: str, drafts: str, time: str, *, undo: bool, failed: int, failures: str) -> str:
     """Return the toast for an undo or redo: `Undid approval of “A missing index…” · Ctrl+R redo`."""
-    sentence = f"{'Undid' if undo else 'Redid'} {name} of {drafts}"
+    description = f"{name} of {drafts}{restored_time(time, undo=undo)}"
+    sentence = undone(description) if undo else redone(description)
     if failed:
         sentence += f", {failed:,} failed: {failures}"
     return f"{sentence} · {redo_hint() if undo else undo_hint()}"
+
+
+def undo_description(name: str, time: str, *, undo: bool, drafts: int | None, failures: Sequence[str]) -> str:
+    """Return what was undone or redone: `reschedule (back to Tue 24 Nov 10:30)`, `approval of 12 drafts, 1 failed: …`.
+
+    `drafts` is their number if there were several.
+    """
+    sentence = f"{name}{restored_time(time, undo=undo)}" if drafts is None else f"{name} of {plural(drafts, 'draft')}"
+    return f"{sentence}, {len(failures):,} failed: {failures[0]}" if failures else sentence
+
+
+def undo_remaining(description: str, remaining: int) -> str:
+    """Return the description of an undo or redo that was stopped before its last drafts."""
+    return f"{description}, {remaining:,} not processed" if remaining else description
+
+
+def restored_time(time: str, *, undo: bool) -> str:
+    """Return the time that a draft has again, after the name of what was undone; empty without a time."""
+    if not time:
+        return ""
+    return f" (back to {time})" if undo else f" (to {time})"
 
 
 def undo_interrupted(name: str, count: int, remaining: int, *, undo: bool) -> str:
@@ -974,7 +996,6 @@ SOURCE_TEST_EMPTY = "The source works, but has no entries."
 SOURCE_TEST_FAILED = "Test failed"
 SOURCE_TEST_NOT_SAVED = "Test only: nothing was saved."
 SOURCE_TITLE = "Source"
-SOURCE_URL_MISSING = "Enter a URL"
 SOURCES_TITLE = "Sources"
 UNKNOWN_ERROR = "Unknown error."
 UNEXPECTED_ERROR = "Unexpected error. Details are in the log."
@@ -1127,6 +1148,11 @@ def sources_title(count: int, failing: int, disabled: int) -> str:
     parts = [SOURCES_TITLE, *([str(count)] if count else [])]
     parts += [f"{failing} failing"] * bool(failing) + [f"{disabled} disabled"] * bool(disabled)
     return SEPARATOR.join(parts)
+
+
+def source_url_missing(hosts: Sequence[str]) -> str:
+    """Return the prompt of the form without a URL, with an example where the type has its own site."""
+    return f"Enter a URL, for example https://{hosts[0]}" if hosts else "Enter a URL"
 
 
 # Experiments
@@ -1458,7 +1484,6 @@ DISCONNECT = "disconnect"
 EMPTY_ACCOUNTS = "No accounts"
 EMPTY_ACCOUNTS_HINT = "You can write and review drafts without one. Connect an account to post them."
 EMPTY_ACCOUNTS_TITLE = "No account connected"
-CONNECT_HINT = "connect an account: Bluesky, Mastodon, X, LinkedIn, Threads, a blog or a webhook"
 RECONNECT_HINT = "connect again"
 NOTHING_TO_EDIT = "Nothing to edit here. The locations of files are set in the settings file."
 RECHECK_HINT = "check again"
@@ -1542,8 +1567,14 @@ def checks_passed(passed: int, total: int) -> str:
     return f"{passed} of {plural(total, 'check')} passed"
 
 
+def connect_hint() -> str:
+    from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - as in `source_type_label`
+
+    return f"connect an account: {', '.join(info.label for info in PLATFORMS.values())}"
+
+
 def connect_title(platform: str) -> str:
-    return f"Connect an account · {platform}"
+    return f"Connect an account · {platform_name(platform)}"
 
 
 def credential_placeholder(question: str, *, optional: bool) -> str:
@@ -1563,7 +1594,7 @@ def platform_list_title() -> str:
 
 
 def server_required(platform: str) -> str:
-    return f"is missing: the address of your {platform}, such as https://…"
+    return f"is missing: the address of your {platform_name(platform)}, such as https://…"
 
 
 def sign_in_failed(error: str) -> str:

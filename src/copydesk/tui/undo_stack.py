@@ -3,14 +3,12 @@
 A change that cannot be undone is reported once; the next undo skips it.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNotAllowedError
 from copydesk.text import clean
-from copydesk.text.formatting import plural
 from copydesk.tui import labels
-from copydesk.tui.labels import UNDO_NAMES
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -90,9 +88,9 @@ class UndoStack:
             await step.undo(desk)
             return step.description
         return (
-            await _run_for_drafts(desk.drafts.undo, step, stopped)
+            await _run_for_drafts(desk.drafts.undo, step, stopped, undo=True)
             if step
-            else _describe(await self._skip_list.undo(desk, stopped))
+            else _describe(await self._skip_list.undo(desk, stopped), undo=True)
         )
 
     def _raise_if_first_refusal(self, step: UndoStep | DraftIds, error: CopydeskError) -> None:
@@ -112,7 +110,7 @@ class UndoStack:
             await step.redo(desk)
             description = step.description
         else:
-            description = await _run_for_drafts(desk.drafts.redo, step, should_stop)
+            description = await _run_for_drafts(desk.drafts.redo, step, should_stop, undo=False)
         # A slice, as the stack may be empty here, too.
         del self._redo_steps[-1:]
         self._undo_steps.append(step)
@@ -120,11 +118,11 @@ class UndoStack:
 
 
 async def _run_for_drafts(
-    operation: "Callable[[str | None], Awaitable[UndoResult]]", ids: DraftIds, stopped: ShouldStop
+    operation: "Callable[[str | None], Awaitable[UndoResult]]", ids: DraftIds, stopped: ShouldStop, *, undo: bool
 ) -> str:
     """Undo or redo the last change of each draft; raise the first error if all of them fail."""
     if len(ids) <= 1:
-        return _describe(await operation(ids[0] if ids else None))
+        return _describe(await operation(ids[0] if ids else None), undo=undo)
     results: list[UndoResult] = []
     failed: list[CopydeskError] = []
     for draft_id in ids:
@@ -137,22 +135,22 @@ async def _run_for_drafts(
             failed.append(error)
     if not results:
         raise failed[0]
-    description = _with_failures(
-        f"{_action_name(results[0])} of {plural(len(results), 'draft')}", [str(error) for error in failed]
+    description = labels.undo_description(
+        _action_name(results[0]), "", undo=undo, drafts=len(results), failures=[str(error) for error in failed]
     )
-    remaining = len(ids) - len(results) - len(failed)
-    return f"{description}, {remaining} left" if remaining else description
+    return labels.undo_remaining(description, len(ids) - len(results) - len(failed))
 
 
-def _describe(undone: "UndoResult") -> str:
-    """Describe what was undone or redone: `the other time`, `the time of 12 drafts, 1 not: …`."""
-    count_text = "" if undone.bulk_id is None else f" of {plural(len(undone.succeeded), 'draft')}"
-    return _with_failures(_action_name(undone) + count_text, [failure.error for failure in undone.failed])
+def _describe(undone: "UndoResult", *, undo: bool) -> str:
+    """Describe what was undone or redone: `reschedule (back to Tue 24 Nov 10:30)`, `approval of 12 drafts`."""
+    return labels.undo_description(
+        _action_name(undone),
+        undone.scheduled_for,
+        undo=undo,
+        drafts=None if undone.bulk_id is None else len(undone.succeeded),
+        failures=[failure.error for failure in undone.failed],
+    )
 
 
 def _action_name(undone: "UndoResult") -> str:
-    return UNDO_NAMES.get(undone.action, clean(undone.action))
-
-
-def _with_failures(description: str, failures: Sequence[str]) -> str:
-    return f"{description}, {len(failures)} not: {failures[0]}" if failures else description
+    return labels.UNDO_NAMES.get(undone.action, clean(undone.action))

@@ -1,7 +1,7 @@
 """Tests for undo and redo of one draft, of the last change and of bulk changes, and for the conflicts."""
 
 import random
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -561,3 +561,16 @@ async def test_two_desks_do_not_undo_one_change_twice(tmp_path):
         await first_desk.drafts.redo()
 
         assert (await second_desk.drafts.get(draft_id)).rejection_feedback == "No."
+
+
+async def test_undone_reschedule_names_the_time_it_is_back_to(desk):
+    draft_id = (await desk.drafts.create({"text": "One thing."})).drafts[0].id
+    await desk.drafts.approve(draft_id)
+    await desk.drafts.schedule(draft_id, datetime(2026, 11, 24, 10, 30, tzinfo=UTC))
+    await desk.drafts.reschedule(draft_id, datetime(2026, 11, 25, 9, 0, tzinfo=UTC))
+    assert (await desk.drafts.undo()).scheduled_for == "Tue 24 Nov 10:30"
+    assert (await desk.drafts.redo()).scheduled_for == "Wed 25 Nov 09:00"
+    await desk.drafts.cancel_schedule(draft_id)
+    assert (await desk.drafts.undo(draft_id)).scheduled_for == "Wed 25 Nov 09:00"
+    await desk.drafts.edit(draft_id, "Another.")
+    assert (await desk.drafts.undo()).scheduled_for == ""

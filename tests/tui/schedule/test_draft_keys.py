@@ -57,7 +57,7 @@ async def test_move_is_undone_and_redone(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("j", "J", "J", "u")
         assert await scheduled_times(ui.desk) == {draft: NOW + 2 * HOUR}
-        assert ui.toasts[-1] == "Undid reschedule"
+        assert ui.toasts[-1] == "Undid reschedule (back to Wed 25 Mar 12:30)"
         await ui.press("ctrl+r")
         assert await scheduled_times(ui.desk) == {draft: NOW + 3 * HOUR}
 

@@ -4,12 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.desk.catalog import guess_source_type
-from copydesk.errors import InvalidError
+from copydesk.desk.catalog import get_source_type, guess_source_type
+from copydesk.errors import ConflictError, FieldError, InvalidError
 from copydesk.model.source import SourceConfig
+from copydesk.tui import labels
 from copydesk.tui.sources.form_state import (
     SourceLocation,
     build_update,
+    describe_refusal,
     fields_of,
     join_list,
     location_of,
@@ -95,3 +97,19 @@ def test_invalid_number_names_its_field(field: str, text: str) -> None:
     original = make_source()
     with pytest.raises(InvalidError, match=f"{field}: must be"):
         build_update(original, fields_of(original)._replace(**{field: text}), "")
+
+
+def test_refusal_names_fields_as_the_form_does() -> None:
+    missing = FieldError("config.query", "is missing; enter search words")
+    assert describe_refusal(InvalidError(missing)) == "search is missing; enter search words"
+    broken = FieldError("url", "is not Google News")
+    assert describe_refusal(InvalidError(broken, hint="Try another.")) == "URL is not Google News. Try another."
+    assert describe_refusal(ConflictError("Already added.")) == "Already added."
+
+
+@pytest.mark.parametrize(
+    ("type", "prompt"),
+    [("rss", "Enter a URL"), ("google_news", "Enter a URL, for example https://news.google.com")],
+)
+def test_missing_url_is_prompted_with_example(type: str, prompt: str) -> None:
+    assert labels.source_url_missing(get_source_type(type).hosts) == prompt

@@ -328,7 +328,11 @@ def _action_columns(action: Action, snapshot: DraftSnapshot, feedback: str | Non
 
 def format_scheduled_time(snapshot: DraftSnapshot) -> str:
     """Return the draft's scheduled time on the user's clock: `Mon 30 Nov 09:00`; empty without one."""
-    wall = snapshot.stored["scheduled_wall"]
+    return format_wall_time(snapshot.stored["scheduled_wall"])
+
+
+def format_wall_time(wall: str | None) -> str:
+    """Return a stored wall time as `Mon 30 Nov 09:00`; empty without one."""
     if not wall:
         return ""
     day = datetime.fromisoformat(wall[:16])

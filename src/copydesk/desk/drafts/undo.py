@@ -13,6 +13,7 @@ from datetime import datetime
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import describe_action
+from copydesk.desk.drafts.review import format_wall_time
 from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, UndoNotAllowedError
 from copydesk.model.draft import Status
 from copydesk.model.requests import MAX_IDS, BulkFailure
@@ -251,7 +252,14 @@ def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id:
         succeeded=tuple(draft_id for draft_id, error in results if error is None),
         failed=(*failed, *plan.failed),
         left=len(plan.steps) - len(errors),
+        scheduled_for="" if plan.bulk else _restored_time(*plan.steps[0]),
     )
+
+
+def _restored_time(snapshot: DraftSnapshot, event: EventRow) -> str:
+    if "scheduled_at" not in event.before:
+        return ""
+    return format_wall_time(event.before.get("scheduled_wall", snapshot.stored["scheduled_wall"]))
 
 
 def _conflict(snapshot: DraftSnapshot, message: str, hint: str = "") -> ConflictError:

@@ -34,7 +34,7 @@ def normalize_url(url: str, config: SourceConfig) -> str:
     if parts.hostname != "news.google.com":
         raise_invalid("url", f"is not Google News; use {EXPECTED_URL}")
     if config.query is not None and not config.query.strip():
-        raise_invalid("config.query", "is empty; enter search words, or leave it out")
+        raise_invalid("config.query", "is empty; enter search words, or leave it out for the top stories")
     parameters = _parameters(parts.query)
     _edition(config, parameters)
     path = _feed_path(parts.path, is_search=bool(config.query or parameters.get("q")))
@@ -79,7 +79,7 @@ def _feed_path(path: str, *, is_search: bool) -> str:
     """Return the part of the feed's URL after `/rss`."""
     path = path.removeprefix("/rss").rstrip("/")
     if path == "/search" and not is_search:
-        raise_invalid("config.query", "is missing; enter search words")
+        raise_invalid("config.query", f"is missing; enter search words, or use {SITE} for the top stories")
     if path in {"", "/home", "/search"}:
         return "/search" if is_search else ""
     if not _TOPIC_PATH.match(path):

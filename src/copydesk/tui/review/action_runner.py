@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
     failed: Mapping[str, str] = {}
     """Errors by draft id."""
     detail: str = ""
-    """Appended to the action: `for Thu 12 Feb, 09:00`."""
+    """Appended to the action: `for Thu 12 Feb, 09:00`; for an undo the time that the draft has again."""
     kind: EventKind = EventKind.CHANGE
     names: Mapping[str, str] = {}
     """Names of some of the drafts by id."""
@@ -92,6 +92,7 @@ def describe_undo(outcome: Outcome) -> str:
     return labels.undo_done(
         _undo_name(outcome.action),
         drafts,
+        outcome.detail,
         undo=outcome.kind is EventKind.UNDO,
         failed=len(outcome.failed),
         failures=format_failures(outcome),
@@ -328,7 +329,7 @@ class ActionRunner:
         reloaded_ids = result.succeeded if len(result.succeeded) <= MAX_RELOADED else ()
         drafts = await desk.drafts.views.by_ids((*reloaded_ids, *listed_failure_ids(failed)))
         names = {draft.id: labels.draft_name(draft.text) for draft in drafts}
-        outcome = Outcome(result.action, result.succeeded, failed, kind=kind, names=names)
+        outcome = Outcome(result.action, result.succeeded, failed, result.scheduled_for, kind=kind, names=names)
         for draft in drafts:
             self.changes.update(draft)
         self.finish(

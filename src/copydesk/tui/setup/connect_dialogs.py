@@ -36,7 +36,7 @@ MAX_FIELD_LENGTH = 4000
 
 
 def _draw_name(name: str, width: int) -> Content:
-    return Content(fit(safe_line(name), width))
+    return Content(fit(safe_line(labels.platform_name(name)), width))
 
 
 class PlatformDialog(Dialog[str | None], inherit_bindings=False):
@@ -141,7 +141,7 @@ class SignInDialog(Dialog[str | None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sign-in"):
-            yield Static(Content(labels.connect_title(clean(self._login.platform))), classes="-title")
+            yield Static(Content(labels.connect_title(self._login.platform)), classes="-title")
             yield Static(Content(labels.SIGN_IN_OPENING), id="page")
             yield Input(placeholder=labels.SIGN_IN_PASTE, id="pasted")
             yield Static(Content(""), id="wrong")

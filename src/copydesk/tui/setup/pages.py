@@ -74,7 +74,7 @@ def account_page(account: ConnectedAccount | None, credential_storage: str, now:
         return no_accounts()
     details = account.details
     rows = [
-        ("platform", safe_line(details.platform)),
+        ("platform", safe_line(labels.platform_name(details.platform))),
         ("server", safe_line(details.server)),
         ("name", safe_line(details.name)),
     ]
@@ -109,7 +109,7 @@ def no_accounts() -> list[Block]:
         paragraph(),
         paragraph(labels.EMPTY_ACCOUNTS_HINT),
         paragraph(),
-        _key_hints(("setup.connect", labels.CONNECT_HINT)),
+        _key_hints(("setup.connect", labels.connect_hint())),
     ]
 
 

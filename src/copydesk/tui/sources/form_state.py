@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from copydesk.desk.catalog import get_source_type
-from copydesk.errors import FieldError, InvalidError
+from copydesk.desk.catalog import SOURCE_TYPES, get_source_type
+from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.source import Source, SourceConfig
 from copydesk.text import clean
 from copydesk.tui import labels
@@ -156,3 +156,17 @@ def _number(field: str, text: str, number_type: type[int] | type[float]) -> floa
         return number_type(text)
     except ValueError:
         raise InvalidError(FieldError(field, labels.source_number_expected(field, text.strip()[:40]))) from None
+
+
+def describe_refusal(error: CopydeskError) -> str:
+    """Return the error for the form, with its fields called as the form labels them: `search is missing`."""
+    if not isinstance(error, InvalidError):
+        return str(error)
+    problems = "; ".join(f"{_field_label(field)} {message}" for field, message in error.errors)
+    return f"{problems}. {error.hint}" if error.hint else problems
+
+
+def _field_label(field: str) -> str:
+    name = field.removeprefix("config.").removeprefix("options.")
+    type_labels = {config.name: config.label for info in SOURCE_TYPES.values() for config in info.form_fields}
+    return type_labels.get(name) or labels.SOURCE_FIELDS.get(name, field)

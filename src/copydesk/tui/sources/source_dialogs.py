@@ -27,6 +27,7 @@ from copydesk.tui.sources.form_state import (
     SourceFields,
     SourceLocation,
     build_update,
+    describe_refusal,
     fields_of,
     select_settings,
 )
@@ -167,7 +168,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         if self._busy:
             self._set_step(labels.SOURCE_FETCHING, role="accent")
         elif not form.location.url:
-            self._set_step(labels.SOURCE_URL_MISSING, leave_link)
+            self._set_step(labels.source_url_missing(get_source_type(self._type).hosts), leave_link)
         elif self._is_tested(form.location):
             self._set_step(key_hint("source_form.go_on", labels.SOURCE_FORM_SAVE), leave_link, role="good")
         elif self._tested is not None and self._tested[0] == form.location:
@@ -216,7 +217,9 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     def _report_error(self, error: Exception) -> None:
         """Show the error in the form; re-raise one that is not a CopydeskError, so that it is reported as a bug."""
         expected = isinstance(error, CopydeskError)
-        self.post_message(SourceRefused(str(error) if expected else labels.UNEXPECTED_ERROR))
+        self.post_message(
+            SourceRefused(describe_refusal(error) if isinstance(error, CopydeskError) else labels.UNEXPECTED_ERROR)
+        )
         if not expected:
             raise error
 
