@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from textual.content import Content
 
+from copydesk.tui import labels
 from copydesk.tui.terminal.cells import fit, safe_line
 
 BAR_WIDTH = 10
@@ -67,7 +68,7 @@ class ColumnChart(NamedTuple):
 
     points: Sequence[Point]
     unit: Callable[[float], str] = format_percent
-    count_label: str = "posts"
+    count_label: str = labels.COLUMN_COUNTS
 
     def lines(self, width: int) -> list[Content]:
         """Render the chart in `width` cells. If it does not fit, only the last columns are shown."""
@@ -78,7 +79,7 @@ class ColumnChart(NamedTuple):
         lines = [self._line(level, top, axis_width, points, column_width) for level in range(CHART_HEIGHT, 0, -1)]
         lines.append(Content.styled(f"{axis_labels[2]:>{axis_width}} └{'─' * (len(points) * column_width)}", "dim"))
         counts = self._count_line(axis_width, points, column_width)
-        largest = f"  most {max((point.sample_size for point in points), default=0)}"
+        largest = f"  {labels.largest_column(max((point.sample_size for point in points), default=0))}"
         if counts.cell_length + len(largest) <= width:
             counts += Content.styled(largest, "dim")
         return [*lines, self._labels(axis_width, points, column_width), counts]
@@ -260,7 +261,7 @@ class HeatMap(NamedTuple):
 
     def _legend(self, top: float, width: int) -> list[Content]:
         """Return the upper bound that each shade stands for."""
-        parts = [f"{NO_VALUE} no rate"]
+        parts = [f"{NO_VALUE} {labels.NO_RATE}"]
         if top:
             parts += [f"{shade} ≤{self.unit(top * level / 4)}" for level, shade in enumerate(SHADES, 1)]
         return Content.styled(f"{'':5}{'  '.join(parts)}", "dim").wrap(max(width, 1))

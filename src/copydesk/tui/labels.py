@@ -1298,6 +1298,8 @@ ENGAGEMENT = "Engagement"
 ALL_TIME = "all time"
 BY_FORMAT = "By format"
 BY_PLATFORM = "By platform"
+COLUMN_COUNTS = "posts"
+"""Before the line with the number of posts behind each column."""
 EMPTY_METRICS = "Nothing changed"
 FIELD_ACCOUNT = "account"
 FIELD_LINK = "link"
@@ -1323,6 +1325,11 @@ RATE_OVER_TIME = "Rate over time"
 RATE_WEIGHTING = "rate, weighted by impressions"
 RATE_WITHOUT_BASIS = "no post reports both impressions and interactions"
 VALUE_UNKNOWN = "unknown"
+
+
+def largest_column(count: int) -> str:
+    """Return the number of posts behind the column with the most."""
+    return f"most {count}"
 
 
 def last_days(days: int) -> str:
