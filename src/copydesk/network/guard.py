@@ -83,9 +83,6 @@ def _embedded_ipv4(ip: IPv6Address) -> IPv4Address | None:
     return IPv4Address(ip.packed[2:6]) if ip in _6TO4 else None
 
 
-# httpcore's own stream over anyio. It is not exported, and its backend only connects to names and single addresses.
-
-
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
 HEAD_START = 0.25
@@ -185,6 +182,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         return allowed[:MAX_ADDRESSES]
 
 
+# httpcore does not export this class, and its backend connects to a single name or address only.
 class _Stream(AnyIOStream):
     """httpcore's stream, closed if its TLS handshake is cancelled: nobody else could close it then."""
 
