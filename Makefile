@@ -71,8 +71,8 @@ test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon) and a
 coverage: .venv/test ## the branches that the tests without servers cover
 	$(TESTS) -m "not servers" --cov --cov-report=term:skip-covered
 
-prove: .venv/servers ## the proofs whole, of which `make test` has a sample: some minutes
-	COPYDESK_PROVE=1 $(TESTS) tests/proof tests/scheduling
+prove: .venv/servers ## all cases and examples of which `make test` has a sample: up to an hour
+	COPYDESK_PROVE=1 $(TESTS) -m "proof or hypothesis"
 
 prove-network: .venv/servers ## the metrics from a whole Bluesky network, where PostgreSQL is installed
 	COPYDESK_NETWORK_PROOF=1 $(PYTEST) tests/proof/test_bluesky_network.py

@@ -11,16 +11,24 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from sampling import EXHAUSTIVE, sample_size
+
 TESTS = Path(__file__).parent
 # Processes that tests start import the code beside these tests, as pytest does, not another checkout that is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(TESTS.parent / "src"), str(TESTS / "support"), os.environ.get("PYTHONPATH")])
 )
 
-# Fixed examples in `make test`; `make prove` searches at random.
-settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Few and fixed examples in `make test`; `make prove` searches at random.
+settings.register_profile(
+    "fixed",
+    derandomize=True,
+    deadline=None,
+    max_examples=sample_size(100),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("random" if os.environ.get("COPYDESK_PROVE") else "fixed")
+settings.load_profile("random" if EXHAUSTIVE else "fixed")
 
 # The modules imported and the tests collected live to the end: looking for garbage among them is a quarter of the time.
 gc.disable()
@@ -36,13 +44,14 @@ def pytest_collection_finish() -> None:
         share_results()
 
 
+PROOF_FOLDERS = {"proof", "scheduling"}
 SERVER_FIXTURES = {"pds", "mastodon"}
 SERVER_MODULES = {"test_bluesky_network.py", "test_mastodon_mock.py", "test_web_console.py"}
 """Modules that start their servers, or the browser, without those fixtures."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need a server or a browser: `make test` leaves them to `make test-servers`."""
+    """Mark the tests of `make test-servers` and of `make prove`."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         parameters = getattr(getattr(item, "callspec", None), "params", {})
@@ -51,6 +60,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_proof = item.path.parent.name == "proof"
         if (is_proof and (starts_server or fixtures & SERVER_FIXTURES)) or item.path.name in SERVER_MODULES:
             item.add_marker("servers")
+        if item.path.parent.name in PROOF_FOLDERS or {"EXHAUSTIVE", "sample_size"} & vars(item.module).keys():
+            item.add_marker("proof")
 
 
 ALLOWED_SKIPS = ("captured feeds", "real feeds", "proof of its own")

@@ -16,6 +16,7 @@ from copydesk.credentials import private_folder as folder_module
 from copydesk.credentials.encryption import Passphrase, ScryptParameters
 from copydesk.credentials.private_folder import MAX_FILE_SIZE, PrivateFolder
 from copydesk.errors import CopydeskError, CredentialsError, WrongPassphraseError
+from sampling import sample_size
 from vault_fixtures import (
     CHEAP_SCRYPT,
     OTHER_NAME,
@@ -41,7 +42,7 @@ def test_encryption_is_randomized():
 
 
 @given(data=st.data())
-@settings(max_examples=200)
+@settings(max_examples=sample_size(200))
 def test_modified_file_is_detected(data):
     whole = SEALER.encrypt(b"content")
     position = data.draw(st.integers(0, len(whole) - 1))

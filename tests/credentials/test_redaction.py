@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from copydesk.credentials import redaction as redaction_module
 from copydesk.credentials.redaction import MASK, MIN_LENGTH, RedactingFilter, Redaction, redact_crashes, redact_logs
 from copydesk.errors import CopydeskError
+from sampling import sample_size
 from vault_fixtures import PASSPHRASE, PLANTED_SECRETS, SECRET_NAME, make_encrypted_vault
 
 SECRET = PLANTED_SECRETS["refresh"]
@@ -49,7 +50,7 @@ def basic_auth(user: str, password: str) -> str:
 
 
 @given(secret=st.text(st.characters(exclude_categories=()), min_size=MIN_LENGTH, max_size=30), around=st.text())
-@settings(max_examples=60)
+@settings(max_examples=sample_size(60))
 def test_encoded_secret_is_redacted(secret, around):
     assume(secret not in MASK * 3)
     redaction = Redaction()

@@ -13,6 +13,7 @@ from copydesk.credentials.backends import BackendKind
 from copydesk.credentials.vault import open_vault
 from copydesk.errors import CredentialsError, WrongPassphraseError
 from copydesk.settings import load
+from sampling import sample_size
 from vault_fixtures import (
     OTHER_NAME,
     PASSPHRASE,
@@ -53,7 +54,7 @@ async def test_saved_secrets_are_read_until_removed(tmp_path):
 
 
 @given(secrets=st.dictionaries(any_text, any_text, max_size=5), name=st.text(min_size=1))
-@settings(max_examples=15)
+@settings(max_examples=sample_size(20))
 def test_any_secrets_round_trip(secrets, name):
     async def save_and_read(home: Path) -> None:
         for store in vaults_of_each_backend(home):

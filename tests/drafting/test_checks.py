@@ -21,6 +21,7 @@ from copydesk.model.voice import Emoji, Link, Voice
 from copydesk.text.thread import join_parts
 from cost_growth import assert_bounded, assert_linear
 from drafting_fixtures import TEXT, make_brief, make_voice
+from sampling import sample_size
 
 URL = "https://rivernews.example/library"
 SOURCE = (
@@ -407,7 +408,7 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(make_input, lambda arguments: check(*arguments), 50_000)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=sample_size(150), deadline=None)
 @given(
     text=st.text(max_size=200), source=st.text(max_size=200), format=st.sampled_from(Format), title=st.text(max_size=20)
 )

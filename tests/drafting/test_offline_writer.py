@@ -20,6 +20,7 @@ from copydesk.text.thread import split_parts
 from cost_growth import assert_linear
 from drafting_fixtures import SUMMARY, TEXT, assert_traced, make_brief, make_voice
 from platform_lengths import LIMITS, length
+from sampling import sample_size
 
 
 def write(request: Brief) -> WriterResult:
@@ -535,7 +536,7 @@ def briefs(draw: st.DrawFn) -> Brief:
     )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=sample_size(120), deadline=None)
 @given(briefs())
 def test_any_source_is_traced_and_within_limits(request: Brief) -> None:
     try:

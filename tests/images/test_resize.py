@@ -29,6 +29,7 @@ from image_samples import (
     srgb_profile,
     webp_header,
 )
+from sampling import sample_size
 
 BLUESKY = ImageBounds(bytes=2_000_000, types=("image/jpeg", "image/png", "image/webp"))
 X = ImageBounds(bytes=5 * 1024 * 1024)
@@ -95,7 +96,7 @@ class TestWithinBounds:
         with pytest.raises(ImageError, match="neither JPEG nor PNG"):
             fit_to_bounds(photo(), ImageBounds(types=("image/webp",)))
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=sample_size(25), deadline=None)
     @given(
         st.integers(1, 300), st.integers(1, 300), st.sampled_from(["JPEG", "PNG", "WEBP"]), st.integers(1_500, 90_000)
     )
@@ -312,7 +313,7 @@ class TestHostile:
         with pytest.raises(ImageError):
             fit_to_bounds(content, X)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=sample_size(150), deadline=None)
     @given(st.sampled_from([photo(), drawing(), animation(), image_with_metadata("WEBP")]), st.data())
     def test_corrupted_file_is_converted_or_refused(self, content, data):
         broken = bytearray(content)

@@ -10,6 +10,7 @@ from copydesk.ingest.html_to_text import _NEEDS_CLEANING, clean_text, html_to_te
 from copydesk.text import HIDDEN_CHARACTERS, clean_lines
 from copydesk.text.html_tags import is_probably_html
 from cost_growth import assert_linear
+from sampling import sample_size
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_hostile_markup_takes_linear_time(prefix: str, hostile: str) -> None:
 
 
 @given(st.text("<>/!-ab'\"= &;#1\n\x1d\x1e\x00\u200bé", max_size=60))
-@settings(max_examples=300)
+@settings(max_examples=sample_size(300))
 def test_any_markup_becomes_tidy_text(markup: str) -> None:
     text = html_to_text(markup, 40)
     assert len(text) <= 40

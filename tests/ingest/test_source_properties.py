@@ -19,6 +19,7 @@ from copydesk.model.source import FetchState, SourceConfig
 from copydesk.network.fetcher import Fetcher
 from copydesk.network.response import Response
 from fake_fetcher import NOW, make_spec, next_state
+from sampling import sample_size
 
 ADDRESSES = {
     "rss": "https://blog.example/feed",
@@ -52,7 +53,7 @@ def test_url_is_refused_or_normalized(type: str, typed: str) -> None:
 
 @pytest.mark.parametrize("credentials", [Credentials(), ALL_CREDENTIALS], ids=["nothing set", "all set"])
 @pytest.mark.parametrize("type", list(SOURCE_TYPES))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=sample_size(30), deadline=None)
 @given(body=st.binary(max_size=60) | answers.map(lambda value: json.dumps(value).encode()))
 def test_any_answer_is_result_or_fetch_error(type: str, credentials: Credentials, body: bytes) -> None:
     async def fetch() -> None:
@@ -99,7 +100,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sample_size(60), deadline=None)
 @given(steps=steps, budget=st.integers(7, 300))
 def test_no_post_lost_and_budget_respected(steps: list[tuple[int, int, list[bool]]], budget: int) -> None:
     """A step is a number of new posts, hours until the next fetch, and which requests fail."""

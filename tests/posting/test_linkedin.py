@@ -24,6 +24,7 @@ from copydesk.posting.platform import (
 )
 from fake_linkedin import FakeLinkedIn, parse_little_text
 from faulty_server import FAULTS, NOW, SEED, FakeClock, RecordingSecrets, run_delivery
+from sampling import sample_size
 
 ME = Account(platform="linkedin", server="https://api.linkedin.com", id="abc-1", name="Jo Doe")
 PICTURE = PostImage(content=b"\x89PNG", media_type="image/png", width=1, height=1, alt="A dot.")
@@ -276,7 +277,7 @@ def test_validation_reports_problems():
 
 
 @given(faults=st.lists(st.sampled_from(FAULTS), max_size=20), probe=st.booleans(), jitter=st.floats(0, 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=sample_size(150), deadline=None)
 async def test_post_is_created_at_most_once_under_faults(faults, probe, jitter):
     setup = LinkedInSetup(probe=probe)
     setup.server.faults.extend(faults)

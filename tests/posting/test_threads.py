@@ -24,6 +24,7 @@ from copydesk.posting.platform import (
 from copydesk.posting.threads.platform import Threads
 from fake_threads import FakeThreads
 from faulty_server import FAULTS, NOW, SEED, FakeClock, RecordingSecrets, run_delivery
+from sampling import sample_size
 
 ME = Account(platform="threads", server="https://graph.threads.net", id="77", name="me.too")
 
@@ -305,7 +306,7 @@ def test_validation_reports_problems():
 
 
 @given(faults=st.lists(st.sampled_from(FAULTS), max_size=30), parts=st.integers(1, 3), jitter=st.floats(0, 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=sample_size(150), deadline=None)
 async def test_posts_are_created_once_in_order_under_faults(faults, parts, jitter):
     setup = ThreadsSetup()
     setup.server.faults.extend(faults)

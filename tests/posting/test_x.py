@@ -34,6 +34,7 @@ from copydesk.posting.x.api_models import XPost, XProblem, creation_time, has_te
 from copydesk.posting.x.platform import X
 from fake_x import CREATE_POST, FakeX
 from faulty_server import FAULTS, NOW, SEED, FakeClock, RecordingSecrets, run_delivery
+from sampling import sample_size
 
 ME = Account(platform="x", server="https://api.x.com", id="12", name="me")
 PICTURE = PostImage(content=b"\x89PNG", media_type="image/png", width=1, height=1, alt="A dot.")
@@ -101,7 +102,7 @@ async def test_failed_upload_prevents_post():
     parent=st.integers(0, 10**19 - 1),
     pictures=st.integers(0, 4),
 )
-@settings(max_examples=30)
+@settings(max_examples=sample_size(30))
 async def test_request_body_matches_openapi_schema(parts, parent, pictures):
     """The schema is that of X's OpenAPI document, as far as fake_x includes it."""
     setup = XSetup()
@@ -472,7 +473,7 @@ async def test_foreign_duplicate_needs_user():
     refuses=st.booleans(),
     jitter=st.floats(0, 1),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=sample_size(150), deadline=None)
 async def test_posts_are_created_once_in_order_under_faults(faults, parts, refuses, jitter):
     setup = XSetup(refuses_duplicates=refuses)
     setup.server.faults.extend(faults)

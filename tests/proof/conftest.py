@@ -11,9 +11,9 @@ import pytest_asyncio
 
 import mastodon_mock_server
 import pds_server
-from draft_consistency import EXHAUSTIVE
 from fault_proxy import FaultProxy
 from killed_sender import KillRunner, kill_runner
+from sampling import EXHAUSTIVE
 from send_cases import CaseRunner
 from send_targets import FakeTarget, MastodonTarget, PdsTarget, SendTarget
 

@@ -2,8 +2,9 @@
 
 from copydesk.model.draft import Status
 from desk_fixtures import open_desk_at
-from draft_consistency import EXHAUSTIVE, HOURLY_SLOTS, assert_consistent, insert_drafts, load_drafts, load_events
+from draft_consistency import HOURLY_SLOTS, assert_consistent, insert_drafts, load_drafts, load_events
 from racing_changes import run_racers
+from sampling import EXHAUSTIVE
 
 DRAFTS = 50
 STEPS = 5000 if EXHAUSTIVE else 250

@@ -12,7 +12,6 @@ from copydesk.desk import open_desk
 from copydesk.errors import ConflictError
 from desk_fixtures import Watch, settings_at
 from draft_consistency import (
-    EXHAUSTIVE,
     HOURLY_SLOTS,
     assert_consistent,
     dump_tables,
@@ -22,6 +21,7 @@ from draft_consistency import (
     shared_slots,
 )
 from killed_changes import AUTO, NEVER, OPERATIONS, KillRunner, affected_drafts, kill_runner
+from sampling import EXHAUSTIVE
 
 HUNDRED = 100
 KILLS_PER_WORK = 40 if EXHAUSTIVE else 2

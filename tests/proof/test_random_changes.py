@@ -13,9 +13,10 @@ from copydesk.errors import InvalidError
 from copydesk.model.draft import BULK_ACTIONS, Action, Status
 from copydesk.model.requests import ChangeDraft
 from desk_state_machine import TwoDeskMachine
-from draft_consistency import EXHAUSTIVE, load_drafts
+from draft_consistency import load_drafts
 from reference_model import Refusal
 from reference_tables import ALLOWED_FROM, GENERATING, POSTING, REGENERATING, STATES, STATUS_AFTER_EVENT, UNKNOWN
+from sampling import EXHAUSTIVE
 from state_machine_fixtures import (
     INITIAL_STATES,
     apply_system_event,

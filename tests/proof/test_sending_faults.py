@@ -20,9 +20,9 @@ from copydesk.desk import Desk, open_desk
 from copydesk.posting.fake import Fault
 from crash_points import DUE, CrashPoints, CrashPointTransport
 from desk_fixtures import settings_at
-from draft_consistency import EXHAUSTIVE
 from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
 from killed_sender import STORE_FAILED, make_platform
+from sampling import EXHAUSTIVE
 from send_cases import find_problems, is_finished
 from send_targets import SendCase
 

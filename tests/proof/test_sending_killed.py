@@ -10,7 +10,7 @@ from statistics import median
 
 import pytest
 
-from draft_consistency import EXHAUSTIVE
+from sampling import EXHAUSTIVE
 from send_cases import CaseRunner, SendResult
 from send_targets import SendTarget
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from draft_consistency import EXHAUSTIVE
 from fault_proxy import Cut
+from sampling import EXHAUSTIVE
 from sender_mutants import MUTANTS
 
 PARTS = (1, 3) if EXHAUSTIVE else (1,)

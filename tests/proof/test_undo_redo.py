@@ -13,7 +13,6 @@ from copydesk.model.requests import BulkChange, ChangeDraft
 from copydesk.model.transitions import allowed_actions
 from desk_fixtures import NOW, open_desk_at
 from draft_consistency import (
-    EXHAUSTIVE,
     HOURLY_SLOTS,
     assert_consistent,
     draft_text,
@@ -21,6 +20,7 @@ from draft_consistency import (
     insert_drafts,
     load_drafts,
 )
+from sampling import EXHAUSTIVE
 
 STEPS = 200
 SEEDS = range(25) if EXHAUSTIVE else range(1)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from copydesk.ranking import canonical_url as canonical
 from copydesk.ranking.canonical_url import canonical_url, identifies_page
 from cost_growth import assert_linear
+from sampling import sample_size
 
 SAME_PAGE = [
     ("https://Example.com/a?utm_source=x&id=2", "https://example.com/a?id=2"),
@@ -132,7 +133,7 @@ URL_PIECES = st.sampled_from(PIECES.split(" "))
 
 
 @given(st.one_of(st.text(), st.lists(URL_PIECES, max_size=14).map("".join).map("https://".__add__)))
-@settings(max_examples=300)
+@settings(max_examples=sample_size(300))
 def test_canonical_url_is_idempotent(url: str) -> None:
     key = canonical_url(url)
     assert canonical_url(key) == key
@@ -140,7 +141,7 @@ def test_canonical_url_is_idempotent(url: str) -> None:
 
 
 @given(st.lists(URL_PIECES, max_size=14).map("".join))
-@settings(max_examples=300)
+@settings(max_examples=sample_size(300))
 def test_any_path_has_stable_key(rest: str) -> None:
     for host in ("example.com", "x.com", "www.youtube.com", "youtu.be", "old.reddit.com", "redd.it"):
         key = canonical_url(f"https://{host}/{rest}")

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.ranking.preference import Decision, Preference, train
+from sampling import sample_size
 
 TOPICS = {
     "databases": ["sqlite", "postgres", "index", "query", "transaction"],
@@ -99,7 +100,7 @@ def test_invalid_weight_is_ignored(weight: float) -> None:
 
 
 @given(st.lists(st.builds(Decision, text=st.text(max_size=60), source_id=st.text(max_size=5), approved=st.booleans())))
-@settings(max_examples=60)
+@settings(max_examples=sample_size(60))
 def test_any_text_can_be_learned(decisions: list[Decision]) -> None:
     preference = train(decisions)
     for decision in decisions:

@@ -11,6 +11,7 @@ from copydesk.ranking.rank import MAX_PER_SOURCE, SOURCE_WINDOW, RankedStory, Ra
 from copydesk.ranking.score import ScoringContext, SourceRecord
 from copydesk.ranking.stories import group_into_stories
 from ranking_fixtures import NOW, make_item
+from sampling import sample_size
 
 
 def ranking(*items: Item, context: ScoringContext | None = None) -> Ranking:
@@ -136,7 +137,7 @@ ITEMS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 5), st.intege
 
 
 @given(ITEMS, st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=sample_size(60))
 def test_ranking_is_independent_of_input_order(specs: list[tuple[str, int, int, str]], rng: random.Random) -> None:
     items = [
         make_item(title, id=f"i{n}", source=source, story=f"t{story}", hours=hours)
@@ -156,7 +157,7 @@ def sort_key(story: RankedStory) -> tuple[float, str, str]:
 
 
 @given(ITEMS)
-@settings(max_examples=60)
+@settings(max_examples=sample_size(60))
 def test_no_story_is_lost_or_promoted(specs: list[tuple[str, int, int, str]]) -> None:
     """A story is ranked above a better one only if the better one's source has used up its positions."""
     items = [

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.ranking.stories import StoryIndex, build_candidate, choose_lead, group_into_stories, sources_of
 from ranking_fixtures import make_item
+from sampling import sample_size
 
 LONG, SHORT = "word " * 300, "word " * 30
 
@@ -259,7 +260,7 @@ ITEM_STREAMS = st.lists(st.tuples(SOURCES, TITLES.map(" ".join), PAGES, st.integ
 
 
 @given(ITEM_STREAMS)
-@settings(max_examples=80)
+@settings(max_examples=sample_size(80))
 def test_source_repeats_in_story_only_by_url(stream: list[tuple[str, str, str, int]]) -> None:
     index = StoryIndex()
     placed: dict[str, list[tuple[str, str, int]]] = {}
@@ -274,7 +275,7 @@ def test_source_repeats_in_story_only_by_url(stream: list[tuple[str, str, str, i
 
 
 @given(ITEM_STREAMS)
-@settings(max_examples=50)
+@settings(max_examples=sample_size(50))
 def test_placement_is_deterministic(stream: list[tuple[str, str, str, int]]) -> None:
     def run() -> list[str | None]:
         index = StoryIndex()

@@ -1,6 +1,5 @@
 """Tests for slots around every clock change of three years, in every time zone."""
 
-import os
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import takewhile
@@ -13,11 +12,11 @@ from copydesk.model.schedule import Slot
 from copydesk.scheduling.slots import HORIZON, ApprovedDraft, occurrences, plan_drafts
 from copydesk.scheduling.wall_time import instant_of, instant_of_wall, moved_instant, wall_time_at
 from dst_transitions import FIRST, LAST, MINUTE, find_transitions, first_instants, wall_time_exists
+from sampling import EXHAUSTIVE
 
 ZONES = sorted(available_timezones() - {"localtime"})
 AROUND = timedelta(hours=4)
 DAY = timedelta(days=1)
-PROVE = os.environ.get("COPYDESK_PROVE", "") not in {"", "0"}
 
 
 @cache
@@ -30,7 +29,7 @@ def zones_with_changes():
     for name in ZONES:
         zone = ZoneInfo(name)
         start = FIRST.astimezone(zone).utcoffset()
-        zones_by_changes.setdefault((start, tuple(find_transitions(zone)), name if PROVE else ""), zone)
+        zones_by_changes.setdefault((start, tuple(find_transitions(zone)), name if EXHAUSTIVE else ""), zone)
     return [(zone, key[1]) for key, zone in zones_by_changes.items()]
 
 

@@ -15,6 +15,7 @@ from copydesk.store import tables
 from copydesk.store.database import Database
 from copydesk.store.drafts import APPROVED_STATUSES
 from copydesk.store.migrate import _create_tables
+from sampling import sample_size
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 DRAFT_COLUMNS = tables.draft.c
@@ -76,7 +77,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=sample_size(60))
 @given(steps=STEPS)
 def test_counts_equal_full_scan_after_writes(connection, steps) -> None:
     connection.execute(delete(tables.user))

@@ -18,6 +18,7 @@ from copydesk.model.engagement import INTERACTION_METRICS, METRICS, engagement_r
 from copydesk.store import engagement, tables
 from copydesk.store.database import Database
 from copydesk.store.ids import new_id
+from sampling import sample_size
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user, open_store
 
 PLATFORMS = ("x", "bluesky", "mastodon")
@@ -115,7 +116,7 @@ async def run_steps(store: Database, steps: list[tuple[str, int, dict[str, Any]]
     await store.write(work)
 
 
-@hypothesis_settings(max_examples=40, deadline=None)
+@hypothesis_settings(max_examples=sample_size(40), deadline=None)
 @given(st.lists(step, max_size=25))
 def test_totals_equal_full_scan_after_any_write(steps: list[tuple[str, int, dict[str, Any]]]) -> None:
     async def run() -> None:

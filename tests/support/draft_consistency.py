@@ -1,7 +1,6 @@
 """Shared by the proofs: drafts in every state, dumps of the database, and the check that events and drafts agree."""
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -21,8 +20,6 @@ from copydesk.store.tables import DraftOrigin
 from desk_fixtures import integrity_errors, made_up_word, query_db
 from store_fixtures import add_item
 
-EXHAUSTIVE = os.environ.get("COPYDESK_PROVE", "") not in {"", "0"}
-"""Run all cases instead of a sample."""
 HOURLY_SLOTS = tuple(Slot(day_of_week=day, hour=hour, minute=0) for day in range(7) for hour in range(24))
 UNRESTORED_COLUMNS = ("version", "updated_at", "undo_rid", "redo_rid")
 """Columns of a draft that undo does not restore."""

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.text import links
+from sampling import sample_size
 
 PIECES = st.sampled_from(
     [
@@ -36,7 +37,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=9).map("".join))
-@settings(max_examples=500)
+@settings(max_examples=sample_size(500))
 def test_fast_bare_host_search_misses_none(text: str) -> None:
     everywhere = [found.span() for found in links._BARE.finditer(text)]
     assert list(links._bare(text)) == [

@@ -11,6 +11,7 @@ from copydesk.text import links
 from copydesk.text.thread import join_parts, split_parts, split_thread
 from cost_growth import assert_linear
 from platform_lengths import LIMITS, length
+from sampling import sample_size
 
 
 def length_on_x(text: str) -> int:
@@ -127,7 +128,7 @@ SPACES = st.sampled_from([" ", " ", " ", "\n", "\n\n", "  ", "\u00a0"])
 TEXTS = st.lists(st.tuples(TOKENS, SPACES), min_size=1, max_size=120).map(lambda pairs: "".join(map("".join, pairs)))
 
 
-@settings(max_examples=150)
+@settings(max_examples=sample_size(150))
 @given(TEXTS, st.sampled_from(sorted(LIMITS)), st.integers(60, 300), st.booleans())
 def test_split_loses_nothing_and_respects_limit(text: str, platform: str, limit: int, numbered: bool) -> None:
     posts = split_thread(text, lambda part: length(part, platform), limit, numbered=numbered)
@@ -141,7 +142,7 @@ def test_split_loses_nothing_and_respects_limit(text: str, platform: str, limit:
     ]
 
 
-@settings(max_examples=100)
+@settings(max_examples=sample_size(100))
 @given(st.text(max_size=400))
 def test_any_text_is_split_or_refused(text: str) -> None:
     try:

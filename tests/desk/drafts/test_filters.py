@@ -19,6 +19,7 @@ from copydesk.store import draft_queries, tables
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import _create_tables
 from desk_fixtures import NOW, open_desk_at
+from sampling import sample_size
 from store_fixtures import add_draft, add_item, add_source, add_user
 
 STATES = (Status.PENDING_REVIEW, Status.APPROVED, Status.SCHEDULED, Status.REJECTED)
@@ -133,19 +134,19 @@ def filter_combinations(draft_set: DraftSet):
 
 
 def test_filter_combinations_match(draft_set):
-    for filters in random.Random(3).sample(list(filter_combinations(draft_set)), 1500):
+    for filters in random.Random(3).sample(list(filter_combinations(draft_set)), sample_size(1500)):
         ids = draft_queries.list_ids(draft_set.connection, draft_set.user, filters, limit=500, before=None)
         assert list(ids) == draft_set.matching_ids(filters), filters
 
 
 def test_page_holds_drafts_with_tags(draft_set):
-    for filters in random.Random(4).sample(list(filter_combinations(draft_set)), 100):
+    for filters in random.Random(4).sample(list(filter_combinations(draft_set)), sample_size(100)):
         drafts, _ = draft_queries.list_page(draft_set.connection, draft_set.user, filters, limit=500, before=None)
         assert [draft.id for draft in drafts] == draft_set.matching_ids(filters)
         assert [set(draft.tags) for draft in drafts] == [draft_set.expected[draft.id]["tags"] for draft in drafts]
 
 
-@settings(max_examples=60)
+@settings(max_examples=sample_size(60))
 @given(data=st.data())
 def test_pages_are_stable_under_concurrent_changes(draft_set, data):
     """Drafts that match from the first page to the last are visited exactly once, whatever happens to the others."""

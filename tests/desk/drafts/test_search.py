@@ -29,6 +29,7 @@ from desk_fixtures import (
     query_db,
     settings_at,
 )
+from sampling import sample_size
 from store_fixtures import add_draft, add_item, add_source, add_user
 
 TEXTS = ("Many passengers were seen on Monday.", "On Tuesday no passengers were seen at all.")
@@ -266,7 +267,7 @@ def assert_index_consistent(home) -> None:
         connection.rollback()
 
 
-@settings(max_examples=150)
+@settings(max_examples=sample_size(150))
 @given(st.one_of(st.text(max_size=60), st.text(alphabet="ab\"*-():^{}+ '\\\n%_;NOTANDOR", max_size=40)))
 def test_any_text_is_a_query_or_refused(query):
     with closing(sqlite3.connect(":memory:")) as connection:

@@ -18,6 +18,7 @@ from copydesk.store.column_types import to_microseconds
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import _create_tables
 from desk_fixtures import NOW, open_desk_at
+from sampling import sample_size
 from store_fixtures import add_draft, add_item, add_source, add_user
 
 TIMED_STATUSES = {Status.SCHEDULED, Status.MISSED, Status.POSTED}
@@ -162,7 +163,7 @@ def test_end_and_offset(draft_set):
         assert queue_window.count_all(draft_set.connection, draft_set.user, view) == len(expected)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=sample_size(80), deadline=None)
 @given(data=st.data())
 def test_consecutive_windows_cover_view_once(draft_set, data):
     view = data.draw(st.sampled_from(views(draft_set)))

@@ -21,6 +21,7 @@ from copydesk.model.serialization import to_json_value
 from copydesk.store import tables
 from copydesk.store.ids import IdGenerator, creation_time, min_id, new_id
 from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at
+from sampling import sample_size
 from store_fixtures import add_user, open_store
 
 run_table = tables.run
@@ -178,7 +179,7 @@ def apply_steps(conn: Connection, user: str, steps: list[Any]) -> None:
         assert reported_totals(conn, user) == scan_totals(rows)
 
 
-@hypothesis_settings(max_examples=40, deadline=None)
+@hypothesis_settings(max_examples=sample_size(40), deadline=None)
 @given(st.lists(step_strategy, max_size=25))
 def test_statistics_equal_full_scan(steps: list[Any]) -> None:
     async def apply_for_two_users() -> None:

@@ -28,6 +28,7 @@ from desk_fixtures import (
     open_desk_at,
     query_db,
 )
+from sampling import sample_size
 
 HOURS = (1, 30, 24 * 16, 24 * 70)
 event_strategy = st.tuples(
@@ -161,7 +162,7 @@ class SourceSimulation:
             assert source.health == model.health(self.home, source.id, self.watch.now)
 
 
-@hypothesis_settings(max_examples=25, deadline=None)
+@hypothesis_settings(max_examples=sample_size(25), deadline=None)
 @given(st.lists(event_strategy, max_size=10))
 @example([("news", "run", 24 * 16, 1), ("news", "run", 24 * 16, 1), ("same", "run", 24 * 60, 0)])
 @example([("news", "run", 24 * 16, 1), ("news", "run", 24 * 16, 1), ("same", "run", 24 * 70, 0)])

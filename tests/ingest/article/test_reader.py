@@ -39,6 +39,7 @@ from copydesk.network.fetcher import Fetcher
 from cost_growth import assert_linear
 from feed_server import FeedServer
 from fetcher_fixtures import make_fetcher
+from sampling import sample_size
 
 URL = "https://site.example/2026/ferry"
 HTML = "text/html"
@@ -439,7 +440,7 @@ CHARSETS = st.sampled_from([None, "utf-8", "latin-1", "utf-16", "utf-7", "shift_
 
 
 @given(st.binary(max_size=300) | BODIES, TYPES, CHARSETS, st.just("") | st.text(max_size=50))
-@settings(max_examples=300)
+@settings(max_examples=sample_size(300))
 def test_any_bytes_become_article_or_fetch_error(
     body: bytes, content_type: str | None, charset: str | None, extracted: str
 ) -> None:

@@ -15,6 +15,7 @@ from copydesk.posting.platform import Evidence, LoginError, NotSentError, StepRe
 from delivery_runner import run_delivery
 from fake_mastodon import GOTOSOCIAL, MASTODON, MASTODON_4, MASTODON_46, PLEROMA, FakeMastodon, Fault, render_html
 from mastodon_fixtures import NOW, MastodonSetup
+from sampling import sample_size
 
 SERVERS = [MASTODON, MASTODON_46, MASTODON_4, GOTOSOCIAL, PLEROMA]
 TEXTS = [
@@ -133,7 +134,7 @@ async def test_unreadable_source_is_not_absent():
 
 
 @given(st.text(alphabet=string.ascii_letters + string.digits + " \n.,:/@#&<>'\"-_?=äß漢", max_size=200))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sample_size(200), deadline=None)
 def test_text_matches_its_html(text):
     assert normalize_text(html_to_text(render_html(text))) == normalize_text(text)
 
@@ -177,7 +178,7 @@ def is_complete(server: FakeMastodon, parts: list[str]) -> bool:
     st.lists(st.none() | st.sampled_from(LOOKUP_FAULTS), max_size=2),
     st.integers(1, 3),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=sample_size(300), deadline=None)
 async def test_thread_is_posted_once_in_order_after_two_faults(software, send_faults, lookup_faults, count):
     setup = MastodonSetup(software)
     parts = [f"Part {number}." for number in range(count)]
@@ -193,7 +194,7 @@ async def test_thread_is_posted_once_in_order_after_two_faults(software, send_fa
 
 
 @given(st.sampled_from(SERVERS), st.lists(st.sampled_from(SEND_FAULTS), min_size=3, max_size=12), st.integers(1, 2))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sample_size(200), deadline=None)
 async def test_many_faults_post_nothing_twice(kind, sending, count):
     setup = MastodonSetup(kind)
     parts = [f"Part {number}." for number in range(count)]

@@ -15,6 +15,7 @@ from copydesk.tui.review.row_window import (
     RowRequest,
     Window,
 )
+from sampling import sample_size
 
 HEIGHT = 20
 DRAFTS = {number: make_draft(number) for number in range(4000)}
@@ -66,7 +67,7 @@ def visible_ids(window: Window, top: int) -> list[str]:
     return [row.id for row in rows if row is not None]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=sample_size(150), deadline=None)
 @given(st.integers(0, 4000), st.lists(st.integers(0, 4000), max_size=12))
 def test_visible_rows_are_loaded_and_correct(size: int, tops: list[int]) -> None:
     shelf = list(range(size))
@@ -78,7 +79,7 @@ def test_visible_rows_are_loaded_and_correct(size: int, tops: list[int]) -> None
         assert len(window.rows) <= MAX_ROWS
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=sample_size(150), deadline=None)
 @given(st.integers(300, 3000), st.lists(st.tuples(st.integers(-500, 3000), st.integers(0, 9)), min_size=1, max_size=12))
 def test_concurrent_changes_keep_rows_unique_and_ordered(size: int, steps: list[tuple[int, int]]) -> None:
     """Removed rows stay until the next refresh; rows loaded around them must fit."""

@@ -29,6 +29,7 @@ from copydesk.tui.schedule.week import (
     utc_offsets,
     visible_days,
 )
+from sampling import sample_size
 from week_fixtures import AUTUMN, NOW, SPRING, at_wall_time, make_free_slot, make_week, make_week_draft
 
 MINUTE = timedelta(minutes=1)
@@ -260,7 +261,7 @@ FIRST, LAST = datetime.fromisoformat("2026-01-01"), datetime.fromisoformat("2029
 local_times = st.datetimes(FIRST, LAST).map(lambda at: at.replace(microsecond=0))
 
 
-@settings(max_examples=150, derandomize=True)
+@settings(max_examples=sample_size(150), derandomize=True)
 @given(local_times, st.sampled_from(ZONES))
 def test_any_instant_has_a_cell(at: datetime, name: str) -> None:
     zone, utc_instant = ZoneInfo(name), at.replace(tzinfo=UTC)
@@ -269,7 +270,7 @@ def test_any_instant_has_a_cell(at: datetime, name: str) -> None:
     assert hour_span.start <= utc_instant < hour_span.start + (hour_span.end - hour_span.first) * MINUTE
 
 
-@settings(max_examples=150, derandomize=True)
+@settings(max_examples=sample_size(150), derandomize=True)
 @given(local_times, st.sampled_from(ZONES))
 def test_local_time_resolves_like_desk(at: datetime, name: str) -> None:
     assert instant(at, ZoneInfo(name)) == instant_of_wall(at, ZoneInfo(name))

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from textual.content import Content
 
 from copydesk.tui.layout import Paragraph, Table, lay_out_blocks, paragraph
+from sampling import sample_size
 
 CELL_TEXT = st.text(alphabet="abc 日é\n", max_size=60)
 
@@ -46,7 +47,7 @@ def test_empty_table_has_no_lines() -> None:
     assert render([Table([])], 10) == []
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=sample_size(60), derandomize=True)
 @given(st.lists(st.tuples(CELL_TEXT, CELL_TEXT), max_size=4), st.integers(20, 60))
 def test_layout_fits_width(rows: list[tuple[str, str]], width: int) -> None:
     blocks = [
