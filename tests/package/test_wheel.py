@@ -49,16 +49,18 @@ def test_wheel_includes_data_files(wheel):
 
 def test_installed_wheel_runs_sample_desk(wheel, tmp_path):
     environment = tmp_path / "venv"
-    venv.create(environment, with_pip=True)
+    venv.create(environment)
     python = str(environment / "bin" / "python")
     # The dependencies come from this environment, where their versions and hashes were already checked.
     installed = Path(next(path for path in sys.path if path.endswith("site-packages")))
     (site,) = (environment / "lib").glob("python*/site-packages")
     (site / "dependencies.pth").write_text(f"{installed}\n", encoding="utf-8")
-    install = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    pip = [sys.executable, "-m", "pip", "--python", python]
+    install = [*pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(install, check=True, capture_output=True, text=True)
+    # Isolated: PYTHONPATH names the source tree.
     location = subprocess.run(
-        [python, "-c", "import copydesk; print(copydesk.__file__)"], check=True, capture_output=True, text=True, cwd="/"
+        [python, "-I", "-c", "import copydesk; print(copydesk.__file__)"], check=True, capture_output=True, text=True
     )
     assert str(site) in location.stdout
     run = run_sample(python, tmp_path)
