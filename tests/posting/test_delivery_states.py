@@ -50,6 +50,12 @@ def test_planned_delivery_is_sent_and_finished():
     assert next_action(sent, READABLE, NOW + HOUR) is NextAction.WAIT
 
 
+def test_first_attempt_is_no_retry():
+    first = sending()
+    assert first.retries == 0
+    assert sending(retry_later(first, "Busy.", NOW, jitter=0)).retries == 1
+
+
 def test_thread_continues_at_first_missing_post():
     progressed = step_succeeded(sending(Delivery(steps=3)), ONE)
     assert (progressed.state, progressed.made, progressed.partial) == (DeliveryState.PLANNED, (ONE,), True)

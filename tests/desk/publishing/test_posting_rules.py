@@ -71,3 +71,15 @@ async def test_post_that_meets_rules_is_sent(tmp_path, web):
             assert await desk.posting.blockers(draft_id) == ()
             assert (await desk.posting.post(draft_id)).posted == (ME,)
     assert len(server.posts) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "part"),
+    [("x" * 501, "SHORT", None), (f"One.\n\n---\n\n{'x' * 501}", "THREAD", 1)],
+)
+async def test_blocker_of_thread_names_its_part(tmp_path, text, format, part):
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk, text, format)
+        (blocker,) = await desk.posting.blockers(draft_id)
+        assert (blocker.message, blocker.part) == ("Longer than 500 characters.", part)

@@ -184,3 +184,29 @@ async def test_hidden_post_is_not_live(tmp_path: Path) -> None:
         await desk.drafts.edit(draft_id, "x" * 600)
         result = await desk.posting.post(draft_id)
         assert (result.failed, result.draft.status, result.draft.post_id) == ((ME,), "approved", None)
+
+
+class ShorteningPlatform(FakePlatform):
+    """A platform that renders a thread in one post less each time, as another version may."""
+
+    renderings = 0
+
+    def render(self, post: Post, account: Account, seed: str) -> Intent:
+        intent = super().render(post, account, seed)
+        self.renderings += 1
+        return msgspec.structs.replace(intent, steps=intent.steps[: 3 - self.renderings])
+
+
+async def test_nothing_is_sent_if_all_posts_are_online(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.extend([None, Fault.REFUSED])
+    async with open_posting_desk(tmp_path, {"fake": ShorteningPlatform(server)}) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk, "One.\n\n---\n\nTwo.", "THREAD")
+        await desk.posting.post(draft_id)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        resent = await desk.posting.resend(report.id)
+        assert (
+            resent.says == "Some posts are online. Not posted: All of its posts are already online; nothing was sent."
+        )
+    assert [post.text for post in server.posts] == ["One."]

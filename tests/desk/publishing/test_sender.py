@@ -6,10 +6,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from copydesk.credentials.redaction import DEFAULT_REDACTION
 from copydesk.desk.publishing import sender
 from copydesk.errors import StoreBusyError
+from copydesk.model.delivery import Account
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import LoginError, RefusedPostError
 from copydesk.store import accounts
@@ -217,3 +219,14 @@ async def test_reconnected_account_is_not_blocked_by_old_credentials(tmp_path: P
         assert account.trouble is None
         await desk.posting.send_due()
         assert await draft_status(desk, draft_id) == "posted"
+
+
+async def test_checked_account_has_fresh_details(tmp_path: Path) -> None:
+    class RenamedPlatform(FakePlatform):
+        async def check(self, account: Account) -> Account:
+            return replace(account, name="renamed")
+
+    async with open_posting_desk(tmp_path, {"fake": RenamedPlatform(FakeServer())}) as desk:
+        await connect_account(desk)
+        checked = await desk.accounts.check(ME)
+        assert (checked.details.name, checked) == ("renamed", (await desk.accounts.list())[0])

@@ -216,6 +216,17 @@ async def test_password_is_used_when_refresh_token_is_invalid(setup):
     assert setup.server.calls == ["refreshSession", "createSession", "applyWrites"]
 
 
+@pytest.mark.parametrize(
+    ("status", "error"), [(400, LoginError), (401, LoginError), (403, LoginError), (404, NotSentError)]
+)
+async def test_refused_password_means_new_login(setup, status, error):
+    setup.secrets.secrets["refresh"] = "refresh-of-last-year"
+    setup.server.canned_responses["createSession"] = error_response(status, "AccountTakedown", "Account is gone")
+    with pytest.raises(error) as raised:
+        await setup.bluesky.send(ME, setup.intent(), ())
+    assert type(raised.value) is error
+
+
 async def test_concurrent_requests_refresh_token_once(setup):
     await asyncio.gather(*[setup.bluesky.check(ME) for _ in range(4)])
     assert setup.server.calls.count("refreshSession") == 1

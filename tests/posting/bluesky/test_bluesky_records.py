@@ -51,6 +51,15 @@ def test_links_and_hashtags_become_facets(text, found):
     assert facet_targets(text) == found
 
 
+def test_hashtag_has_at_most_640_bytes():
+    """Four letters of old Korean are one character of 12 bytes."""
+    syllables = "\u1100\u1100\u1161\u11a8" * 53
+    longest, too_long = f"{syllables}xxxx", f"{syllables}xxxxx"
+
+    assert (len(longest.encode()), len(too_long.encode())) == (640, 641)
+    assert facet_targets(f"#{longest} #{too_long}") == [(f"#{longest}", longest)]
+
+
 @given(
     st.lists(
         st.sampled_from(["word", "🇩🇪", "é", "https://a.example/x?y=1#z", "b.com", "#tag", "@me.b.c", "中文", "\n"])
