@@ -369,3 +369,14 @@ async def test_transport_errors_are_translated(raised: Exception, error: type[er
     async with make_fetcher(transport=httpx.MockTransport(respond)) as fetcher:
         with pytest.raises(error):
             await fetcher.get("https://sample.invalid/feed", accept=ANY_TYPE)
+
+
+async def test_http_library_logs_no_headers(caplog: pytest.LogCaptureFixture) -> None:
+    """Its debug messages contain the headers of responses, cookies included."""
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
+    with caplog.at_level(logging.DEBUG):
+        async with FeedServer() as server, make_fetcher() as fetcher:
+            server.serve("/feed.xml", RSS, headers={"Set-Cookie": "session=s3cret"})
+            await fetcher.get(server.url("/feed.xml"), accept=ANY_TYPE)
+    assert [record for record in caplog.records if record.name.startswith("http")] == []

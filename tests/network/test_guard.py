@@ -95,7 +95,7 @@ def test_public_address_is_public(address: str) -> None:
 
 @pytest.mark.parametrize("address", NOT_PUBLIC)
 def test_non_public_address_is_refused(address: str) -> None:
-    assert not is_public(address)
+    assert is_public(address) is False
 
 
 @given(st.ip_addresses(v=4))

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Connection, Engine, event, select, update
 from sqlalchemy.exc import IntegrityError
 
-from copydesk.errors import StoreBusyError, StoreError
+from copydesk.errors import StoreBusyError, StoreError, StoreMissingError
 from copydesk.store import tables
 from copydesk.store.connection_pool import file_system_type, shield_to_completion
 from copydesk.store.database import Database, open_database
@@ -803,3 +803,14 @@ async def test_failure_after_cancellation_is_not_logged(
     gc.collect()
 
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_write_to_missing_file_is_refused(store: Database, replaced: bool) -> None:
+    """SQLite would go on writing to the file that no path leads to."""
+    await store.write(add_user)
+    moved = store.path.rename(store.path.with_name("moved.db"))
+    if replaced:
+        store.path.write_bytes(moved.read_bytes())
+    with pytest.raises(StoreMissingError):
+        await store.write(add_user, "lost")
