@@ -56,6 +56,16 @@ def test_database_path_with_special_characters_is_examined(tmp_path: Path) -> No
     assert _check_database(home / "copydesk.db").verdict is Verdict.ERROR
 
 
+def test_size_of_database_is_in_mebibytes(tmp_path: Path) -> None:
+    path = tmp_path / "copydesk.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (c)")
+        connection.execute("INSERT INTO t VALUES (zeroblob(3 * 1024 * 1024))")
+        connection.commit()
+
+    assert _check_database(path).found == f"{path}, 3.0 MiB, intact."
+
+
 async def test_failing_source_is_reported(tmp_path: Path) -> None:
     web = sample_web()
     async with open_desk_at(tmp_path, web) as desk:

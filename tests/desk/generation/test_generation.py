@@ -434,6 +434,18 @@ async def test_claim_of_dead_process_is_taken_over(tmp_path):
         assert await desk.generation.drain() == 1
 
 
+async def test_claim_is_held_until_its_lease_is_over(tmp_path, monkeypatch):
+    monkeypatch.setattr(WRITER, lambda: FakeWriter("by the second"))
+    clock = Watch()
+    async with open_desk_at(tmp_path, web_with_page(), clock) as desk:
+        (draft_id,) = await create_drafts(desk)
+        await claim_for_other(desk, draft_id, owner="elsewhere/1/1")
+        clock.now = NOW.replace(year=2027)
+        assert await desk.generation.drain() == 0
+        clock.advance(0.001)
+        assert await desk.generation.drain() == 1
+
+
 async def test_expired_claim_cannot_store_result(tmp_path, monkeypatch):
     """The slow process returns after another one has taken over and finished its work."""
     writer = FakeWriter("by the second")

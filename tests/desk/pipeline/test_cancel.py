@@ -246,3 +246,21 @@ async def test_running_progress_is_visible_to_other_desk(tmp_path, fast_heartbea
         assert (snapshot.status, snapshot.stage) == (RunStatus.RUNNING, Stage.INGEST)
         response.released.set()
         await run_task
+
+
+async def test_heartbeats_are_an_interval_apart(tmp_path, monkeypatch):
+    """Without the pause between them they would keep the only writer busy for the whole run."""
+    web, beats = FakeWeb(), []
+    monkeypatch.setattr("copydesk.desk.pipeline.service.HEARTBEAT_INTERVAL", 3600)
+    monkeypatch.setattr("copydesk.store.runs.update_running", lambda *args: not beats.append(args))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk)
+        response = web.hold(URL_ONE)
+        run_task = asyncio.create_task(desk.pipeline.run())
+        await response.requested.wait()
+        before = len(beats)
+        for _ in range(5):
+            await desk.pipeline.list()
+        assert len(beats) == before
+        response.released.set()
+        await run_task

@@ -359,3 +359,13 @@ def test_entry_is_matched_by_alias(changed):
 
     assert fresh == []
     assert [item_id for item_id, _ in updated] == ["item"]
+
+
+async def test_new_item_has_canonical_url(tmp_path):
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1, link="https://site.example/a?utm_source=feed")))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk)
+        await desk.pipeline.run()
+
+    assert query_db(tmp_path, "SELECT canonical FROM item") == [("https://site.example/a",)]

@@ -167,6 +167,25 @@ async def test_drafted_story_is_not_drafted_from_another_source(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(("hours", "stories"), [(14 * 24, 1), (14 * 24 + 1, 2)])
+async def test_story_ends_after_14_days(tmp_path, hours, stories):
+    headline = "Harbour bridge collapses in Port Ellery after storm"
+    web, clock = FakeWeb(), Watch()
+    web.put(URL_ONE, feed(entry(1, title=headline)))
+    web.put(URL_TWO, feed(entry(2)))
+    async with open_desk_at(tmp_path, web, clock) as desk:
+        await create_source(desk)
+        await create_source(desk, URL_TWO)
+        await desk.pipeline.run()
+        # The first headline is an hour older than the first run.
+        web.put(URL_TWO, feed(entry(3, title=headline, hours=1 - hours)))
+        clock.advance((hours - 1) * 3600)
+        await desk.pipeline.run()
+
+    titled = query_db(tmp_path, "SELECT count(*), count(DISTINCT story_id) FROM item WHERE title = ?", headline)
+    assert titled == [(2, stories)]
+
+
 async def test_negative_interest_excludes_story(tmp_path):
     body = feed(entry(1, title="Casino opens at the harbour"), entry(2))
 
