@@ -206,6 +206,27 @@ def test_queries_use_indexes_without_sorting(draft_set):
     assert several.count("status_id_archived_at (user_id=? AND status=? AND id<?)") == len(STATES)
 
 
+def test_only_own_drafts_make_window_wide(draft_set, monkeypatch):
+    """A wide window is walked in order, which is slow for a user with few drafts in it."""
+    monkeypatch.setattr(draft_queries, "MAX_SORTED", 3)
+    connection = draft_set.connection
+    user = add_user(connection, "Cy")
+    source = add_source(connection, user)
+
+    def add_scheduled() -> None:
+        add_draft(connection, user, add_item(connection, user, source), scheduled_at=NOW - timedelta(hours=1))
+
+    def is_wide() -> bool:
+        shape, _ = draft_queries._plan(connection, user, Filters(scheduled_before=NOW), 25, None)
+        return shape.wide
+
+    add_scheduled()
+    add_scheduled()
+    assert not is_wide()
+    add_scheduled()
+    assert is_wide()
+
+
 def _plan(draft_set: DraftSet, filters: Filters) -> str:
     for shape in (draft_queries.page_shape(filters, None), draft_queries.page_shape(filters, "x")):
         values = draft_queries.page_parameters(draft_set.user, filters, 25, "x")
