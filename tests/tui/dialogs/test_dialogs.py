@@ -187,7 +187,7 @@ async def test_create_can_be_retried_after_unexpected_error(tmp_path: Path, monk
 
 async def test_saving_text_ignores_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.05)
-    gate = Gate(monkeypatch, Drafts, "change")
+    gate = Gate(monkeypatch, Drafts, "edit")
     async with open_review(tmp_path) as review:
         first = review.current
         await review.press("e", "ctrl+end", *" Really.")
