@@ -11,8 +11,9 @@ from copydesk.model.run import Run, RunStatus
 from desk_fixtures import Watch, create_source, entry, feed, integrity_errors, query_db, settings_at
 from feed_server import FeedServer
 from killed_run import FULL_RUN, kill_runner
+from sampling import sample_size
 
-KILL_COUNT = 26
+KILL_COUNT = sample_size(26)
 SOURCES = 5
 SHARED_TITLE = "Harbour bridge collapses in Port Ellery after storm"
 

@@ -1,6 +1,7 @@
 """Tests for text from outside: it never crashes the console, and only plain text reaches the terminal."""
 
 import re
+from itertools import cycle, product
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ from copydesk.errors import CopydeskError
 from copydesk.model.draft import Checks, Finding, ListedDraft, ScorePart, Severity
 from copydesk.model.item import Item
 from copydesk.model.run import Progress, RunStatus, Stage
+from sampling import EXHAUSTIVE
 
 HOSTILE = (
     "[red]x[/]",
@@ -36,6 +38,7 @@ HOSTILE = (
     "\ud800 lone",
     "",
 )
+SIZES = (120, 32), (80, 24)
 FORBIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
 )
@@ -86,8 +89,11 @@ async def tour(desk: FakeDesk, size: tuple[int, int]) -> list[str]:
     return screens
 
 
-@pytest.mark.parametrize("size", [(120, 32), (80, 24)], ids=str)
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:16]))
+@pytest.mark.parametrize(
+    ("text", "size"),
+    product(HOSTILE, SIZES) if EXHAUSTIVE else zip(HOSTILE, cycle(SIZES), strict=False),
+    ids=lambda value: repr(value[:16]),
+)
 async def test_hostile_text_is_plain_text(text: str, size: tuple[int, int]) -> None:
     for screen in await tour(hostile_desk(text), size):
         assert not FORBIDDEN.search(screen)
