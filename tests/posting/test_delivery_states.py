@@ -26,7 +26,7 @@ from copydesk.posting.delivery_states import (
     send_started,
     step_succeeded,
 )
-from copydesk.posting.platform import DeliveryGuarantees, Evidence, StepResult
+from copydesk.posting.platform import DeliveryGuarantees, DeliveryStep, Evidence, Intent, StepResult
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -219,6 +219,13 @@ def test_user_may_confirm_or_deny_unknown_post():
     resent = restart_delivery(unknown)
     assert (resent.state, resent.made, resent.doubt) == (DeliveryState.PLANNED, (ONE,), False)
     assert abandoned(unknown).state is DeliveryState.ABANDONED
+
+
+def test_restart_keeps_published_steps():
+    create, publish = DeliveryStep(keys=("a",), body={}, hidden=True), DeliveryStep(keys=("b",), body={})
+    intent = Intent(steps=(create, publish, create, publish), at=NOW)
+    interrupted_thread = Delivery(steps=4, made=(ONE, TWO, ONE))
+    assert restart_delivery(interrupted_thread, intent).made == (ONE, TWO)
 
 
 class Server:
