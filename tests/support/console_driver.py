@@ -10,10 +10,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from rich.console import RenderableType
+from textual._compositor import Compositor
 from textual.app import App
 from textual.events import Paste
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from copydesk.errors import CopydeskError, NotFoundError
 from copydesk.model.draft import (
@@ -398,14 +401,36 @@ async def _wait_for_rounds(app: Console, condition: Callable[[], bool]) -> None:
 async def pass_round(app: App[int]) -> None:
     """Let every task run once, and paint if that changed no more than what is on the screen."""
     await asyncio.sleep(0.001)
-    # The screen's own timer paints up to a sixtieth of a second later, and what the next message changes again.
-    if app._screen_stack and _needs_painting(app) and _has_processed_messages(app):
+    if not app._screen_stack or not _has_processed_messages(app):
+        return
+    if _needs_painting(app):
+        # The screen's own timer does it up to a sixtieth of a second later, and again what the next message changes.
         app.screen._on_timer_update()
+    elif app.screen._compositor._dirty_regions:
+        app._display(app.screen, render_update(app.screen._compositor, screen_stack=app._background_screens))
+
+
+render_update = Compositor.render_update
+"""The original method."""
+
+
+def defer_frame(compositor: Compositor, full: bool = False, **values: Any) -> RenderableType | None:
+    """Take the place of `render_update`: leave a console's changed regions to `pass_round`, once it is idle.
+
+    Most frames until then are replaced before anyone looks, and painting them is a quarter of a test's time.
+    """
+    if full or not (isinstance(compositor.root, Screen) and isinstance(compositor.root.app, Console)):
+        return render_update(compositor, full, **values)
+    return None
 
 
 def _is_quiet(app: Console) -> bool:
     """Return whether no key or message is on its way, and nothing to paint."""
-    return not app.type_ahead.is_busy and not _needs_painting(app) and _has_processed_messages(app)
+    return not app.type_ahead.is_busy and not _needs_painting(app) and _has_processed_messages(app) and _is_painted(app)
+
+
+def _is_painted(app: Console) -> bool:
+    return not app.screen._compositor._dirty_regions
 
 
 def _needs_painting(app: App[int]) -> bool:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from textual import screen
+from textual._compositor import Compositor
 from textual.widgets import Input, TextArea
 
+from console_driver import defer_frame
 from copydesk.model.run import RunRequest
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import load
@@ -31,6 +33,7 @@ def no_cursor_blink(monkeypatch: pytest.MonkeyPatch) -> None:
 def few_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave painting to the tests, which do it whenever they look: most frames between would be seen by nobody."""
     monkeypatch.setattr(screen, "UPDATE_PERIOD", 0.1)
+    monkeypatch.setattr(Compositor, "render_update", defer_frame)
 
 
 @pytest.fixture(autouse=True)
