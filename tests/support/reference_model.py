@@ -135,6 +135,8 @@ class ModelDesk:
         if action is not None:
             if after.archived or after.status not in ALLOWED_FROM[action]:
                 return draft.refusal()
+            if action == "post":  # no account is connected here, and the refusal does not offer it again
+                return Refusal(draft.values.status, draft.allowed - {"post"})
             after = self._apply_action(after, action, now, feedback, at, smart=smart)
         event = self._record(draft_id, "change", clear_stale_fields(after), bulk)
         draft.undo.append(event)

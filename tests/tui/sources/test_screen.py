@@ -145,7 +145,7 @@ async def test_invalid_address_is_refused(tmp_path: Path) -> None:
         await ui.press("n")
         await type_text(ui, "ftp://one.example")
         await ui.press("enter")
-        await wait_for_text(ui, "url: ")
+        await wait_for_text(ui, "URL is not a web address")
 
 
 async def test_unexpected_error_keeps_form(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ async def test_invalid_number_is_explained(tmp_path: Path) -> None:
         await ui.press("e", "tab", "tab")
         await type_text(ui, "x")
         await ui.press("enter")
-        await wait_for_text(ui, "weight: must be a number, such as 1.5")
+        await wait_for_text(ui, "weight must be a number, such as 1.5, not '1.5x'")
 
 
 async def test_changed_address_is_fetched_before_saving(tmp_path: Path) -> None:

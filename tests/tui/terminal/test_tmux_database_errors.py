@@ -44,7 +44,7 @@ def replaced(database: Path) -> Iterator[None]:
 def open_edited_draft(terminal: Terminal) -> None:
     """Open the edit form and type into it."""
     terminal.press("e")
-    terminal.wait_for("Ctrl.s save")
+    terminal.wait_for(r"Ctrl\+S save")
     terminal.type_text(" Mine.")
     terminal.wait_for("Mine")
 
@@ -64,7 +64,7 @@ def test_failed_edit_and_decision_can_be_retried(
         open_edited_draft(terminal)
         with break_database(database):
             terminal.press("C-s")
-            terminal.wait_for(rf"(?s)Mine.*{message}.*Ctrl.s save")
+            terminal.wait_for(rf"(?s)Mine.*{message}.*Ctrl\+S save")
         terminal.press("C-s")
         terminal.wait_for(r"Edited · u undo")
         with break_database(database):

@@ -79,7 +79,7 @@ def test_edited_text_is_restored(sample_home: Path, how: str) -> None:
     with open_terminal((100, 30)) as terminal:
         open_console(terminal, sample_home)
         terminal.press("e")
-        terminal.wait_for("Ctrl.s save")
+        terminal.wait_for(r"Ctrl\+S save")
         terminal.type_text(" ")
         write_and_restart(terminal, sample_home, "typed", "and a word more", how)
         terminal.wait_for(r"Unsaved edit of[\s\S]*Press e on it")
@@ -92,7 +92,7 @@ def test_composed_text_is_restored(sample_home: Path, how: str) -> None:
     with open_terminal((100, 30)) as terminal:
         open_console(terminal, sample_home)
         terminal.press("c")
-        terminal.wait_for(r"Ctrl\+s create")
+        terminal.wait_for(r"Ctrl\+S create")
         write_and_restart(terminal, sample_home, "composed", "A draft of my own", how)
         terminal.press("c")
         terminal.wait_for(r"A draft of my own[\s\S]*Restored unsaved draft")

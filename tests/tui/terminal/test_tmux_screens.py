@@ -95,7 +95,7 @@ def test_week_is_scheduled_from_plan(sample_home: Path) -> None:
         open_console(terminal, sample_home)
         terminal.press("a", "a", "a")
         terminal.wait_for("3 approved · u undo")
-        # Six days from now at midnight: these weekly slots do not recur any sooner.
+        # Six days from now at midnight: these weekly slots do not recur any sooner. The row of the hour shows the time.
         terminal.press("2")
         terminal.wait_for(r"─ Mon \d+ [\s\S]*3 approved drafts")
         terminal.press("]")
@@ -114,8 +114,8 @@ def test_week_is_scheduled_from_plan(sample_home: Path) -> None:
         )
         terminal.press("Enter")
         terminal.wait_for("Scheduled 3 drafts · u undo")
-        terminal.wait_for(r"00:00 .*▌?:00 S [\s\S]*01:00 .*:00 S [\s\S]*02:00 .*:00 S ")
+        terminal.wait_for(r"00:\d\d .*▌?:00 S [\s\S]*01:\d\d .*:00 S [\s\S]*02:\d\d .*:00 S ")
         terminal.press("u")
-        terminal.wait_for(r"00:00 .*\[:00 ")
+        terminal.wait_for(r"00:\d\d .*\[:00 ")
         terminal.press("1")
         terminal.wait_for("Approved 3  Scheduled  Posted")
