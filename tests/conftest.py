@@ -5,6 +5,8 @@ import os
 import signal
 import sys
 from collections.abc import Generator
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("servers")
         if item.path.parent.name in PROOF_FOLDERS or {"EXHAUSTIVE", "sample_size"} & vars(item.module).keys():
             item.add_marker("proof")
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items[:] = _spread_terminal_tests(items)
+
+
+def _spread_terminal_tests(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests with those in tmux distributed between the other modules.
+
+    They mostly wait for the terminal: in a row, at the end, they would leave the processor idle.
+    """
+    waiting = [item for item in items if item.path.name.startswith("test_tmux_")]
+    others = [item for item in items if not item.path.name.startswith("test_tmux_")]
+    modules = [list(group) for _, group in groupby(others, attrgetter("path"))]
+    spread: list[pytest.Item] = []
+    for number, module in enumerate(modules):
+        spread += waiting[len(waiting) * number // len(modules) : len(waiting) * (number + 1) // len(modules)]
+        spread += module
+    return spread
 
 
 ALLOWED_SKIPS = ("captured feeds", "real feeds", "proof of its own")
