@@ -38,7 +38,7 @@ _TITLE = re.compile(r"(<title\b[^<>]*>)(.*?)(</title>)", re.DOTALL)
 _WORD = re.compile(r"(?<![&\[#])\b[A-Za-z]+(?![;\[])")
 """A word that is neither a character reference nor part of a CDATA marker."""
 PRELOADED_MODULES = (
-    "copydesk.desk.pipeline.run",
+    "copydesk.desk.pipeline.service",
     "copydesk.drafting.checks",
     "copydesk.drafting.offline_writer",
     "copydesk.network.fetcher",
