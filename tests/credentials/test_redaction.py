@@ -254,3 +254,19 @@ def test_crashing_process_leaks_no_secret(tmp_path):
 
 def test_redaction_is_process_wide():
     assert isinstance(redaction_module.DEFAULT_REDACTION, Redaction)
+
+
+def test_crash_during_interpreter_shutdown_prints_no_other_error():
+    # The interpreter clears a module's names one by one, those of the hook's own module among them.
+    program = """
+from copydesk.credentials import redaction
+
+class Late:
+    def __del__(self):
+        raise ValueError("late")
+
+redaction.redact_crashes()
+redaction.late = Late()
+"""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert process.stderr == ""

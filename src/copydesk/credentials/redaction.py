@@ -107,7 +107,8 @@ def redact_crashes(redaction: Redaction = DEFAULT_REDACTION) -> None:
             _to_stderr(redaction.format_exception(args.exc_value))
 
     def print_unraisable_redacted(args: "sys.UnraisableHookArgs") -> None:
-        if args.exc_value is not None:
+        # Late during interpreter shutdown modules have lost their names, this one too.
+        if args.exc_value is not None and _to_stderr is not None:
             _to_stderr(redaction.format_exception(args.exc_value))
 
     sys.excepthook, threading.excepthook, sys.unraisablehook = (
@@ -125,7 +126,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _to_stderr(text: str) -> None:
-    if sys.stderr is not None:  # None under pythonw and late during interpreter shutdown
+    if sys.stderr is not None:  # None under pythonw
         sys.stderr.write(text)
         sys.stderr.flush()
 
