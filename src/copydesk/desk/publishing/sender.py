@@ -8,13 +8,15 @@ compare-and-set on the delivery's version: a worker that lost its lease cannot o
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from msgspec.structs import replace
 
 from copydesk.credentials.redaction import DEFAULT_REDACTION
 from copydesk.desk.accounts.credentials import login_error_hint
-from copydesk.desk.context import DeskContext
+from copydesk.desk.context import Clock, DeskContext
 from copydesk.desk.leases import ACCOUNT_LEASE_DURATION, account_lease
 from copydesk.desk.publishing.draft_deliveries import record_delivery
 from copydesk.desk.publishing.grace import expiry_reason
@@ -37,11 +39,45 @@ from copydesk.store.deliveries import DeliveryRow, DeliveryUpdate
 
 log = logging.getLogger(__name__)
 SEND_TIMEOUT = (ACCOUNT_LEASE_DURATION - timedelta(minutes=1)).total_seconds()
-"""Seconds. Shorter than the lease, so that no request starts after another worker may have taken the account."""
+"""Seconds from the commit. Shorter than the lease, so that no request starts after another worker may have taken the
+account.
+"""
+CLOCK_CHECK_INTERVAL = 1.0
+"""Seconds between readings of the wall clock while a request is in progress."""
 MAX_CONCURRENT_ACCOUNTS = 32
 """Accounts that are processed concurrently."""
 DUPLICATE_TEXT_WINDOW = timedelta(days=30)
 """Refuse the same text on the same account within this window unless the user forces it."""
+
+
+class _Deadline:
+    """The time at which a request must have ended, by both clocks: the wall clock can be set back, and the monotonic
+    clock of Linux does not count sleep.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._wall = clock() + timedelta(seconds=SEND_TIMEOUT)
+        self._monotonic = asyncio.get_running_loop().time() + SEND_TIMEOUT
+
+    @property
+    def has_passed(self) -> bool:
+        return self._clock() >= self._wall or asyncio.get_running_loop().time() >= self._monotonic
+
+    @asynccontextmanager
+    async def limit(self) -> AsyncIterator[None]:
+        """Raise TimeoutError in the block at the deadline."""
+        async with asyncio.timeout_at(self._monotonic) as timeout:
+            watcher = asyncio.create_task(self._watch_wall_clock(timeout))
+            try:
+                yield
+            finally:
+                watcher.cancel()
+
+    async def _watch_wall_clock(self, timeout: asyncio.Timeout) -> None:
+        while self._clock() < self._wall:
+            await asyncio.sleep(CLOCK_CHECK_INTERVAL)
+        timeout.reschedule(asyncio.get_running_loop().time())
 
 
 class Sender:
@@ -146,14 +182,20 @@ class _DeliveryAttempt:
             return await self._save(
                 row, self._state_unsent(row.progress, error), _event_name(error), _error_message(error)
             )
+        deadline = _Deadline(self._ctx.clock)
         # On disk before the first byte leaves: after a power failure the delivery must not look unsent.
         sending = await self._ctx.write_durable(self._record_start, row, intent)
         # Another worker took over the account or the delivery; only its result counts.
         if sending is None:
             return None
+        # This process may have been frozen since: then another worker may have taken over, and looked for the post.
+        if not await self._ctx.read(self._holds_lease):
+            return None
+        if deadline.has_passed:
+            return await self._save(sending, row.progress, "held up", "It took too long to start; nothing was sent.")
         progress, details = sending.progress, self._account.details
         try:
-            async with asyncio.timeout(SEND_TIMEOUT):
+            async with deadline.limit():
                 result = await self._platform.send(details, intent, progress.made, payload.images)
         except TimeoutError:
             # The request has left; the platform may still process it.
@@ -228,6 +270,10 @@ class _DeliveryAttempt:
             return await self._save(row, delivery_states.step_succeeded(progress, result), "found")
         state = delivery_states.not_found(progress, guarantees, self._ctx.clock(), jitter=self._jitter())
         return await self._save(row, state, "not there")
+
+    def _holds_lease(self, conn: Transaction, user_id: str) -> bool:
+        lease = accounts.get_lease(conn, user_id, self._account.id)
+        return lease is not None and lease.claim_id == self._lease
 
     def _renew(self, conn: Transaction, user_id: str) -> bool:
         return accounts.renew_lease(

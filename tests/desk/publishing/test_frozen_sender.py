@@ -1,0 +1,112 @@
+"""Tests for a sender that is frozen between its commit and its request, as by SIGSTOP or the lid of a laptop."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from copydesk.desk import Desk
+from copydesk.desk.publishing import sender
+from copydesk.posting.fake import FakePlatform, FakeServer
+from desk_fixtures import Watch, query_db
+from posting_fixtures import connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
+
+MINUTE = timedelta(minutes=1)
+
+
+class Freeze:
+    """A point at which a sender stops until it is released."""
+
+    def __init__(self) -> None:
+        self.reached, self.released = asyncio.Event(), asyncio.Event()
+
+    async def wait(self) -> None:
+        self.reached.set()
+        await self.released.wait()
+
+    def after(self, call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
+        """Return `call` with the freeze after it."""
+
+        async def frozen(*args: object, **kwargs: object) -> object:
+            result = await call(*args, **kwargs)
+            await self.wait()
+            return result
+
+        return frozen
+
+
+class FreezingPlatform(FakePlatform):
+    """Freezes before the first byte of a post leaves, as while an image is uploaded."""
+
+    freeze: Freeze
+
+    async def send(self, *args: object) -> object:
+        await self.freeze.wait()
+        return await super().send(*args)
+
+
+async def start_and_freeze(desk: Desk, freeze: Freeze) -> tuple[str, "asyncio.Task[object]"]:
+    """Post a draft and return once its sender is frozen."""
+    await connect_account(desk)
+    draft_id = await create_approved_draft(desk)
+    task = asyncio.create_task(desk.posting.post(draft_id, wait=60))
+    await freeze.reached.wait()
+    return draft_id, task
+
+
+async def take_over(desk: Desk, watch: Watch, draft_id: str) -> None:
+    """Post the draft with another sender, once the lease of the first one has expired."""
+    for _ in range(6):
+        watch.now += 2 * MINUTE
+        await desk.posting.send_due()
+    assert await draft_status(desk, draft_id) == "posted"
+
+
+async def test_frozen_after_commit_does_not_send_once_replaced(tmp_path: Path) -> None:
+    server, watch, freeze = FakeServer(), Watch(), Freeze()
+    async with (
+        open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as first,
+        open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as second,
+    ):
+        database = first._context.database
+        database.write_durable = freeze.after(database.write_durable)
+        draft_id, task = await start_and_freeze(first, freeze)
+        await take_over(second, watch, draft_id)
+        freeze.released.set()
+        await task
+    assert len(server.posts) == 1
+
+
+async def test_frozen_after_commit_starts_over_if_not_replaced(tmp_path: Path) -> None:
+    server, watch, freeze = FakeServer(), Watch(), Freeze()
+    async with open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as desk:
+        database = desk._context.database
+        database.write_durable = freeze.after(database.write_durable)
+        draft_id, task = await start_and_freeze(desk, freeze)
+        watch.now += 10 * MINUTE
+        freeze.released.set()
+        await task
+        assert await draft_status(desk, draft_id) == "posted"
+    events = [str(what) for (what,) in query_db(tmp_path, "SELECT what FROM delivery_event ORDER BY rid")]
+    assert events == ["planned", "sending", "held up", "sending", "made"]
+    assert len(server.posts) == 1
+
+
+async def test_frozen_before_first_byte_does_not_send_once_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, watch = FakeServer(), Watch()
+    slow = FreezingPlatform(server)
+    slow.freeze = Freeze()
+    monkeypatch.setattr(sender, "CLOCK_CHECK_INTERVAL", 0.01)
+    async with (
+        open_posting_desk(tmp_path, {"fake": slow}, clock=watch) as first,
+        open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as second,
+    ):
+        draft_id, task = await start_and_freeze(first, slow.freeze)
+        await take_over(second, watch, draft_id)
+        await task
+        slow.freeze.released.set()
+    assert len(server.posts) == 1
