@@ -8,7 +8,7 @@ compare-and-set on the delivery's version: a worker that lost its lease cannot o
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -30,6 +30,7 @@ from copydesk.posting.platform import (
     LoginError,
     NotSentError,
     Platform,
+    PostImage,
     RefusedPostError,
     UnknownOutcomeError,
 )
@@ -68,16 +69,16 @@ class _Deadline:
     async def limit(self) -> AsyncIterator[None]:
         """Raise TimeoutError in the block at the deadline."""
         async with asyncio.timeout_at(self._monotonic) as timeout:
-            watcher = asyncio.create_task(self._watch_wall_clock(timeout))
+            watcher = asyncio.create_task(self._end_at_wall_time(timeout))
             try:
                 yield
             finally:
                 watcher.cancel()
 
-    async def _watch_wall_clock(self, timeout: asyncio.Timeout) -> None:
-        while self._clock() < self._wall:
+    async def _end_at_wall_time(self, scope: asyncio.Timeout) -> None:
+        while self._clock() < self._wall:  # noqa: ASYNC110 - the wall clock cannot be waited for
             await asyncio.sleep(CLOCK_CHECK_INTERVAL)
-        timeout.reschedule(asyncio.get_running_loop().time())
+        scope.reschedule(asyncio.get_running_loop().time())
 
 
 class Sender:
@@ -188,15 +189,22 @@ class _DeliveryAttempt:
         # Another worker took over the account or the delivery; only its result counts.
         if sending is None:
             return None
+        return await self._send_step(sending, row.progress, payload.images, deadline)
+
+    async def _send_step(
+        self, sending: DeliveryRow, unsent: Delivery, images: Sequence[PostImage], deadline: _Deadline
+    ) -> DeliveryRow | None:
+        """Send the step whose start was just recorded; `unsent` is the delivery before that."""
         # This process may have been frozen since: then another worker may have taken over, and looked for the post.
         if not await self._ctx.read(self._holds_lease):
             return None
         if deadline.has_passed:
-            return await self._save(sending, row.progress, "held up", "It took too long to start; nothing was sent.")
-        progress, details = sending.progress, self._account.details
+            return await self._save(sending, unsent, "held up", "It took too long to start; nothing was sent.")
+        intent, progress, details = sending.intent, sending.progress, self._account.details
+        assert intent is not None
         try:
             async with deadline.limit():
-                result = await self._platform.send(details, intent, progress.made, payload.images)
+                result = await self._platform.send(details, intent, progress.made, images)
         except TimeoutError:
             # The request has left; the platform may still process it.
             message = f"{details.platform} did not respond in time."
