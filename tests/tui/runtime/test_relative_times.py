@@ -13,7 +13,7 @@ from copydesk.tui import desk_screen
 from copydesk.tui.app import Console
 from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import LineScrollView
+from copydesk.tui.widgets.lines import LinePainter, LineScrollView
 from copydesk.tui.widgets.page import Page
 from desk_fixtures import Watch, open_desk_at
 from experiments_desk import make_experiments_console
@@ -74,14 +74,14 @@ async def test_unchanged_ages_repaint_nothing(monkeypatch: pytest.MonkeyPatch) -
     app = Console(FakeDesk(3).open, clock=lambda: NOW)
     async with app.run_test(size=(120, 32)) as pilot:
         await wait_until_idle(pilot)
-        updates, repaints, original = list[DraftQueue](), list[LineScrollView](), DraftQueue.refresh_times
+        updates, repaints, original = list[DraftQueue](), list[LinePainter](), DraftQueue.refresh_times
 
         def record_update(self: DraftQueue) -> None:
             updates.append(self)
             original(self)
 
         monkeypatch.setattr(DraftQueue, "refresh_times", record_update)
-        monkeypatch.setattr(LineScrollView, "redraw", repaints.append)
+        monkeypatch.setattr(LinePainter, "redraw", repaints.append)
         await wait_until(pilot, lambda: len(updates) > 3)
         assert not repaints
 

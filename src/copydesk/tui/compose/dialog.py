@@ -41,7 +41,7 @@ from copydesk.tui.terminal.images import render_thumbnail
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
 from copydesk.tui.widgets.key_hints import KeyHints
-from copydesk.tui.widgets.lines import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Load the request that was passed before the form was mounted."""
-        self.preview.set_title(labels.COMPOSE_PREVIEW_TITLE)
+        set_title(self.preview, labels.COMPOSE_PREVIEW_TITLE)
         if self._request is not None:
             self._load(self._request)
 

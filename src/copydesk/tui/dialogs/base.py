@@ -12,7 +12,7 @@ from copydesk.tui import labels
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.lines import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 from copydesk.tui.widgets.page import Page
 
 Result = TypeVar("Result")
@@ -66,7 +66,7 @@ class PageDialog(Dialog[None], inherit_bindings=False):
         yield Page(self._blocks, id="reading")
 
     def on_mount(self) -> None:
-        self.query_one(Page).set_title(labels.close_hint(self._title, "help.close", self._subject))
+        set_title(self.query_one(Page), labels.close_hint(self._title, "help.close", self._subject))
 
     def action_close(self) -> None:
         self.close()

@@ -24,7 +24,7 @@ from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import TooSmall
+from copydesk.tui.widgets.lines import TooSmall, set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class EngagementScreen(DeskScreen):
     def on_mount(self) -> None:
         self._show_pane("metrics")
         self._update_titles()
-        self.post_pane.set_title(labels.POST)
+        set_title(self.post_pane, labels.POST)
 
     @property
     def period(self) -> Period:
@@ -117,9 +117,9 @@ class EngagementScreen(DeskScreen):
         self.metrics_pane.show(self.error_note(error))
 
     def _update_titles(self) -> None:
-        self.metrics_pane.set_title(labels.metrics_title(self.period.label))
+        set_title(self.metrics_pane, labels.metrics_title(self.period.label))
         posts = self._report.posts if self._report else ()
-        self.posts_pane.set_title(labels.posts_title(len(posts), is_limited=len(posts) >= MAX_POSTS))
+        set_title(self.posts_pane, labels.posts_title(len(posts), is_limited=len(posts) >= MAX_POSTS))
 
     @on(LineList.Moved)
     def _show_current(self) -> None:

@@ -28,6 +28,7 @@ from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -88,8 +89,8 @@ class ExperimentsScreen(DeskScreen):
         return experiment_row(view, self.app.clock(), width)
 
     def on_mount(self) -> None:
-        self.list_pane.set_title(labels.EXPERIMENTS)
-        self.detail_pane.set_title(labels.VARIANTS)
+        set_title(self.list_pane, labels.EXPERIMENTS)
+        set_title(self.detail_pane, labels.VARIANTS)
         self.list_pane.show_note(empty_states.OPENING)
 
     def refresh_data(self) -> None:
@@ -112,7 +113,7 @@ class ExperimentsScreen(DeskScreen):
             target_id = message.select_id or (current.experiment.id if current else "")
             positions = {view.experiment.id: index for index, view in enumerate(message.experiments)}
             self.list_pane.show(message.experiments, positions.get(target_id, 0))
-        self.list_pane.set_title(labels.list_title(labels.EXPERIMENTS, len(message.experiments)))
+        set_title(self.list_pane, labels.list_title(labels.EXPERIMENTS, len(message.experiments)))
 
     def show_error(self, error: CopydeskError) -> None:
         """Show the error in the lower pane: the list may be too low for it."""

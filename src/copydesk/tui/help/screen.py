@@ -17,7 +17,7 @@ from copydesk.tui.labels import FLAG, FORMAT, HEALTH, SOURCE_DISABLED, STATUS, B
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import confidence_gauge
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.lines import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class HelpDialog(Dialog[None], inherit_bindings=False):
         yield Page(self._blocks, id="help")
 
     def on_mount(self) -> None:
-        self.query_one(Page).set_title(labels.help_title())
+        set_title(self.query_one(Page), labels.help_title())
 
     def action_close(self) -> None:
         self.close()

@@ -32,7 +32,7 @@ from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import SafeTextArea
 from copydesk.tui.widgets.key_hints import KeyHints, key_hints
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import ROLE_CLASSES, StaticLines
+from copydesk.tui.widgets.lines import ROLE_CLASSES, StaticLines, set_title
 
 GAP = Content("  ")
 
@@ -85,7 +85,7 @@ class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
         self._selected = frozenset(option for option in self._options if (option.kind, option.value) in active)
         first = next((index for index, option in enumerate(self._options) if option in self._selected), 0)
         self.options.show(self._options, first)
-        self.options.set_title(labels.filter_title())
+        set_title(self.options, labels.filter_title())
 
     def action_take(self) -> None:
         """Toggle the option under the cursor.
@@ -103,7 +103,7 @@ class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
             }
         if sum(other.kind == "tag" for other in selected) <= MAX_TAGS:
             self._selected = selected
-            self.options.redraw()
+            self.options.painter.redraw()
 
     def on_line_list_opened(self) -> None:
         """Enter applies the filters, as `action_show` does."""
@@ -125,7 +125,7 @@ class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
     def action_clear(self) -> None:
         """Uncheck all options."""
         self._selected = frozenset()
-        self.options.redraw()
+        self.options.painter.redraw()
 
     def action_leave(self) -> None:
         """Close without changing the filters."""

@@ -146,7 +146,7 @@ class DraftQueue(LineList["ListedDraft | None"]):
         """Show in the rows when drafts are published, in this time zone; with None, show their ages."""
         if zone != self._zone:
             self._zone = zone
-            self.redraw()
+            self.painter.redraw()
 
     # Changed drafts.
 

@@ -17,6 +17,7 @@ from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.review.local_changes import lru_put
 from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class PreviewPane(Container):
         yield Page(id="draft")
 
     def on_mount(self) -> None:
-        self.page.set_title(labels.DRAFT_TITLE)
+        set_title(self.page, labels.DRAFT_TITLE)
 
     def clear(self) -> None:
         """Show no draft."""
@@ -227,7 +228,7 @@ class ItemPane(Container):
         yield Page(id="item")
 
     def on_mount(self) -> None:
-        self.page.set_title(labels.ITEM_TITLE)
+        set_title(self.page, labels.ITEM_TITLE)
 
     @property
     def item(self) -> "Item | None":

@@ -25,6 +25,7 @@ from copydesk.tui.review.queue_header import QueueHeader
 from copydesk.tui.review.row_window import PAGE_SIZE, RowRequest, Window
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.widgets.line_list import LineList
+from copydesk.tui.widgets.lines import set_title
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -76,7 +77,7 @@ class QueuePane(Container):
         yield DraftQueue(self.app.clock, id="queue")
 
     def on_mount(self) -> None:
-        self.queue.set_title(labels.QUEUE_TITLE)
+        set_title(self.queue, labels.QUEUE_TITLE)
 
     @property
     def _desk_screen(self) -> DeskScreen:
@@ -300,7 +301,7 @@ class QueuePane(Container):
             self._new_count,
             is_range_open=queue.range_start is not None,
         )
-        queue.set_title(title)
+        set_title(queue, title)
 
     def show_error(self, error: CopydeskError) -> None:
         """Show, in place of the rows, why the desk could not be opened or read."""

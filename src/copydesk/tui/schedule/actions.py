@@ -28,7 +28,7 @@ from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.undo_stack import UndoStep
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class PlanDialog(Dialog[bool], inherit_bindings=False):
         yield Page(self._blocks, id="over")
 
     def on_mount(self) -> None:
-        self.query_one(Page).set_title(labels.plan_title(len(self._plan.scheduled)))
+        set_title(self.query_one(Page), labels.plan_title(len(self._plan.scheduled)))
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
         """Close with the answer."""
@@ -300,7 +300,7 @@ class PickDraftDialog(Dialog[str | None], inherit_bindings=False):
         yield LineList(self._draw_draft, id="over")
 
     def on_mount(self) -> None:
-        self.drafts.set_title(self._title)
+        set_title(self.drafts, self._title)
         self.drafts.show(self._drafts)
 
     def _draw_draft(self, draft: ListedDraft, width: int) -> Content:

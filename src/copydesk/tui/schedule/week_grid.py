@@ -30,7 +30,7 @@ from copydesk.tui.schedule.week import (
     visible_days,
 )
 from copydesk.tui.terminal.cells import fit, safe_line
-from copydesk.tui.widgets.lines import LineScrollView
+from copydesk.tui.widgets.lines import LineScrollView, set_title
 
 MIN_WIDTH_FOR_MONTH = 14
 """Columns of at least this many cells show the month, too."""
@@ -83,7 +83,7 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
     def show(self, week: Week, now: datetime, cursor: GridPosition, selected_key: str = "") -> None:
         """Show a week, with the cursor on a position in it and on the entry with the key `selected_key`."""
         self._week, self._now, self._note, self._selected_key = week, now, (), selected_key
-        self.set_title(week_title(week, now))
+        set_title(self, week_title(week, now))
         self._lay_out_at(cursor)
 
     def show_note(self, note: Sequence[Block]) -> None:
@@ -91,7 +91,7 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         self._week = self.grid = self.cursor = None
         self._note = note
         self.virtual_size = Size(0, 0)
-        self.redraw()
+        self.painter.redraw()
         self.post_message(self.Moved())
 
     def _lay_out_at(self, cursor: GridPosition) -> None:
@@ -102,7 +102,7 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         self.grid = lay_out_week(self._week, self._now, only=only, rows=self.drawable_size.height - 1)
         self.cursor = self.grid.nearest_visible(cursor)
         self.virtual_size = Size(0, len(self.grid.hours) + 1)
-        self.redraw()
+        self.painter.redraw()
         self._scroll_to_cursor()
         self.post_message(self.Moved())
 
@@ -162,7 +162,7 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         if self.cursor is not None:
             self._lay_out_at(self.cursor)
         else:
-            self.redraw()
+            self.painter.redraw()
 
     def render_line(self, y: int) -> Strip:
         """Render one line on screen."""

@@ -33,7 +33,7 @@ from copydesk.tui.schedule.week import (
 from copydesk.tui.schedule.week_grid import SELECTION_MARK, WeekGrid
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.undo_stack import DraftIds, UndoStack, UndoStep
-from copydesk.tui.widgets.lines import MessageLines
+from copydesk.tui.widgets.lines import MessageLines, set_title
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -99,7 +99,7 @@ class WeekPane(Vertical):
         yield MessageLines(id="cell")
 
     def on_mount(self) -> None:
-        self.grid.set_title(labels.SCHEDULE)
+        set_title(self.grid, labels.SCHEDULE)
         self.grid.show_note(empty_states.OPENING)
         self.set_interval(CLOCK_REFRESH_INTERVAL, self.update_time)
         self.grid.focus()
@@ -188,10 +188,10 @@ class WeekPane(Vertical):
     def _show_cell(self) -> None:
         cell = self.grid.cell
         if cell is None or self.week is None:
-            self.detail_pane.set_title("")
+            set_title(self.detail_pane, "")
             self.detail_pane.set_lines([])
             return
-        self.detail_pane.set_title(cell_title(cell, self.zone, self.now()))
+        set_title(self.detail_pane, cell_title(cell, self.zone, self.now()))
         self.detail_pane.set_lines(self._cell_lines(cell, self.entry))
 
     def _cell_lines(self, cell: HourCell, entry: CalendarEntry | None) -> Iterable[Content]:

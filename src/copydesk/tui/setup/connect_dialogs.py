@@ -24,7 +24,7 @@ from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.key_hints import KeyHints
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -57,7 +57,7 @@ class PlatformDialog(Dialog[str | None], inherit_bindings=False):
         yield LineList(_draw_name, id="over")
 
     def on_mount(self) -> None:
-        self.names.set_title(labels.platform_list_title())
+        set_title(self.names, labels.platform_list_title())
         self.names.show(self._names)
 
     def on_line_list_opened(self) -> None:

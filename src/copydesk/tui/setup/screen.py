@@ -33,6 +33,7 @@ from copydesk.tui.setup.pages import (
 from copydesk.tui.terminal.cells import fit
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -90,8 +91,8 @@ class SetupScreen(DeskScreen):
         return account_row(account, self.app.clock(), width)
 
     def on_mount(self) -> None:
-        self.sections.set_title(labels.SETUP_TITLE)
-        self.accounts.set_title(labels.ACCOUNTS_TITLE)
+        set_title(self.sections, labels.SETUP_TITLE)
+        set_title(self.accounts, labels.ACCOUNTS_TITLE)
         self.sections.show(list(Section))
         self._show_pane("sections")
 
@@ -172,7 +173,8 @@ class SetupScreen(DeskScreen):
     def _show_section(self) -> None:
         """Show the current section; an unchanged one keeps its scroll position."""
         self.accounts.display = self.section is Section.ACCOUNTS
-        self.detail_pane.set_title(self.section.value if self.section is not Section.ACCOUNTS else labels.ACCOUNT_TITLE)
+        title = labels.ACCOUNT_TITLE if self.section is Section.ACCOUNTS else self.section.value
+        set_title(self.detail_pane, title)
         if self._setup is None:
             return
         show = self.detail_pane.show_more if self._displayed_section is self.section else self.detail_pane.show

@@ -33,7 +33,7 @@ from copydesk.tui.setup.pages import voice_sample_page
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
 from copydesk.tui.widgets.key_hints import KeyHints
-from copydesk.tui.widgets.lines import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Load the request that was passed before the form was mounted."""
-        self.sample_pane.set_title(labels.VOICE_PREVIEW)
+        set_title(self.sample_pane, labels.VOICE_PREVIEW)
         if self._request is not None:
             self._load(self._request)
 
@@ -333,7 +333,7 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         if message.request.edit_id != self._edit_id or kind is not self._format:
             return
         if message.sample is not None:
-            self.sample_pane.set_title(labels.voice_preview_title(kind.value, clean(message.sample.writer)))
+            set_title(self.sample_pane, labels.voice_preview_title(kind.value, clean(message.sample.writer)))
             self.sample_pane.show_more(voice_sample_page(message.sample))
         elif message.error is not None:
             self.sample_pane.show([paragraph(clean(str(message.error)), "warn")])

@@ -27,7 +27,7 @@ from copydesk.tui.sources.messages import ExportFileExists, FeedImported, FeedIm
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -76,7 +76,7 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
             yield Static(id="next")
 
     def on_mount(self) -> None:
-        self.feeds.set_title(labels.import_title(len(self._outlines)))
+        set_title(self.feeds, labels.import_title(len(self._outlines)))
         self.feeds.show_note([paragraph(labels.IMPORT_TESTING, "dim")])
         self._start_import(self._outlines, test=True)
 

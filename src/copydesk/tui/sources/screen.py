@@ -32,7 +32,7 @@ from copydesk.tui.sources.pages import (
 )
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList, ListPane
-from copydesk.tui.widgets.lines import TooSmall
+from copydesk.tui.widgets.lines import TooSmall, set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
 
     def on_mount(self) -> None:
         self._update_title()
-        self.query_one("#runs-pane", ListPane).set_title(labels.RUNS_TITLE)
+        set_title(self.query_one("#runs-pane", ListPane), labels.RUNS_TITLE)
         if self.app.desk is None and self.app.open_error is None:
             self.show_note(empty_states.OPENING)
 
@@ -156,7 +156,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         # A disabled source does not count as failing.
         failing = sum(bool(row.source.fail_count) and row.source.enabled for row in rows)
         disabled = sum(not row.source.enabled for row in rows)
-        self.query_one("#sources-pane", ListPane).set_title(labels.sources_title(len(rows), failing, disabled))
+        set_title(self.query_one("#sources-pane", ListPane), labels.sources_title(len(rows), failing, disabled))
 
     def on_run_changed(self, message: RunChanged) -> None:
         """Load the lists again when a run has ended."""
@@ -193,7 +193,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         """Show a page from its start; one that is displayed already keeps its scroll position."""
         show = self.detail_pane.show_more if item_id == self._displayed_id else self.detail_pane.show
         self._displayed_id = item_id
-        self.detail_pane.set_title(title)
+        set_title(self.detail_pane, title)
         show(blocks)
 
     async def _load_recent(self, request: "tuple[Desk, str]") -> None:

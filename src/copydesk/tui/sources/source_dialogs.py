@@ -37,7 +37,7 @@ from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput
 from copydesk.tui.widgets.key_hints import KeyHintText, key_hint
-from copydesk.tui.widgets.lines import ROLE_CLASSES
+from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ class SourceTestDialog(Dialog[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Fetch the source."""
-        self.query_one(Page).set_title(labels.close_hint(safe_line(self._source.name), "trial.close"))
+        set_title(self.query_one(Page), labels.close_hint(safe_line(self._source.name), "trial.close"))
         self.app.run_desk_task(self._test)
 
     async def _test(self, desk: "Desk") -> None:

@@ -61,7 +61,7 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         """Replace the rows and put the cursor on one of them."""
         self.rows, self._note = rows, ()
         self.virtual_size = Size(0, len(rows))
-        self.redraw()
+        self.painter.redraw()
         # Post `Moved` in any case: at the same index there may be another row now.
         self.cursor = cursor
         self._scroll_to_cursor()
@@ -72,7 +72,7 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         self.rows, self._note = (), note
         self.virtual_size = Size(0, 0)
         self.cursor = 0
-        self.redraw()
+        self.painter.redraw()
         self.post_message(self.Moved())
 
     def render_line(self, y: int) -> Strip:
@@ -112,7 +112,7 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
             self._render_row(index, width).text[self.SIGN_WIDTH :].rstrip() != self._current_text(index, width)
             for index in self.visible_range()
         ):
-            self.redraw()
+            self.painter.redraw()
 
     def _current_text(self, index: int, width: int) -> str:
         return self._draw_row(self.rows[index], width - self.SIGN_WIDTH).plain.rstrip()
@@ -139,7 +139,7 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
 
     def on_resize(self) -> None:
         """Redraw, because rows depend on the width."""
-        self.redraw()
+        self.painter.redraw()
         self._scroll_to_cursor()
 
     def on_click(self, event: events.Click) -> None:
@@ -195,10 +195,6 @@ class ListPane(Vertical):
         """Yield the headings and the list, both created by the constructor."""
         yield self._headings
         yield self._rows
-
-    def set_title(self, title: str) -> None:
-        """Set the title, which may be untrusted text: as a Content it is not parsed as markup."""
-        self.border_title = Content(f" {title} ")
 
     def show_headings(self, *, visible: bool) -> None:
         """Show or hide the headings; without rows there are no columns."""

@@ -121,6 +121,11 @@ class LinePainter:
         self._strips.clear()
         self._painted.clear()
 
+    def redraw(self) -> None:
+        """Discard all lines and refresh the widget, because its content has changed."""
+        self.clear()
+        self._widget.refresh()
+
     def discard(self, regions: Sequence[Region], *, repaint: bool) -> None:
         """Discard the lines that a refresh of these regions, or of the whole widget, has to paint again."""
         for region in regions:
@@ -227,6 +232,11 @@ class LinePainter:
         return self._widget.screen.get_visual_style(f"ink--{role}", partial=True) if role in ROLES else Style.null()
 
 
+def set_title(widget: Widget, title: str) -> None:
+    """Set the title in a widget's border, which may be untrusted text: as a Content it is not parsed as markup."""
+    widget.border_title = Content(f" {title} ")
+
+
 class StaticLines(Widget, can_focus=False, inherit_bindings=False):
     """A few lines that do not scroll."""
 
@@ -262,18 +272,9 @@ class StaticLines(Widget, can_focus=False, inherit_bindings=False):
         self.painter.discard(regions, repaint=repaint)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
-    def redraw(self) -> None:
-        """Discard all drawn lines and redraw, because the content has changed."""
-        self.painter.clear()
-        self.refresh()
-
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the lines of the region, reusing painted ones."""
         return self.painter.paint(crop)
-
-    def set_title(self, title: str) -> None:
-        """Set the title in the border, which may be untrusted text: as a Content it is not parsed as markup."""
-        self.border_title = Content(f" {title} ")
 
 
 class MessageLines(StaticLines):
@@ -286,7 +287,7 @@ class MessageLines(StaticLines):
     def set_lines(self, lines: Iterable[Content]) -> None:
         """Show these lines; those that do not fit are cut off."""
         self._lines = list(lines)
-        self.redraw()
+        self.painter.redraw()
 
     def lines(self, width: int) -> list[Content]:
         return [line.truncate(width, ellipsis=True) for line in self._lines]
@@ -335,18 +336,9 @@ class LineScrollView(ScrollView, can_focus=True, inherit_bindings=False):
         self.painter.discard(regions, repaint=repaint)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
-    def redraw(self) -> None:
-        """Discard all drawn lines and redraw, because the content has changed."""
-        self.painter.clear()
-        self.refresh()
-
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the lines of the region, reusing painted ones."""
         return self.painter.paint(crop)
-
-    def set_title(self, title: str) -> None:
-        """Set the title in the border, which may be untrusted text: as a Content it is not parsed as markup."""
-        self.border_title = Content(f" {title} ")
 
     @property
     def allow_vertical_scroll(self) -> bool:

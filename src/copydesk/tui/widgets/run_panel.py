@@ -8,7 +8,7 @@ from copydesk.tui import labels
 from copydesk.tui.charts import progress_bar
 from copydesk.tui.runtime.pipeline_run import RunView, format_funnel, format_progress, format_summary, progress_ratio
 from copydesk.tui.terminal.cells import fit, safe_line
-from copydesk.tui.widgets.lines import StaticLines
+from copydesk.tui.widgets.lines import StaticLines, set_title
 
 _NAME_WIDTH = 8
 _COUNT_WIDTH = 10
@@ -25,7 +25,7 @@ class RunPanel(StaticLines):
     def show(self, view: RunView) -> None:
         """Show the progress of a run."""
         self._view = view
-        self.set_title(labels.run_panel_title(active=view.is_active))
+        set_title(self, labels.run_panel_title(active=view.is_active))
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
