@@ -139,11 +139,19 @@ def load_snapshots(
     return snapshots
 
 
-def load_snapshot(conn: Connection, user_id: str, draft_id: str, *, include_text: bool = False) -> DraftSnapshot:
-    """Return the current state of the draft. Raise NotFoundError if the user has no such draft."""
+def load_snapshot(
+    conn: Connection, user_id: str, draft_id: str, *, include_text: bool = False, expected_version: int | None = None
+) -> DraftSnapshot:
+    """Return the current state of the draft.
+
+    Raise NotFoundError if the user has no such draft, and ConflictError if it has another version than
+    `expected_version`.
+    """
     snapshot = load_snapshots(conn, user_id, [draft_id], include_text=include_text).get(draft_id)
     if snapshot is None:
         raise draft_not_found(draft_id)
+    if expected_version not in (None, snapshot.version):
+        raise version_conflict(snapshot)
     return snapshot
 
 

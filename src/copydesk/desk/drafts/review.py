@@ -73,7 +73,12 @@ class Review:
     async def change(self, draft_id: str, request: ChangeDraft, *, expected_version: int | None = None) -> Draft:
         """Apply any change but posting, as `Drafts.change` documents it."""
         now = self._ctx.clock()
-        request = validate_change(request, now)
+        return await self.apply(draft_id, validate_change(request, now), now, expected_version=expected_version)
+
+    async def apply(
+        self, draft_id: str, request: ChangeDraft, now: datetime, *, expected_version: int | None = None
+    ) -> Draft:
+        """Apply a change as `change` does; `request` was validated at the time `now`."""
         change = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
         return await self._ctx.write(_apply_request, change)
 
@@ -130,9 +135,12 @@ async def prepare_change(
 
     Raise NotFoundError, and ConflictError for another version than `expected_version` or a text that cannot be edited.
     """
-    snapshot = await ctx.read(draft_updates.load_snapshot, draft_id, include_text=request.text is not None)
-    if expected_version not in (None, snapshot.version):
-        raise draft_updates.version_conflict(snapshot)
+    snapshot = await ctx.read(
+        draft_updates.load_snapshot,
+        draft_id,
+        include_text=request.text is not None,
+        expected_version=expected_version,
+    )
     edited = await _check_edit(ctx, snapshot, request.text) if request.text is not None else None
     return PreparedChange(snapshot, request, now, edited)
 

@@ -210,11 +210,12 @@ class Drafts:
         `expected_version` is the version that the caller displayed; if the draft has another one by now, nothing is
         written. Raise InvalidError, NotFoundError, or ConflictError with the current status and the actions it allows.
         """
-        change = validate_change(request, self._ctx.clock())
+        now = self._ctx.clock()
+        change = validate_change(request, now)
         if change.action is Action.POST:
             platforms = change.platforms or ()
             return await self._posting().post(draft_id, platforms, text=change.text, expected_version=expected_version)
-        return await self._review.change(draft_id, change, expected_version=expected_version)
+        return await self._review.apply(draft_id, change, now, expected_version=expected_version)
 
     @operation
     async def edit(self, draft_id: str, text: str, *, expected_version: int | None = None) -> Draft:

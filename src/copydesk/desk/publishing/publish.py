@@ -53,9 +53,7 @@ def start_posting(
     Raise ConflictError if it has another version than `expected_version` or than the one that was edited, its status
     does not allow it, no account fits, or it is live, or may be, on all of them already.
     """
-    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-    if expected_version not in (None, snapshot.version):
-        raise draft_updates.version_conflict(snapshot)
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id, expected_version=expected_version)
     next_status(Action.POST, snapshot.status, archived=snapshot.archived)
     if edit is not None:
         write_change(conn, user_id, edit.snapshot, edit.request, now, edited=edit.edited)
