@@ -126,7 +126,7 @@ class TestCreate:
 
     @pytest.mark.parametrize(
         ("platforms", "field"),
-        [(["x"] * 21, "targetPlatforms"), (["x", ""], "targetPlatforms[1]"), (["x" * 51], "targetPlatforms[0]")],
+        [(["x"] * 21, "targetPlatforms"), (["x", ""], "targetPlatforms[1]"), (["x" * 2_001], "targetPlatforms[0]")],
     )
     def test_target_platform_names_are_checked(self, platforms, field):
         assert set(find_problems(create, text="x", targetPlatforms=platforms)) == {field}

@@ -27,6 +27,8 @@ MAX_FEEDBACK_LENGTH = 5_000
 MAX_ALT_LENGTH = 2_000
 MAX_IMAGES, MAX_TAGS, MAX_PLATFORMS, MAX_IDS = 10, 20, 20, 100
 MAX_TAG_LENGTH = MAX_PLATFORM_LENGTH = 50
+MAX_ACCOUNT_LENGTH = 2_000
+"""Characters of a platform or account to post to: the account of a webhook has the length of its URL."""
 MAX_ID_LENGTH = 100
 MAX_POSITION = 1_000
 
@@ -183,7 +185,7 @@ def validate_create(request: CreateDraft | Mapping[str, object]) -> CreateDraft:
         formats=reader.choices("formats", Format, len(Format)) or (None if direct else (Format.SHORT,)),
         images=_read_images(reader),
         tags=reader.texts("tags", MAX_TAGS, MAX_TAG_LENGTH),
-        target_platforms=reader.texts("targetPlatforms", MAX_PLATFORMS, MAX_PLATFORM_LENGTH),
+        target_platforms=_read_accounts(reader, "targetPlatforms"),
     )
     reader.raise_if_invalid()
     return create
@@ -205,7 +207,7 @@ def validate_change(request: ChangeDraft | Mapping[str, object], now: datetime) 
         feedback=fields.feedback,
         scheduled_at=fields.scheduled_at,
         smart_schedule=fields.smart_schedule,
-        platforms=reader.texts("platforms", MAX_PLATFORMS, MAX_PLATFORM_LENGTH, min_count=1) or None,
+        platforms=_read_accounts(reader, "platforms", min_count=1) or None,
     )
     _allow_only_with(reader, "platforms", action, (Action.POST,))
     reader.raise_if_invalid()
@@ -242,6 +244,11 @@ def _check_mode(reader: FieldReader) -> None:
         reader.add_problem("text", "is missing: pass a text, a url or a prompt")
     if reader.has("format") and (reader.has("url") or reader.has("prompt")):
         reader.add_problem("format", "needs text; use formats with url or prompt")
+
+
+def _read_accounts(reader: FieldReader, name: str, *, min_count: int = 0) -> tuple[str, ...]:
+    """Return the names of platforms or accounts to post to."""
+    return reader.texts(name, MAX_PLATFORMS, MAX_ACCOUNT_LENGTH, min_count=min_count)
 
 
 def _read_images(reader: FieldReader) -> tuple[NewImage, ...]:

@@ -75,6 +75,31 @@ async def test_change_with_action_post_posts(tmp_path: Path) -> None:
     assert [post.account for post in server.posts] == ["you", "me"]
 
 
+async def test_account_with_long_name_is_posted_to(tmp_path: Path) -> None:
+    name = "example.com/" + "x" * 100
+    label = f"fake:{name}"
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await connect_account(desk), await connect_account(desk, name)
+        first_id, second_id = await create_approved_draft(desk, "First."), await create_approved_draft(desk, "Second.")
+        assert (await desk.posting.post(first_id, [label])).posted == (label,)
+        assert (await desk.drafts.change(second_id, {"action": "post", "platforms": [label]})).posted == (label,)
+
+
+@pytest.mark.parametrize(
+    ("names", "field"), [(["x" * 2_001], "platforms[0]"), (["x", "\x1b"], "platforms[1]"), (["x"] * 21, "platforms")]
+)
+async def test_invalid_platform_names_are_refused(tmp_path: Path, names: list[str], field: str) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        with pytest.raises(InvalidError) as changed:
+            await desk.drafts.change(draft_id, {"action": "post", "platforms": names})
+        with pytest.raises(InvalidError) as posted:
+            await desk.posting.post(draft_id, names)
+    assert [problem.field for problem in changed.value.errors] == [field]
+    assert posted.value.errors == changed.value.errors
+
+
 async def test_edit_and_post_are_one_transaction(tmp_path: Path) -> None:
     server = FakeServer()
     async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:

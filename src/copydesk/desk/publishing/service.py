@@ -39,7 +39,7 @@ from copydesk.model.delivery import (
     find_unknown_names,
     select_accounts,
 )
-from copydesk.model.draft import Format, ListedDraft, without_item
+from copydesk.model.draft import Action, Format, ListedDraft, without_item
 from copydesk.model.requests import ChangeDraft, validate_change
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
@@ -140,17 +140,19 @@ class Posting:
         live yet. With `text`, replace its text first; nothing is edited if posting is refused.
 
         Return when every delivery has ended or after `wait` seconds; sending continues in the background. Raise
-        InvalidError for an unknown name, NotFoundError, or ConflictError if the draft's state does not allow it or it
-        has another version than `expected_version`.
+        InvalidError for an unknown name or an invalid text, NotFoundError, or ConflictError if the draft's state does
+        not allow it or it has another version than `expected_version`.
         """
         now, resolve, edit = self._ctx.clock(), self._ctx.resolve_accounts, None
-        if text is not None:
-            request = validate_change(ChangeDraft(text=text), now)
-            edit = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
+        request = ChangeDraft(action=Action.POST, text=text, platforms=tuple(platforms) or None)
+        request = validate_change(request, now)
+        if request.text is not None:
+            edit_only = ChangeDraft(text=request.text)
+            edit = await prepare_change(self._ctx, draft_id, edit_only, now, expected_version=expected_version)
         delivery_ids = await self._ctx.write(
             start_posting,
             draft_id,
-            tuple(platforms),
+            request.platforms or (),
             now,
             resolve,
             edit=edit,
