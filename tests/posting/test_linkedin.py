@@ -68,6 +68,7 @@ def test_escaping_loses_no_text(text):
 
 def test_hashtags_and_links_are_preserved():
     assert to_little_text("A #tag (b_c).") == r"A {hashtag|\#|tag} \(b\_c\)."
+    assert to_little_text("#हिन्दी में") == r"{hashtag|\#|हिन्दी} में"
     assert to_little_text("https://example.com/a_b#part #12") == r"https://example.com/a\_b\#part \#12"
 
 

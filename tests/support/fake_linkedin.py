@@ -13,7 +13,7 @@ import httpx
 from faulty_server import FakeClock, FaultyServer
 
 _RESERVED = re.compile(r"[|{}@\[\]()<>#*_~]")
-_HASHTAG = re.compile(r"\{hashtag\|\\#\|(\w+)\}")
+_HASHTAG = re.compile(r"\{hashtag\|\\#\|([^|{}@\[\]()<>#*_~\\]+)\}")
 FIELDS = {
     "author",
     "commentary",

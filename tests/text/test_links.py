@@ -59,3 +59,25 @@ def test_unbreakable_spans_are_ordered() -> None:
     text = "by @ann.example, see #news on example.org or https://example.com/a"
     found = [text[start:end] for start, end in links.unbreakable_spans(text)]
     assert found == ["@ann.example", "#news", "example.org", "https://example.com/a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("#one, #two", ["#one", "#two"]),
+        ("＃日本語 です", ["＃日本語"]),
+        ("#हिन्दी में", ["#हिन्दी"]),
+        ("#ภาษาไทย และ", ["#ภาษาไทย"]),
+        ("#العَرَبِيَّة", ["#العَرَبِيَّة"]),
+        ("#cafe\u0301", ["#cafe\u0301"]),
+        ("#می\u200cخواهم #क्\u200dष", ["#می\u200cخواهم", "#क्\u200dष"]),
+        ("#end\u200d #end\u200c", ["#end", "#end"]),
+        ("#party🎉 #🎉 #1️⃣", ["#party"]),
+        ("#end. (#bracket) #हिन्दी।", ["#end", "#bracket", "#हिन्दी"]),
+        ("#co-op", ["#co"]),
+        ("#2026 #2026q1", ["#2026q1"]),
+        ("a#b &#8211; /#c ##d", []),
+    ],
+)
+def test_hashtags_are_words_with_their_marks(text, tags):
+    assert [text[start:end] for start, end in links.hashtag_spans(text)] == tags

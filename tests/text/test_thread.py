@@ -128,6 +128,10 @@ SPACES = st.sampled_from([" ", " ", " ", "\n", "\n\n", "  ", "\u00a0"])
 TEXTS = st.lists(st.tuples(TOKENS, SPACES), min_size=1, max_size=120).map(lambda pairs: "".join(map("".join, pairs)))
 
 
+def hashtags(text: str) -> list[str]:
+    return [text[start:end] for start, end in links.hashtag_spans(text)]
+
+
 @settings(max_examples=sample_size(150))
 @given(TEXTS, st.sampled_from(sorted(LIMITS)), st.integers(60, 300), st.booleans())
 def test_split_loses_nothing_and_respects_limit(text: str, platform: str, limit: int, numbered: bool) -> None:
@@ -135,8 +139,9 @@ def test_split_loses_nothing_and_respects_limit(text: str, platform: str, limit:
     assert all(length(post, platform) <= limit for post in posts)
     bare = [re.sub(r" \d+/\d+$", "", post) for post in posts] if numbered and len(posts) > 1 else posts
     assert without_whitespace("".join(bare)) == without_whitespace(text)
-    for kind in (links.URL, links.MENTION, links.HASHTAG):
+    for kind in (links.URL, links.MENTION):
         assert [found for post in bare for found in kind.findall(post)] == kind.findall(text)
+    assert [tag for post in bare for tag in hashtags(post)] == hashtags(text)
     assert [word for post in bare for word in post.split() if word.isascii()] == [
         w for w in text.split() if w.isascii()
     ]

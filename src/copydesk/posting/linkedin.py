@@ -40,7 +40,7 @@ from copydesk.posting.platform import (
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url
-from copydesk.text.links import HASHTAG, host, mask_links
+from copydesk.text.links import hashtag_spans, host, mask_links
 
 CLOCK_TOLERANCE = timedelta(minutes=2)
 """Tolerance between LinkedIn's clock and ours."""
@@ -57,12 +57,12 @@ def to_little_text(text: str) -> str:
     """
     pieces: list[str] = []
     position = 0
-    for match in HASHTAG.finditer(mask_links(text)):
-        tag = match[0][1:]
+    for start, end in hashtag_spans(mask_links(text)):
+        tag = text[start + 1 : end]
         # A tag with a reserved character cannot be marked up; it is escaped like other text.
-        if match[0].startswith("#") and not _RESERVED.search(tag):
-            pieces += [_escape(text[position : match.start()]), "{hashtag|\\#|", tag, "}"]
-            position = match.end()
+        if text[start] == "#" and not _RESERVED.search(tag):
+            pieces += [_escape(text[position:start]), "{hashtag|\\#|", tag, "}"]
+            position = end
     return "".join([*pieces, _escape(text[position:])])
 
 

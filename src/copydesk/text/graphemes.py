@@ -1,4 +1,4 @@
-"""Unicode text segmentation: grapheme clusters, emoji, stacked combining marks.
+"""Unicode text segmentation: grapheme clusters, emoji, hashtags, stacked combining marks.
 
 Import this module inside functions and only for text that needs it: importing `regex` takes as long as loading the
 first screen of drafts.
@@ -10,6 +10,9 @@ _CLUSTER = regex.compile(r"\X")
 _EMOJI = regex.compile(
     r"[\p{Emoji_Presentation}\p{RI}\U0001F000-\U0001FAFF]|\p{Extended_Pictographic}\uFE0F|[0-9#*]\uFE0F?\u20E3"
 )
+# Unlike re's, this \w includes combining marks and joiners, which many words of Hindi, Thai, Arabic and Persian have.
+HASHTAG = regex.compile(r"(?<![\w&/#])[#＃](?=\d*[^\W\d\p{M}\u200c\u200d])\w+(?<![\u200c\u200d])")
+"""A hashtag: a word that does not end with a joiner. It needs a letter: `#12` is none."""
 _STACKED = regex.compile(r"(\p{Mn}{2})\p{Mn}+")
 
 

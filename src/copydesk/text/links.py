@@ -27,8 +27,6 @@ _BARE = re.compile(
 _DOTTED = re.compile(rf"\.(?<=[a-z0-9]\.)(?:{_GENERIC_TLD}|{_COUNTRY_TLD})(?![\w-])", re.IGNORECASE)
 MENTION = re.compile(r"(?<![\w/.@])@\w+(?:[.-]\w+)*(?:@\w+(?:[.-]\w+)+)?")
 """A handle: `@user`, `@user.bsky.social`, `@user@host.tld`."""
-HASHTAG = re.compile(r"(?<![\w&/#])[#＃](?=\d*[^\W\d])\w+")
-"""A hashtag. It needs a letter: `#12` is none."""
 _TRAILING_PUNCTUATION = frozenset(".,;:!?…'*_")
 _BRACKET_PAIRS = {")": "(", "]": "["}
 
@@ -65,11 +63,20 @@ def all_spans(text: str) -> list[Span]:
     return sorted(with_scheme + bare) if bare else with_scheme
 
 
+def hashtag_spans(text: str) -> list[Span]:
+    """Return the spans of all hashtags, in order."""
+    if "#" not in text and "＃" not in text:
+        return []
+    from copydesk.text.graphemes import HASHTAG  # noqa: PLC0415 - imports regex, which is slow
+
+    return [match.span() for match in HASHTAG.finditer(text)]
+
+
 def unbreakable_spans(text: str) -> list[Span]:
     """Return the spans of links, mentions and hashtags, which must not be split: in order, overlapping ones merged."""
-    marks = (match.span() for kind in (MENTION, HASHTAG) for match in kind.finditer(text))
+    mentions = (match.span() for match in MENTION.finditer(text))
     merged: list[Span] = []
-    for span in sorted([*marks, *all_spans(text)]):
+    for span in sorted([*mentions, *hashtag_spans(text), *all_spans(text)]):
         if merged and span[0] < merged[-1][1]:
             first, last = merged.pop()
             merged.append((first, max(last, span[1])))

@@ -51,6 +51,27 @@ def test_links_and_hashtags_become_facets(text, found):
     assert facet_targets(text) == found
 
 
+# As the app finds them: TAG_REGEX in @atproto/api.
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("#हिन्दी में", ["हिन्दी"]),
+        ("#ภาษาไทย และ", ["ภาษาไทย"]),
+        ("#العَرَبِيَّة", ["العَرَبِيَّة"]),
+        ("#cafe\u0301", ["cafe\u0301"]),
+        ("#party🎉 #🎉", ["party🎉", "🎉"]),
+        ("#\ufe0f\u20e3", []),
+        ("#می\u200cخواهم #a\u200db #a\u00adb", ["می", "a", "a"]),
+        ("#end. (#bracket) #both?! #हिन्दी।", ["end", "bracket", "both", "हिन्दी"]),
+        ("#co-op #C++ #it’s", ["co-op", "C++", "it’s"]),
+        ("#2026 #2026q1 #1. #... #", ["2026q1"]),
+        ("a#b &#8211; /#c ##d", []),
+    ],
+)
+def test_hashtags_are_found_as_in_the_app(text, tags):
+    assert facet_targets(text) == [(f"#{tag}", tag) for tag in tags]
+
+
 def test_hashtag_has_at_most_640_bytes():
     """Four letters of old Korean are one character of 12 bytes."""
     syllables = "\u1100\u1100\u1161\u11a8" * 53

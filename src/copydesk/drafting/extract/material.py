@@ -181,7 +181,8 @@ def _read_headline(brief: Brief, name: str, *, emoji: bool) -> Headline:
     text = make_readable(title[:end], emoji=emoji)
     # Links and hashtags in a title would be the source's, not chosen by the user.
     text = make_readable(links.replace_spans(text, links.spans(text), ""))
-    return Headline(links.HASHTAG.sub(lambda match: match[0][1:], text), 0, end)
+    signs = [(start, start + 1) for start, _ in links.hashtag_spans(text)]
+    return Headline(links.replace_spans(text, signs, ""), 0, end)
 
 
 def _names_source(tail: str, brief: Brief, name: str) -> bool:

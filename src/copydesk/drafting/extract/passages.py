@@ -243,4 +243,4 @@ def _joins_lines(raw: str) -> bool:
 
 def _has_link_or_mention(sentence: str) -> bool:
     """Return True if it would link, notify or tag somebody from the user's account."""
-    return bool(links.all_spans(sentence) or links.MENTION.search(sentence) or links.HASHTAG.search(sentence))
+    return bool(links.all_spans(sentence) or links.MENTION.search(sentence) or links.hashtag_spans(sentence))

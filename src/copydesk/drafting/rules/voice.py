@@ -70,12 +70,12 @@ def _avoid(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]
 
 
 def _hashtags(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
-    hashtags = list(links.HASHTAG.finditer(analyzed.masked))
+    hashtags = links.hashtag_spans(analyzed.masked)
     allowed = context.settings.hashtags
     max_hashtags = DEFAULT_MAX_HASHTAGS if allowed is None else allowed
     if len(hashtags) > max_hashtags:
         message = f"{len(hashtags)} hashtags; {'at most ' if max_hashtags else ''}{max_hashtags or 'none'} wanted."
-        yield RuleMatch(WARNING if allowed is None else ERROR, message, *hashtags[max_hashtags].span())
+        yield RuleMatch(WARNING if allowed is None else ERROR, message, *hashtags[max_hashtags])
 
 
 def _emoji(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
@@ -153,7 +153,7 @@ def _feature_scores(text: str, examples: tuple[str, ...]) -> tuple[float, ...]:
 
 def _features(text: str) -> tuple[float, ...]:
     """Return the features of a text in the order of _FEATURES; counts are per 100 words."""
-    hashtags = len(links.HASHTAG.findall(text))
+    hashtags = len(links.hashtag_spans(text))
     text = links.mask_links(text)
     words = split_words(text) or [""]
     sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()] or [text]

@@ -6,8 +6,10 @@ post is sent; until then a record contains their alt texts alone and no hashes. 
 """
 
 import hashlib
+import re
+import unicodedata
 from base64 import b32decode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated
 
@@ -21,6 +23,9 @@ from copydesk.text.length import byte_length, graphemes
 
 LINK_TYPE, TAG_TYPE = "app.bsky.richtext.facet#link", "app.bsky.richtext.facet#tag"
 MAX_TAG_GRAPHEMES, MAX_TAG_BYTES = 64, 640
+# TAG_REGEX of @atproto/api (rich-text/util.ts): up to a space or an invisible character. Unlike there, a tag may follow
+# a bracket or a quotation mark.
+_TAG = re.compile(r"(?<![\w&/#])[#＃](?![\ufe0f#＃])[^\s\u00ad\u200a-\u200d\u2060\u20e2]+")
 
 
 class ByteSlice(Struct, frozen=True):
@@ -54,11 +59,7 @@ def find_facets(text: str) -> list[Facet] | None:
     notifying people.
     """
     linked = [(span, Feature(type=LINK_TYPE, uri=_link_url(text[span[0] : span[1]]))) for span in links.all_spans(text)]
-    tagged = [
-        (match.span(), Feature(type=TAG_TYPE, tag=match[0][1:]))
-        for match in links.HASHTAG.finditer(links.mask_links(text))
-        if _is_tag(match[0][1:])
-    ]
+    tagged = [((start, end), Feature(type=TAG_TYPE, tag=text[start + 1 : end])) for start, end in _tag_spans(text)]
     found = sorted(linked + tagged, key=lambda facet: facet[0])
     return [Facet(index=_byte_slice(text, span), features=[feature]) for span, feature in found] or None
 
@@ -67,8 +68,23 @@ def _link_url(link: str) -> str:
     return link if links.URL.match(link) else f"https://{link}"
 
 
+def _tag_spans(text: str) -> Iterator[links.Span]:
+    """Yield the spans of hashtags as the app finds them, with emoji and punctuation but without that at the end."""
+    for match in _TAG.finditer(links.mask_links(text)):
+        start, end = match.start() + 1, match.end()
+        while end > start and _is_punctuation(text[end - 1]):
+            end -= 1
+        if _is_tag(text[start:end]):
+            yield match.start(), end
+
+
 def _is_tag(name: str) -> bool:
-    return len(graphemes(name)) <= MAX_TAG_GRAPHEMES and byte_length(name) <= MAX_TAG_BYTES
+    is_number = all("0" <= char <= "9" or _is_punctuation(char) for char in name)
+    return not is_number and len(graphemes(name)) <= MAX_TAG_GRAPHEMES and byte_length(name) <= MAX_TAG_BYTES
+
+
+def _is_punctuation(char: str) -> bool:
+    return unicodedata.category(char).startswith("P")
 
 
 def _byte_slice(text: str, span: links.Span) -> ByteSlice:
