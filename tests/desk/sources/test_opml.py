@@ -178,7 +178,7 @@ def test_parser_expands_no_entities():
     ids=["nested folders", "categories", "nested feeds"],
 )
 async def test_hostile_list_is_given_up(monkeypatch, start, piece, end):
-    monkeypatch.setattr(feed_import, "PARSE_TIMEOUT", 0.3)
+    monkeypatch.setattr(feed_import, "PARSE_CPU_SECONDS", 0.3)
     body = opml(start + "".join(piece.replace("{n}", str(number)) for number in range(80_000)) + end)
     with pytest.raises(InvalidError, match=r"not OPML|not read within"):
         await feed_import.parse_opml(body)

@@ -153,7 +153,7 @@ def test_trafilatura_is_not_loaded_in_main_process() -> None:
 
 
 async def test_hostile_page_leaves_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(article_module, "EXTRACTION_TIMEOUT", 0.2)
+    monkeypatch.setattr(article_module, "EXTRACTION_CPU_SECONDS", 0.2)
     article = await fetch_article(f"<title>A ferry</title><p>{FIRST}" + "<p>x" * 100_000)
     assert (article.title, article.text) == ("A ferry", "")
 
@@ -206,7 +206,7 @@ async def test_broken_trafilatura_leaves_the_head(fake_trafilatura, tmp_path: Pa
 
 
 async def test_process_is_killed_at_deadline(fake_trafilatura, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(article_module, "EXTRACTION_TIMEOUT", 0.1)
+    monkeypatch.setattr(article_module, "EXTRACTION_CPU_SECONDS", 0.1)
     pids: list[int] = []
     create = asyncio.create_subprocess_exec
 
@@ -231,7 +231,7 @@ async def test_process_has_no_secrets_and_few_files(fake_trafilatura, monkeypatc
 
 
 async def test_parser_without_output_returns_nothing() -> None:
-    assert await run_in_subprocess("copydesk.ingest.there_is_no_such_parser", b"x", timeout_seconds=1) == b""
+    assert await run_in_subprocess("copydesk.ingest.there_is_no_such_parser", b"x", cpu_seconds=1) == b""
 
 
 # Not a page

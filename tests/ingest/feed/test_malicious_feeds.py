@@ -1,6 +1,7 @@
 """Tests that malicious feeds cannot exhaust time or memory, or make the parser read files."""
 
 import asyncio
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from copydesk.errors import FetchTimeoutError, NotAFeedError, ResponseTooLargeEr
 from copydesk.ingest import subprocess_parser
 from copydesk.ingest.feed import feedparser_worker, parse
 from copydesk.ingest.feed.parse import MAX_BODY_BYTES, parse_feed
+from copydesk.ingest.subprocess_parser import run_in_subprocess
 from cost_growth import assert_linear
 from feed_fixtures import BASE_URL, parse_sample, rss
 
@@ -95,7 +97,7 @@ def test_entries_are_capped_at_max_entries() -> None:
 
 
 def test_deep_nesting_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse, "REPAIR_TIMEOUT", 0.2)
+    monkeypatch.setattr(parse, "REPAIR_CPU_SECONDS", 0.2)
     with pytest.raises((FetchTimeoutError, NotAFeedError)):
         parse_sample(rss("<a>" * 200_000))
 
@@ -158,12 +160,25 @@ def test_impossible_dates_are_none() -> None:
     assert far.published.year == 2099
 
 
-async def test_feedparser_is_killed_at_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_feedparser_runs_out_of_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
     processes = record_processes(monkeypatch)
-    monkeypatch.setattr(parse, "REPAIR_TIMEOUT", 0.05)
+    monkeypatch.setattr(parse, "REPAIR_CPU_SECONDS", 0.05)
     with pytest.raises(FetchTimeoutError):
         await parse_feed(slow_feed(), charset=None, base_url=BASE_URL)
-    assert [process.returncode for process in processes] == [-9]
+    assert [process.returncode for process in processes] == [-signal.SIGPROF]
+
+
+async def test_waiting_for_a_busy_machine_is_no_timeout() -> None:
+    """A process that gets no processor waits like this one; four times the limit of processor time is no fault."""
+    assert await run_in_subprocess("waiting_parser", b"feed", "0.8", cpu_seconds=0.2) == b"feed"
+
+
+async def test_parser_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    processes = record_processes(monkeypatch)
+    monkeypatch.setattr(subprocess_parser, "WALL_FACTOR", 1)
+    with pytest.raises(TimeoutError):
+        await run_in_subprocess("waiting_parser", b"feed", "60", cpu_seconds=0.2)
+    assert [process.returncode for process in processes] == [-signal.SIGKILL]
 
 
 async def test_feedparser_is_killed_on_cancellation(monkeypatch: pytest.MonkeyPatch) -> None:

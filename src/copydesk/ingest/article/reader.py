@@ -118,8 +118,8 @@ def _not_a_page_error(name: str) -> NotAnArticleError:
 
 READ_TIMEOUT = 45.0
 """Seconds for one page from request to article, including the wait for other requests to the same host."""
-EXTRACTION_TIMEOUT = 5.0
-"""Seconds for trafilatura on one page. Real pages take 0.01 to 0.1, hostile ones minutes."""
+EXTRACTION_CPU_SECONDS = 3.0
+"""Processor time for trafilatura on one page. Real pages take 0.01 to 0.1 s, hostile ones minutes."""
 ACCEPT_HEADER = "text/html, application/xhtml+xml, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
 
 _RETRY_HINT = "Try again later, or paste the text."
@@ -252,7 +252,7 @@ async def _extract_text(body: bytes, content_type: str | None, charset: str | No
         output = await run_in_subprocess(
             "copydesk.ingest.article.trafilatura_worker",
             page.encode("utf-8", "replace"),
-            timeout_seconds=EXTRACTION_TIMEOUT,
+            cpu_seconds=EXTRACTION_CPU_SECONDS,
         )
     except TimeoutError:
         return ""

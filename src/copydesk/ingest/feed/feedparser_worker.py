@@ -1,4 +1,5 @@
-"""Subprocess that runs feedparser: started with `python -m`, its argument is the maximum number of entries.
+"""Subprocess that runs feedparser: started with `python -m`, with the seconds of processor time and the
+maximum number of entries as arguments.
 
 Reads UTF-8 from standard input and writes a RawFeed in msgpack to standard output.
 
@@ -38,10 +39,10 @@ _HTML_TYPES = frozenset(["text/html", "application/xhtml+xml"])
 
 
 def main() -> None:
-    """Read a feed from standard input and write the result to standard output. The first argument is the maximum."""
+    """Read a feed from standard input and write the result to standard output."""
     apply_resource_limits()
     signal_ready()
-    sys.stdout.buffer.write(msgspec.msgpack.encode(parse(sys.stdin.buffer.read(), int(sys.argv[1]))))
+    sys.stdout.buffer.write(msgspec.msgpack.encode(parse(sys.stdin.buffer.read(), int(sys.argv[2]))))
 
 
 def parse(body: bytes, max_entries: int) -> RawFeed | None:

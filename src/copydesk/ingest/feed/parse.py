@@ -1,7 +1,7 @@
 """Parse feeds of any format.
 
 RSS, RDF and Atom are parsed by the strict parser on expat; what it refuses is repaired by feedparser in a subprocess
-that is killed at its deadline. JSON Feed (https://jsonfeed.org/version/1.1) is parsed here. Everything else is refused.
+with limited processor time. JSON Feed (https://jsonfeed.org/version/1.1) is parsed here. Everything else is refused.
 """
 
 import asyncio
@@ -117,8 +117,8 @@ def _text(value: object) -> str:
 
 __all__ = ["MAX_BODY_BYTES", "MAX_ENTRIES", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Feed", "parse_feed"]
 
-REPAIR_TIMEOUT = 2.0
-"""Seconds for one feed, after feedparser is imported."""
+REPAIR_CPU_SECONDS = 2.0
+"""Processor time for one feed, after feedparser is imported."""
 MAX_TAG_ATTRIBUTES = 1_000
 """Per tag: feedparser's time grows with their square."""
 
@@ -128,13 +128,13 @@ _LONG_TAG = re.compile(rb"<[^<>]{4000,}")
 async def parse_with_feedparser(body: bytes, max_entries: int) -> RawFeed:
     """Parse a damaged feed in UTF-8.
 
-    Raise FetchTimeoutError at the deadline, NotAFeedError if it is not a feed or the subprocess fails.
+    Raise FetchTimeoutError above REPAIR_CPU_SECONDS, NotAFeedError if it is not a feed or the subprocess fails.
     """
     if any(tag.count(b"=") > MAX_TAG_ATTRIBUTES for tag in _LONG_TAG.findall(body)):
         raise NotAFeedError(f"The feed is damaged: a tag has more than {MAX_TAG_ATTRIBUTES} attributes.")
     try:
         output = await run_in_subprocess(
-            "copydesk.ingest.feed.feedparser_worker", body, str(max_entries), timeout_seconds=REPAIR_TIMEOUT
+            "copydesk.ingest.feed.feedparser_worker", body, str(max_entries), cpu_seconds=REPAIR_CPU_SECONDS
         )
     except TimeoutError:
         raise FetchTimeoutError("The feed is damaged, and repairing it took too long.") from None
