@@ -106,10 +106,11 @@ PRAGMA synchronous = NORMAL;
 PRAGMA temp_store = MEMORY;
 PRAGMA cache_size = -8000;
 PRAGMA journal_size_limit = 67108864;
-PRAGMA wal_autocheckpoint = 4000;
+PRAGMA wal_autocheckpoint = 12000;
 """
-"""The automatic checkpoint is four times SQLite's default of 1000 pages: whoever commits the last of them waits until
-all pages are written back to the database file. `Database.close_idle` usually checkpoints earlier, when nobody waits.
+"""The automatic checkpoint is twelve times SQLite's default of 1000 pages, more than a first run of 200 feeds writes:
+whoever commits the last of them waits until all pages are written back to the database file. `Database.close_idle`
+usually checkpoints earlier, when nobody waits.
 """
 _IDLE_SCRIPT = """
 PRAGMA wal_checkpoint(PASSIVE);
