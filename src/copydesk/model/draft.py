@@ -104,7 +104,7 @@ class Checks(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
-class ScorePart(Struct, frozen=True):
+class ScorePart(Struct, frozen=True, gc=False):
     """One term of an item's score: `points` is `value` (0 to 1) times `weight`."""
 
     name: str
@@ -115,7 +115,7 @@ class ScorePart(Struct, frozen=True):
     """Explanation for the user."""
 
 
-class StorySource(Struct, frozen=True):
+class StorySource(Struct, frozen=True, gc=False):
     """One of the sources that report a story."""
 
     item_id: str
@@ -126,7 +126,7 @@ class StorySource(Struct, frozen=True):
     url: str | None
 
 
-class Score(Struct, frozen=True):
+class Score(Struct, frozen=True, gc=False):
     """Why an item was selected: the total, its terms, and the other sources of the story."""
 
     total: float

@@ -21,7 +21,7 @@ def digest(body: bytes, size: int = 16) -> bytes:
     return state.digest()
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """One entry of a source's response: plain text, truncated to limits, otherwise unchanged.
 
     `summary` and `text` contain no markup; paragraphs are separated by a blank line.
@@ -68,7 +68,7 @@ class ItemState(StrEnum):
     """A draft was created from it, or from its story."""
 
 
-class Item(Struct, frozen=True):
+class Item(Struct, frozen=True, gc=False):
     """A stored entry."""
 
     id: str

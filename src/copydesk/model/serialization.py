@@ -12,7 +12,11 @@ Json = None | bool | int | float | str | list[object] | dict[str, object]
 
 
 class Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base class of all values that are sent, printed or stored as JSON."""
+    """Base class of all values that are sent, printed or stored as JSON.
+
+    Classes of which a run creates thousands and which hold nothing but plain values have `gc=False`: the garbage
+    collector need not visit them, as they cannot be part of a reference cycle.
+    """
 
 
 def format_iso(time: datetime) -> str:

@@ -17,7 +17,7 @@ SOURCE_WINDOW = 10
 """... among this many in a row, while other sources have stories left."""
 
 
-class RankedStory(Struct, frozen=True):
+class RankedStory(Struct, frozen=True, gc=False):
     """A story with its score."""
 
     story_id: str
@@ -27,7 +27,7 @@ class RankedStory(Struct, frozen=True):
     score: Score
 
 
-class DroppedStory(Struct, frozen=True):
+class DroppedStory(Struct, frozen=True, gc=False):
     """A story that is not drafted, with the reason."""
 
     story: RankedStory

@@ -20,7 +20,7 @@ _MAX_COUNTED_TEXT = 4000
 """Characters; beyond, more text is no advantage."""
 
 
-class Candidate(Struct, frozen=True):
+class Candidate(Struct, frozen=True, gc=False):
     """A story that may be drafted. `items` has the lead first."""
 
     story_id: str

@@ -47,7 +47,7 @@ USER_SOURCE_NAME = "you"
 """The source name of items that the user gave."""
 
 
-class ExistingItem(Struct, frozen=True):
+class ExistingItem(Struct, frozen=True, gc=False):
     """The part of a stored item that tells if an entry is new, changed or the same."""
 
     id: str
@@ -56,7 +56,7 @@ class ExistingItem(Struct, frozen=True):
     content_hash: bytes
 
 
-class NewItem(Struct, frozen=True):
+class NewItem(Struct, frozen=True, gc=False):
     """An entry to insert."""
 
     id: str
@@ -66,7 +66,7 @@ class NewItem(Struct, frozen=True):
     state: ItemState
 
 
-class StoryMember(Struct, frozen=True):
+class StoryMember(Struct, frozen=True, gc=False):
     """The part of a stored item that assigns other items to its story."""
 
     id: str

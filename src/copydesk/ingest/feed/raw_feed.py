@@ -12,7 +12,7 @@ class StrictParseError(Exception):
     """Raised by the strict parser when in doubt; not an error for the user, because feedparser is tried next."""
 
 
-class RawEntry(msgspec.Struct, omit_defaults=True):
+class RawEntry(msgspec.Struct, omit_defaults=True, gc=False):
     """An entry, or the feed itself: values as found, stripped, URLs possibly relative to `base`."""
 
     texts: dict[str, str] = {}
