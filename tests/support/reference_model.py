@@ -228,8 +228,9 @@ class ModelDesk:
         """Return whether the last change can no longer be undone; then no earlier change may be undone in its place."""
         if top is not None and newest.bulk is not None and newest.bulk == top.bulk:
             return False
-        later = self.drafts[newest.draft_id].events
-        return any(event.kind == "fixed" and event.sequence > newest.sequence for event in later)
+        draft = self.drafts[newest.draft_id]
+        is_fixed = any(event.kind == "fixed" and event.sequence > newest.sequence for event in draft.events)
+        return is_fixed and not draft.reverted_ids(newest)
 
     def _revert_one(self, kind: str, now: datetime, draft_id: str) -> Refusal | UndoResult:
         draft = self.drafts.get(draft_id)
@@ -240,20 +241,22 @@ class ModelDesk:
         self._restore(kind, draft.stack(kind)[-1], None)
         return UndoResult(frozenset({draft_id}))
 
-    def _revert_bulk(self, kind: str, now: datetime, bulk: int) -> UndoResult:
+    def _revert_bulk(self, kind: str, now: datetime, bulk: int) -> Refusal | UndoResult:
         self.sequence += 1
-        new_bulk, succeeded, failed = self.sequence, set(), set()
+        new_bulk, succeeded, failed, past = self.sequence, set(), set(), set()
         for draft_id, draft in self.drafts.items():
             for event in [event for event in draft.events if event.bulk == bulk]:
                 top = draft.stack(kind)[-1] if draft.stack(kind) else None
                 if top is not event:
                     failed |= {draft_id} - draft.reverted_ids(event)
                 elif _restores_past_time(draft.values, event.before, now):
-                    failed.add(draft_id)
+                    past.add(draft_id)
                 else:
                     self._restore(kind, event, new_bulk)
                     succeeded.add(draft_id)
-        return UndoResult(frozenset(succeeded), frozenset(failed))
+        if kind == "undo" and past and not succeeded:
+            return Refusal(UNKNOWN)
+        return UndoResult(frozenset(succeeded), frozenset(failed | past))
 
     def _restore(self, kind: str, event: Event, bulk: int | None) -> None:
         draft = self.drafts[event.draft_id]
