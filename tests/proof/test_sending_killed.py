@@ -107,6 +107,8 @@ async def test_kill_at_random_times_posts_once(desks, servers, name, parts):
         kill_times = [duration * (number + rng.random()) / RANDOM_KILLS * 1.1, duration * rng.random() * 1.1]
         result = await desks.run_to_end(await desks.create_case(server, parts), kill_after=kill_times)
         killed += result.kill_count > 0
+        if not result.kill_count:  # the machine is faster now, and the sender ended before the first kill
+            duration = result.runs[0].seconds
         if result.problems:
             errors[tuple(kill_times)] = result.problems
     assert errors == {}
