@@ -115,7 +115,15 @@ def test_failed_source_does_not_fail_run(home, server):
 
     assert result.code == 0
     assert "1 of 2 sources failed. Details: `copydesk source list`.\n" in result.err
+    with_home = run_in_process(home, "--home", str(home), "--run-pipeline")
+    assert f"Details: `copydesk --home {home} source list`.\n" in with_home.err
     assert drafted_titles(home) == sorted(story_title(number) for number in range(3))
+
+
+def test_run_without_sources_says_how_to_add_one(tmp_path):
+    result = run_in_process(tmp_path, "--run-pipeline")
+
+    assert result == (0, "", "No sources to fetch. Add one: copydesk source add rss https://example.com/feed\n")
 
 
 def test_run_fails_when_all_sources_fail(home, server):

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from cli_runner import assert_one_line_error, run_in_process
+from copydesk.cli.commands import COMMANDS
 from copydesk.cli.context import Context
 from feed_server import FeedServer
 
@@ -36,7 +37,10 @@ def test_unknown_id_is_one_line(tmp_path, args, json):
     ("args", "message"),
     [
         (["nonsense"], "There is no command 'nonsense'. There are: source, draft, account, delivery,"),
-        (["source", "nonsense"], "No such command 'nonsense'."),
+        (["doctr"], "There is no command 'doctr'. Did you mean 'doctor'? See `copydesk --help`."),
+        (["run-pipeline"], "There is no command 'run-pipeline'. Did you mean '--run-pipeline'? See"),
+        (["source", "nonsense"], "No such command 'nonsense'. See `copydesk source --help`."),
+        (["--smple"], "'--sample'?) See `copydesk --help`."),
         (["--nonsense"], "--nonsense"),
         (["source", "add", "rss"], "Missing argument 'URL'."),
         (["source", "add"], "Missing argument 'TYPE'. Choose from: rss, twitter, reddit, hackernews"),
@@ -80,6 +84,11 @@ def test_group_without_command_prints_help(tmp_path):
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("Usage: copydesk source [OPTIONS] COMMAND [ARGS]...\n")
     assert "\n  add " in result.err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_lists_whole_summaries(tmp_path, name):
+    assert "...\n" not in run_in_process(tmp_path, name, "--help").out.partition("Commands:")[2]
 
 
 def test_help_and_version_succeed(tmp_path):

@@ -6,6 +6,7 @@ Command modules are imported when they are called, so that `copydesk --help` is 
 import errno
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -44,7 +45,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the existing commands if one is mistyped."""
         if args and args[0] not in COMMANDS:
-            ctx.fail(f"There is no command {args[0]!r}. There are: {', '.join(COMMANDS)}.")
+            ctx.fail(f"There is no command {args[0]!r}. {_suggest_command(args[0])}")
         return super().resolve_command(ctx, args)
 
 
@@ -119,6 +120,13 @@ def copydesk(  # noqa: PLR0913 - one argument an option
         raise click.UsageError(f"The console needs a terminal{reason}. Use --run-pipeline or a command instead.")
 
 
+def _suggest_command(name: str) -> str:
+    """Return the commands or options spelled like `name`; all commands if there are none."""
+    spellings = {command: command for command in COMMANDS} | {"run-pipeline": "--run-pipeline", "sample": "--sample"}
+    similar = [repr(spellings[match]) for match in get_close_matches(name, spellings)]
+    return f"Did you mean {' or '.join(similar)}?" if similar else f"There are: {', '.join(COMMANDS)}."
+
+
 def _is_terminal() -> bool:
     """Return True if the console can be drawn; a dumb terminal cannot move the cursor."""
     return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM") != "dumb"
@@ -153,7 +161,10 @@ def main() -> None:
     except click.UsageError as error:
         # For an option without its value click does not name the command.
         hint = f" See `{error.ctx.command_path} --help`." if error.ctx else ""
-        fail(f"{error.format_message().rstrip('.')}.{hint}", error.exit_code)
+        message = error.format_message()
+        # Click ends a suggestion with a question mark, in brackets if there are several.
+        stop = "" if message.endswith(("?", "?)", ".")) else "."
+        fail(f"{message}{stop}{hint}", error.exit_code)
     except click.ClickException as error:
         fail(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):

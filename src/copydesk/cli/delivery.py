@@ -27,7 +27,10 @@ def delivery() -> None:
 @AS_JSON
 @pass_context
 def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
-    """List the deliveries of a draft, or all that are pending, uncertain or failed recently."""
+    """List the deliveries of a draft, or the unfinished ones.
+
+    Without DRAFT: all that are pending, uncertain or failed recently.
+    """
 
     async def work(desk: "Desk") -> tuple[tuple[DeliveryReport, ...], dict[str, str]]:
         if draft_id:
@@ -97,7 +100,10 @@ def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> No
 @AS_JSON
 @pass_context
 def again(context: Context, *, delivery_id: str, as_json: bool) -> None:
-    """Resend the missing posts of a delivery, after checking your profile; also allows a repeated text."""
+    """Resend the missing posts, after checking your profile.
+
+    Also allows a repeated text.
+    """
     _print_report(context, context.run(lambda desk: desk.posting.resend(delivery_id)), as_json=as_json)
 
 

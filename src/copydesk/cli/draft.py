@@ -202,7 +202,9 @@ def new(  # noqa: PLR0913 - one argument an option
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Create a draft from TEXT as written, or generate one per format from --url, --prompt or both.
+    """Create a draft from TEXT, or generate one per format.
+
+    TEXT is taken as written; --url, --prompt or both generate the drafts.
 
     Waits until the texts are generated; exit code 1 if one fails.
 
@@ -394,7 +396,9 @@ def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool,
 def search(
     context: Context, /, *, words: tuple[str, ...], limit: int, cursor: str | None, as_json: bool, **options: Any
 ) -> None:
-    """Find drafts with all WORDS in their text, title, tags or source name, newest first.
+    """Find drafts with all WORDS, newest first.
+
+    Searches the text, the title, the tags and the source's name.
 
     "two words" stand next to each other, harb* leaves the end open, and after -- a -word leaves out what has it.
     """
@@ -438,7 +442,7 @@ def _status_text(found: ListedDraft, zone: ZoneInfo) -> str:
 @AS_JSON
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
-    """Show a draft: text, times, feedback, checks, score and source item."""
+    """Show a draft with its checks, score and source item."""
 
     async def work(desk: "Desk") -> tuple[ListedDraft, Item, list[tuple[str, str]]]:
         found = await desk.drafts.get(id)

@@ -73,7 +73,9 @@ def record(
     as_json: bool,
     **metrics: int | None,
 ) -> None:
-    """Record the metrics of a draft on a platform: engagement record ID x --likes 3 --impressions 100.
+    """Record the metrics of a draft on a platform.
+
+    Example: engagement record ID x --likes 3 --impressions 100
 
     Options left out keep their values. A metric or --post-id without --status marks the post as live: the summary
     counts it, even if you posted it by hand, and the draft's status stays. --status pending reverts this.

@@ -39,7 +39,9 @@ def experiment() -> None:
 def new(
     context: Context, *, name: str, parameter: str, given: tuple[str, ...], variants: str | None, as_json: bool
 ) -> None:
-    """Start an experiment: experiment new "How many hashtags" hashtags --variant none=0 --variant two=2
+    """Start an experiment.
+
+    Example: experiment new "How many hashtags" hashtags --variant none=0 --variant two=2
 
     PARAMETER is hook, tone, length, hashtags, emoji, cta, link, writer, temperature, instructions, or another name
     that the writer supports. VALUE is a number, true, false, null for the default, or text.
@@ -102,7 +104,10 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
-    """Show an experiment's results: counts and raw rates per variant, without a verdict."""
+    """Show an experiment's results per variant.
+
+    Counts and raw rates, without a verdict.
+    """
     found = context.run(lambda desk: desk.experiments.get(id))
     if as_json:
         print_json(found)

@@ -46,7 +46,9 @@ AT = "The time: fri 14:30, tomorrow 9, in 2 hours, ISO."
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 @pass_context
 def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json: bool) -> None:
-    """Post a draft now: to its target platforms, or to every account where it is not live yet.
+    """Post a draft now.
+
+    Posts to the draft's target platforms or, if it has none, to every account where it is not live yet.
 
     Waits up to 30 seconds; `copydesk daemon` or the open console continues unfinished deliveries. Exit code 1 if the
     draft is not live everywhere.
@@ -131,7 +133,10 @@ def regenerate(context: Context, *, feedback: str | None, no_wait: bool, **selec
 @with_draft_selection
 @pass_context
 def unapprove(context: Context, *, feedback: str | None, **selection: Unpack[DraftSelection]) -> None:
-    """Withdraw approvals: with feedback changes are requested, without it the draft needs review."""
+    """Withdraw approvals.
+
+    With --feedback the drafts are marked as changes requested, without it as needing review.
+    """
     run_action(context, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback), **selection)
 
 
@@ -200,7 +205,10 @@ COLOURS = {"removed": "red", "added": "green"}
 @AS_JSON
 @pass_context
 def undo(context: Context, *, id: str | None, as_json: bool) -> None:
-    """Undo a draft's last change, or your own last change (a bulk action counts as one)."""
+    """Undo a draft's last change, or your own.
+
+    Without ID, your own last change is undone; a bulk action counts as one.
+    """
     _undo_or_redo(context, EventKind.UNDO, id, as_json=as_json)
 
 
@@ -283,7 +291,9 @@ def bulk_response(result: UndoResult) -> dict[str, object]:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the pieces of both texts and the checks.")
 @pass_context
 def diff(context: Context, *, id: str, other: str | None, as_json: bool) -> None:
-    """Show the changes from ID to OTHER word by word; without OTHER, from the previous version to ID.
+    """Show the changes between two versions, word by word.
+
+    Compares ID with OTHER or, without OTHER, the previous version with ID.
 
     Removed words are marked [-like this-], added ones {+like this+}, followed by the checks that changed.
     """

@@ -8,6 +8,7 @@ import click
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.draft_view import print_draft
 from copydesk.cli.output import StageProgress, format_time, print_table
+from copydesk.cli.source import ADD_SOURCE_HINT
 from copydesk.model.draft import ListedDraft
 from copydesk.model.run import Run, RunRequest, RunStatus
 from copydesk.text import clean
@@ -22,11 +23,20 @@ def run_pipeline(
 ) -> None:
     """Run the pipeline once; exit 0 if it succeeded, else 1."""
     request = RunRequest(source_ids=source_ids, max_drafts=max_drafts, due=due)
-    run = context.run(lambda desk: _run_with_progress(desk, request, as_json=as_json))
+
+    async def work(desk: "Desk") -> Run | None:
+        if not as_json and not source_ids and not await desk.sources.list():
+            return None
+        return await _run_with_progress(desk, request, as_json=as_json)
+
+    run = context.run(work)
+    if run is None:
+        click.echo(context.with_desk_options(f"No sources to fetch. {ADD_SOURCE_HINT}"), err=True)
+        return
     if as_json:
         print_json(run)
     else:
-        _print_run(run, sample=context.sample)
+        _print_run(context, run)
     sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
 
 
@@ -37,7 +47,7 @@ def run_sample(context: Context) -> None:
         return await _run_with_progress(desk, RunRequest(), as_json=False), await desk.drafts.queue()
 
     run, drafts = context.run(work)
-    _print_run(run, sample=context.sample)
+    _print_run(context, run)
     for draft in drafts:
         click.echo("\n" + "─" * 72)
         print_draft(draft)
@@ -52,8 +62,7 @@ async def _run_with_progress(desk: "Desk", request: RunRequest, *, as_json: bool
         )
 
 
-def _print_run(run: Run, *, sample: bool) -> None:
-    command = "copydesk --sample" if sample else "copydesk"
+def _print_run(context: Context, run: Run) -> None:
     stats = run.stats
     if run.status is RunStatus.SUCCEEDED:
         items, stories = plural(stats.items_ingested, "item"), plural(stats.items_filtered, "story")
@@ -63,7 +72,7 @@ def _print_run(run: Run, *, sample: bool) -> None:
         click.echo(f"Run {run.status}: {clean(run.error or '')}", err=True)
     if stats.sources_failed:
         failed = f"{stats.sources_failed:,} of {plural(stats.sources_failed + stats.sources_fetched, 'source')}"
-        click.echo(f"{failed} failed. Details: `{command} source list`.", err=True)
+        click.echo(context.with_desk_options(f"{failed} failed. Details: `copydesk source list`."), err=True)
 
 
 @click.group()
@@ -103,7 +112,7 @@ def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) ->
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 @pass_context
 def stats(context: Context, *, as_json: bool) -> None:
-    """Show statistics of the runs: averages over completed runs, and the most frequent errors."""
+    """Show averages over completed runs and frequent errors."""
     totals = context.run(lambda desk: desk.pipeline.statistics())
     if as_json:
         print_json(totals)

@@ -40,7 +40,9 @@ def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Schedule all approved drafts, or the given ones, into the next free slots: best first, then oldest.
+    """Schedule approved drafts into the next free slots.
+
+    All of them, or the given ones: best score first, then oldest.
 
     Exit code 1 if a draft could not be scheduled.
     """

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.sources.service import ImportResult
 
+ADD_SOURCE_HINT = "Add one: copydesk source add rss https://example.com/feed"
 CONFIG = click.option("--config", metavar="JSON", help="Settings of the source, such as '{\"weight\": 2}'.")
 
 
@@ -69,10 +70,7 @@ def list_(context: Context, *, as_json: bool) -> None:
         )
         for entry in sources
     ]
-    print_table(
-        rows,
-        empty=context.with_desk_options("No sources yet. Add one: copydesk source add rss https://example.com/feed"),
-    )
+    print_table(rows, empty=context.with_desk_options(f"No sources yet. {ADD_SOURCE_HINT}"))
 
 
 @source.command()
@@ -126,7 +124,10 @@ def edit(  # noqa: PLR0913 - one argument an option
     no_test: bool,
     as_json: bool,
 ) -> None:
-    """Edit a source; options left out keep their values."""
+    """Edit a source.
+
+    Options left out keep their values.
+    """
     fields = {"name": name, "url": url, "type": type, "enabled": enabled, "config": parse_config(config)}
     changes = {field: value for field, value in fields.items() if value is not None}
     if not changes:
@@ -167,7 +168,10 @@ def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
-    """Import the feeds of an OPML file; existing sources are left unchanged."""
+    """Import the feeds of an OPML file.
+
+    Existing sources are left unchanged.
+    """
     body = file.read()
 
     async def work(desk: "Desk") -> "ImportResult":

@@ -30,7 +30,10 @@ def voice() -> None:
 @AS_JSON
 @pass_context
 def show(context: Context, *, as_json: bool) -> None:
-    """Show the voice profile and the parts the offline writer does not support."""
+    """Show the voice profile.
+
+    Names the parts the offline writer does not support.
+    """
     profile = context.run(lambda desk: desk.voice.get())
     if as_json:
         print_json(profile)
@@ -71,7 +74,9 @@ def set_(
     json_file: BinaryIO | None,
     as_json: bool,
 ) -> None:
-    """Change or create the voice profile; options left out keep their values.
+    """Change or create the voice profile.
+
+    Options left out keep their values.
 
     --avoid and --example replace the whole list, --format changes one setting. A format is SHORT, THREAD or BLOG; its
     settings are maxLength, maxParts, targetWords, hashtags, emoji, link and instructions.
