@@ -199,8 +199,9 @@ async def test_closed_port_is_unreachable() -> None:
     with FeedServer() as server:
         pass
     async with make_fetcher() as fetcher:
-        with pytest.raises(errors.UnreachableError, match="Connection refused by"):
+        with pytest.raises(errors.UnreachableError, match="Connection refused by") as refused:
             await fetcher.get(server.url("/feed"), accept=ANY_TYPE)
+    assert refused.value.hint == "The server is not running, or the port is wrong."
 
 
 async def test_https_to_http_port_is_unreachable() -> None:

@@ -251,9 +251,10 @@ def _connect_error(error: Exception, host: str) -> UnreachableError:
         if isinstance(cause, ssl.SSLError):
             return UnreachableError(f"{host} does not use TLS on this port.", hint="Check the address: https or http?")
     # Several addresses were tried: one refusal among the causes says more than a timeout.
-    refused = any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes)
-    message = f"Connection refused by {host}." if refused else f"Cannot connect to {host}."
-    return UnreachableError(message, hint=f"Check your internet connection. {RETRY_HINT}")
+    if any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes):
+        hint = "The server is not running, or the port is wrong."
+        return UnreachableError(f"Connection refused by {host}.", hint=hint)
+    return UnreachableError(f"Cannot connect to {host}.", hint="Check your internet connection.")
 
 
 def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:
