@@ -88,7 +88,7 @@ async def test_missing_account_is_reported_without_keys(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
         message = "No accounts. To post, connect an account: copydesk account connect bluesky"
         assert await examine_topic(desk, "accounts") == [(Verdict.OK, message)]
-        assert await examine_topic(desk, "keys") == []
+        assert await examine_topic(desk, "credentials") == []
 
 
 async def test_account_error_is_reported_with_hint(tmp_path: Path) -> None:
@@ -104,10 +104,10 @@ async def test_account_error_is_reported_with_hint(tmp_path: Path) -> None:
 async def test_unencrypted_keys_are_a_warning(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms(), **PLAIN) as desk:
         await connect_account(desk)
-        ((verdict, message),) = await examine_topic(desk, "keys")
+        ((verdict, message),) = await examine_topic(desk, "credentials")
         assert (verdict, message.startswith("None stored yet. The first will be stored in ")) == (Verdict.OK, True)
         await save_key(desk)
-        ((verdict, message),) = await examine_topic(desk, "keys")
+        ((verdict, message),) = await examine_topic(desk, "credentials")
     assert verdict is Verdict.WARNING
     assert "NOT encrypted. To encrypt it, remove the accounts" in message
     assert "planted-1" not in message
@@ -120,10 +120,10 @@ async def test_encrypted_keys_need_a_passphrase(tmp_path: Path, monkeypatch: pyt
         await save_key(desk)
         path = tmp_path / "secrets" / "secrets.sealed"
         message = f"Stored in {path}, encrypted with a passphrase. From the environment: COPYDESK_PASSPHRASE."
-        assert await examine_topic(desk, "keys") == [(Verdict.OK, message)]
+        assert await examine_topic(desk, "credentials") == [(Verdict.OK, message)]
     monkeypatch.delenv("COPYDESK_PASSPHRASE")
     async with open_posting_desk(tmp_path, fake_platforms(), **SEALED) as desk:
-        ((verdict, message),) = await examine_topic(desk, "keys")
+        ((verdict, message),) = await examine_topic(desk, "credentials")
     assert (verdict, "Set COPYDESK_PASSPHRASE" in message) == (Verdict.WARNING, True)
 
 
@@ -132,21 +132,21 @@ async def test_keys_in_two_backends_are_an_error(tmp_path: Path) -> None:
         await connect_account(desk)
         await save_key(desk)
         (tmp_path / "secrets" / "secrets.sealed").write_bytes(b"x")
-        ((verdict, message),) = await examine_topic(desk, "keys")
+        ((verdict, message),) = await examine_topic(desk, "credentials")
         assert (verdict, "Move the outdated one away." in message) == (Verdict.ERROR, True)
-        assert len(await examine_topic(desk, "pictures")) == 1
+        assert len(await examine_topic(desk, "images")) == 1
 
 
 async def test_unused_images_are_counted(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
-        assert await examine_topic(desk, "pictures") == [(Verdict.OK, "0 stored, 0.0 MiB.")]
+        assert await examine_topic(desk, "images") == [(Verdict.OK, "0 stored, 0.0 MiB.")]
         folder = desk.settings.images_folder
         url = save(folder, drawing())
         (folder / ".begun").write_bytes(b"x")
         await create_approved_draft(desk, images=[{"url": url, "source": "UPLOAD"}])
-        assert await examine_topic(desk, "pictures") == [(Verdict.OK, "1 stored, 0.0 MiB.")]
+        assert await examine_topic(desk, "images") == [(Verdict.OK, "1 stored, 0.0 MiB.")]
         save(folder, photo(800, 600))
-        assert await examine_topic(desk, "pictures") == [(Verdict.OK, "2 stored, 0.1 MiB. 1 of them unused, 0.1 MiB.")]
+        assert await examine_topic(desk, "images") == [(Verdict.OK, "2 stored, 0.1 MiB. 1 of them unused, 0.1 MiB.")]
 
 
 async def test_missing_pillow_is_reported_only_for_approved_images(
@@ -157,8 +157,8 @@ async def test_missing_pillow_is_reported_only_for_approved_images(
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
         await create_approved_draft(desk)
         await desk.drafts.create({"text": "Not approved yet.", **picture})
-        assert [verdict for verdict, _ in await examine_topic(desk, "pictures")] == [Verdict.OK]
+        assert [verdict for verdict, _ in await examine_topic(desk, "images")] == [Verdict.OK]
         await create_approved_draft(desk, **picture)
-        ((verdict, message),) = await examine_topic(desk, "pictures")
+        ((verdict, message),) = await examine_topic(desk, "images")
     assert verdict is Verdict.WARNING
     assert "Pillow, which resizes them, is not installed. Install it: pip install pillow" in message

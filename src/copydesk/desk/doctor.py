@@ -144,7 +144,7 @@ async def _check_vault(desk: Desk) -> CheckFinding:
     try:
         vault = await desk.accounts.vault_status()
     except CredentialsError as error:
-        return CheckFinding(what="keys", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
+        return CheckFinding(what="credentials", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
     environment = f" From the environment: {', '.join(vault.environment)}." if vault.environment else ""
     place = "Stored in" if vault.has_credentials else "None stored yet. The first will be stored in"
     message = f"{place} {vault.description}.{environment}"
@@ -153,7 +153,9 @@ async def _check_vault(desk: Desk) -> CheckFinding:
         if vault.has_credentials and (not vault.usable or vault.backend is BackendKind.PLAIN)
         else ""
     )
-    return CheckFinding(what="keys", verdict=Verdict.WARNING if advice else Verdict.OK, found=message, advice=advice)
+    return CheckFinding(
+        what="credentials", verdict=Verdict.WARNING if advice else Verdict.OK, found=message, advice=advice
+    )
 
 
 async def _check_images(desk: Desk) -> CheckFinding:
@@ -165,5 +167,5 @@ async def _check_images(desk: Desk) -> CheckFinding:
     if find_spec("PIL") is None and storage.has_postable:
         message += " Approved drafts have images, but Pillow, which resizes them, is not installed."
         advice = "Install it: pip install pillow"
-        return CheckFinding(what="pictures", verdict=Verdict.WARNING, found=message, advice=advice)
-    return CheckFinding(what="pictures", verdict=Verdict.OK, found=message)
+        return CheckFinding(what="images", verdict=Verdict.WARNING, found=message, advice=advice)
+    return CheckFinding(what="images", verdict=Verdict.OK, found=message)

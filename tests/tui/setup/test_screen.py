@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from console_driver import ConsoleDriver, type_text
+from copydesk.cli.context import Context
 from copydesk.desk import Desk
+from copydesk.desk.doctor import CheckFinding, Verdict
 from copydesk.tui import browser
+from copydesk.tui.setup.pages import locations_page
 from setup_driver import (
     add_sample_setup,
     open_setup,
@@ -252,6 +255,13 @@ async def test_doctor_report_is_displayed(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("G")
         await wait_for_text(ui, "2, none failing.")
+
+
+def test_doctor_commands_name_desk() -> None:
+    check = CheckFinding(what="sources", verdict=Verdict.WARNING, found="No sources.", advice="copydesk source add")
+    advice = Context(home=None, sample=True, debug=False).with_desk_options
+    (table, *_) = locations_page([check], advice)
+    assert "copydesk --sample source add" in str(table)
 
 
 async def test_forty_columns_show_one_pane(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Pages of the setup screen: accounts, voice, writer, time zone, and file locations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -187,13 +187,13 @@ def zone_page(setup: SetupSnapshot) -> list[Block]:
     ]
 
 
-def locations_page(checks: "Sequence[CheckFinding]") -> list[Block]:
-    """Return the page with the results of `copydesk doctor`."""
+def locations_page(checks: "Sequence[CheckFinding]", qualify_commands: Callable[[str], str]) -> list[Block]:
+    """Return the page with the results of `copydesk doctor`, its commands written as they are called for this desk."""
     rows = []
     for check in checks:
         word, role = labels.ADVICE_BADGES[check.verdict]
         finding = Content.assemble(
-            safe_line(check.found), (f" {safe_line(check.advice)}" if check.advice else "", "dim")
+            safe_line(check.found), (f" {safe_line(qualify_commands(check.advice))}" if check.advice else "", "dim")
         )
         rows.append((Content.styled(word, role), Content(safe_line(check.what)), finding))
     return [Table(rows), paragraph(), _key_hints(("setup.refresh", labels.RECHECK_HINT))]

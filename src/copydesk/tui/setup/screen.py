@@ -192,7 +192,11 @@ class SetupScreen(DeskScreen):
             return writer_page(setup)
         if self.section is Section.ZONE:
             return zone_page(setup)
-        return locations_page(self._checks) if self._checks else [paragraph(labels.CHECKING, "dim")]
+        return (
+            locations_page(self._checks, self.app.qualify_commands)
+            if self._checks
+            else [paragraph(labels.CHECKING, "dim")]
+        )
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys of the focused pane in the footer."""
