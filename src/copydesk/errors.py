@@ -13,6 +13,7 @@ CopydeskError
 │   ├── StoreFullError        the disk is full
 │   ├── StoreMissingError     the file was moved, deleted or replaced
 │   ├── StoreTooNewError      written by a newer version of Copydesk
+│   ├── StoreSchemaError      written by a development version, with other tables
 │   ├── StoreCorruptError     not a database, or a damaged one
 │   └── DeskClosedError       the desk was closed before
 ├── FetchError                a source could not be read
@@ -155,8 +156,14 @@ class StoreTooNewError(StoreError):
     category = "store-newer"
 
 
+class StoreSchemaError(StoreError):
+    """The tables of this database differ from those of its revision; nothing changed."""
+
+    category = "store-schema"
+
+
 class StoreCorruptError(StoreError):
-    """The file is not a readable database. Restore the backup next to it, or move it away to start over."""
+    """The file is not a readable database."""
 
     category = "store-damaged"
 

@@ -113,7 +113,7 @@ async def test_damaged_page_is_reported(tmp_path: Path) -> None:
     damage(store.path)
 
     store = await open_store(tmp_path)
-    with pytest.raises(StoreCorruptError, match=r"desk\.db is not a readable database.* Restore the backup"):
+    with pytest.raises(StoreCorruptError, match=r"desk\.db is not a readable database\. There is no backup"):
         await count_rows(store)
     await store.close()
 

@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,12 +16,28 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
 
-from copydesk.errors import StoreCorruptError, StoreTooNewError
+from copydesk.errors import StoreCorruptError, StoreSchemaError, StoreTooNewError
 from copydesk.store import migrate, tables
+from copydesk.store.backup import Interrupter, check_database, create_backup
 from copydesk.store.database import Database, open_database
-from copydesk.store.migrate import HEAD_REVISION, REVISIONS, PreparedDatabase, prepare_database
+from copydesk.store.database_file import (
+    FINGERPRINTS,
+    HEAD_REVISION,
+    REVISIONS,
+    automatic_backup_path,
+    manual_backup_path,
+    normalize_sql,
+    read_fingerprint,
+    read_revision,
+)
+from copydesk.store.migrate import PreparedDatabase, prepare_database
 from copydesk.store.triggers import TRIGGERS
+from desk_fixtures import integrity_errors, list_drafts
+from populated_desk import open_populated_desk
+from released_schemas import unpack
 from store_fixtures import NOW, add_user, list_files, open_store, user_names
+
+PATHS = (manual_backup_path, automatic_backup_path)
 
 
 def execute(path: Path, statement: str) -> list[tuple[object, ...]]:
@@ -36,17 +52,14 @@ def mark_as_newer(connection: Connection) -> None:
 
 
 def read_schema(path: Path) -> dict[str, str]:
-    """Return the SQL of each schema object by name, normalized.
-
-    A rebuilt table has its name in quotes and its constraints in another order; both mean the same.
-    """
-    return {str(name): normalize_sql(str(sql)) for name, sql in execute(path, "SELECT name, sql FROM sqlite_master")}
+    """Return the SQL of each schema object by name, without what a rebuild of the table changes."""
+    rows = execute(path, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'sqlite_stat1'")
+    return {str(name): normalize_sql(str(sql)) for name, sql in rows}
 
 
-def normalize_sql(sql: str) -> str:
-    sql = re.sub(r'^CREATE TABLE "(\w+)"', r"CREATE TABLE \1", " ".join(sql.split()))
-    columns, *constraints = sql.removesuffix(" )").split(", CONSTRAINT ")
-    return ", CONSTRAINT ".join([columns, *sorted(constraints)])
+def without_triggers(schema: dict[str, str]) -> dict[str, str]:
+    """Return the tables and indexes. Migrations create the triggers of the current revision."""
+    return {name: sql for name, sql in schema.items() if not sql.startswith("CREATETRIGGER")}
 
 
 async def open_migrated(folder: Path) -> Database:
@@ -56,13 +69,36 @@ async def open_migrated(folder: Path) -> Database:
     return engines
 
 
+async def migrate_to(revision: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Create a database of an older revision by running the migrations up to it."""
+    engines = open_database(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "HEAD_REVISION", revision)
+        # It has the triggers of the current revision.
+        patch.setattr(migrate, "FINGERPRINTS", Anything())
+        await engines.upgrade(migrate._run_migrations)
+    await engines.close()
+
+
+class Anything:
+    """Equal to everything, as is each of its elements."""
+
+    def __getitem__(self, _: object) -> "Anything":
+        return self
+
+    def __eq__(self, _: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment] # it equals everything
+
+
 async def test_new_database_is_created_once(tmp_path: Path) -> None:
     engines = open_database(tmp_path / "desk.db")
 
     assert await prepare_database(engines.path, engines, NOW) == PreparedDatabase(created=True)
     assert await prepare_database(engines.path, engines, NOW) == PreparedDatabase()
 
-    assert migrate.read_revision(engines.path) == HEAD_REVISION
+    assert read_revision(engines.path) == HEAD_REVISION
     await engines.close()
     assert list_files(tmp_path) == ["desk.db"]
 
@@ -103,6 +139,73 @@ def test_revisions_match_migration_files() -> None:
     assert [revision.revision for revision in reversed(list(script.walk_revisions()))] == list(REVISIONS)
 
 
+async def test_fingerprint_is_that_of_the_tables(store: Database) -> None:
+    with closing(sqlite3.connect(store.path)) as connection:
+        assert {HEAD_REVISION: read_fingerprint(connection)} == {HEAD_REVISION: FINGERPRINTS[HEAD_REVISION]}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+async def test_migrations_are_frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str) -> None:
+    """If this fails, a migration was edited. Take the edit back, and write a new one with a fixture of its own:
+    `python tests/support/released_schemas.py`.
+    """
+    await migrate_to(revision, tmp_path / "migrated.db", monkeypatch)
+
+    migrated = read_schema(tmp_path / "migrated.db")
+    released = read_schema(unpack(revision, tmp_path / "released.db"))
+    assert without_triggers(migrated) == without_triggers(released)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+async def test_every_released_database_opens(tmp_path: Path, revision: str) -> None:
+    path = unpack(revision, tmp_path / "copydesk.db")
+    before = check_database(path, Interrupter())
+    assert before.revision == revision
+
+    async with open_populated_desk(tmp_path) as desk:
+        drafts = await list_drafts(desk)
+        await desk.drafts.approve(next(draft.id for draft in drafts if draft.status == "pending_review"))
+        await desk.drafts.undo()
+
+    after = check_database(path, Interrupter())
+    assert (after.revision, len(drafts)) == (HEAD_REVISION, before.drafts)
+    assert (after.drafts, after.sources, after.posts) == (before.drafts, before.sources, before.posts) == (18, 1, 1)
+    assert integrity_errors(tmp_path) == []
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE account",
+        "ALTER TABLE draft ADD COLUMN mood TEXT",
+        "DROP TRIGGER draft_counted",
+        "CREATE TABLE recipe (name)",
+    ],
+)
+async def test_development_database_is_refused_untouched(tmp_path: Path, revision: str, statement: str) -> None:
+    path = unpack(revision, tmp_path / "desk.db")
+    execute(path, statement)
+    before = path.read_bytes()
+    engines = open_database(path)
+
+    with pytest.raises(
+        StoreSchemaError, match=r"development version .* created .*desk\.db.* or move it away"
+    ) as caught:
+        await prepare_database(path, engines, NOW)
+
+    await engines.close()
+    assert path.read_bytes() == before
+    assert "account" not in caught.value.message
+    assert list_files(tmp_path) == ["desk.db"]
+
+
+async def test_statistics_do_not_change_the_fingerprint(store: Database) -> None:
+    execute(store.path, "ANALYZE")
+
+    assert read_revision(store.path) == HEAD_REVISION
+
+
 async def test_concurrent_starts_create_database_once(tmp_path: Path) -> None:
     stores = [open_database(tmp_path / "desk.db") for _ in range(5)]
 
@@ -119,6 +222,51 @@ async def test_start_killed_before_tables_is_repeated(tmp_path: Path) -> None:
 
     assert (await prepare_database(engines.path, engines, NOW)).created
     await engines.close()
+
+
+async def test_empty_file_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "desk.db"
+    path.touch()
+    engines = open_database(path)
+
+    with pytest.raises(StoreCorruptError, match=r"desk\.db is damaged: the file is empty\. There is no backup\."):
+        await prepare_database(path, engines, NOW)
+
+    await engines.close()
+    assert path.stat().st_size == 0
+
+
+async def test_damage_names_newest_backup(tmp_path: Path) -> None:
+    store = await open_store(tmp_path)
+    await store.close()
+    backups = [backup_path(store.path, NOW + timedelta(days=day)) for backup_path in PATHS for day in (2, 1)]
+    for backup in backups:
+        create_backup(store.path, backup, Interrupter())
+    store.path.write_bytes(b"")
+
+    with pytest.raises(StoreCorruptError) as caught:
+        read_revision(store.path)
+
+    assert caught.value.hint == f"Restore the newest backup: copydesk restore {backups[0]}"
+
+
+def test_new_file_is_private_and_never_empty(tmp_path: Path) -> None:
+    open_database(tmp_path / "desk.db")
+
+    assert list_files(tmp_path) == ["desk.db"]
+    assert (tmp_path / "desk.db").stat().st_mode & 0o777 == 0o600
+    assert execute(tmp_path / "desk.db", "PRAGMA integrity_check") == [("ok",)]
+    assert read_revision(tmp_path / "desk.db") is None
+
+
+def test_log_without_database_is_not_deleted(tmp_path: Path) -> None:
+    # SQLite would delete it, or apply it to the new database.
+    (tmp_path / "desk.db-wal").write_bytes(b"the only copy of the newest changes")
+
+    with pytest.raises(StoreCorruptError, match=r"desk\.db is missing, but its log desk\.db-wal is there"):
+        open_database(tmp_path / "desk.db")
+
+    assert list_files(tmp_path) == ["desk.db-wal"]
 
 
 async def test_newer_database_is_refused_untouched(tmp_path: Path) -> None:

@@ -12,15 +12,17 @@ import pytest
 from sqlalchemy import Connection, select
 
 from copydesk.errors import StoreBusyError, StoreError, StoreFullError
-from copydesk.store import migrate, tables
+from copydesk.store import backup, database_file, migrate, tables
+from copydesk.store.backup import create_migration_backup
 from copydesk.store.database import Database, open_database
+from copydesk.store.database_file import list_migration_backups
 from copydesk.store.migrate import PreparedDatabase, prepare_database
 from copydesk.store.triggers import TRIGGERS
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user, list_files, open_store
 
 SetNextVersion = Callable[[str], None]
 
-CURRENT_REVISION = migrate.HEAD_REVISION
+CURRENT_REVISION = database_file.HEAD_REVISION
 REVISION_HEADER = """
 import sqlalchemy as sa
 from alembic import op
@@ -65,10 +67,21 @@ def set_next_version(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
         shutil.copytree(migrate._scripts(), scripts)
         (scripts / "versions" / "next.py").write_text(REVISION_HEADER.format(before=migrate.HEAD_REVISION) + body)
         monkeypatch.setattr(migrate, "_scripts", lambda: scripts)
-        monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "next"))
         monkeypatch.setattr(migrate, "HEAD_REVISION", "next")
+        # Whatever the lines make of the schema is the fingerprint of the new revision.
+        monkeypatch.setitem(database_file.FINGERPRINTS, "next", "next")
+        monkeypatch.setattr(database_file, "fingerprint", fingerprint_of_next)
 
     return write
+
+
+def fingerprint_of_next(schema: dict[str, str]) -> str:
+    """Return the real fingerprint of a known schema, and that of `next` for any other."""
+    found = real_fingerprint(schema)
+    return found if found in database_file.FINGERPRINTS.values() else "next"
+
+
+real_fingerprint = database_file.fingerprint
 
 
 def add_source_with_draft(connection: Connection) -> None:
@@ -187,7 +200,7 @@ async def test_failed_upgrade_changes_nothing_and_names_backup(
     with pytest.raises(StoreError, match=r"the migration is wrong\. Nothing changed") as caught:
         await upgrade(old_database)
 
-    (copy,) = migrate.list_backups(old_database)
+    copy = Path(list_migration_backups(old_database)[0].path)
     assert caught.value.hint == f"Backup: {copy}."
     assert dump(old_database) == before == dump(copy)
 
@@ -224,15 +237,14 @@ async def test_disk_full_during_upgrade_is_reported(old_database: Path, set_next
 async def test_failed_backup_prevents_upgrade(
     old_database: Path, set_next_version: SetNextVersion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_space(path: Path, target: Path) -> None:
-        target.write_bytes(b"half")
+    def no_space(part: Path, target: Path, *, overwrite: bool) -> None:
         raise OSError(28, "No space left on device")
 
     before = dump(old_database)
-    monkeypatch.setattr(migrate, "_copy_database", no_space)
+    monkeypatch.setattr(backup, "_publish", no_space)
     set_next_version(RECREATE_TABLES)
 
-    with pytest.raises(StoreError, match=r"Cannot back up .*: No space left on device; nothing changed"):
+    with pytest.raises(StoreFullError, match=r"The disk is full; nothing changed"):
         await upgrade(old_database)
 
     assert dump(old_database) == before
@@ -245,7 +257,7 @@ async def test_concurrent_starts_upgrade_and_back_up_once(old_database: Path, se
     results = await asyncio.gather(*(upgrade(old_database) for _ in range(4)))
 
     assert sorted(prepared.migrated_from or "" for prepared in results) == ["", "", "", CURRENT_REVISION]
-    assert len(migrate.list_backups(old_database)) == 1
+    assert len(list_migration_backups(old_database)) == 1
 
 
 async def test_upgrade_times_out_on_locked_database(old_database: Path, set_next_version: SetNextVersion) -> None:
@@ -255,7 +267,7 @@ async def test_upgrade_times_out_on_locked_database(old_database: Path, set_next
         with pytest.raises(StoreBusyError):
             await upgrade(old_database, busy_timeout=0.05)
 
-    assert migrate.list_backups(old_database) == []
+    assert list_migration_backups(old_database) == []
 
 
 async def test_second_start_upgrades_nothing(old_database: Path, set_next_version: SetNextVersion) -> None:
@@ -263,15 +275,15 @@ async def test_second_start_upgrades_nothing(old_database: Path, set_next_versio
     await upgrade(old_database)
 
     assert await upgrade(old_database) == PreparedDatabase()
-    assert len(migrate.list_backups(old_database)) == 1
+    assert len(list_migration_backups(old_database)) == 1
 
 
 async def test_three_newest_backups_remain(store: Database) -> None:
-    created = [migrate.create_backup(store.path, f"{9 - day:04}", NOW + timedelta(days=day)) for day in range(5)]
+    created = [create_migration_backup(store.path, f"{9 - day:04}", NOW + timedelta(days=day)) for day in range(5)]
     stranger = store.path.with_name("desk.db.backup")
     stranger.write_text("mine")
 
-    assert migrate.list_backups(store.path) == created[2:]
+    assert [Path(copy.path) for copy in list_migration_backups(store.path)] == created[2:]
     assert stranger.exists()
 
 
@@ -280,6 +292,6 @@ async def test_failed_backup_leaves_no_partial_file(tmp_path: Path) -> None:
     path.write_text("no database " * 1000)
 
     with pytest.raises(sqlite3.DatabaseError):
-        migrate.create_backup(path, CURRENT_REVISION, NOW)
+        create_migration_backup(path, CURRENT_REVISION, NOW)
 
     assert list_files(tmp_path) == ["desk.db"]

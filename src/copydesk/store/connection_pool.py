@@ -5,31 +5,83 @@ The file they open is private to its owner, on a local disk, and still the one t
 
 import asyncio
 import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import aiosqlite
 from sqlalchemy import Connection, Engine
 
-from copydesk.errors import StoreError, StoreMissingError
+from copydesk.errors import StoreCorruptError, StoreError, StoreMissingError
+from copydesk.store.database_file import restore_hint
 from copydesk.store.raw_sql import dbapi_connection
 
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
 
 
 def create_private_file(path: Path) -> None:
-    """Create the file and its folder, private to their owner, if missing. Raise StoreError if that fails."""
+    """Create an empty database and its folder, private to their owner, if missing. Raise StoreError if that fails."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # SQLite gives the journal files it creates next to this one the same mode.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        try:
+            os.close(os.open(path, os.O_RDWR))
+        except FileNotFoundError:
+            _create_empty_database(path)
     except OSError as error:
         raise StoreError(
             f"Cannot open or write {path}: {error.strerror}.", hint="Check the owner of the file and its folder."
         ) from error
+
+
+def _create_empty_database(path: Path) -> None:
+    """Create the database under its final name in one step: a file of 0 bytes there is damage, and not a new desk."""
+    log = path.with_name(f"{path.name}-wal")
+    # In this order: a process that creates the database at the same time brings the log into being after it.
+    if log.exists() and log.stat().st_size and not path.exists():
+        raise StoreCorruptError(
+            f"{path} is missing, but its log {log.name} is there; nothing changed.", hint=restore_hint(path)
+        )
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("PRAGMA user_version = 0")  # writes the header
+        header = connection.serialize()
+    # SQLite gives the journal files it creates next to it the same mode.
+    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(header)
+        link_or_copy(part, path)
+    except FileExistsError:
+        pass  # another process was faster
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file a second name. Raise FileExistsError if that exists."""
+    try:
+        target.hardlink_to(source)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with source.open("rb") as content, os.fdopen(descriptor, "wb") as copy:
+            shutil.copyfileobj(content, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def reject_network_file_system(path: Path) -> None:

@@ -30,6 +30,7 @@ from copydesk.store.connection_pool import (
     create_private_file,
     reject_network_file_system,
 )
+from copydesk.store.database_file import restore_hint
 from copydesk.store.raw_sql import dbapi_connection
 
 ERROR_CONTEXT_LENGTH = 20
@@ -78,7 +79,7 @@ def to_store_error(path: Path, error: Exception) -> StoreError | None:
     if primary_code in _DAMAGED:
         return StoreCorruptError(
             f"{path} is not a readable database.",
-            hint="Restore the backup next to it, or move it away to start over.",
+            hint=restore_hint(path),
         )
     if primary_code in _NO_ACCESS:
         return StoreError(f"Cannot open or write {path}.", hint="Check the owner of the file and its folder.")

@@ -1,0 +1,38 @@
+"""Backups of a desk."""
+
+from datetime import datetime
+
+from copydesk.model.serialization import Struct
+
+
+class Backup(Struct, frozen=True):
+    """A file with a copy of the database."""
+
+    path: str
+    created_at: datetime
+    size: int
+    """Bytes."""
+    automatic: bool
+    """Made by the daemon or the console, and deleted when there are enough newer ones."""
+
+
+class BackupContent(Struct, frozen=True):
+    """The contents of a backup that was read and found intact."""
+
+    path: str
+    size: int
+    """Bytes."""
+    revision: str
+    """Revision of its schema."""
+    drafts: int
+    sources: int
+    posts: int
+    """Posts that are live on a platform."""
+
+
+class RestoredDesk(Struct, frozen=True):
+    """The result of a restore."""
+
+    content: BackupContent
+    replaced: str | None
+    """Path of the database that was there before; None if there was none."""
