@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from copydesk.version import __version__
 
 if TYPE_CHECKING:
+    from copydesk.desk.backups import restore_desk
     from copydesk.desk.desk import Desk, open_desk
     from copydesk.errors import (
         ConflictError,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         StoreError,
         StoreFullError,
         StoreMissingError,
+        StoreSchemaError,
         StoreTooNewError,
         UndoNotAllowedError,
         UnknownTimeZoneError,
@@ -87,6 +89,7 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreMissingError",
+    "StoreSchemaError",
     "StoreTooNewError",
     "UndoNotAllowedError",
     "UnknownTimeZoneError",
@@ -96,6 +99,7 @@ __all__ = [
     "__version__",
     "load_settings",
     "open_desk",
+    "restore_desk",
 ]
 
 _PLACES = {
@@ -103,6 +107,7 @@ _PLACES = {
     "Settings": ("copydesk.settings", "Settings"),
     "load_settings": ("copydesk.settings", "load"),
     "open_desk": ("copydesk.desk.desk", "open_desk"),
+    "restore_desk": ("copydesk.desk.backups", "restore_desk"),
 }
 """Name -> module and name there. All others are errors."""
 

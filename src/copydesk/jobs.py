@@ -87,6 +87,11 @@ async def _generate_texts(desk: Desk) -> Sequence[JobOutcome]:
     return _single_outcome(f"{plural(count, 'draft')} generated") if count else ()
 
 
+async def _back_up(desk: Desk) -> Sequence[JobOutcome]:
+    await desk.backups.create_automatic()
+    return ()
+
+
 HANDLERS: Mapping[JobName, JobHandler] = {
     JobName.ZONES: _apply_zone_changes,
     JobName.MISSED: _mark_missed,
@@ -95,6 +100,7 @@ HANDLERS: Mapping[JobName, JobHandler] = {
     JobName.METRICS: _collect_metrics,
     JobName.GENERATION: _generate_texts,
     JobName.PIPELINE: _run_pipeline,
+    JobName.BACKUP: _back_up,
 }
 
 
@@ -105,6 +111,10 @@ def _single_outcome(message: str) -> Sequence[JobOutcome]:
 DAY = timedelta(days=1)
 ERROR_BACKOFF = timedelta(minutes=1)
 """Time a job is not started again after an error."""
+BACKUP_RETRY = timedelta(hours=1)
+"""Minimum time between the starts of two automatic backups, also after one that failed or was cancelled."""
+CONSOLE_BACKUP_DELAY = timedelta(minutes=1)
+"""Time after the start of a console before which it makes no backup: the user waits for its screens."""
 HEARTBEAT_INTERVAL = 15.0
 """Seconds between heartbeats of a job; a quarter of its lease."""
 SHUTDOWN_TIMEOUT = 5.0
@@ -129,6 +139,8 @@ class DueInputs(Struct, frozen=True):
     """A draft waits for its text."""
     to_fetch: bool
     """A source is due, and this process fetches sources."""
+    to_back_up: bool
+    """The newest automatic backup is too old, and this process may make one by now."""
     pause: timedelta
     """Minimum time between the starts of two pipeline runs."""
     states: tuple[JobState, ...]
@@ -145,6 +157,7 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
         JobName.METRICS: inputs.to_measure,
         JobName.GENERATION: inputs.to_write,
         JobName.PIPELINE: inputs.to_fetch and _is_interval_over(states.get(JobName.PIPELINE), inputs.now, inputs.pause),
+        JobName.BACKUP: inputs.to_back_up and _is_interval_over(states.get(JobName.BACKUP), inputs.now, BACKUP_RETRY),
     }
     return tuple(name for name in JobName if is_due[name] and not _is_backing_off(states.get(name), inputs.now))
 
@@ -184,11 +197,23 @@ Listener = Callable[[JobMessage], None]
 
 
 class Jobs:
-    """The jobs that this process runs, as long as no other process holds their leases."""
+    """The jobs that this process runs, as long as no other process holds their leases.
 
-    def __init__(self, desk: Desk, *, fetches_sources: bool = False, listener: Listener | None = None) -> None:
+    It fetches sources only with `fetches_sources`, and makes backups only with a `backup_delay`: this long after its
+    start.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        fetches_sources: bool = False,
+        backup_delay: timedelta | None = None,
+        listener: Listener | None = None,
+    ) -> None:
         self._desk = desk
         self._fetches_sources = fetches_sources
+        self._backup_delay = backup_delay
         self._listener = listener
         self._clock = desk.clock
         self._started = self._clock()
@@ -210,11 +235,12 @@ class Jobs:
         try:
             due_work = await self._desk.job_leases.due_work()
             await self._check_clock()
+            to_back_up = self._may_back_up() and await self._desk.backups.is_due()
         except Exception as error:
             self._report_error(error)
             return None
         self._last_error = ""
-        for name in due_jobs(self._due_inputs(due_work)):
+        for name in due_jobs(self._due_inputs(due_work, to_back_up=to_back_up)):
             self._start(name)
         return due_work.next_draft - self._clock() if due_work.next_draft else None
 
@@ -236,7 +262,7 @@ class Jobs:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _due_inputs(self, due_work: DueWork) -> DueInputs:
+    def _due_inputs(self, due_work: DueWork, *, to_back_up: bool) -> DueInputs:
         return DueInputs(
             now=self._clock(),
             started=self._started,
@@ -246,9 +272,13 @@ class Jobs:
             to_measure=due_work.to_measure,
             to_write=due_work.to_write,
             to_fetch=due_work.to_fetch and self._fetches_sources,
+            to_back_up=to_back_up,
             pause=timedelta(minutes=self._desk.settings.jobs.pipeline_minutes),
             states=due_work.jobs,
         )
+
+    def _may_back_up(self) -> bool:
+        return self._backup_delay is not None and self._clock() - self._started >= self._backup_delay
 
     async def _check_clock(self) -> None:
         """Check the wall clock; report a jump once."""
@@ -355,7 +385,12 @@ async def run_jobs(
     Jobs still running at exit get `shutdown_timeout` seconds to finish.
     """
     setting = desk.settings.jobs.pipeline
-    jobs = Jobs(desk, fetches_sources=setting == "always" or (daemon and setting == "daemon"), listener=listener)
+    jobs = Jobs(
+        desk,
+        fetches_sources=setting == "always" or (daemon and setting == "daemon"),
+        backup_delay=timedelta(0) if daemon else CONSOLE_BACKUP_DELAY,
+        listener=listener,
+    )
     ticker = Ticker(jobs.tick, interval)
     ticker.start()
     try:

@@ -206,6 +206,15 @@ class Database(_Section, frozen=True, kw_only=True):
     """Seconds to wait for another process's write."""
 
 
+class Backup(_Section, frozen=True, kw_only=True):
+    """Automatic backups, made by the console while it is open and by `copydesk daemon`."""
+
+    every_hours: Annotated[int, msgspec.Meta(ge=0, le=8760)] = 24
+    """Hours between two automatic backups of the database; 0 disables them."""
+    keep: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 7
+    """Automatic backups to keep. When one was made, older ones are deleted."""
+
+
 class Settings(_Section, frozen=True, kw_only=True):
     """All settings, and the directories they were loaded for."""
 
@@ -223,6 +232,7 @@ class Settings(_Section, frozen=True, kw_only=True):
     images_b: ImagesB = ImagesB()
     secrets: Secrets = Secrets()
     database: Database = Database()
+    backup: Backup = Backup()
     keys: dict[str, str] = {}
     """Key bindings of the console by action, such as `review.approve = "y"`. Validated by the console."""
     config_home: Path = Path()
@@ -258,6 +268,7 @@ SECTIONS: dict[str, type[_Section]] = {
     "images_b": ImagesB,
     "secrets": Secrets,
     "database": Database,
+    "backup": Backup,
 }
 
 

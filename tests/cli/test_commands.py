@@ -256,7 +256,14 @@ def test_runs_are_listed_newest_first(tmp_path, server):
 def test_doctor_reports_problems(tmp_path, server):
     checks = run_json(tmp_path, "doctor")
     assert [(check["what"], check["verdict"]) for check in checks] == [
-        *(("settings", "ok"), ("disk", "ok"), ("database", "ok"), ("sources", "warning"), ("pipeline", "ok")),
+        *(
+            ("settings", "ok"),
+            ("disk", "ok"),
+            ("backups", "ok"),
+            ("database", "ok"),
+            ("sources", "warning"),
+            ("pipeline", "ok"),
+        ),
         *(("accounts", "ok"), ("pictures", "ok")),
     ]
     add_source(tmp_path, server)
@@ -272,7 +279,7 @@ def test_doctor_reports_problems(tmp_path, server):
     result = run_in_process(tmp_path, "doctor")
     assert result.code == 1
     assert "ERROR  database" in result.out
-    assert "Restore the backup next to it" in result.out
+    assert "There is no backup. Move it away to start over." in result.out
 
 
 def test_home_flag_overrides_environment(tmp_path, server):

@@ -93,7 +93,7 @@ def test_non_database_file_is_left_unchanged(tmp_path):
     for args in (*READING, ("--run-pipeline",)):
         result = run_in_process(tmp_path, *args)
         assert_one_line_error(result, 1)
-        assert "copydesk.db is not a readable database. Restore the backup next to it, or move it away" in result.err
+        assert "copydesk.db is not a readable database. There is no backup. Move it away to start over." in result.err
 
     assert (tmp_path / "copydesk.db").read_bytes() == b"these are my holiday notes\n" * 500
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from copydesk.jobs import DAY, ERROR_BACKOFF, DueInputs, due_jobs
+from copydesk.jobs import BACKUP_RETRY, DAY, ERROR_BACKOFF, DueInputs, due_jobs
 from copydesk.model.job import JobName, JobState
 from desk_fixtures import NOW
 
@@ -20,6 +20,7 @@ IDLE = DueInputs(
     to_measure=False,
     to_write=False,
     to_fetch=False,
+    to_back_up=False,
     pause=PIPELINE_PAUSE,
     states=(),
 )
@@ -43,6 +44,7 @@ ZONES_CHECKED = make_state(JobName.ZONES, began_at=NOW)
         ("to_measure", JobName.METRICS),
         ("to_write", JobName.GENERATION),
         ("to_fetch", JobName.PIPELINE),
+        ("to_back_up", JobName.BACKUP),
     ],
 )
 def test_field_makes_job_due(field: str, job: JobName) -> None:
@@ -52,7 +54,8 @@ def test_field_makes_job_due(field: str, job: JobName) -> None:
 
 
 def test_several_due_jobs_keep_order() -> None:
-    situation = replace(IDLE, late=True, due=True, to_send=True, to_measure=True, to_write=True, to_fetch=True)
+    inputs = {"late", "due", "to_send", "to_measure", "to_write", "to_fetch", "to_back_up"}
+    situation = replace(IDLE, **dict.fromkeys(inputs, True))
     assert due_jobs(situation) == tuple(JobName)
 
 
@@ -70,6 +73,13 @@ def test_pause_between_pipeline_runs() -> None:
     situation = replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, running))
     assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE - SECOND)) == ()
     assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE)) == (JobName.PIPELINE,)
+
+
+def test_pause_after_a_backup_that_failed_or_was_cancelled() -> None:
+    began = make_state(JobName.BACKUP, began_at=NOW)
+    situation = replace(IDLE, to_back_up=True, states=(ZONES_CHECKED, began))
+    assert due_jobs(replace(situation, now=NOW + BACKUP_RETRY - SECOND)) == ()
+    assert due_jobs(replace(situation, now=NOW + BACKUP_RETRY)) == (JobName.BACKUP,)
 
 
 def test_abandoned_run_is_not_waited_for() -> None:

@@ -19,7 +19,14 @@ def test_all_errors_are_public():
         for name, value in vars(errors).items()
         if inspect.isclass(value) and issubclass(value, errors.CopydeskError | errors.FieldError)
     }
-    assert set(copydesk.__all__) == defined | {"Desk", "Settings", "__version__", "load_settings", "open_desk"}
+    assert set(copydesk.__all__) == defined | {
+        "Desk",
+        "Settings",
+        "__version__",
+        "load_settings",
+        "open_desk",
+        "restore_desk",
+    }
     assert dir(copydesk) == sorted(copydesk.__all__)
 
 

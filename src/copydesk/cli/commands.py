@@ -17,6 +17,8 @@ COMMANDS = {
     "experiment": ("copydesk.cli.experiment", "Run experiments."),
     "engagement": ("copydesk.cli.engagement", "Show and record how posts perform."),
     "daemon": ("copydesk.cli.daemon", "Run scheduled jobs without the console."),
+    "backup": ("copydesk.cli.backup", "Back up the database."),
+    "restore": ("copydesk.cli.backup", "Replace the database by a backup."),
     "doctor": ("copydesk.cli.doctor", "Check the installation and suggest fixes."),
 }
 """The module of every command, and its line in the help."""

@@ -55,20 +55,20 @@ class Context:
 
     def run(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
         """Open the desk, run `work` on it, close it. An error ends the program with one line."""
+        return self.run_without_desk(lambda: self._run_on_desk(work))
+
+    def run_without_desk(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Run `work`. An error ends the program with one line."""
         if self.debug:
             logging.getLogger("copydesk").addHandler(logging.StreamHandler())
         try:
-            return asyncio.run(self._run_on_desk(work))
+            return asyncio.run(_run_until_signal(work))
         except CopydeskError as error:
             self.fail(error)
         except (KeyboardInterrupt, asyncio.CancelledError):
             fail("Interrupted.", INTERRUPTED)
 
     async def _run_on_desk(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
-        task = asyncio.current_task()
-        assert task is not None
-        # SIGTERM cancels the work like Ctrl-C does, so that the desk is closed properly.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         async with self.desk() as desk:
             # Everything imported by now lives until exit: keep it out of every garbage collection.
             gc.freeze()
@@ -103,6 +103,14 @@ class Context:
         from copydesk.text import clean  # noqa: PLC0415 - keeps the start of the console fast
 
         fail(clean(self.with_desk_options(str(error))), 2 if isinstance(error, SettingsError | InvalidError) else 1)
+
+
+async def _run_until_signal(work: Callable[[], Awaitable[T]]) -> T:
+    task = asyncio.current_task()
+    assert task is not None
+    # SIGTERM cancels the work like Ctrl-C does, so that the desk is closed properly.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work()
 
 
 async def _prompt_passphrase(*, new: bool) -> str:

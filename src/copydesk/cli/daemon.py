@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sys
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="With --status: print JSON.")
 @pass_context
 def daemon(context: Context, *, once: bool, status: bool, as_json: bool) -> None:
-    """Read sources, post due drafts, mark missed ones and generate texts until SIGTERM or Ctrl-C.
+    """Read sources, post due drafts, mark missed ones, generate texts and back up daily until SIGTERM or Ctrl-C.
 
     Prints one line per job that did something. It may run next to the console and other daemons: each job runs in one
     of them only. With --once the exit code is 1 if a job failed.
@@ -47,7 +48,8 @@ async def _run_once(desk: "Desk") -> int:
         messages.append(message)
         _print_message(message)
 
-    jobs = Jobs(desk, fetches_sources=desk.settings.jobs.pipeline != "never", listener=on_message)
+    fetches_sources = desk.settings.jobs.pipeline != "never"
+    jobs = Jobs(desk, fetches_sources=fetches_sources, backup_delay=timedelta(0), listener=on_message)
     try:
         await jobs.tick()
         await jobs.drain()

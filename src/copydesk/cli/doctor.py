@@ -14,16 +14,17 @@ MARKS = {Verdict.OK: "ok", Verdict.WARNING: "warning", Verdict.ERROR: "ERROR"}
 
 
 @click.command()
+@click.option("--restore-test", is_flag=True, help="Also restore the newest backup to a temporary folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
-def doctor(context: Context, *, as_json: bool) -> None:
+def doctor(context: Context, *, restore_test: bool, as_json: bool) -> None:
     """Check the installation and suggest fixes. Exit code 1 if something is wrong."""
     try:
         settings = context.settings()
     except CopydeskError as error:
         context.fail(error)
     # Not `Context.run`: it exits on an error, which the doctor should report as a finding.
-    findings = asyncio.run(examine(settings, context.desk))
+    findings = asyncio.run(examine(settings, context.desk, restore_test=restore_test))
     if as_json:
         print_json(findings)
     else:

@@ -14,12 +14,19 @@ from copydesk.model.draft import TO_REVIEW, ListedDraft
 from copydesk.store import draft_rows
 
 if TYPE_CHECKING:
+    from copydesk.desk.backups import restore_desk
     from copydesk.desk.context import Clock, utc_now
     from copydesk.desk.desk import Desk, open_desk
 
-__all__ = ["Clock", "Desk", "load_first_page", "open_desk", "redact", "utc_now"]
+__all__ = ["Clock", "Desk", "load_first_page", "open_desk", "redact", "restore_desk", "utc_now"]
 
-_MODULES = {"Clock": "context", "Desk": "desk", "open_desk": "desk", "utc_now": "context"}
+_MODULES = {
+    "Clock": "context",
+    "Desk": "desk",
+    "open_desk": "desk",
+    "restore_desk": "backups",
+    "utc_now": "context",
+}
 
 
 def __getattr__(name: str) -> object:

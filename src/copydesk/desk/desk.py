@@ -21,6 +21,7 @@ from copydesk.settings import Settings
 from copydesk.store import users
 from copydesk.store.connection_pool import shield_to_completion
 from copydesk.store.database import Database, open_database
+from copydesk.store.database_file import lock_shared
 from copydesk.store.migrate import prepare_database
 from copydesk.store.users import User
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from copydesk.credentials.vault import AskPassphrase
     from copydesk.desk.accounts.service import Accounts
+    from copydesk.desk.backups import Backups
     from copydesk.desk.engagement import Engagements
     from copydesk.desk.experiments import Experiments
     from copydesk.desk.generation.service import Generation
@@ -116,6 +118,13 @@ class Desk:
         return JobLeases(self._context)
 
     @cached_property
+    def backups(self) -> "Backups":
+        """Backups of the database."""
+        from copydesk.desk.backups import Backups  # noqa: PLC0415
+
+        return Backups(self._context)
+
+    @cached_property
     def experiments(self) -> "Experiments":
         """Experiments and their results."""
         from copydesk.desk.experiments import Experiments  # noqa: PLC0415
@@ -190,6 +199,8 @@ async def open_desk(
     used, InvalidError if `user` is no name.
     """
     engines = open_database(settings.database_file, busy_timeout=settings.database.busy_timeout)
+    # Before any connection: a restore must not exchange the file below one.
+    lock = await lock_shared(engines.path.parent, settings.database.busy_timeout)
     try:
         await prepare_database(settings.database_file, engines, clock())
         account = await _load_user(engines, user, clock)
@@ -212,7 +223,10 @@ async def open_desk(
             await desk.close()
     finally:
         # Close even if this task is cancelled: an open SQLite connection keeps its thread and its WAL file.
-        await shield_to_completion(engines.close())
+        try:
+            await shield_to_completion(engines.close())
+        finally:
+            os.close(lock)
 
 
 async def _load_user(database: Database, name: str | None, clock: Clock) -> User:

@@ -1,22 +1,29 @@
-"""Diagnose a desk: settings, disk, database, sources, runs, accounts, credentials, images. Changes nothing."""
+"""Diagnose a desk: settings, disk, backups, database, sources, runs, accounts, credentials, images. Changes nothing."""
 
 import asyncio
 import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
 from copydesk.credentials.backends import BackendKind
-from copydesk.desk import Desk
+from copydesk.desk import Desk, utc_now
+from copydesk.desk.backups import list_backups, try_restore
 from copydesk.errors import CopydeskError, CredentialsError
 from copydesk.ingest.registry import SOURCE_TYPES
+from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
+from copydesk.store.database_file import restore_hint
+from copydesk.text.formatting import format_relative, plural
 
+MAX_BACKUP_AGE = timedelta(days=7)
+"""The age of the newest backup from which on it is a warning."""
 MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
 
@@ -45,10 +52,12 @@ class CheckFinding(Struct, frozen=True):
 
 
 async def examine(
-    settings: Settings, open_desk: Callable[[], AbstractAsyncContextManager[Desk]]
+    settings: Settings, open_desk: Callable[[], AbstractAsyncContextManager[Desk]], *, restore_test: bool = False
 ) -> tuple[CheckFinding, ...]:
     """Run all checks and return their results in order. A desk that cannot be opened is the last one."""
     findings = [_check_settings(settings), _check_disk(settings.data_home)]
+    # Before the desk, which may have to be restored.
+    findings.append(await _check_backups(settings, restore_test=restore_test))
     try:
         async with open_desk() as desk:
             # In a thread: the check reads the whole database, and the console runs it too.
@@ -56,6 +65,7 @@ async def examine(
             findings += [
                 await _check_sources(desk),
                 await _check_runs(desk),
+                *await _check_backup_job(desk),
                 *await _check_accounts(desk),
                 await _check_images(desk),
             ]
@@ -92,8 +102,33 @@ def _check_database(path: Path) -> CheckFinding:
     if result == "ok":
         size = path.stat().st_size / 2**20
         return CheckFinding(what="database", verdict=Verdict.OK, found=f"{path}, {size:.1f} MiB, intact.")
-    advice = f"Restore the newest backup next to it: {path.name}.bak-*."
-    return CheckFinding(what="database", verdict=Verdict.ERROR, found=f"{path} is damaged: {result}.", advice=advice)
+    return CheckFinding(
+        what="database", verdict=Verdict.ERROR, found=f"{path} is damaged: {result}.", advice=restore_hint(path)
+    )
+
+
+async def _check_backups(settings: Settings, *, restore_test: bool) -> CheckFinding:
+    backups = await asyncio.to_thread(list_backups, settings)
+    if not backups:
+        automatic = "The console and `copydesk daemon` make one daily." if settings.backup.every_hours else ""
+        advice = f"{automatic} Now: copydesk backup".strip()
+        verdict = Verdict.ERROR if restore_test else Verdict.OK if automatic else Verdict.WARNING
+        return CheckFinding(what="backups", verdict=verdict, found="No backups yet.", advice=advice)
+    newest = backups[-1]
+    message = f"{plural(len(backups), 'backup')}, the newest {format_relative(newest.created_at, utc_now())}."
+    if restore_test:
+        try:
+            content = await try_restore(settings, Path(newest.path))
+        except CopydeskError as error:
+            return CheckFinding(what="backups", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
+        message += f" {newest.path} can be restored: {plural(content.drafts, 'draft')}, intact."
+    too_old = utc_now() - newest.created_at > MAX_BACKUP_AGE
+    return CheckFinding(
+        what="backups",
+        verdict=Verdict.WARNING if too_old else Verdict.OK,
+        found=message,
+        advice="Make one: copydesk backup" if too_old else "",
+    )
 
 
 async def _check_sources(desk: Desk) -> CheckFinding:
@@ -123,6 +158,12 @@ async def _check_runs(desk: Desk) -> CheckFinding:
     message = f"The last run {run.status}{f': {run.error}' if run.error else '.'}"
     good = run.status in {RunStatus.SUCCEEDED, RunStatus.RUNNING, RunStatus.QUEUED, RunStatus.CANCELLED}
     return CheckFinding(what="pipeline", verdict=Verdict.OK if good else Verdict.WARNING, found=message)
+
+
+async def _check_backup_job(desk: Desk) -> tuple[CheckFinding, ...]:
+    errors = [state.error for state in await desk.job_leases.states() if state.name == JobName.BACKUP and state.error]
+    message = "The last automatic backup failed: "
+    return tuple(CheckFinding(what="backups", verdict=Verdict.ERROR, found=message + error) for error in errors)
 
 
 async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:

@@ -112,10 +112,12 @@ def load(folder: Path, url: str) -> bytes:
     with _convert_os_errors("Cannot read it"):
         content = _read(folder / digest)
     if content is None:
-        raise ImageError("It is no longer stored.", hint=f"Restore it to {folder} from a backup.")
+        raise ImageError("It is no longer stored.", hint=f"Attach it again, or put the file back into {folder}.")
     # A damaged image would be posted as it is: no platform can know the original.
     if sha256(content).hexdigest() != digest:
-        raise ImageError("The stored file is damaged.", hint=f"Restore {folder / digest} from a backup.")
+        raise ImageError(
+            "The stored file is damaged.", hint=f"Attach it again, or put the file back: {folder / digest}."
+        )
     return content
 
 

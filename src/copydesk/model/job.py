@@ -23,6 +23,8 @@ class JobName(StrEnum):
     """Writes the drafts that wait for their text."""
     PIPELINE = "pipeline"
     """Fetches the sources that are due."""
+    BACKUP = "backup"
+    """Backs up the database."""
 
 
 class JobState(Struct, frozen=True):

@@ -1,0 +1,102 @@
+"""`copydesk backup` and `copydesk restore`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli.context import AS_JSON, Context, confirm, pass_context, print_json
+from copydesk.cli.output import format_ago, format_time, print_table
+from copydesk.errors import CopydeskError
+from copydesk.text import clean
+from copydesk.text.formatting import plural
+
+if TYPE_CHECKING:
+    from copydesk.model.backup import BackupContent
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@click.option("--list", "as_list", is_flag=True, help="List the backups in the data folder instead.")
+@AS_JSON
+@pass_context
+def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, as_json: bool) -> None:
+    """Back up the database to FILE, by default in the data folder. The console and the daemon may go on.
+
+    Images, settings and account credentials are not in it.
+    """
+    if as_list:
+        if file is not None or force:
+            raise click.UsageError("--list cannot be used with FILE or --force.")
+        _print_list(context, as_json=as_json)
+        return
+    target = file.absolute() if file is not None else None
+    content = context.run(lambda desk: desk.backups.create(target, overwrite=force))
+    if as_json:
+        print_json(content)
+        return
+    click.echo(f"Backed up {_describe(content)} to {clean(content.path)}.")
+    click.echo("Not included: images, settings, account credentials.", err=True)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@AS_JSON
+@pass_context
+def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
+    """Replace the database by the backup in FILE. The replaced database is kept beside it.
+
+    Quit the console and stop the daemon first. The backup is checked before and after it is copied.
+    """
+    from copydesk.desk import restore_desk  # noqa: PLC0415 - `copydesk backup --help` needs none of it
+
+    try:
+        settings = context.settings()
+    except CopydeskError as error:
+        context.fail(error)
+    if not yes and settings.database_file.exists():
+        confirm(
+            f"Replace {settings.database_file} by {clean(str(file))}? The current database is kept.",
+            declined="Nothing changed.",
+        )
+    restored = context.run_without_desk(lambda: restore_desk(settings, file.absolute()))
+    if as_json:
+        print_json(restored)
+        return
+    click.echo(f"Restored {_describe(restored.content)} from {clean(restored.content.path)}.")
+    if restored.replaced is not None:
+        click.echo(f"The replaced database is kept as {clean(restored.replaced)}.")
+
+
+def _describe(content: "BackupContent") -> str:
+    counts = (plural(content.drafts, "draft"), plural(content.sources, "source"), plural(content.posts, "post"))
+    return f"{', '.join(counts)} ({_format_size(content.size)})"
+
+
+def _format_size(size: int) -> str:
+    return f"{size / 2**20:.1f} MiB"
+
+
+def _print_list(context: Context, *, as_json: bool) -> None:
+    from copydesk.desk.backups import list_backups  # noqa: PLC0415 - as above
+
+    try:
+        backups = list_backups(context.settings())
+    except CopydeskError as error:
+        context.fail(error)
+    if as_json:
+        print_json(backups)
+        return
+    rows = [
+        (
+            format_time(found.created_at),
+            format_ago(found.created_at),
+            _format_size(found.size),
+            "automatic" if found.automatic else "",
+            found.path,
+        )
+        for found in backups
+    ]
+    print_table(rows, empty=context.with_desk_options("No backups yet. Make one: copydesk backup"))
