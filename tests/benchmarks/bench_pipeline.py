@@ -23,6 +23,7 @@ from pathlib import Path
 from table_row import Row
 
 import copydesk
+from copydesk.ingest.registry import load_readers
 from copydesk.sample.server import fill
 
 FEEDS = Path(__file__).resolve().parents[3] / "shared" / "feeds"
@@ -38,11 +39,15 @@ _TITLE = re.compile(r"(<title\b[^<>]*>)(.*?)(</title>)", re.DOTALL)
 _WORD = re.compile(r"(?<![&\[#])\b[A-Za-z]+(?![;\[])")
 """A word that is neither a character reference nor part of a CDATA marker."""
 PRELOADED_MODULES = (
+    "anyio._backends._asyncio",
+    "copydesk.desk.pipeline.fetch_sources",
+    "copydesk.desk.pipeline.select_stories",
     "copydesk.desk.pipeline.service",
+    "copydesk.desk.pipeline.write_drafts",
     "copydesk.drafting.checks",
     "copydesk.drafting.offline_writer",
     "copydesk.network.fetcher",
-    "copydesk.ingest.registry",
+    "copydesk.posting.registry",
 )
 """Modules that a run imports on its way."""
 
@@ -104,6 +109,7 @@ def measure_copydesk(port: int) -> None:
     """Run the pipeline once with everything new and then without news; print times and counts."""
     for module in PRELOADED_MODULES:
         import_module(module)
+    load_readers()
     from copydesk.desk import open_desk
     from copydesk.settings import load
 
@@ -134,6 +140,7 @@ def measure_copydesk(port: int) -> None:
 
 def measure_reader(port: int) -> None:
     """Update all feeds with `reader` and ten workers; print the time."""
+    import_module("xml.sax.expatreader")
     import reader
 
     with tempfile.TemporaryDirectory() as home:
