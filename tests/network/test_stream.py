@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -63,6 +64,34 @@ async def test_reset_connection_raises_read_error(server_socket: socket.socket) 
     peer.close()
     with pytest.raises(httpcore.ReadError):
         await client.read(100)
+    await client.aclose()
+
+
+async def test_write_to_reset_connection_raises_write_error(server_socket: socket.socket) -> None:
+    client, peer = await connect_pair(server_socket)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.close()
+    with pytest.raises(httpcore.ReadError):
+        await client.read(100)
+    with pytest.raises(httpcore.WriteError):
+        await client.write(b"question")
+    await client.aclose()
+
+
+async def test_closed_stream_raises_read_and_write_errors(server_socket: socket.socket) -> None:
+    client, peer = await connect_pair(server_socket)
+    with peer:
+        await client.aclose()
+        with pytest.raises(httpcore.ReadError):
+            await client.read(100)
+        with pytest.raises(httpcore.WriteError):
+            await client.write(b"question")
+
+
+async def test_timeout_of_read_is_kept(server_socket: socket.socket) -> None:
+    client, peer = await connect_pair(server_socket)
+    with peer, pytest.raises(httpcore.ReadTimeout):
+        await asyncio.wait_for(client.read(100, timeout=0), 5)
     await client.aclose()
 
 
