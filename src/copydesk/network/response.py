@@ -106,7 +106,9 @@ def _parse_date(value: str | None) -> datetime | None:
 
 def _parse_number(value: str | None) -> float | None:
     """Parse a decimal number; None if it is invalid."""
-    digits = (value or "").strip()
+    if not value:  # nearly always: few servers send these headers
+        return None
+    digits = value.strip()
     return float(digits) if re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", digits, re.ASCII) else None
 
 
