@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections.abc import Iterator
 
 from copydesk.ingest.feed.raw_feed import StrictParseError
 
@@ -13,8 +14,18 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_MARKS = re.compile(b"(?:" + b"|".join(re.escape(mark) for mark, _ in _BOMS) + b")*+")
+# Zero bytes around the first `<`, which is the first character of XML, and around the next one.
+_LAYOUTS = (
+    (re.compile(rb"<\0\0\0"), "utf-32-le"),
+    (re.compile(rb"\0\0\0<"), "utf-32-be"),
+    (re.compile(rb"<\0[^\0]\0"), "utf-16-le"),
+    (re.compile(rb"\0<\0[^\0]"), "utf-16-be"),
+)
+_SNIFFED_BYTES = 10_000
+_ROOT = re.compile(rb"<(?:[a-z0-9_-]{1,20}:)?(?:rss|feed|rdf|channel|opml|html)\b", re.IGNORECASE)
 _DECLARATION = re.compile(
-    rb"\s*<\?xml[^>]{0,200}?encoding\s{0,20}=\s{0,20}[\"']([A-Za-z0-9._:-]{1,40})[\"'][^>]{0,200}?\?>"
+    rb"<\?xml[^>]{0,200}?encoding\s{0,20}=\s{0,20}[\"']([A-Za-z0-9._:-]{1,40})[\"'][^>]{0,200}?\?>"
 )
 _ANY_DECLARATION = re.compile(r"\s*<\?xml\s[^>]{0,400}?\?>")
 
@@ -47,9 +58,8 @@ def to_utf8(body: bytes, charset: str | None) -> bytes:
     declared Latin-1 comes after UTF-8. If UTF-8 is the only candidate, checking it is left to the parser. Raise
     StrictParseError if none decodes.
     """
-    mark, encoding = _byte_order_mark(body)
-    body = body[len(mark) :].lstrip()
-    candidates = [encoding] if encoding else _candidates(charset, _declared_encoding(body))
+    body, encoding = _split_byte_order_mark(body)
+    candidates = [encoding] if encoding else _candidates(body, charset)
     # Nearly all feeds: the parser checks the bytes anyway, so decoding them here would be wasted.
     if candidates == ["utf-8"]:
         return _without_declaration(body)
@@ -68,9 +78,8 @@ def repair_utf8(body: bytes, charset: str | None) -> bytes:
     Invalid bytes are decoded one by one as Windows-1252, so that a mislabelled Latin-1 file is read correctly and a
     UTF-8 file with one broken byte keeps the rest.
     """
-    mark, encoding = _byte_order_mark(body)
-    body = body[len(mark) :].lstrip()
-    encoding = encoding or _codec_name(charset) or _codec_name(_declared_encoding(body)) or "utf-8"
+    body, encoding = _split_byte_order_mark(body)
+    encoding = encoding or next(_labels(body, charset), "utf-8")
     if encoding == "utf-8":
         text = body.decode("utf-8", "surrogateescape").translate(_WINDOWS_1252)
     else:
@@ -78,21 +87,41 @@ def repair_utf8(body: bytes, charset: str | None) -> bytes:
     return _text_without_declaration(text).encode("utf-8", "replace")
 
 
-def _byte_order_mark(body: bytes) -> tuple[bytes, str | None]:
-    """Return the byte order mark, and the encoding told by it or by the zero bytes around the first `<`."""
-    for mark, encoding in _BOMS:
-        if body.startswith(mark):
-            return mark, encoding
-    return b"", {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(body[:2])
+def _split_byte_order_mark(body: bytes) -> tuple[bytes, str | None]:
+    """Return `body` without byte order mark, and the encoding that the mark tells unless the bytes contradict it."""
+    # Concatenated templates and converters leave several marks.
+    marks = _MARKS.match(body)
+    assert marks is not None  # the pattern also matches the empty string
+    body = body[marks.end() :]
+    encoding = next((name for mark, name in _BOMS if marks[0].endswith(mark)), None)
+    encoding = next((name for layout, name in _LAYOUTS if layout.match(body)), encoding)
+    if encoding in (None, "utf-8") or not _is_possible(encoding, body):
+        return body.lstrip(), encoding if encoding == "utf-8" else None
+    return body, encoding
+
+
+def _is_possible(encoding: str, body: bytes) -> bool:
+    """Return False for UTF-16 and UTF-32 without zero bytes: there is no `<` or `{` in such a text."""
+    return not encoding.startswith(("utf-16", "utf-32")) or b"\0" in body[:64]
 
 
 def _declared_encoding(body: bytes) -> str | None:
-    match = _DECLARATION.match(body[:600])
-    return match[1].decode() if match else None
+    """Return the encoding of the XML declaration, which may follow text that a broken template wrote."""
+    start = body[:_SNIFFED_BYTES]
+    match = _DECLARATION.search(start)
+    return match[1].decode() if match and not _ROOT.search(start, 0, match.start()) else None
 
 
-def _candidates(charset: str | None, declared: str | None) -> list[str]:
-    names = [name for name in dict.fromkeys((_codec_name(charset), _codec_name(declared), "utf-8")) if name]
+def _labels(body: bytes, charset: str | None) -> Iterator[str]:
+    """Yield the encodings named by HTTP and by the XML declaration, unless the bytes contradict them."""
+    for label in (charset, _declared_encoding(body)):
+        name = _codec_name(label)
+        if name and _is_possible(name, body):
+            yield name
+
+
+def _candidates(body: bytes, charset: str | None) -> list[str]:
+    names = list(dict.fromkeys([*_labels(body, charset), "utf-8"]))
     # Latin-1 is often a careless default, and any bytes are valid in it; text that is valid UTF-8 rarely is so by
     # chance.
     return sorted(names, key="utf-8".__ne__) if "cp1252" in names else names
@@ -115,4 +144,4 @@ def _without_declaration(body: bytes) -> bytes:
 
 def _text_without_declaration(text: str) -> str:
     match = _ANY_DECLARATION.match(text)
-    return text[match.end() :].lstrip() if match else text
+    return text[match.end() if match else 0 :].lstrip()

@@ -3,6 +3,7 @@
 feedparser repairs them; the strict parser refuses to guess.
 """
 
+import codecs
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from copydesk.errors import NotAFeedError
 from copydesk.ingest.encoding import to_utf8
 from copydesk.ingest.feed import feedparser_worker
 from copydesk.ingest.feed.expat_parser import parse_xml_feed
@@ -74,6 +76,110 @@ def test_damaged_atom_feed_loses_nothing() -> None:
 )
 def test_all_encodings_are_decoded(body: bytes, charset: str | None) -> None:
     assert parse_sample(body, charset=charset).entries[0].title == "é – “x”"
+
+
+TWO_ENTRIES = rss("<title>é – “x”</title>", "<title>two</title>")
+UNDECLARED = TWO_ENTRIES.partition("?>")[2]
+NOTICE = "Notice: Undefined variable $feed in /var/www/feed.php on line 3\n"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        NOTICE + TWO_ENTRIES,
+        f"<br />\n<b>Notice</b>: Undefined index <b>x</b><br />\n{TWO_ENTRIES}",
+        f"\0\0{TWO_ENTRIES}",
+        f"<!DOCTYPE html>\n{UNDECLARED}",
+        f'<?xml version="1.0"?><!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0//EN" "xhtml1.dtd">{UNDECLARED}',
+        f"<!-- <html><feed> -->{UNDECLARED}",
+        f"<!DOCTYPE html><html><body>{UNDECLARED}</body></html>",
+        f"<html><head><meta charset='utf-8'></head>{TWO_ENTRIES}",
+    ],
+    ids=["text", "markup", "nul", "doctype", "public doctype", "comment", "page around it", "page before it"],
+)
+def test_root_is_found_behind_anything(document: str) -> None:
+    assert [entry.title for entry in parse_sample(document).entries] == ["é – “x”", "two"]
+
+
+def test_declared_encoding_is_found_behind_a_notice() -> None:
+    body = rss("<title>Привет</title>", declaration='<?xml version="1.0" encoding="koi8-r"?>').encode("koi8-r")
+    assert parse_sample(NOTICE.encode() + body).entries[0].title == "Привет"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<!DOCTYPE html><html><body><p>hello</p></body></html>",
+        "<html><!-- <rdf:RDF xmlns:rdf='x'><item/></rdf:RDF> --><body>a blog with trackbacks</body></html>",
+        "<html><body><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'></rdf:RDF></body></html>",
+        "<html><body><feed class=timeline></feed></body></html>",
+    ],
+)
+def test_page_is_not_taken_for_a_feed(page: str) -> None:
+    with pytest.raises(NotAFeedError, match="web page"):
+        parse_sample(page)
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [
+        (codecs.BOM_UTF16_LE, "utf-8"),
+        (codecs.BOM_UTF16_BE, "utf-8"),
+        (codecs.BOM_UTF32_LE, "utf-8"),
+        (codecs.BOM_UTF8 * 2, "utf-8"),
+        (codecs.BOM_UTF8, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-le"),
+        (codecs.BOM_UTF16_LE, "utf-32-le"),
+        (b"", "utf-32-be"),
+    ],
+)
+def test_bytes_win_over_a_contradicting_mark(mark: bytes, encoding: str) -> None:
+    assert parse_sample(mark + UNDECLARED.encode(encoding)).entries[0].title == "é – “x”"
+
+
+@pytest.mark.parametrize("declaration", ["", 'xmlns:rss="http://backend.userland.com/rss2"', 'xmlns:rss="urn:other"'])
+def test_prefix_of_rss_is_ignored(declaration: str) -> None:
+    feed = f"""<rss:rss version="2.0" {declaration}><rss:channel><rss:title>Site</rss:title><rss:item>
+    <rss:title>One</rss:title><rss:link>https://a.example/1</rss:link></rss:item></rss:channel></rss:rss>"""
+    parsed = parse_sample(feed)
+    assert (parsed.title, parsed.parser) == ("Site", "expat")
+    assert [(entry.title, entry.url) for entry in parsed.entries] == [("One", "https://a.example/1")]
+
+
+def test_channel_title_may_be_dublin_core() -> None:
+    assert (
+        parse_sample(rss("<title>T</title>").replace("<title>Site</title>", "<dc:title>Dub</dc:title>")).title == "Dub"
+    )
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "<fullitem>&lt;p&gt;the &lt;b&gt;full&lt;/b&gt; text&lt;/p&gt;</fullitem>",
+        '<body xmlns="http://www.w3.org/1999/xhtml"><p>the <b>full</b> text</p></body>',
+        '<xhtml:body xmlns:xhtml="http://www.w3.org/1999/xhtml"><xhtml:p>the full text</xhtml:p></xhtml:body>',
+    ],
+)
+def test_old_content_elements_are_read(element: str) -> None:
+    feed = parse_sample(rss(f"<title>T</title><description>short</description>{element}"))
+    assert (feed.parser, feed.entries[0].summary, feed.entries[0].text) == ("expat", "short", "the full text")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        rss("<title>one</title>").replace("</channel>", "<ITEM><title>two</title></ITEM></channel>"),
+        rss("<title>one</title>").replace("</channel>", "<a><b><item><title>two</title></item></b></a></channel>"),
+        rss("<title>one</title><item><title>two</title></item>"),
+        rss("<title>one</title><a><item><title>two</title></item></a>"),
+    ],
+    ids=["spelling", "depth", "entry in an entry", "deeper in an entry"],
+)
+def test_misplaced_entry_is_left_to_feedparser(document: str) -> None:
+    """It would be missing without notice."""
+    feed = parse_sample(document)
+    assert feed.parser == "feedparser"
+    assert [entry.title for entry in feed.entries] == ["one", "two"]
 
 
 def test_utf_8_is_detected_despite_latin_1_label() -> None:

@@ -26,6 +26,7 @@ CONTENT: Final = "http://purl.org/rss/1.0/modules/content/ "
 XML_BASE: Final = "http://www.w3.org/XML/1998/namespace base"
 XML_LANG: Final = "http://www.w3.org/XML/1998/namespace lang"
 RDF_ABOUT: Final = RDF + "about"
+XHTML: Final = "http://www.w3.org/1999/xhtml "
 
 # RSS 2.0 has no namespace; some Atom feeds forget theirs.
 _RSS = ("", RSS_10, RSS_090)
@@ -58,6 +59,9 @@ ENTRY_FIELDS: dict[str, str] = {
     "guid": "ident",
     "comments": "discussion",
     CONTENT + "encoded": "content",
+    "fullitem": "content",
+    "body": "content",
+    XHTML + "body": "content",
     DC + "title": "title 2",
     DC + "description": "summary 2",
     DC + "creator": "author",
@@ -85,6 +89,7 @@ GROUP_FIELDS = {
 FEED_FIELDS = {
     **{ns + "title": "title" for ns in (*_RSS, *_ATOMS)},
     **{ns + "link": "link" for ns in _RSS},
+    DC + "title": "title 2",
     "language": "language",
     DC + "language": "language",
     "ttl": "ttl",
@@ -105,7 +110,8 @@ GROUPS = frozenset(ns + "group" for ns in _MEDIA)
 IMAGES = frozenset(
     ["enclosure", *(ns + "image" for ns in _ITUNES), *(ns + name for ns in _MEDIA for name in ("content", "thumbnail"))]
 )
-EMPTY_ELEMENTS = ITEMS | GROUPS
+MISSPELLED_ITEMS = frozenset(spelling for name in ("item", "entry") for spelling in (name.title(), name.upper()))
+EMPTY_ELEMENTS = ITEMS | GROUPS | MISSPELLED_ITEMS
 """Elements that count although they have neither text nor attributes."""
 
 
@@ -113,8 +119,8 @@ MAX_DEPTH = 100
 """Nested elements. Real feeds stay far below; deeper nesting is an attack."""
 _MAX_ENTITY_LENGTH = 1_000
 """Characters. A longer entity value is not a mere abbreviation."""
-_ENTRY_TAG = re.compile(rb"<(?:[\w-]{1,20}:)?(?:item|entry)[\s>]")
-_REFERENCE = re.compile(r"&[^#]")
+_ENTRY_TAG = re.compile(rb"<(?:[\w-]{1,20}:)?(?:item|entry)[\s>]", re.IGNORECASE)
+_REFERENCE = re.compile(r"&(?!#|(?:amp|lt|gt|quot|apos);)")
 
 
 class _EntryLimitReached(Exception):  # noqa: N818 - not an error
@@ -275,6 +281,8 @@ class _FeedHandler:
             self.current.tags.append(attributes.get("label") or attributes.get("term") or "")
         elif name in GROUPS:
             self.in_media_group = True
+        elif name in MISSPELLED_ITEMS:
+            raise StrictParseError("entry called " + name)
 
     def _add_link(self, attributes: dict[str, str]) -> None:
         """Add an Atom link, or another element with its URL in an attribute."""
@@ -300,6 +308,11 @@ class _FeedHandler:
             raise StrictParseError("depth")
         if self.depth == 1:
             self._open_root(name, attributes)
+        elif name in ITEMS or name in MISSPELLED_ITEMS:
+            # Deeper ones would be missing without notice.
+            if self.depth > 3:
+                raise StrictParseError("entry at an unexpected depth")
+            self._open_entry(attributes)
         elif self.entry_depth:
             if name in IMAGES:
                 self._add_enclosure(attributes)
@@ -308,8 +321,6 @@ class _FeedHandler:
                 self.text_parts.clear()
         elif self.depth == 2 and name in CHANNELS:
             self._enter_feed(3, attributes)
-        elif self.depth <= 3 and name in ITEMS:
-            self._open_entry(attributes)
 
     def _open_root(self, name: str, attributes: dict[str, str]) -> None:
         if self.has_entity_declarations:
@@ -326,6 +337,8 @@ class _FeedHandler:
         self._apply_xml_attributes(attributes)
 
     def _open_entry(self, attributes: dict[str, str]) -> None:
+        if self.entry_depth:
+            raise StrictParseError("entry in an entry")
         # Checked when one more entry opens: only then is the result known to be truncated.
         if len(self.entries) == self.max_entries:
             raise _EntryLimitReached

@@ -8,6 +8,7 @@ isolated, with tight resource limits.
 """
 
 import io
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ _FIELDS = {
     "ttl": "ttl",
 }
 _DATE_FIELDS = ("published", "updated", "created")
+_CHARACTER_REFERENCE = re.compile(rb"&#(?:x([0-9a-f]{1,20})|([0-9]{1,20}));", re.IGNORECASE)
 _HTML_TYPES = frozenset(["text/html", "application/xhtml+xml"])
 
 
@@ -50,7 +52,7 @@ def parse(body: bytes, max_entries: int) -> RawFeed | None:
     # Wrapped in BytesIO: feedparser would take plain bytes for a URL or the name of a file to open.
     # Sanitizing HTML and resolving links is left to `entries`, which does both in linear time.
     parsed = feedparser.parse(
-        io.BytesIO(body),
+        io.BytesIO(_CHARACTER_REFERENCE.sub(_valid_reference, body)),
         response_headers={"content-type": "application/xml; charset=utf-8"},
         sanitize_html=False,
         resolve_relative_uris=False,
@@ -65,6 +67,12 @@ def parse(body: bytes, max_entries: int) -> RawFeed | None:
     )
 
 
+def _valid_reference(match: re.Match[bytes]) -> bytes:
+    """Return the character reference, empty if there is no such character: feedparser fails at it."""
+    code = int(match[1], 16) if match[1] else int(match[2])
+    return match[0] if code <= sys.maxunicode and not 0xD800 <= code < 0xE000 else b""
+
+
 def _is_damaged(parsed: Mapping[str, Any]) -> bool:
     """Return True if feedparser met an error other than a wrong encoding or content type."""
     harmless = (feedparser.CharacterEncodingOverride, feedparser.NonXMLContentType)
@@ -75,23 +83,25 @@ def _entry(parsed: Mapping[str, Any]) -> RawEntry:
     keys = parsed.keys()  # `in` on the dictionary itself would also match keys that feedparser derives from others
     entry = RawEntry(
         texts={field: text for name, field in _FIELDS.items() if name in keys and (text := _text(parsed[name]))},
-        tags=[_text(tag.get("label") or tag.get("term")) for tag in parsed.get("tags", ())],
-        authors=[_text(person.get("name") or person.get("email")) for person in parsed.get("authors", ()) if person],
+        tags=[_text(tag.get("label") or tag.get("term")) for tag in _mappings(parsed.get("tags"))],
+        authors=[_text(person.get("name") or person.get("email")) for person in _mappings(parsed.get("authors"))],
     )
     # feedparser has already used an id that is a permalink as the link.
     entry.texts["opaque"] = "yes"
     for field in _DATE_FIELDS:
-        if field in entry.texts and parsed[f"{field}_parsed"]:
+        if field in entry.texts and parsed.get(f"{field}_parsed"):
             entry.texts[field] = time.strftime("%Y-%m-%dT%H:%M:%SZ", parsed[f"{field}_parsed"])
     for field in ("title", "summary"):
-        entry.is_markup[field] = parsed.get(f"{field}_detail", {}).get("type") in _HTML_TYPES
+        details = _mappings([parsed.get(f"{field}_detail")])
+        entry.is_markup[field] = any(detail.get("type") in _HTML_TYPES for detail in details)
     _add_content(entry, parsed)
-    source = parsed.get("source", {})
-    if source.get("title"):
-        entry.texts["publisher"] = _text(source["title"])
-    for attributes in (*parsed.get("media_content", ()), *parsed.get("media_thumbnail", ())):
-        offer_image(entry, dict(attributes))
-    for link in parsed.get("links", ()):
+    for source in _mappings([parsed.get("source")]):
+        if source.get("title"):
+            entry.texts["publisher"] = _text(source["title"])
+    for name in ("media_content", "media_thumbnail"):
+        for attributes in _mappings(parsed.get(name)):
+            offer_image(entry, dict(attributes))
+    for link in _mappings(parsed.get("links")):
         _add_link(entry, {name: _text(value) for name, value in link.items()})
     return entry
 
@@ -105,7 +115,7 @@ def _add_link(entry: RawEntry, link: dict[str, str]) -> None:
 
 def _add_content(entry: RawEntry, parsed: Mapping[str, Any]) -> None:
     """Add the longest content. feedparser copies the first one to a missing summary; that copy is removed."""
-    contents = [content for content in parsed.get("content", ()) if content.get("value")]
+    contents = [content for content in _mappings(parsed.get("content")) if content.get("value")]
     if not contents:
         return
     content = max(contents, key=lambda content: len(content["value"]))
@@ -113,6 +123,11 @@ def _add_content(entry: RawEntry, parsed: Mapping[str, Any]) -> None:
     entry.is_markup["content"] = content.get("type") in _HTML_TYPES
     if any(entry.texts.get("summary") == _text(content["value"]) for content in contents):
         del entry.texts["summary"]
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    """Return the mappings in a list. An unknown element in a damaged feed may leave text in their place."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
 def _text(value: object) -> str:

@@ -151,7 +151,18 @@ MAX_INLINE_BYTES = 256 * 1024
 """Bytes. A feed up to this size is parsed on the event loop, in some 3 ms; a larger one in a thread."""
 
 ParserName = Literal["expat", "json", "feedparser"]
-_FEED_TAG = re.compile(rb"<(?:[a-z0-9]{1,20}:)?(?:rss|feed|rdf|channel)\b", re.IGNORECASE)
+_ROOT_WITHIN = 10_000
+"""Bytes in which the root element must begin."""
+# Atomic: hostile text in front of the root is not tried in every combination.
+_PROLOG = re.compile(
+    rb"(?>\s+|<\?.*?\?>|<!--.*?-->|<!doctype(?!\s+html\b)[^<>\[]*(?:\[.*?\]\s*)?>)*+", re.IGNORECASE | re.DOTALL
+)
+_COMMENT_OR_ROOT = re.compile(
+    rb"<!--.*?(?:-->|\Z)|<(?:([a-z0-9_-]{1,20}):)?(rss|feed|rdf|channel)\b", re.IGNORECASE | re.DOTALL
+)
+_JSON_OBJECT = re.compile(rb"\{\s*[\"}]")
+_ENTRY_TAG = re.compile(rb"<(?:item|entry)[\s>]", re.IGNORECASE)
+_ELEMENT = re.compile(rb"<[a-z]", re.IGNORECASE)
 _HTML_TAG = re.compile(rb"<!doctype\s+html|<(?:html|head|body)\b", re.IGNORECASE)
 _MAX_TTL = 7 * 24 * 3600
 
@@ -194,34 +205,63 @@ async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_ent
 
 async def _parse_damaged(text: bytes, base_url: str, max_entries: int) -> Feed:
     """Parse a feed that the strict parser refused; `text` is UTF-8 made readable."""
-    if text.startswith(b"{"):
+    if _JSON_OBJECT.match(text):
         return await asyncio.to_thread(lambda: _build_feed(parse_json_feed(text, max_entries), base_url, "json"))
-    _check_format(text)
-    raw_feed = await parse_with_feedparser(text, max_entries)
+    document, in_page = _find_document(text)
+    try:
+        raw_feed = await parse_with_feedparser(document, max_entries)
+    except NotAFeedError as error:
+        raise (_web_page_error() if in_page else error) from None
+    if in_page and not raw_feed.entries:
+        raise _web_page_error()
     return await asyncio.to_thread(_build_feed, raw_feed, base_url, "feedparser")
 
 
 def parse_strict(body: bytes, *, charset: str | None, base_url: str, max_entries: int = MAX_ENTRIES) -> Feed:
     """Parse a sound feed. Raise StrictParseError if repair may help, else NotAFeedError."""
     text = to_utf8(body.lstrip(), charset)
-    if text.startswith(b"{"):
+    if _JSON_OBJECT.match(text):
         return _build_feed(parse_json_feed(text, max_entries), base_url, "json")
-    _check_format(text)
-    return _build_feed(parse_xml_feed(text, max_entries), base_url, "expat")
+    document, in_page = _find_document(text)
+    raw_feed = parse_xml_feed(document, max_entries)
+    if in_page and not raw_feed.entries:
+        raise _web_page_error()
+    return _build_feed(raw_feed, base_url, "expat")
 
 
-def _check_format(text: bytes) -> None:
-    """Raise NotAFeedError unless the document starts like XML or a JSON Feed and is not a web page."""
-    if not text:
-        raise NotAFeedError("The response is empty.")
-    if not text.startswith(b"<"):
-        raise NotAFeedError("The response is neither XML nor a JSON Feed.")
-    html_tag = _HTML_TAG.search(text[:2_000])
-    if html_tag and not _FEED_TAG.search(text[: html_tag.start()]):
-        raise NotAFeedError(
-            "The response is a web page, not a feed.",
-            hint="Use the address of the page's feed; it often ends in /feed, /rss or /atom.xml.",
-        )
+def _find_document(text: bytes) -> tuple[bytes, bool]:
+    """Return the XML document in `text`, and True if it is inside a web page.
+
+    The root element decides. In front of it, templates leave anything: PHP's notices, another document type, a page
+    around the feed. Raise NotAFeedError if there is no XML, or a web page without a feed.
+    """
+    prolog = _PROLOG.match(text, 0, _ROOT_WITHIN)
+    start = prolog.end() if prolog else 0
+    matches = _COMMENT_OR_ROOT.finditer(text, start, _ROOT_WITHIN)
+    root = next((match for match in matches if match[2]), None)
+    if root is None:
+        if not text:
+            raise NotAFeedError("The response is empty.")
+        if _HTML_TAG.search(text, 0, _ROOT_WITHIN):
+            raise _web_page_error()
+        if not text.startswith(b"<") and not _ENTRY_TAG.search(text):
+            raise NotAFeedError("The response is neither XML nor a JSON Feed.")
+        return text, False
+    in_page = bool(_HTML_TAG.search(text, start, root.start()))
+    # Another element may be the root with a damaged name, which feedparser reads as a whole.
+    is_preface = in_page or not _ELEMENT.match(text, start)
+    document = text[root.start() :] if is_preface else text
+    # RSS has no namespace, so that a prefix means nothing.
+    if root[1] and root[2].lower() == b"rss":
+        document = re.sub(rb"(</?)" + re.escape(root[1]) + b":", rb"\1", document)
+    return document, in_page
+
+
+def _web_page_error() -> NotAFeedError:
+    return NotAFeedError(
+        "The response is a web page, not a feed.",
+        hint="Use the address of the page's feed; it often ends in /feed, /rss or /atom.xml.",
+    )
 
 
 def _build_feed(raw_feed: RawFeed, base_url: str, how: ParserName) -> Feed:
