@@ -1,7 +1,11 @@
 """Tests for the webhook platform: signatures, formats, and exactly-once delivery."""
 
 import hmac
+import json
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -24,6 +28,7 @@ from copydesk.posting.webhook import Webhook, sign
 from fake_blog import IMAGE, SECOND, SEED, FakeClock, Fault, InMemorySecrets, deliver, fault_sequences, make_post
 from fake_webhook_receiver import FakeReceiver
 
+ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 ME = Account(platform="webhook", server="https://me.example/in", id="https://me.example/in", name="me.example/in")
 THREAD = Post(format=Format.THREAD, parts=("One.", "Two."), at=NOW, tags=("Tea",))
@@ -63,6 +68,21 @@ async def test_article_has_title_and_markdown_text():
     setup = WebhookSetup()
     await setup.platform.send(ME, setup.platform.render(make_post(NOW, "# Tea\n\n*x*"), ME, SEED), ())
     assert (setup.receiver.posts[0]["title"], setup.receiver.posts[0]["parts"]) == ("Tea", ["*x*"])
+
+
+def test_documented_receiver_accepts_request():
+    """The example in docs/webhook.md is the body that is sent, and its code accepts the signature."""
+    page = (ROOT / "docs" / "webhook.md").read_text(encoding="utf-8")
+    (example,), (code,) = (re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL) for language in ("json", "python"))
+    post = Post(format=Format.SHORT, parts=("SQLite 3.50 is out.",), at=NOW, tags=("sqlite",))
+    assert json.loads(example) == {**WebhookSetup().platform.render(post, ME, SEED).steps[0].body}
+
+    namespace: dict[str, Any] = {}
+    exec(compile(code, "webhook.md", "exec"), namespace)
+    now = datetime.now(UTC)
+    assert namespace["is_signed"]("secret", sign("secret", b"{}", now), b"{}")
+    assert not namespace["is_signed"]("secret", sign("other", b"{}", now), b"{}")
+    assert not namespace["is_signed"]("secret", sign("secret", b"{}", now - timedelta(hours=1)), b"{}")
 
 
 def test_rendering_is_deterministic():

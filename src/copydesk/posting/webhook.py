@@ -1,4 +1,4 @@
-"""Send posts to a server of the user's own, which follows these rules.
+"""Send posts to a server of the user's own, which follows these rules; docs/webhook.md explains them to its author.
 
 POST to the account's URL, with a JSON object as its body:
 
