@@ -310,9 +310,10 @@ async def _load_difference(desk: "Desk", draft_id: str, other: str | None) -> "D
     draft = await desk.drafts.get(draft_id)
     if draft.regenerated_from_id is None:
         versions = await desk.drafts.list_versions(draft_id)
-        later = f" The newest version is {versions[-1].id}." if len(versions) > 1 else ""
+        newest = f"copydesk draft diff {versions[-1].id}" if len(versions) > 1 else ""
         raise ConflictError(
-            "This is the first version; there is no earlier one to compare with.", hint=f"Pass two draft ids.{later}"
+            "This is the first version; there is no earlier one to compare with.",
+            hint=f"Compare the newest one: {newest}" if newest else "Pass two draft ids.",
         )
     return await desk.drafts.compare(draft.regenerated_from_id, draft_id)
 

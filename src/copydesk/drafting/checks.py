@@ -54,10 +54,10 @@ def add_notes(checks: Checks, notes: tuple[str, ...]) -> Checks:
 
 
 def confidence(checks: Checks) -> float:
-    """Estimate the probability (0 to 1) that the reviewer approves the draft unchanged, before any history exists.
+    """Return how well the draft passed its checks, from 0 to 1.
 
-    A guess, superseded by the user's own approvals later: 0.5 if nothing was checked; otherwise 0.7, times 0.8 for each
-    rule with a warning, at most 0.5 without a source and at most 0.2 with an error. Infos do not count.
+    0.5 if nothing was checked; otherwise 0.7, times 0.8 for each rule with a warning, at most 0.5 without a source and
+    at most 0.2 with an error. Infos do not count.
     """
     if not checks.ran:
         return UNCHECKED_CONFIDENCE

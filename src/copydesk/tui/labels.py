@@ -1622,7 +1622,7 @@ def zone_saved(zone: str) -> str:
 
 # Help
 
-CONFIDENCE_MEANING = "confidence: how likely you are to approve it, in percent"
+CONFIDENCE_MEANING = "confidence in percent, computed from the checks"
 LETTERS = "Letters"
 LOG_LETTERS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", "dim")}
 """Letter and style of a notification in the log, by its severity."""

@@ -70,10 +70,10 @@ def test_screen_without_letters_explains_none() -> None:
 
 def test_help_explains_confidence_bar() -> None:
     row = draft_row(make_draft(confidence=0.7), NOW, 80).plain
-    (explanation,) = (line for line in help_lines(KeyContext.REVIEW) if "how likely you are to approve it" in line)
+    (explanation,) = (line for line in help_lines(KeyContext.REVIEW) if "confidence in percent" in line)
     assert "70 ━━━━╌" in row
     assert explanation.strip().startswith("70 ━━━━╌ ")
-    assert not any("how likely" in line for line in help_lines(KeyContext.SOURCES))
+    assert not any("confidence" in line for line in help_lines(KeyContext.SOURCES))
 
 
 @pytest.mark.parametrize("where", [KeyContext.REVIEW, KeyContext.ENGAGEMENT])
