@@ -63,7 +63,7 @@ async def test_foreign_urls_are_refused_with_sample_hint(tmp_path):
         foreign = await desk.sources.test_candidate({"type": "rss", "url": "http://127.0.0.1:8765/feed.xml"})
         failing = await desk.sources.test_candidate({"type": "rss", "url": "https://signal-mast.example/feed.xml"})
 
-    message = "127.0.0.1:8765 was not asked: the sample desk reads only its own sources."
+    message = "Cannot fetch 127.0.0.1:8765: the sample desk reads only its own sources."
     assert foreign.error == f"{message} Open your own desk with `copydesk`."
     assert failing.error is not None
     assert failing.error.endswith("The site has a problem.")

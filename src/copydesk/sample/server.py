@@ -279,7 +279,7 @@ class SampleTransport(httpx.AsyncBaseTransport):
             # A message of its own: a plain connection error would suggest that the user's network is down.
             netloc = request.url.netloc.decode("ascii")
             raise UnreachableError(
-                f"{netloc} was not asked: the sample desk reads only its own sources.", hint=_OWN_DESK_HINT
+                f"Cannot fetch {netloc}: the sample desk reads only its own sources.", hint=_OWN_DESK_HINT
             )
         if request.method not in {"GET", "HEAD"}:
             return self._build_response(request, _Response(405, headers={"Allow": "GET, HEAD"}))
