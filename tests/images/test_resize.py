@@ -243,21 +243,21 @@ class TestAnimation:
 
 class TestHostile:
     @pytest.mark.parametrize(
-        "content",
+        ("content", "megapixels"),
         [
-            png_bomb(),
-            make_png(60_000, 60_000),
-            make_png(7_000, 5_000),
-            make_png(2**31 - 1, 2**31 - 1),
-            b"GIF89a" + b"\xff\xff\xff\xff\0\0\0" + b",\0\0\0\0\xff\xff\xff\xff\0\x08\0;",
-            webp_header(16_384, 16_384),
-            photo().replace(b"\xff\xc0\x00\x11\x08\x00\x30\x00\x40", b"\xff\xc0\x00\x11\x08\xff\xff\xff\xff"),
+            (png_bomb(), 33),
+            (make_png(60_000, 60_000), 33),
+            (make_png(7_000, 5_000), 33),
+            (make_png(2**31 - 1, 2**31 - 1), 33),
+            (b"GIF89a" + b"\xff\xff\xff\xff\0\0\0" + b",\0\0\0\0\xff\xff\xff\xff\0\x08\0;", 33),
+            (webp_header(16_384, 16_384), 33),
+            (photo().replace(b"\xff\xc0\x00\x11\x08\x00\x30\x00\x40", b"\xff\xc0\x00\x11\x08\xff\xff\xff\xff"), 67),
         ],
         ids=["bomb", "header", "just", "greatest", "gif", "webp", "jpeg"],
     )
-    def test_decompression_bomb_is_refused_before_decoding(self, content, monkeypatch):
+    def test_decompression_bomb_is_refused_before_decoding(self, content, megapixels, monkeypatch):
         monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda *_: pytest.fail("it was unpacked"))
-        with pytest.raises(ImageError, match=r"(33|67) million pixels"):
+        with pytest.raises(ImageError, match=f"more than {megapixels} million pixels"):
             fit_to_bounds(content, X)
 
     def test_jpeg_with_many_scans_is_refused(self):

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import httpcore
 import pytest
 
@@ -153,9 +154,16 @@ async def test_tls_eof_with_and_without_close_notify(
         assert [await client.read(3), await client.read(100), await client.read(100)] == [b"ans", b"wer", b""]
 
 
-@pytest.mark.parametrize("data", [b"", b"\x16\x03\x03", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "UNEXPECTED_EOF_WHILE_READING"),
+        (b"\x16\x03\x03", "UNEXPECTED_EOF_WHILE_READING"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "WRONG_VERSION_NUMBER"),
+    ],
+)
 async def test_incomplete_handshake_raises_connect_error(
-    server_socket: socket.socket, certificate: Path, data: bytes
+    server_socket: socket.socket, certificate: Path, data: bytes, reason: str
 ) -> None:
     plain, peer = await connect_pair(server_socket)
     with peer:
@@ -163,8 +171,10 @@ async def test_incomplete_handshake_raises_connect_error(
         peer.shutdown(socket.SHUT_WR)
         with pytest.raises(httpcore.ConnectError) as refused:
             await plain.start_tls(client_context(certificate), "127.0.0.1")
-        cause = refused.value.__cause__  # anyio wraps the end of the stream
-        assert isinstance(cause, ssl.SSLError) or isinstance(cause.__context__, ssl.SSLError)
+        cause = refused.value.__cause__
+        tls_error = cause.__context__ if isinstance(cause, anyio.EndOfStream) else cause
+        assert isinstance(tls_error, ssl.SSLError)
+        assert tls_error.reason == reason
     await plain.aclose()
 
 

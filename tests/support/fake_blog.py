@@ -1,7 +1,7 @@
 """Shared by the fake blogs: faults, late requests, and a sender that takes a delivery to its end."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from email.parser import BytesParser
 from enum import StrEnum
@@ -87,6 +87,10 @@ class Fault(StrEnum):
     BROKEN_AFTER = "500 after"
     GARBAGE_AFTER = "garbage after"
     KILLED_AFTER = "killed after"
+
+
+LOST_ANSWERS = frozenset(Fault) - {Fault.NO_CONNECTION, Fault.THROTTLED, Fault.REFUSED}
+"""Faults after which the sender does not know whether its request succeeded."""
 
 
 class KilledError(Exception):
@@ -195,6 +199,14 @@ async def deliver(
             return delivery
         clock.now = max(clock.now + SECOND, delivery.not_before or clock.now)
     raise AssertionError(delivery)
+
+
+def assert_outcome_is_known(delivery: Delivery, faults: Sequence[Fault | None], *, published: bool) -> None:
+    """Assert that the delivery is sent exactly if its post is published; only a lost answer may leave that open."""
+    if delivery.state is DeliveryState.NEEDS_USER:
+        assert LOST_ANSWERS & set(faults)
+    else:
+        assert (delivery.state is DeliveryState.SENT) == published
 
 
 async def _send(platform: Platform, account: Account, intent: Intent, delivery: Delivery, now: datetime) -> Delivery:

@@ -167,7 +167,7 @@ async def test_draft_is_generated_from_prompt(tmp_path: Path) -> None:
         await wait_for_text(ui, "1 draft generated · 1 Review")
     ((text, _, status),) = await list_drafts(tmp_path)
     assert "ferry" in text
-    assert status in {Status.PENDING_REVIEW, Status.AWAITING_REVIEW}
+    assert status is Status.PENDING_REVIEW
 
 
 async def test_refused_draft_keeps_form_open(tmp_path: Path) -> None:

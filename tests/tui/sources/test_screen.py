@@ -22,7 +22,7 @@ async def test_source_row_has_health_letter(tmp_path: Path) -> None:
         first, second, third = ui.lines[3:6]
         assert first.startswith("▌H feed")
         assert first.endswith("The Ferry Gazette")
-        assert second.split()[0] in {"D", "E"}
+        assert second.split()[0] == "E"
         assert second.endswith("2 Gone Quiet")
         assert third.startswith(" - feed")
         assert " off " in third

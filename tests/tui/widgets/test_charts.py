@@ -72,7 +72,7 @@ def test_zero_rate_differs_from_unknown_rate() -> None:
 def test_columns_chart_keeps_last_points() -> None:
     chart = ColumnChart([Point(f"{number}", number / 100, 1) for number in range(100)])
 
-    assert render(chart, 30)[CHART_HEIGHT + 1].split()[0] not in {"0", "1"}
+    assert render(chart, 30)[CHART_HEIGHT + 1].split()[0] == "78"
     assert all(cell_len(line) <= 30 for line in render(chart, 30))
 
 
