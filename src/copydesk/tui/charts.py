@@ -23,7 +23,6 @@ MAX_COLUMN_WIDTH = 4
 """Cells of a column including the gap behind it."""
 MIN_BAR_WIDTH, MAX_BAR_WIDTH = 6, 30
 MIN_SCALE_WIDTH, MAX_SCALE_WIDTH = 12, 60
-DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _AXIS_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
@@ -251,7 +250,7 @@ class HeatMap(NamedTuple):
 
     def _day(self, day: int, hour_width: int, top: float) -> Content:
         marks = "".join(self._draw(day, hour, top) * hour_width for hour in range(24))
-        return Content.assemble((f"{DAYS[day]:<5}", "dim"), (marks, "accent"))
+        return Content.assemble((f"{labels.DAYS[day]:<5}", "dim"), (marks, "accent"))
 
     def _draw(self, day: int, hour: int, top: float) -> str:
         if (day, hour) not in self.hours:

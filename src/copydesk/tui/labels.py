@@ -53,6 +53,9 @@ FORMAT = {
     Format.BLOG: Badge("b", "dim", "blog post"),
 }
 MANUAL_SOURCE = "Written by you"
+# Not strftime's names, which depend on the machine's locale.
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def source_type_label(name: str) -> str:
@@ -1305,9 +1308,22 @@ FIELD_ACCOUNT = "account"
 FIELD_LINK = "link"
 FIELD_POSTED = "posted"
 FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
+IMPRESSIONS_MISSING = "no impressions"
+INTERACTIONS_MISSING = "no interactions"
+"""Why a post has no rate."""
 INTERVAL_NAMES = {Interval.DAY: "day", Interval.WEEK: "week", Interval.MONTH: "month"}
 LONGER_PERIOD_HINT = " shows a longer period."
 """After the key that does."""
+METRIC_NAMES = {
+    "impressions": "impressions",
+    "likes": "likes",
+    "replies": "replies",
+    "reposts": "reposts",
+    "clicks": "clicks",
+}
+"""The names of the metrics, in the order of the tables."""
+METRIC_POSTS = "posts"
+METRIC_RATE = "rate"
 METRICS_FORM_HINT = "Empty fields stay unchanged."
 NO_LINK = "none"
 NO_LINK_TO_OPEN = "This post has no link"
@@ -1431,11 +1447,6 @@ def updated(time_ago: str) -> str:
     return f"updated {time_ago}"
 
 
-def rate_missing(metric: str) -> str:
-    """Return why a post has no rate; `metric` is what it lacks."""
-    return f"no {metric}"
-
-
 def rate(percent: str) -> str:
     """Return the rate of a post."""
     return f"{RATE} {percent}"
@@ -1473,7 +1484,7 @@ def metrics_form_title(target: str, text: str) -> str:
 
 def metrics_recorded(metrics: Mapping[str, int]) -> str:
     """Return the result of recording metrics by hand."""
-    return f"Recorded {', '.join(f'{value:,} {name}' for name, value in metrics.items())}"
+    return f"Recorded {', '.join(f'{value:,} {METRIC_NAMES[name]}' for name, value in metrics.items())}"
 
 
 # Setup
@@ -1491,6 +1502,18 @@ DISCONNECT = "disconnect"
 EMPTY_ACCOUNTS = "No accounts"
 EMPTY_ACCOUNTS_HINT = "You can write and review drafts without one. Connect an account to post them."
 EMPTY_ACCOUNTS_TITLE = "No account connected"
+FIELD_CONNECTED = "connected"
+FIELD_CREDENTIALS = "credentials"
+FIELD_LOCAL_TIME = "local time"
+FIELD_MAX_LENGTH = "max length"
+FIELD_NAME = "name"
+FIELD_PLATFORM = "platform"
+FIELD_SERVER = "server"
+FIELD_SLOTS = "weekly slots"
+FIELD_SOFTWARE = "software"
+FIELD_TESTED = "tested"
+FIELD_ZONE = "time zone"
+FILES_TITLE = "Files"
 RECONNECT_HINT = "connect again"
 NOTHING_TO_EDIT = "Nothing to edit here. The locations of files are set in the settings file."
 RECHECK_HINT = "check again"

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from textual.content import Content
 
 from copydesk.model.engagement import (
+    INTERACTION_METRICS,
     METRICS,
     FormatSummary,
     HourSummary,
@@ -27,7 +28,7 @@ from copydesk.text import reveal
 from copydesk.text.formatting import format_age, format_relative, plural
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
-from copydesk.tui.charts import DAYS, Bar, BarChart, ColumnChart, HeatMap, Point, format_percent
+from copydesk.tui.charts import Bar, BarChart, ColumnChart, HeatMap, Point, format_percent
 from copydesk.tui.keys import key_label
 from copydesk.tui.labels import FORMAT
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
@@ -38,8 +39,6 @@ MAX_BEST_HOURS = 3
 PLATFORM_WIDTH = 9
 MIN_WIDTH_FOR_METRICS = 60
 """Rows of at least this many cells show impressions and likes."""
-_METRICS = ("impressions", "likes", "replies", "reposts", "clicks")
-_INTERACTIONS = ("likes", "replies", "reposts", "clicks")
 
 
 class Period(NamedTuple):
@@ -105,12 +104,9 @@ def _totals(kinds: Sequence[FormatSummary]) -> Iterator[Block]:
     rate = format_percent(overall.rate) if overall.rate is not None else labels.VALUE_UNKNOWN
     basis = labels.rate_basis(overall.rated) if overall.rated else labels.RATE_WITHOUT_BASIS
     rows = [
-        _metric_row("posts", f"{overall.posts:,}", labels.measured(measured)),
-        _metric_row("rate", rate, basis),
-        *(
-            _total_row(name, _sum_metric(kinds, name), overall.posts)
-            for name in ("impressions", *METRICS[:3], "clicks")
-        ),
+        _metric_row(labels.METRIC_POSTS, f"{overall.posts:,}", labels.measured(measured)),
+        _metric_row(labels.METRIC_RATE, rate, basis),
+        *(_total_row(label, _sum_metric(kinds, name), overall.posts) for name, label in labels.METRIC_NAMES.items()),
     ]
     yield Table(rows, right_aligned=frozenset({1}))
 
@@ -149,7 +145,8 @@ def _over_time(report: EngagementReport) -> Iterator[Block]:
 
 
 def _span_label(span: PeriodSummary, step: Interval) -> str:
-    return f"{span.first:%b %Y}" if step is Interval.MONTH else f"{span.first.day} {span.first:%b}"
+    month = labels.MONTHS[span.first.month - 1]
+    return f"{month} {span.first.year}" if step is Interval.MONTH else f"{span.first.day} {month}"
 
 
 def _by_group(kinds: Sequence[FormatSummary]) -> Iterator[Block]:
@@ -183,7 +180,7 @@ def _unreported_metrics(platform: str, kinds: Sequence[FormatSummary]) -> str:
     """Return a sentence naming the metrics that none of the platform's posts has, or an empty string."""
     if not sum(kind.measured for kind in kinds):
         return labels.no_metrics_from(platform)
-    missing = [name for name in METRICS if not _sum_metric(kinds, name).posts]
+    missing = [labels.METRIC_NAMES[name] for name in METRICS if not _sum_metric(kinds, name).posts]
     return labels.not_reported_by(platform, missing) if missing else ""
 
 
@@ -194,7 +191,7 @@ def _by_hour(report: EngagementReport) -> Iterator[Block]:
     yield HeatMap({hour: rate.rate for hour, rate in rates.items()})
     best = sorted((hour for hour in rates if rates[hour].rated), key=lambda hour: -(rates[hour].rate or 0.0))
     best_hours = [
-        f"{DAYS[day]} {hour:02}:00 {format_percent(rates[day, hour].rate or 0.0)}"
+        f"{labels.DAYS[day]} {hour:02}:00 {format_percent(rates[day, hour].rate or 0.0)}"
         f" ({plural(rates[day, hour].rated, 'post')})"
         for day, hour in best[:MAX_BEST_HOURS]
     ]
@@ -241,7 +238,7 @@ def post_page(post: LivePost, now: datetime, zone: str) -> list[Block]:
 
 
 def _metrics(post: LivePost, now: datetime) -> Iterator[Block]:
-    if all(getattr(post, name) is None for name in _METRICS):
+    if all(getattr(post, name) is None for name in METRICS):
         yield paragraph(labels.POST_WITHOUT_METRICS, "strong")
         hint = Content.assemble(*labels.record_hint())
         if post.account:
@@ -249,7 +246,10 @@ def _metrics(post: LivePost, now: datetime) -> Iterator[Block]:
         yield Paragraph(hint + ".")
         return
     yield Paragraph(_rate_line(post))
-    rows = [(Content.styled(name, "dim"), *_metric_cells(post, getattr(post, name))) for name in _METRICS]
+    rows = [
+        (Content.styled(label, "dim"), *_metric_cells(post, getattr(post, name)))
+        for name, label in labels.METRIC_NAMES.items()
+    ]
     yield Table(rows, right_aligned=frozenset({1}))
     if post.measured_at is not None:
         yield paragraph(labels.updated(format_relative(post.measured_at, now)), "dim")
@@ -265,9 +265,9 @@ def _metric_cells(post: LivePost, value: int | None) -> tuple[Content, Content]:
 
 def _rate_line(post: LivePost) -> Content:
     # Leave out metrics that the platform does not report: they are unknown, not zero.
-    counts = [value for name in _INTERACTIONS if (value := getattr(post, name)) is not None]
+    counts = [value for name in INTERACTION_METRICS if (value := getattr(post, name)) is not None]
     if post.engagement_rate is None:
-        missing = labels.rate_missing("interactions" if post.impressions else "impressions")
+        missing = labels.INTERACTIONS_MISSING if post.impressions else labels.IMPRESSIONS_MISSING
         return Content.assemble((labels.NO_RATE.capitalize(), "strong"), "  ", (missing, "dim"))
     # A post without impressions has no rate.
     assert post.impressions
@@ -279,9 +279,10 @@ def _facts(post: LivePost, now: datetime, zone: str) -> Iterator[tuple[Content, 
     yield Content.styled(labels.FIELD_ACCOUNT, "dim"), Content(safe_line(post.target_label))
     if post.at is not None:
         local = post.at.astimezone(ZoneInfo(zone))
+        day = f"{labels.DAYS[local.weekday()]} {local:%d} {labels.MONTHS[local.month - 1]} {local.year}"
         yield (
             Content.styled(labels.FIELD_POSTED, "dim"),
-            Content(f"{local:%a %d %b %Y %H:%M} · {format_relative(post.at, now)}"),
+            Content(f"{day} {local:%H:%M} · {format_relative(post.at, now)}"),
         )
     else:
         yield Content.styled(labels.FIELD_POSTED, "dim"), Content(labels.VALUE_UNKNOWN)

@@ -220,7 +220,7 @@ class EngagementScreen(DeskScreen):
         fields = [
             Field(
                 name,
-                name,
+                labels.METRIC_NAMES[name],
                 labels.VALUE_UNKNOWN if value is None else f"{value:,}",
                 digits_only=True,
                 max_length=MAX_METRIC_DIGITS,

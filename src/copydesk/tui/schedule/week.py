@@ -16,12 +16,10 @@ from msgspec.structs import replace
 
 from copydesk.model.draft import Status
 from copydesk.model.schedule import CONFLICT_WINDOW, Slot, Week, WeekDraft, WeekSlot
+from copydesk.tui import labels
 
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 _QUARTERS = (0, 15, 30, 45)
-DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-"""Not strftime's names, which depend on the machine's locale."""
 WEEKDAY_RANGE = 7
 """Days within which a weekday identifies a date."""
 FIRST_HOUR = 6
@@ -159,7 +157,7 @@ def format_utc_offset(local: datetime) -> str:
 
 def format_day(day: date) -> str:
     """Format a date as `Mon 23 Mar`."""
-    return f"{DAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]}"
+    return f"{labels.DAYS[day.weekday()]} {day.day} {labels.MONTHS[day.month - 1]}"
 
 
 def format_time(at: datetime, zone: tzinfo, now: datetime) -> str:
@@ -167,8 +165,8 @@ def format_time(at: datetime, zone: tzinfo, now: datetime) -> str:
     local, today = at.astimezone(zone), now.astimezone(zone).date()
     days = abs((local.date() - today).days)
     if days < WEEKDAY_RANGE:
-        return f"{DAYS[local.weekday()]} {local:%H:%M}" if days else f"{local:%H:%M}"
-    month = MONTHS[local.month - 1]
+        return f"{labels.DAYS[local.weekday()]} {local:%H:%M}" if days else f"{local:%H:%M}"
+    month = labels.MONTHS[local.month - 1]
     return f"{local.day} {month}" if local.year == today.year else f"{month} {local.year}"
 
 
@@ -364,4 +362,4 @@ def _is_irregular(cell: HourCell) -> bool:
 
 def format_slot(slot: Slot) -> str:
     """Format a slot as `Mon 09:00`."""
-    return f"{DAYS[(slot.day_of_week - 1) % 7]} {slot.hour:02}:{slot.minute:02}"
+    return f"{labels.DAYS[(slot.day_of_week - 1) % 7]} {slot.hour:02}:{slot.minute:02}"

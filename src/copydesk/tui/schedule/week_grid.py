@@ -16,7 +16,6 @@ from copydesk.model.schedule import MAX_WEEK_DRAFTS, Week
 from copydesk.tui import labels
 from copydesk.tui.layout import Block, lay_out_blocks
 from copydesk.tui.schedule.week import (
-    DAYS,
     LABEL_WIDTH,
     CalendarEntry,
     GridPosition,
@@ -239,7 +238,7 @@ def week_title(week: Week, now: datetime) -> str:
     """
     zone, sunday = ZoneInfo(week.zone), week.monday + timedelta(days=6)
     (_, first), *later = utc_offsets(week.monday, zone)
-    clock = ", ".join([first, *(labels.offset_from(DAYS[day.weekday()], text) for day, text in later)])
+    clock = ", ".join([first, *(labels.offset_from(labels.DAYS[day.weekday()], text) for day, text in later)])
     today = format_utc_offset(now.astimezone(zone))
     current = "" if today in {first, *(text for _, text in later)} else today
     dates = f"{format_day(week.monday)} – {format_day(sunday)} {sunday.year}"
@@ -251,7 +250,7 @@ def week_header(grid: WeekLayout, width: int, today: date) -> Content:
     changed = {change.day for change in grid.changes}
     line = Content(" " * LABEL_WIDTH)
     for day in grid.days:
-        name = format_day(day) if width >= MIN_WIDTH_FOR_MONTH else f"{DAYS[day.weekday()]} {day.day}"
+        name = format_day(day) if width >= MIN_WIDTH_FOR_MONTH else f"{labels.DAYS[day.weekday()]} {day.day}"
         role = "accent" if day == today else "warn" if day in changed else "dim"
         line += Content.styled(fit(f" {name}{' ±' * (day in changed)}", width), role)
     return line

@@ -27,11 +27,11 @@ THREAD_SEPARATOR = "\n---\n"
 class Section(StrEnum):
     """Sections of the setup; the value is the label on the screen."""
 
-    ACCOUNTS = "Accounts"
-    VOICE = "Voice"
-    WRITER = "Writer"
-    ZONE = "Time zone"
-    LOCATIONS = "Files"
+    ACCOUNTS = labels.ACCOUNTS_TITLE
+    VOICE = labels.VOICE_TITLE
+    WRITER = labels.WRITER_TITLE
+    ZONE = labels.ZONE_PROMPT
+    LOCATIONS = labels.FILES_TITLE
 
 
 class SetupSnapshot(NamedTuple):
@@ -74,24 +74,24 @@ def account_page(account: ConnectedAccount | None, credential_storage: str, now:
         return no_accounts()
     details = account.details
     rows = [
-        ("platform", safe_line(labels.platform_name(details.platform))),
-        ("server", safe_line(details.server)),
-        ("name", safe_line(details.name)),
+        (labels.FIELD_PLATFORM, safe_line(labels.platform_name(details.platform))),
+        (labels.FIELD_SERVER, safe_line(details.server)),
+        (labels.FIELD_NAME, safe_line(details.name)),
     ]
     if details.software:
-        rows.append(("software", safe_line(details.software)))
+        rows.append((labels.FIELD_SOFTWARE, safe_line(details.software)))
     if details.longest:
-        rows.append(("max length", f"{details.longest:,}"))
-    rows.append(("connected", format_utc(account.connected_at)))
+        rows.append((labels.FIELD_MAX_LENGTH, f"{details.longest:,}"))
+    rows.append((labels.FIELD_CONNECTED, format_utc(account.connected_at)))
     rows.append(
         (
-            "tested",
+            labels.FIELD_TESTED,
             f"{format_utc(account.checked_at)}, {format_relative(account.checked_at, now)}"
             if account.checked_at
             else labels.ACCOUNT_NOT_TESTED,
         )
     )
-    rows.append(("credentials", safe_line(credential_storage)))
+    rows.append((labels.FIELD_CREDENTIALS, safe_line(credential_storage)))
     blocks: list[Block] = []
     if account.trouble:
         blocks += [
@@ -176,7 +176,11 @@ def writer_page(setup: SetupSnapshot) -> list[Block]:
 
 def zone_page(setup: SetupSnapshot) -> list[Block]:
     """Return the page of the time zone that slots and times refer to."""
-    rows = [("time zone", setup.zone), ("local time", setup.local_time), ("weekly slots", f"{setup.slots}")]
+    rows = [
+        (labels.FIELD_ZONE, setup.zone),
+        (labels.FIELD_LOCAL_TIME, setup.local_time),
+        (labels.FIELD_SLOTS, f"{setup.slots}"),
+    ]
     return [
         Table([(Content.styled(name, "dim"), Content(safe_line(value))) for name, value in rows]),
         paragraph(),
