@@ -17,6 +17,7 @@ from copydesk.desk.voice import Voices
 from copydesk.tui.dialogs import autosaved_form
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.review.dialogs import ParsedTime, TimePrompt
+from copydesk.tui.setup import voice_dialog
 from copydesk.tui.setup.screen import SetupScreen
 from copydesk.tui.setup.voice_dialog import VoiceDialog
 from delayed_responses import wait_until
@@ -144,7 +145,7 @@ async def test_voice_preview_title_matches_its_format(tmp_path: Path, monkeypatc
         await press_keys(ui, "tab", "tab", "tab", "right")
         await wait_for_prompt(ui, "‹THREAD›")
         titles: list[str] = []
-        monkeypatch.setattr(screen.sample_pane, "set_title", titles.append)
+        monkeypatch.setattr(voice_dialog, "set_title", lambda _, title: titles.append(title))
         gate.open.set()
         await wait_for_text(ui, "THREAD")
         await wait_until(lambda: titles, lambda: ui.pilot.pause(0.01))
