@@ -86,7 +86,6 @@ EMPTY_QUEUE = "Nothing to review"
 EMPTY_SOURCES = "No sources yet"
 EMPTY_SOURCES_HINT = "Copydesk writes drafts from your sources. Add one first:"
 EXIT_SAVING = "Saving your changes…"
-FIELDS_KEYS = {"save": "save", "next": "next", "leave": "cancel"}
 FIRST_STEPS = {
     "console.sources": "Go to Sources",
     "sources.new": "there: add a source by its URL",
@@ -242,7 +241,6 @@ POST_QUESTION = "Post now?"
 POST_YES, POST_NOT_POSSIBLE = "post", "close"
 ALREADY_POSTED = "Already posted to every matching account."
 EDITOR_OPENING = "Opening your editor…"
-EDITOR_KEYS = {"save": "save", "leave": "cancel"}
 NO_CHANGES = "No changes"
 NO_EDITOR = "This terminal cannot open an editor."
 SOURCE_WITHOUT_LINK = "The source has no link."
@@ -1519,7 +1517,6 @@ NOTHING_TO_EDIT = "Nothing to edit here. The locations of files are set in the s
 RECHECK_HINT = "check again"
 SETUP_TITLE = "Setup"
 SIGN_IN_APPROVE = "Approve access in your browser. If none opened, open this page:"
-SIGN_IN_KEYS = {"leave": "cancel"}
 SIGN_IN_NO_BROWSER = "No browser found. Open this page in one, approve access, and paste the URL it ends on:"
 SIGN_IN_OPENING = "Opening the sign-in page…"
 SIGN_IN_PASTE = "or paste the URL that the browser ends on"

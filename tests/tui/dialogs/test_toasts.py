@@ -1,11 +1,11 @@
-"""Test for the position of toasts: they cover no key hints of a dialog."""
+"""Tests for the key hints of forms: each is shown once, and not covered by toasts."""
 
 from pathlib import Path
 
 import pytest
 from textual.widgets._toast import Toast
 
-from copydesk.tui.widgets.key_hints import KeyHints
+from copydesk.tui.widgets.key_hints import KeyHints, KeyLine
 from review_driver import open_review
 
 MESSAGE = "Nine drafts were written by the pipeline that runs every morning, and one of the sources could not be read."
@@ -23,7 +23,15 @@ async def test_toast_covers_no_dialog_keys(tmp_path: Path, keys: tuple[str, ...]
         (toast,) = app.screen.query(Toast)
         assert "Nine drafts" in review.text
         assert MESSAGE[-5:] in review.text
-        for line in app.screen.query(KeyHints):
+        for line in (*app.screen.query(KeyHints), app.screen_stack[0].query_one(KeyLine)):
             assert line.region.height
             assert not line.region.intersection(toast.region)
         assert toast.region.bottom <= 4
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 24), (120, 40)])
+@pytest.mark.parametrize("keys", [("c",), ("e",), ("6", "n", "enter"), ("6", "j", "e")])
+async def test_form_shows_its_keys_once(tmp_path: Path, keys: tuple[str, ...], size: tuple[int, int]) -> None:
+    async with open_review(tmp_path, size=size) as review:
+        await review.press(*keys)
+        assert review.text.count("Esc cancel") == 1

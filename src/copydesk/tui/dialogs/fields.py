@@ -20,7 +20,6 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.key_hints import KeyHints
 from copydesk.tui.widgets.lines import ROLE_CLASSES
 
 if TYPE_CHECKING:
@@ -97,7 +96,6 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
             yield Static(Content(""), id="wrong")
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
-            yield KeyHints("fields", labels.FIELDS_KEYS, classes="-hint")
 
     @property
     def inputs(self) -> Iterator[Input]:

@@ -30,7 +30,7 @@ from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import SafeTextArea
-from copydesk.tui.widgets.key_hints import KeyHints, key_hints
+from copydesk.tui.widgets.key_hints import key_hints
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import ROLE_CLASSES, StaticLines, set_title
 
@@ -257,7 +257,6 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
             yield SafeTextArea(id="typing", soft_wrap=True, tab_behavior="focus")
             yield Static(id="edit-notice")
             yield LengthLines()
-            yield KeyHints("edit", labels.EDITOR_KEYS, id="edit-keys")
 
     def start_loading(self) -> int:
         """Announce a text that is being loaded; return its id for `start` or `cancel_loading`."""

@@ -22,7 +22,6 @@ from copydesk.tui.dialogs.fields import Field
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.key_hints import KeyHints
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 
@@ -145,7 +144,6 @@ class SignInDialog(Dialog[str | None], inherit_bindings=False):
             yield Static(Content(labels.SIGN_IN_OPENING), id="page")
             yield Input(placeholder=labels.SIGN_IN_PASTE, id="pasted")
             yield Static(Content(""), id="wrong")
-            yield KeyHints("sign_in", labels.SIGN_IN_KEYS, classes="-hint")
 
     @property
     def is_waiting(self) -> bool:

@@ -1,4 +1,4 @@
-"""Hints of keys: the line at the bottom of every screen, and `Ctrl+S saves · Esc leaves` inside a dialog."""
+"""Hints of keys: the line at the bottom of every screen, and `Ctrl+S saves · Esc leaves` in a form that covers it."""
 
 from collections.abc import Iterable, Mapping
 
