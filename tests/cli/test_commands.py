@@ -264,7 +264,7 @@ def test_doctor_reports_problems(tmp_path, server):
             ("sources", "warning"),
             ("pipeline", "ok"),
         ),
-        *(("accounts", "ok"), ("pictures", "ok")),
+        *(("accounts", "ok"), ("images", "ok")),
     ]
     add_source(tmp_path, server)
     server.fail("/feed", 410)

@@ -45,6 +45,7 @@ FILTER_CASES = [
     ((), ALL_TITLES),
     (("--status", "scheduled"), {"Story 2"}),
     (("--status", "scheduled", "--status", "pending_review"), ALL_TITLES),
+    (("--status", "scheduled", "--status", "New"), ALL_TITLES),
     (("--archived", "exclude"), {"Story 1", "Story 2"}),
     (("--archived", "only"), {"Story 3"}),
     (("--tag", "sea"), ALL_TITLES),
@@ -99,12 +100,12 @@ def test_list_shows_time_and_archived_state(home):
     execute_sql(home, "UPDATE user SET time_zone = 'UTC'")
 
     assert {line[36:].split("  SHORT")[0].strip() for line in lines} == {
-        "pending_review, archived",
+        "new, archived",
         "scheduled, 2026-12-04 18:00 JST",
-        "pending_review",
+        "new",
     }
     without_archived = run_in_process(home, "draft", "list", "--status", "pending_review", "--archived", "exclude").out
-    assert without_archived[36:].startswith("  pending_review  SHORT  ")
+    assert without_archived[36:].startswith("  new  SHORT  ")
 
 
 def test_empty_filtered_list_gives_no_advice(home, tmp_path):

@@ -58,7 +58,7 @@ def test_missing_page_fails_command(tmp_path, url):
     result = run_in_process(tmp_path, "draft", "new", "--url", f"{url}-not")
 
     assert result.code == 1
-    assert "generation_failed" in result.out
+    assert "generation failed" in result.out
     assert re.search(r"404|nothing at", result.err)
 
 
@@ -91,12 +91,12 @@ def test_history_includes_previous_versions(tmp_path, url):
 
     assert [line.split(")  ", 1)[-1] for line in result.out.splitlines()] == [
         f"{first}:",
-        "you created it (pending_generation)",
-        "the system generated the text (pending_generation → pending_review)",
-        "you asked for a new version (pending_review → pending_regeneration) “Shorter.”",
-        "the system generated a new version (pending_regeneration → changes_requested)",
+        "you created it (generating)",
+        "the system generated the text (generating → new)",
+        "you asked for a new version (new → regenerating) “Shorter.”",
+        "the system generated a new version (regenerating → changes requested)",
         f"{second}:",
-        "the system created it (awaiting_review)",
+        "the system created it (needs review)",
     ]
     events, _ = run_json(tmp_path, "history", second)
     assert [event["draftId"] for event in events] == [first] * 4 + [second]

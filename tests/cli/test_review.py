@@ -48,7 +48,7 @@ def test_new_creates_draft_from_text(tmp_path):
     assert created["drafts"][0]["images"][0]["source"] == "UPLOAD"
     draft = run_json(tmp_path, "draft", "show", created["drafts"][0]["id"])
     assert (draft["text"], draft["format"], draft["tags"]) == ("Words.", "BLOG", ["news", "sea"])
-    assert run_ok(tmp_path, "draft", "new", "More words.").endswith(" (SHORT, awaiting_review).\n")
+    assert run_ok(tmp_path, "draft", "new", "More words.").endswith(" (SHORT, needs review).\n")
 
 
 def test_text_from_file_or_stdin(tmp_path):
@@ -101,12 +101,12 @@ def test_several_ids_print_bulk_result(tmp_path):
     result = run_in_process(tmp_path, "draft", "archive", first, UNKNOWN_ID)
     assert (result.code, result.out) == (1, "1 archived, 1 failed.\n")
     assert result.err.startswith(f"{UNKNOWN_ID}: No draft")
-    assert run_ok(tmp_path, "draft", "unapprove", second, second).endswith("unapproved, now awaiting_review.\n")
+    assert run_ok(tmp_path, "draft", "unapprove", second, second).endswith("unapproved, now needs review.\n")
 
 
 def test_refused_action_lists_possible_actions(tmp_path):
     draft_id = create_draft(tmp_path)
-    for command, code in (("cancel", 1), ("unapprove", 1)):
+    for command, code in (("unschedule", 1), ("unapprove", 1)):
         result = run_in_process(tmp_path, "draft", command, draft_id)
         assert_one_line_error(result, code)
         assert "Use approve, reject, regenerate or archive instead." in result.err
@@ -201,7 +201,7 @@ def test_time_is_parsed_in_users_zone(tmp_path):
     moved = run_json(tmp_path, "draft", "reschedule", draft_id, "--at", "in 3 days")
     scheduled_at = datetime.fromisoformat(moved["scheduledAt"])
     assert abs(datetime.now(UTC) + timedelta(days=3) - scheduled_at) < timedelta(minutes=2)
-    assert run_json(tmp_path, "draft", "cancel", draft_id)["scheduledAt"] is None
+    assert run_json(tmp_path, "draft", "unschedule", draft_id)["scheduledAt"] is None
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_show_prints_decisions(tmp_path):
     result = run_ok(tmp_path, "draft", "show", draft_id)
     assert "\nscheduled  " in result
     assert " 09:30 UTC+05:45 (" in result
-    run_ok(tmp_path, "draft", "cancel", draft_id)
+    run_ok(tmp_path, "draft", "unschedule", draft_id)
     run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "Too late.")
     run_ok(tmp_path, "draft", "archive", draft_id)
     result = run_ok(tmp_path, "draft", "show", draft_id)
@@ -295,7 +295,7 @@ def test_edit_replaces_text(tmp_path):
 
     assert (changed["text"], changed["version"]) == ("Better words.", 2)
     result = run_in_process(tmp_path, "draft", "edit", draft_id, "--file", "-", stdin="From a pipe.")
-    assert result.out == f"{draft_id} edited, now awaiting_review.\n"
+    assert result.out == f"{draft_id} edited, now needs review.\n"
     assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "From a pipe."
 
 
@@ -349,7 +349,7 @@ def test_editor_does_not_open_for_rejected_draft(tmp_path):
     result = edit_with_script(tmp_path, draft_id, "path.with_name('opened').touch()")
 
     assert_one_line_error(result, 1)
-    assert "Cannot edit a draft that is rejected." in result.err
+    assert "Cannot edit a draft with the status “rejected”." in result.err
     assert not (tmp_path / "opened").exists()
 
 
@@ -373,7 +373,7 @@ def test_undo_and_redo(tmp_path):
     draft_id = create_draft(tmp_path)
     run_ok(tmp_path, "draft", "approve", draft_id)
 
-    assert run_ok(tmp_path, "draft", "undo", draft_id) == f"{draft_id} is awaiting_review again (undid approve).\n"
+    assert run_ok(tmp_path, "draft", "undo", draft_id) == f"{draft_id} now needs review (undid approve).\n"
     assert run_json(tmp_path, "draft", "redo")["status"] == "approved"
     assert run_json(tmp_path, "draft", "undo")["status"] == "awaiting_review"
     result = run_in_process(tmp_path, "draft", "undo")
@@ -385,20 +385,22 @@ def test_undo_and_redo_report_new_state(tmp_path):
     draft_id = create_draft(tmp_path)
     run_ok(tmp_path, "draft", "approve", draft_id)
     result = run_ok(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Say more.")
-    assert result == f"{draft_id} unapproved, now changes_requested.\n"
+    assert result == f"{draft_id} unapproved, now changes requested.\n"
     run_ok(tmp_path, "draft", "archive", draft_id)
     run_ok(tmp_path, "draft", "undo")
     result = run_ok(tmp_path, "draft", "redo")
-    assert result == f"{draft_id} is changes_requested and archived again (redid archive).\n"
+    assert result == f"{draft_id} now changes requested and archived (redid archive).\n"
     run_ok(tmp_path, "draft", "undo")
     run_ok(tmp_path, "draft", "approve", draft_id)
     run_ok(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9")
     run_ok(tmp_path, "draft", "reschedule", draft_id, "--at", "tomorrow 17")
     result = run_ok(tmp_path, "draft", "undo")
-    assert result.startswith(f"{draft_id} is scheduled for ")
+    assert result.startswith(f"{draft_id} now scheduled for ")
     assert " 09:00 " in result
-    assert result.endswith(" again (undid reschedule).\n")
+    assert result.endswith(" (undid reschedule).\n")
     assert set(run_json(tmp_path, "draft", "redo")) == DRAFT_FIELDS
+    run_ok(tmp_path, "draft", "unschedule", draft_id)
+    assert run_ok(tmp_path, "draft", "undo").endswith(" (undid unschedule).\n")
 
 
 def test_history_is_readable(tmp_path):
@@ -411,9 +413,9 @@ def test_history_is_readable(tmp_path):
     lines = [line.split(")  ", 1)[-1] for line in run_ok(tmp_path, "draft", "history", draft_id).splitlines()]
 
     assert lines[:3] == [
-        "you created it (awaiting_review)",
+        "you created it (needs review)",
         "you edited the text",
-        "you approved it (awaiting_review → approved)",
+        "you approved it (needs review → approved)",
     ]
     assert lines[3].startswith("you scheduled it (approved → scheduled) for ")
     assert lines[3].endswith(" (undone)")

@@ -108,7 +108,7 @@ ROWS: tuple[Row, ...] = (
     Row(
         "… cancel_schedule",
         "drafts.cancel_schedule",
-        "draft cancel",
+        "draft unschedule",
         ("tests/desk/drafts/test_review.py::test_action_status_matrix",),
     ),
     Row(

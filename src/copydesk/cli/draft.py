@@ -32,6 +32,7 @@ from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import (
+    STATUS_LABELS,
     Draft,
     DraftImage,
     Format,
@@ -260,7 +261,7 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, as
             click.echo("Nothing changed.", err=True)
             return
         changed = edited
-    print_changed(changed, f"edited, now {changed.status}", as_json=as_json)
+    print_changed(changed, f"edited, now {STATUS_LABELS[changed.status]}", as_json=as_json)
 
 
 def _text_argument(text: str | None, file: TextIO | None) -> str | None:
@@ -339,7 +340,7 @@ def _print_creation(creation: CreatedDrafts, *, as_json: bool) -> None:
         print_json(creation)
         return
     for draft in creation.drafts:
-        click.echo(f"Created {draft.id} ({draft.format}, {draft.status}).")
+        click.echo(f"Created {draft.id} ({draft.format}, {STATUS_LABELS[draft.status]}).")
 
 
 @draft.command()
@@ -434,7 +435,7 @@ def _print_page(page: Page[ListedDraft], zone: str, *, empty: str, as_json: bool
 def _status_text(found: ListedDraft, zone: ZoneInfo) -> str:
     """Return the status with the scheduled time, if there is one, and "archived"."""
     time = (format_time(found.scheduled_at, zone),) if found.scheduled_at else ()
-    return ", ".join((found.status, *time, *(("archived",) if found.archived_at else ())))
+    return ", ".join((STATUS_LABELS[found.status], *time, *(("archived",) if found.archived_at else ())))
 
 
 @draft.command()

@@ -15,7 +15,7 @@ import msgspec
 from copydesk.cli.context import AS_JSON, Context, confirm, print_json
 from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
-from copydesk.model.draft import MANUAL, Action, Draft, Format, ListedDraft, Status, without_item
+from copydesk.model.draft import MANUAL, STATUS_LABELS, Action, Draft, Format, ListedDraft, Status, without_item
 from copydesk.model.filters import Archived, FilterParams
 from copydesk.model.requests import BulkFailure, BulkOutcome, ChangeDraft, CreatedDrafts, creation_response
 from copydesk.text import clean
@@ -37,12 +37,22 @@ FILTER_NAMES = (
 )
 _TIMES = {"scheduled_after": "--scheduled-after", "scheduled_before": "--scheduled-before"}
 
+
+class StatusChoice(click.Choice[str]):
+    """The statuses by value; the labels are accepted too."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the value of a status given by value or label."""
+        values = {label: status.value for status, label in STATUS_LABELS.items()}
+        return super().convert(values.get(str(value).lower(), value), param, ctx)
+
+
 OPTIONS = (
     click.option(
         "--status",
         multiple=True,
-        type=click.Choice([member.value for member in Status]),
-        help="With this status; may be repeated.",
+        type=StatusChoice([member.value for member in Status]),
+        help='With this status, or its label such as "needs review"; may be repeated.',
     ),
     click.option(
         "--format",
@@ -261,10 +271,10 @@ def _run_single(
         return changed, time_text
 
     changed, time_text = context.run(work)
-    outcome = RESULT_PHRASES[request.action] if follow_up is None else f"is {changed.status}"
+    outcome = RESULT_PHRASES[request.action] if follow_up is None else f"now {STATUS_LABELS[changed.status]}"
     # The next status depends on whether there is feedback, so print it too.
     if request.action is Action.UNAPPROVE:
-        outcome += f", now {changed.status}"
+        outcome += f", now {STATUS_LABELS[changed.status]}"
     print_changed(changed, outcome, time_text=time_text, as_json=as_json)
     if follow_up is not None:
         print_writer_notes([changed])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.output import print_table
-from copydesk.model.draft import Checks, Draft, Score, Status
+from copydesk.model.draft import STATUS_LABELS, Checks, Draft, Score, Status
 from copydesk.text import clean, reveal
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ TIME_LABELS = {Status.MISSED: "missed"}
 
 def print_draft(draft: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
     """Print a draft with the given facts, its checks and the parts of its score."""
-    click.echo(f"{draft.format} · {draft.status} · confidence {draft.confidence:.0%} · {draft.id}\n")
+    click.echo(f"{draft.format} · {STATUS_LABELS[draft.status]} · confidence {draft.confidence:.0%} · {draft.id}\n")
     click.echo(reveal(draft.text) or "No text yet.")
     if facts:
         click.echo()

@@ -1,5 +1,5 @@
-"""`copydesk draft`: approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel, post, undo, redo,
-history, diff.
+"""`copydesk draft`: approve, reject, regenerate, unapprove, archive, schedule, reschedule, unschedule, post, undo,
+redo, history, diff.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from copydesk.cli.draft_selection import (
 from copydesk.cli.output import print_table
 from copydesk.errors import ConflictError
 from copydesk.model.delivery import DeliveryReport, PostResult
-from copydesk.model.draft import Action, Draft, without_item
+from copydesk.model.draft import STATUS_LABELS, Action, Draft, without_item
 from copydesk.model.requests import ChangeDraft
-from copydesk.model.transitions import EventKind, UndoResult
+from copydesk.model.transitions import COMMAND_NAMES, EventKind, UndoResult
 from copydesk.text import clean, reveal
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def reschedule(context: Context, *, time: str, **selection: Unpack[DraftSelectio
 @click.command()
 @with_draft_selection
 @pass_context
-def cancel(context: Context, **selection: Unpack[DraftSelection]) -> None:
+def unschedule(context: Context, **selection: Unpack[DraftSelection]) -> None:
     """Unschedule scheduled or missed drafts; they stay approved."""
     run_action(context, ChangeDraft(action=Action.CANCEL_SCHEDULE), **selection)
 
@@ -254,9 +254,9 @@ def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, as
         return result, changed, formatted[0]
 
     result, changed, time_text = context.run(work)
-    message = f"{'undid' if kind is EventKind.UNDO else 'redid'} {result.action.replace('_', ' ')}"
+    message = f"{'undid' if kind is EventKind.UNDO else 'redid'} {COMMAND_NAMES.get(result.action, result.action)}"
     if changed:
-        print_changed(changed, f"is {_status_text(changed, time_text)} again ({message})", as_json=as_json)
+        print_changed(changed, f"now {_status_text(changed, time_text)} ({message})", as_json=as_json)
         return
     if as_json:
         print_json(bulk_response(result))
@@ -267,9 +267,10 @@ def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, as
 
 
 def _status_text(changed: Draft, time_text: str) -> str:
+    label = STATUS_LABELS[changed.status]
     if changed.archived_at:
-        return f"{changed.status} and archived"
-    return f"{changed.status} for {time_text}" if time_text else changed.status
+        return f"{label} and archived"
+    return f"{label} for {time_text}" if time_text else label
 
 
 def bulk_response(result: UndoResult) -> dict[str, object]:
@@ -336,6 +337,6 @@ def _format_piece(kind: str, text: str, *, coloured: bool) -> str:
 
 
 COMMANDS = (
-    *(approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel, post),
+    *(approve, reject, regenerate, unapprove, archive, schedule, reschedule, unschedule, post),
     *(undo, redo, history, diff),
 )

@@ -1,6 +1,7 @@
 """Drafts: statuses, formats, actions, and the data attached to a draft, such as its images."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -32,6 +33,21 @@ class Status(StrEnum):
     POSTED = "posted"
 
 
+STATUS_LABELS: Mapping[Status, str] = {
+    Status.PENDING_GENERATION: "generating",
+    Status.GENERATION_FAILED: "generation failed",
+    Status.PENDING_REVIEW: "new",
+    Status.AWAITING_REVIEW: "needs review",
+    Status.CHANGES_REQUESTED: "changes requested",
+    Status.PENDING_REGENERATION: "regenerating",
+    Status.APPROVED: "approved",
+    Status.REJECTED: "rejected",
+    Status.SCHEDULED: "scheduled",
+    Status.POSTING: "posting",
+    Status.MISSED: "missed",
+    Status.POSTED: "posted",
+}
+"""Status -> its name in every text for users; JSON has the value."""
 TO_REVIEW = (Status.PENDING_REVIEW, Status.AWAITING_REVIEW, Status.CHANGES_REQUESTED)
 """Waiting for the reviewer."""
 

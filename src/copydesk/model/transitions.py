@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from copydesk.errors import ConflictError
-from copydesk.model.draft import Action, Status
+from copydesk.model.draft import STATUS_LABELS, Action, Status
 from copydesk.model.requests import BulkFailure
 from copydesk.model.serialization import Struct
 
@@ -89,26 +89,12 @@ _WAIT = {
     _S.PENDING_REGENERATION: "Wait until its new version is generated.",
     _S.POSTING: "Wait until its deliveries are finished: copydesk delivery list",
 }
-_STATE_PHRASES = {
-    _S.PENDING_GENERATION: "being generated",
-    _S.GENERATION_FAILED: "not generated",
-    _S.PENDING_REVIEW: "new",
-    _S.AWAITING_REVIEW: "in review",
-    _S.CHANGES_REQUESTED: "marked for changes",
-    _S.PENDING_REGENERATION: "being regenerated",
-    _S.APPROVED: "approved",
-    _S.REJECTED: "rejected",
-    _S.SCHEDULED: "scheduled",
-    _S.POSTING: "being posted",
-    _S.MISSED: "missed",
-    _S.POSTED: "posted",
-}
 COMMAND_NAMES: Mapping[str, str] = {
     **{action: action.value for action in Action},
-    Action.CANCEL_SCHEDULE: "cancel",
+    Action.CANCEL_SCHEDULE: "unschedule",
 }
 """Action -> the name of its command."""
-_VERBS = {**COMMAND_NAMES, Action.CANCEL_SCHEDULE: "unschedule", "edit": "edit"}
+_VERBS = {**COMMAND_NAMES, "edit": "edit"}
 # A second press of a key, or a second client: told apart from a mistake in the message.
 _REPETITIONS = {
     (Action.APPROVE, _S.APPROVED),
@@ -159,16 +145,16 @@ def status_after_event(event: SystemEvent, status: Status) -> Status:
 
 
 def _conflict(attempted: str, status: Status, *, archived: bool, scheduled_for: str = "") -> ConflictError:
-    """Return the error: `Cannot approve a draft that is posted. Use archive or post instead.`"""
+    """Return the error: `Cannot approve a draft with the status “posted”. Use archive or post instead.`"""
     allowed = allowed_actions(status, archived=archived)
+    verb, label = _VERBS.get(attempted, "update"), STATUS_LABELS[status]
+    hint = _WAIT.get(status) or alternatives_hint(allowed)
     if archived:
-        state, hint = "archived", "Undo the archiving first."
+        message, hint = f"Cannot {verb} an archived draft.", "Undo the archiving first."
+    elif (attempted, status) in _REPETITIONS:
+        message = f"Already {label}{f' for {scheduled_for}' if scheduled_for and status is _S.SCHEDULED else ''}."
     else:
-        state, hint = _STATE_PHRASES[status], _WAIT.get(status) or alternatives_hint(allowed)
-    if (attempted, status) in _REPETITIONS and not archived:
-        message = f"Already {state}{f' for {scheduled_for}' if scheduled_for and status is _S.SCHEDULED else ''}."
-    else:
-        message = f"Cannot {_VERBS.get(attempted, 'update')} a draft that is {state}."
+        message = f"Cannot {verb} a draft with the status “{label}”."
     return ConflictError(message, hint=hint, current_status=status, allowed=allowed)
 
 

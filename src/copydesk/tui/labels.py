@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from copydesk.model.draft import MANUAL, Action, Format, Severity, Status
+from copydesk.model.draft import MANUAL, STATUS_LABELS, Action, Format, Severity, Status
 from copydesk.model.engagement import Interval
 from copydesk.model.experiment import ExperimentStatus
 from copydesk.model.run import RunStatus
@@ -24,18 +24,18 @@ class Badge(NamedTuple):
 
 
 STATUS = {
-    Status.PENDING_GENERATION: Badge("W", "dim", "generating"),
-    Status.GENERATION_FAILED: Badge("F", "bad", "generation failed"),
-    Status.PENDING_REVIEW: Badge("N", "accent", "new"),
-    Status.AWAITING_REVIEW: Badge("L", "accent", "needs review"),
-    Status.CHANGES_REQUESTED: Badge("C", "warn", "changes requested"),
-    Status.PENDING_REGENERATION: Badge("W", "dim", "regenerating"),
-    Status.APPROVED: Badge("A", "good", "approved"),
-    Status.REJECTED: Badge("R", "dim", "rejected"),
-    Status.SCHEDULED: Badge("S", "good", "scheduled"),
-    Status.POSTING: Badge("O", "warn", "posting"),
-    Status.MISSED: Badge("M", "bad", "missed"),
-    Status.POSTED: Badge("P", "dim", "posted"),
+    Status.PENDING_GENERATION: Badge("W", "dim", STATUS_LABELS[Status.PENDING_GENERATION]),
+    Status.GENERATION_FAILED: Badge("F", "bad", STATUS_LABELS[Status.GENERATION_FAILED]),
+    Status.PENDING_REVIEW: Badge("N", "accent", STATUS_LABELS[Status.PENDING_REVIEW]),
+    Status.AWAITING_REVIEW: Badge("L", "accent", STATUS_LABELS[Status.AWAITING_REVIEW]),
+    Status.CHANGES_REQUESTED: Badge("C", "warn", STATUS_LABELS[Status.CHANGES_REQUESTED]),
+    Status.PENDING_REGENERATION: Badge("W", "dim", STATUS_LABELS[Status.PENDING_REGENERATION]),
+    Status.APPROVED: Badge("A", "good", STATUS_LABELS[Status.APPROVED]),
+    Status.REJECTED: Badge("R", "dim", STATUS_LABELS[Status.REJECTED]),
+    Status.SCHEDULED: Badge("S", "good", STATUS_LABELS[Status.SCHEDULED]),
+    Status.POSTING: Badge("O", "warn", STATUS_LABELS[Status.POSTING]),
+    Status.MISSED: Badge("M", "bad", STATUS_LABELS[Status.MISSED]),
+    Status.POSTED: Badge("P", "dim", STATUS_LABELS[Status.POSTED]),
 }
 SEVERITY = {
     Severity.ERROR: Badge("E", "bad", "error"),

@@ -47,7 +47,7 @@ async def test_results_keep_request_order(desk, tmp_path):
         "results": {
             "succeeded": [first],
             "failed": [
-                {"id": third, "error": "Cannot reject a draft that is archived. Undo the archiving first."},
+                {"id": third, "error": "Cannot reject an archived draft. Undo the archiving first."},
                 {
                     "id": UNKNOWN_ID,
                     "error": f"No draft '{UNKNOWN_ID}'. List all drafts: `copydesk draft list`.",

@@ -765,7 +765,7 @@ async def test_pending_draft_cannot_be_changed(tmp_path):
     async with open_desk_at(tmp_path) as desk:
         (draft_id,) = await create_drafts(desk)
         for action in (Action.APPROVE, Action.REGENERATE, Action.ARCHIVE):
-            with pytest.raises(Exception, match="a draft that is being generated"):
+            with pytest.raises(Exception, match="a draft with the status “generating”"):
                 await desk.drafts.change(draft_id, {"action": action.value})
 
 

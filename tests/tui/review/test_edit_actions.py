@@ -98,7 +98,7 @@ async def test_pasted_escape_sequences_are_removed(tmp_path: Path) -> None:
 async def test_posted_or_rejected_draft_is_not_editable(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         await review.press("r", "enter", "K", "e")
-        assert "Cannot edit a draft that is " in review.toasts[-1]
+        assert "Cannot edit a draft with the status " in review.toasts[-1]
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from copydesk.model.draft import Action, ListedDraft
+from copydesk.model.draft import STATUS_LABELS, Action, ListedDraft
 from copydesk.model.transitions import CREATE, EDIT, USER, DraftEvent, EventKind
 from copydesk.text import clean
 
@@ -70,14 +70,14 @@ class DraftHistory(NamedTuple):
         return [draft.id for draft in self.versions if draft.regenerated_from_id == draft_id]
 
 
-def describe_event(event: DraftEvent, format_time: Callable[[datetime], str], status_labels: Mapping[str, str]) -> str:
+def describe_event(event: DraftEvent, format_time: Callable[[datetime], str]) -> str:
     """Return an event as one line: time, actor, action, status change, scheduled time, feedback, and
     whether it was undone.
     """
     actor = "you" if event.who == USER else f"the {event.who}"
     parts = [
         f"{format_time(event.at)}  {clean(actor)} {_action_phrase(event)}",
-        _describe_status_change(event, status_labels),
+        _describe_status_change(event),
     ]
     if isinstance(scheduled_at := event.after.get("scheduled_at"), datetime):
         parts.append(f"for {format_time(scheduled_at)}")
@@ -114,9 +114,9 @@ def _action_phrase(event: DraftEvent) -> str:
     return f"{ACTION_PHRASES[EDIT]} and {phrase}" if edited else phrase
 
 
-def _describe_status_change(event: DraftEvent, states: Mapping[str, str]) -> str:
+def _describe_status_change(event: DraftEvent) -> str:
     before, after = (values.get("status") for values in (event.before, event.after))
     if after is None:
         return ""
-    label = states.get(after, after)
-    return f"({label})" if before is None else f"({states.get(before, before)} → {label})"
+    label = STATUS_LABELS.get(after, after)
+    return f"({label})" if before is None else f"({STATUS_LABELS.get(before, before)} → {label})"

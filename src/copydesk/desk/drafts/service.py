@@ -407,9 +407,9 @@ class Drafts:
         return await self._versions.list_events(draft_id)
 
     @operation
-    async def describe_history(self, draft_id: str, status_labels: Mapping[str, str] | None = None) -> DraftHistory:
-        """Return the history of a draft in words, with statuses labelled as in `status_labels`. Raise NotFoundError."""
-        return await self._versions.describe(draft_id, status_labels or {})
+    async def describe_history(self, draft_id: str) -> DraftHistory:
+        """Return the history of a draft in words. Raise NotFoundError."""
+        return await self._versions.describe(draft_id)
 
     @operation
     async def list_versions(self, draft_id: str) -> tuple[ListedDraft, ...]:

@@ -40,12 +40,12 @@ class Versions:
         """Return every event of a draft in order. Raise NotFoundError."""
         return await self._ctx.read(_load_events, draft_id)
 
-    async def describe(self, draft_id: str, status_labels: Mapping[str, str]) -> DraftHistory:
+    async def describe(self, draft_id: str) -> DraftHistory:
         """Return the history of a draft in words. Raise NotFoundError."""
         versions = await self.list(draft_id)
         events = [event for version_id in lineage(versions, draft_id) for event in await self.list_events(version_id)]
         zone, now = await self._ctx.read(schedule.get_time_zone), self._ctx.clock()
-        lines = [describe_event(event, lambda at: format_time(at, zone, now), status_labels) for event in events]
+        lines = [describe_event(event, lambda at: format_time(at, zone, now)) for event in events]
         return DraftHistory(versions=versions, events=tuple(events), lines=tuple(lines))
 
     async def list(self, draft_id: str) -> tuple[ListedDraft, ...]:

@@ -98,9 +98,7 @@ class InspectActions:
         from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - for those who read it
         from copydesk.tui.review.pages import history_page  # noqa: PLC0415
 
-        history = await desk.drafts.describe_history(
-            draft_id, {status: sign.text for status, sign in labels.STATUS.items()}
-        )
+        history = await desk.drafts.describe_history(draft_id)
         self.app.push_if_current(self._screen, PageDialog(labels.HISTORY_TITLE, history_page(history, draft_id)))
 
     def diff(self) -> None:
