@@ -61,6 +61,22 @@ def test_output_never_exceeds_limit(convert: object) -> None:
     assert len(convert("\u200b\u202e" * 1_000 + "x" * 1_000, 99)) <= 99
 
 
+@pytest.mark.parametrize(
+    "opening", ['<a href="u>', '<a href=u">', "<a href='u>", '<a href="u"">', "<a title=don't href=u>"]
+)
+@pytest.mark.parametrize("sound", ['<a href="u" class="x">', "<i title='x'>"])
+def test_broken_quotes_lose_no_text(opening: str, sound: str) -> None:
+    """In a browser two of them swallow everything between them."""
+    markup = f"{opening}one</a> {sound}two</a> {opening}three</a> {sound}four</a>"
+    assert html_to_text(markup, 1_000) == "one two three four"
+
+
+def test_quoted_values_may_contain_markup() -> None:
+    assert (
+        html_to_text('<img alt="a > b <i>c</i>" data-x=\'<p>d</p>\'/>text<br title = "x>y">more', 100) == "text\nmore"
+    )
+
+
 def test_invisible_and_control_characters_are_removed() -> None:
     assert html_to_text("a\u202eb\u200bc\x1b[31md\x1b]0;title\x07e\x00f\x9b1mg", 100) == "abcdef›1mg"
     assert html_to_text("<p>soft\u00adhyphen</p><p>&#8203;&#x202e;x&#0;&#27;[2J</p>", 100) == "softhyphen\n\nx\ufffd[2J"
@@ -98,7 +114,12 @@ def test_fast_path_covers_all_unsafe_characters() -> None:
         ("", "<a '"),
         ("", '<a "'),
         ("", "<a \"'"),
+        ("", '<a ="'),
+        ("", '<a =" '),
+        ("", "<a =\"<a =' "),
+        ("", "<a =\"' "),
         ("<a ", "b=c "),
+        ("<a ", '="<a " '),
         ("<a ", "="),
         ("", "<script>"),
         ("", "<script "),

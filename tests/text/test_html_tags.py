@@ -33,7 +33,10 @@ def read(markup: str, *names: str) -> list[tuple[str, dict[str, str]]]:
         ("<a href>", {"href": ""}),
         ("<a/>", {}),
         ('<a href="/x"', {"href": "/x"}),
-        ('<a href="/x', {"href": ""}),
+        ('<a href="/x', {"href": "/x"}),
+        ('<a href="/x>y</a><a href="/z">', {"href": "/x"}),
+        ('<a href=/x">y</a><a href=/z">', {"href": "/x"}),
+        ('<a class="b"href="/x"">', {"class": "b", "href": "/x"}),
         ("<a b <a c>", {"b": ""}),
         ("<a " + "x" * 80 + "=1>", {"x" * MAX_ATTRIBUTES: "1"}),
         ("<a href=" + "x" * (MAX_VALUE_LENGTH + 5) + ">", {"href": "x" * MAX_VALUE_LENGTH}),
@@ -76,7 +79,23 @@ def test_content_of_title_and_script_is_returned() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["<a ", "<a href='", '<a "', "<a '<a \"", "<!--", "<!-- -", "<script>", "<title>", "</title", "<a x=y ", "<", "&"],
+    [
+        "<a ",
+        "<a href='",
+        '<a "',
+        "<a '<a \"",
+        '<a ="',
+        "<a =\"<a =' ",
+        '="<a " ',
+        "<!--",
+        "<!-- -",
+        "<script>",
+        "<title>",
+        "</title",
+        "<a x=y ",
+        "<",
+        "&",
+    ],
 )
 def test_hostile_markup_takes_linear_time(piece: str) -> None:
     def make(size: int) -> str:

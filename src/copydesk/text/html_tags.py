@@ -2,6 +2,8 @@
 
 `html.parser` takes minutes for hostile pages, so the tags are found by expressions that never backtrack: outside quotes
 a tag ends at the next `<`, and an unclosed comment, script or style swallows the rest of the text, as in a browser.
+Unlike in a browser, a quote that does not end where a value ends, before white space, `/` or `>`, is a broken one: in
+a browser two of them swallow all text between them.
 """
 
 import html
@@ -55,14 +57,15 @@ _INLINE_TAGS = (
 )
 _HTML_TAGS = frozenset(" ".join((_BLOCK_TAGS, _LINE_TAGS, _CELL_TAGS, _DROPPED_TAGS, _INLINE_TAGS)).split())
 
-# Possessive quantifiers never backtrack.
+# Possessive quantifiers never backtrack. Only quoted values hold < and >.
+_ATTRIBUTES = r"""(?:[^<>"']++|"(?<=[=\s]")[^"]*+"(?=[\s/>])|'(?<=[=\s]')[^']*+'(?=[\s/>]))*+"""
 _MARKUP = re.compile(
     rf"""<(?:{"|".join(map(_dropped_element_pattern, _DROPPED_TAGS.split()))}
       |(/?[a-zA-Z][a-zA-Z0-9]*+)(?:
           >
-          |(?:[^<>"']++|"[^"]*+"|'[^']*+')*+>  # attributes may hold < and > in quotes
-          |[^<>]*+>                            # quotes that do not pair
-          |\s[^<>=]*+=[^<>]*+\Z                # cut off inside the tag
+          |{_ATTRIBUTES}>
+          |[^<>]*+>                # quotes that do not pair
+          |\s[^<>=]*+=[^<>]*+\Z    # cut off inside the tag
       )
       |!--(?:-?>|.*?--!?>|.*)
       |[!?][^<>]*+>)""",
@@ -70,8 +73,8 @@ _MARKUP = re.compile(
 )
 
 _COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
-_TAG_REST = re.compile(r"""((?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>?""")
-_ATTRIBUTE = re.compile(r"""([^\s=<>"'/]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'<>]++)))?+""")
+_TAG_REST = re.compile(rf"({_ATTRIBUTES}(?=>|\Z)|[^<>]*+)>?")
+_ATTRIBUTE = re.compile(r"""([^\s=<>"'/]++)(?:\s*+=\s*+(?:"([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^\s"'<>]++)))?+""")
 _END_TAGS = {name: re.compile(rf"</(?ai:{name})(?=[\s/>])") for name in ("title", "script", "style", "template")}
 _SKIPPED = ("script", "style", "template")
 
