@@ -303,3 +303,13 @@ async def test_desk_stores_vault_in_data_folder(tmp_path):
     await secrets.save(SECRET_NAME, PLANTED_SECRETS)
     assert (tmp_path / "secrets/secrets.json").exists()
     assert (tmp_path / "secrets/.gitignore").read_text() == "*\n"
+
+
+async def test_notes_are_stored_in_the_keyring_only(tmp_path):
+    keyring = MemoryKeyring()
+    vault = make_vault(tmp_path, keyring=keyring)
+    await vault.save_note("note", "text")
+    assert (keyring.passwords, await vault.load_note("note")) == ({}, None)
+    await vault.save(SECRET_NAME, PLANTED_SECRETS)
+    await vault.save_note("note", "text")
+    assert (await vault.load_note("note"), await vault.names()) == ("text", (SECRET_NAME,))

@@ -17,9 +17,11 @@ from copydesk.posting.delivery_states import (
     confirmed_by_user,
     interrupted,
     lookup_failed,
+    needs_recheck,
     next_action,
     not_found,
     outcome_unknown,
+    recheck_required,
     rejected,
     restart_delivery,
     retry_later,
@@ -219,6 +221,48 @@ def test_user_may_confirm_or_deny_unknown_post():
     resent = restart_delivery(unknown)
     assert (resent.state, resent.made, resent.doubt) == (DeliveryState.PLANNED, (ONE,), False)
     assert abandoned(unknown).state is DeliveryState.ABANDONED
+
+
+def rechecked(delivery: Delivery = Delivery(), steps: int = 1) -> Delivery:  # noqa: B008 - frozen
+    return recheck_required(delivery, "Restored.", NOW - HOUR, NOW, steps=steps)
+
+
+def test_only_deliveries_of_the_lost_time_are_rechecked():
+    assert needs_recheck(Delivery(), NOW, NOW)
+    assert not needs_recheck(Delivery(), NOW + HOUR, NOW)
+    assert needs_recheck(Delivery(checked_at=NOW - MINUTE), NOW - HOUR, NOW)
+    assert not needs_recheck(Delivery(checked_at=NOW), NOW - HOUR, NOW)
+
+
+def test_rechecked_delivery_is_not_sent_by_its_key():
+    assert next_action(rechecked(), IDEMPOTENT_FOR_50_MINUTES, NOW) is NextAction.FIND
+
+
+def test_recheck_looks_for_each_step_until_one_is_missing():
+    second = step_succeeded(rechecked(steps=3), ONE)
+    assert (second.made, next_action(second, READABLE, NOW)) == ((ONE,), NextAction.FIND)
+    first_lookup = not_found(second, READABLE, NOW + HOUR, jitter=0.5)
+    assert next_action(first_lookup, READABLE, NOW + HOUR) is NextAction.WAIT
+    clear = not_found(first_lookup, READABLE, NOW + HOUR + LOOKUP_INTERVAL, jitter=0.5)
+    assert clear == Delivery(steps=3, made=(ONE,), checked_at=NOW + HOUR + LOOKUP_INTERVAL)
+    assert step_succeeded(sending(clear), TWO).checked_at == clear.checked_at
+
+
+def test_recheck_waits_for_requests_that_may_still_arrive():
+    assert not_found(rechecked(), READABLE, NOW, jitter=0.5).not_before == NOW + READABLE.settle_time
+
+
+def test_recheck_keeps_what_is_known_of_earlier_requests():
+    earlier = retry_later(sending(at=NOW - 2 * HOUR), "Busy.", NOW, jitter=0)
+    delivery = rechecked(earlier)
+    assert (delivery.first_sent_at, delivery.last_sent_at, delivery.attempts) == (NOW - 2 * HOUR, NOW, 1)
+    clear = not_found(delivery, IDEMPOTENT, NOW + HOUR, jitter=0.5)
+    assert (clear.state, clear.attempts, clear.recheck) == (DeliveryState.PLANNED, 1, False)
+
+
+def test_inconclusive_recheck_needs_user_at_once():
+    held = lookup_failed(rechecked(), READABLE, "Not told.", NOW, jitter=0.5, is_final=True)
+    assert (held.state, held.error) == (DeliveryState.NEEDS_USER, "Not told.")
 
 
 def test_restart_keeps_published_steps():

@@ -90,6 +90,17 @@ async def test_lost_container_is_not_found():
     assert await setup.threads.find_post(ME, intent, (), NOW) is None
 
 
+async def test_published_thread_is_found_without_its_containers():
+    setup = ThreadsSetup()
+    intent = setup.intent("One.", "Two.")
+    sent = await setup.send_steps(intent, 4)
+    found: list = []
+    for _ in intent.steps:
+        found.append(await setup.threads.find_post(ME, intent, found, NOW))
+    assert [step.ids for step in found] == [step.ids for step in (sent[1], sent[1], sent[3], sent[3])]
+    assert [bool(step.urls) for step in found] == [False, True, False, True]
+
+
 @pytest.mark.parametrize("part", [0, 1])
 async def test_lost_publication_is_found(part):
     setup = ThreadsSetup()

@@ -18,10 +18,15 @@ FAKE_SERVERS = ("fake with keys", "fake without keys")
 SERVERS = (*FAKE_SERVERS, "mastodon with keys", "mastodon without keys", "pds")
 PARTS = (1, 3)
 STEP_BOUNDARIES = {
-    "fake": (("record start", "send", "record delivery made"), 1),
-    "mastodon": (("record start", "POST statuses", "record delivery made"), 1),
+    "fake": (("record start", "confirm start", "send", "record delivery made"), 1),
+    "mastodon": (("record start", "confirm start", "POST statuses", "record delivery made"), 1),
     "pds": (
-        ("record start", "POST refreshSession", "save secrets", "POST applyWrites", "record delivery made"),
+        (
+            "record start",
+            "confirm start",
+            *("POST refreshSession", "save secrets", "POST applyWrites"),
+            "record delivery made",
+        ),
         3,
     ),
 }
@@ -45,7 +50,7 @@ def expected_boundaries(server_name: str, parts: int) -> list[str]:
     """Return the boundaries that a clean run passes."""
     step, max_posts = STEP_BOUNDARIES[server_name.partition(" ")[0]]
     steps = -(-parts // max_posts)
-    names = ["evaluate and save", "dispatch", "acquire lease", *step * steps, "release lease"]
+    names = ["evaluate and save", "dispatch", "start marks", "acquire lease", *step * steps, "release lease"]
     return [f"{when} {name}" for name in names for when in ("before", "after")]
 
 

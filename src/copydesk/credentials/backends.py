@@ -336,6 +336,14 @@ class Keyring:
         """Return the names of all accounts, sorted."""
         return list_names(self._folder)
 
+    def load_note(self, name: str) -> str | None:
+        """Return a text that is no secret and belongs to no account, or None."""
+        return self._get(name)
+
+    def save_note(self, name: str, text: str) -> None:
+        """Store a text that is no secret and belongs to no account."""
+        self._set(name, text)
+
     def _save_names(self, names: tuple[str, ...]) -> None:
         file = BACKEND_FILES[self.kind]
         if names:

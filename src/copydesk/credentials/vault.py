@@ -147,6 +147,23 @@ class Vault:
             backend = await self._current_backend()
             return await self._run_in_thread(backend.names) if backend else ()
 
+    async def load_note(self, name: str) -> str | None:
+        """Return a note that is stored with the credentials if they are in the system keyring; else None."""
+        keyring = await self._current_keyring()
+        return await asyncio.to_thread(keyring.load_note, name) if keyring else None
+
+    async def save_note(self, name: str, text: str) -> None:
+        """Store a note with the credentials if they are in the system keyring."""
+        keyring = await self._current_keyring()
+        if keyring is not None:
+            await asyncio.to_thread(keyring.save_note, name, text)
+
+    async def _current_keyring(self) -> Keyring | None:
+        if await asyncio.to_thread(self._find_kind) is not BackendKind.KEYRING:
+            return None
+        backend = await asyncio.to_thread(self._find_keyring)
+        return Keyring(self._folder, backend) if backend is not None else None
+
     async def status(self) -> VaultStatus:
         """Return the state of the vault. The user is not prompted."""
         return await asyncio.to_thread(self._get_status)

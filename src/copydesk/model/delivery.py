@@ -150,6 +150,10 @@ class Delivery(Struct, frozen=True):
     """The platform's error for a request that followed one with a lost response."""
     error: str = ""
     """The reason why it cannot proceed, for the user."""
+    recheck: bool = False
+    """True while each step is looked for before it is sent, because the database was replaced by an older copy."""
+    checked_at: datetime | None = None
+    """When the lookups for such a reason ended, or the user decided; sends before that need no further check."""
 
     @property
     def partial(self) -> bool:

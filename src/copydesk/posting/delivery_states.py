@@ -10,6 +10,9 @@
 The sender stores `send_started` before the first byte leaves and the result of another transition afterwards. A
 delivery found in SENDING was therefore interrupted, and its request may or may not have arrived. Nothing is sent again
 while an earlier request may have created something, unless the platform recognizes the second request by its keys.
+
+After the database was replaced by an older copy, a delivery may have been sent without a trace here. `recheck_required`
+makes it UNKNOWN, and every step is looked for until one is certainly absent.
 """
 
 from datetime import datetime, timedelta
@@ -26,6 +29,8 @@ MAX_RESENDS = 2
 """Resends of one step after a lost request, where the platform does not recognize repeated keys."""
 MAX_FAILED_LOOKUPS = 12
 """Consecutive failed lookups before the user is asked; with `BACKOFF` that takes about four hours."""
+CLOCK_TOLERANCE = timedelta(minutes=5)
+"""The wall clock may be set back by this much between the creation of a draft and its first request."""
 LOOKUP_INTERVAL = timedelta(seconds=30)
 """Minimum interval between the two lookups that must both find the post absent."""
 BACKOFF = tuple(timedelta(seconds=seconds) for seconds in (30, 120, 480, 1800))
@@ -46,6 +51,8 @@ def next_action(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetim
         return NextAction.WAIT
     if delivery.not_before is not None and now < delivery.not_before:
         return NextAction.WAIT
+    if delivery.recheck:
+        return NextAction.FIND
     if delivery.state is DeliveryState.PLANNED:
         return NextAction.SEND
     return NextAction.SEND if _can_resend(delivery, guarantees, now) else NextAction.FIND
@@ -84,13 +91,46 @@ def interrupted(delivery: Delivery, now: datetime | None = None) -> Delivery:
     )
 
 
+def needs_recheck(delivery: Delivery, created_at: datetime, sent_until: datetime) -> bool:
+    """Return True if a delivery may have been sent without a trace in the database.
+
+    Requests up to `sent_until` are missing in the database; the draft was created at `created_at`.
+    """
+    is_checked = delivery.checked_at is not None and delivery.checked_at >= sent_until
+    return not is_checked and created_at <= sent_until + CLOCK_TOLERANCE
+
+
+def recheck_required(
+    delivery: Delivery, message: str, sent_since: datetime, sent_until: datetime, *, steps: int
+) -> Delivery:
+    """Return `delivery` in UNKNOWN: it may have been sent between the two times. `steps` is the number of steps."""
+    return replace(
+        delivery,
+        state=DeliveryState.UNKNOWN,
+        steps=steps,
+        first_sent_at=min(sent_since, delivery.first_sent_at or sent_since),
+        last_sent_at=max(sent_until, delivery.last_sent_at or sent_until),
+        doubt=True,
+        absent_at=None,
+        looks=0,
+        not_before=None,
+        error=message,
+        recheck=True,
+    )
+
+
 def step_succeeded(delivery: Delivery, result: StepResult) -> Delivery:
     """Record the result of a step: SENT after the last one, PLANNED before that."""
     results = (*delivery.made, result)
     complete = len(results) >= delivery.steps
+    if delivery.recheck and not complete:
+        # The next step may be online as well.
+        return replace(delivery, made=results, absent_at=None, looks=0, not_before=None)
     state = DeliveryState.SENT if complete else DeliveryState.PLANNED
     # A fresh value: attempts, lookups and doubt all concerned the step that just succeeded.
-    return Delivery(state=state, steps=delivery.steps, made=results, retries=delivery.retries)
+    return Delivery(
+        state=state, steps=delivery.steps, made=results, retries=delivery.retries, checked_at=delivery.checked_at
+    )
 
 
 def rejected(delivery: Delivery, message: str) -> Delivery:
@@ -163,6 +203,11 @@ def not_found(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime,
         if delivery.absent_at is None or now < delivery.absent_at + LOOKUP_INTERVAL:
             first_absent_at = delivery.absent_at or now
             return replace(checked, absent_at=first_absent_at, not_before=first_absent_at + LOOKUP_INTERVAL)
+    if delivery.recheck:
+        checked = replace(checked, recheck=False, checked_at=now)
+        if not delivery.attempts:
+            # Nothing of this step was ever sent.
+            return Delivery(steps=delivery.steps, made=delivery.made, retries=delivery.retries, checked_at=now)
     return _certainly_not_created(checked, guarantees, now, jitter)
 
 
@@ -189,13 +234,17 @@ def lookup_failed(
     *,
     jitter: float,
     retry_after: datetime | None = None,
+    is_final: bool = False,
 ) -> Delivery:
-    """Record a lookup that failed or gave no clear result; NEEDS_USER after too many of them."""
+    """Record a lookup that failed or gave no clear result.
+
+    NEEDS_USER after too many of them, or if another one would not tell more: `is_final`.
+    """
     # Counts consecutive failures: `not_found` resets it.
     failed_lookups = delivery.looks + 1
     attempted = replace(delivery, state=DeliveryState.UNKNOWN, looks=failed_lookups, error=message)
     # Where nothing can be read back, further lookups would fail as well.
-    if not guarantees.can_read_back or failed_lookups >= MAX_FAILED_LOOKUPS:
+    if is_final or not guarantees.can_read_back or failed_lookups >= MAX_FAILED_LOOKUPS:
         return replace(attempted, state=DeliveryState.NEEDS_USER, not_before=None)
     return replace(attempted, not_before=_next_attempt_at(failed_lookups - 1, now, jitter, retry_after))
 
@@ -218,7 +267,7 @@ def restart_delivery(delivery: Delivery, intent: Intent | None = None) -> Delive
     # Only the last steps can be hidden and unpublished: a hidden step before a visible one is published already.
     while intent and results and intent.steps[len(results) - 1].hidden:
         results = results[:-1]
-    return Delivery(steps=delivery.steps, made=results)
+    return Delivery(steps=delivery.steps, made=results, checked_at=delivery.checked_at)
 
 
 def abandoned(delivery: Delivery, message: str = "") -> Delivery:

@@ -1,9 +1,9 @@
 """Deliveries: drafts on their way to accounts. Each state change is a compare-and-set on the delivery's version."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, Update, bindparam, func, insert, or_, select, text, update
@@ -16,6 +16,8 @@ from copydesk.store.column_types import UtcDateTime
 from copydesk.store.ids import min_id
 from copydesk.store.tables import account, delivery, delivery_event, draft, engagement
 
+SENDING_EVENT = "sending"
+"""Logged by the commit before a request leaves. Never pruned: marks outside the database refer to it."""
 BATCH_SIZE = 100
 """Deliveries loaded in one query."""
 
@@ -251,6 +253,50 @@ def list_events(conn: Connection, user_id: str, delivery_id: str) -> tuple[Deliv
     conditions = (delivery_event.c.user_id == user_id, delivery_event.c.delivery_id == delivery_id)
     query = select(delivery_event.c.at, delivery_event.c.what, delivery_event.c.says).where(*conditions)
     return tuple(DeliveryEvent(**row._mapping) for row in conn.execute(query.order_by(delivery_event.c.rid)))
+
+
+class SendEvent(Protocol):
+    """A delivery and the time of one of its "sending" events."""
+
+    @property
+    def delivery_id(self) -> str: ...
+
+    @property
+    def at(self) -> datetime: ...
+
+
+S = TypeVar("S", bound=SendEvent)
+
+
+def find_sends(conn: Connection, sends: Collection[S]) -> set[S]:
+    """Return those of `sends`, at most some hundred, that the log contains; of all users."""
+    ids = {send.delivery_id for send in sends}
+    query = select(delivery_event.c.delivery_id, delivery_event.c.at).where(
+        delivery_event.c.delivery_id.in_(ids), delivery_event.c.what == SENDING_EVENT
+    )
+    logged = {(row.delivery_id, row.at) for row in conn.execute(query)}
+    return {send for send in sends if (send.delivery_id, send.at) in logged}
+
+
+def last_send_before(conn: Connection, at: datetime) -> datetime | None:
+    """Return the time of the last "sending" event before `at`, of all users. Reads the whole log."""
+    query = select(func.max(delivery_event.c.at, type_=UtcDateTime))
+    instant: datetime | None = conn.execute(
+        query.where(delivery_event.c.what == SENDING_EVENT, delivery_event.c.at < at)
+    ).scalar()
+    return instant
+
+
+def are_sends_marked(conn: Connection) -> bool:
+    """Return True if requests of this database were also marked outside it."""
+    # SQLite's own number for applications: part of the transaction and of every copy, and no table of ours.
+    return bool(conn.exec_driver_sql("PRAGMA user_version").scalar())
+
+
+def set_sends_marked(conn: Connection) -> None:
+    """Record that requests of this database are marked outside it from now on."""
+    if not are_sends_marked(conn):
+        conn.exec_driver_sql("PRAGMA user_version = 1")
 
 
 OPEN_STATES = (DeliveryState.PLANNED, DeliveryState.SENDING, DeliveryState.UNKNOWN)

@@ -491,7 +491,7 @@ delivery = Table(
     Column("not_before", UtcDateTime),
     # The scheduled time.
     required_column("due_at", UtcDateTime),
-    # Idempotency keys are derived from it. Its id at first, replaced each time the user sends it again.
+    # Idempotency keys are derived from it; see `posting.platform`.
     required_column("seed", ID),
     # True if it is sent even though the same text was posted before.
     required_column("anyway", Boolean, server_default=text("0")),

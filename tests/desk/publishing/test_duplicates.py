@@ -4,11 +4,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
-from copydesk.posting.platform import DeliveryGuarantees, StepResult, first_seed, tid_key
-from desk_fixtures import NOW, Watch, query_db
+from copydesk.posting.platform import DeliveryGuarantees, StepResult, first_seed, repeat_seed, tid_key, uuid_key
+from copydesk.store.ids import creation_time, new_id
+from desk_fixtures import NOW, Watch, execute_sql, query_db
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 MINUTE = timedelta(minutes=1)
+SEED = "019c465e-6f00-7000-8000-000000000000"
 
 
 class FindsByText(FakePlatform):
@@ -36,26 +38,72 @@ async def test_same_text_of_another_draft_is_not_matched(tmp_path: Path) -> None
     assert len(server.posts) == 1
 
 
-async def test_restored_database_produces_same_keys(tmp_path: Path) -> None:
+async def test_keys_do_not_depend_on_when_or_how_it_is_posted(tmp_path: Path) -> None:
     seeds = []
-    for name in ("one", "two"):
+    for name in ("scheduled", "late", "now"):
         folder, watch = tmp_path / name, Watch()
         async with open_posting_desk(folder, fake_platforms(), clock=watch) as desk:
             await connect_account(desk)
             draft_id = await create_approved_draft(desk)
-            await desk.drafts.schedule(draft_id, NOW + MINUTE)
-            watch.now += 2 * MINUTE if name == "two" else MINUTE
-            await desk.schedule.due_drafts.dispatch_due()
+            if name == "now":
+                await desk.posting.post(draft_id)
+            else:
+                await desk.drafts.schedule(draft_id, NOW + MINUTE)
+                watch.now += 2 * MINUTE if name == "late" else MINUTE
+                await desk.schedule.due_drafts.dispatch_due()
             (seed,) = query_db(folder, "SELECT seed FROM delivery")
-            seeds.append((seed[0], first_seed(draft_id, "fake:me@https://fake.example", NOW + MINUTE)))
+            seeds.append((seed[0], first_seed(draft_id, "fake:me@https://fake.example")))
     assert all(stored == expected for stored, expected in seeds)
     assert len(tid_key(seeds[0][0], 0)) == 13
 
 
-def test_first_seed_is_a_unique_uuid7() -> None:
-    seeds = {first_seed(draft_id, to, NOW + n * MINUTE) for draft_id in "ab" for to in "xy" for n in range(2)}
-    assert len(seeds) == 8
+def test_seeds_are_unique_uuid7_of_the_minute_before() -> None:
+    draft_ids = [new_id(NOW) for _ in range(50)]
+    seeds = {first_seed(draft_id, account) for draft_id in draft_ids for account in "xy"}
+    seeds |= {repeat_seed(seed) for seed in seeds}
+    assert len(seeds) == 200
     assert all(seed[14] == "7" and seed[19] in "89ab" for seed in seeds)
+    assert len({tid_key(seed, index) for seed in seeds for index in range(3)}) == 600
+    assert all(-2 * MINUTE <= creation_time(seed) - creation_time(draft_ids[0]) <= MINUTE for seed in seeds)
+
+
+async def test_failed_delivery_keeps_keys_until_text_changes(tmp_path: Path) -> None:
+    server = FakeServer()
+    seeds = []
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        for text in (None, None, "Another text."):
+            server.faults.append(Fault.REFUSED)
+            await desk.posting.post(draft_id, text=text)
+            seeds += query_db(tmp_path, "SELECT seed FROM delivery")
+    assert (seeds[0] == seeds[1], seeds[2][0]) == (True, repeat_seed(str(seeds[0][0])))
+
+
+async def test_resend_has_new_keys(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.REFUSED)
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        execute_sql(tmp_path, "UPDATE delivery SET seed = ?", SEED)
+        assert (await desk.posting.resend(report.id)).state == "sent"
+    assert [post.key for post in server.posts] == [uuid_key(repeat_seed(SEED), 0)]
+
+
+async def test_stored_seed_is_kept(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.NO_CONNECTION)
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        await desk.posting.post(await create_approved_draft(desk), wait=0)
+        await desk.posting.drain()
+        execute_sql(tmp_path, "UPDATE delivery SET seed = ?, intent = NULL, not_before = NULL", SEED)
+        execute_sql(tmp_path, "UPDATE delivery SET progress = json_remove(progress, '$.notBefore')")
+        await desk.posting.send_due()
+    assert [post.key for post in server.posts] == [uuid_key(SEED, 0)]
 
 
 async def test_unknown_platform_does_not_block_posting(tmp_path: Path) -> None:

@@ -64,7 +64,8 @@ async def take_over(desk: Desk, watch: Watch, draft_id: str) -> None:
     assert await draft_status(desk, draft_id) == "posted"
 
 
-async def test_frozen_after_commit_does_not_send_once_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("set_back", [timedelta(0), 12 * MINUTE])
+async def test_frozen_after_commit_does_not_send_once_replaced(tmp_path: Path, set_back: timedelta) -> None:
     server, watch, freeze = FakeServer(), Watch(), Freeze()
     async with (
         open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as first,
@@ -74,6 +75,7 @@ async def test_frozen_after_commit_does_not_send_once_replaced(tmp_path: Path) -
         database.write_durable = freeze.after(database.write_durable)
         draft_id, task = await start_and_freeze(first, freeze)
         await take_over(second, watch, draft_id)
+        watch.now -= set_back
         freeze.released.set()
         await task
     assert len(server.posts) == 1

@@ -156,6 +156,13 @@ async def test_missing_post_is_not_found(setup):
     assert await setup.bluesky.find_post(ME, setup.intent("One.", "Two."), (), NOW) is None
 
 
+async def test_post_of_another_time_under_our_key_is_ours(setup):
+    sent = await setup.bluesky.send(ME, setup.intent("One.", "Two."), ())
+    later = Post(format=Format.THREAD, parts=("One.", "Two."), at=NOW + timedelta(hours=1))
+    found = await setup.bluesky.find_post(ME, setup.bluesky.render(later, ME, SEED), (), NOW)
+    assert found == msgspec.structs.replace(sent, evidence=Evidence.READ_BACK)
+
+
 @pytest.mark.parametrize("change", [{"text": "Else."}, {"embed": {"$type": "app.bsky.embed.images", "images": []}}])
 async def test_different_post_under_our_key_is_unknown(setup, change):
     intent = setup.intent("One.", "Two.")

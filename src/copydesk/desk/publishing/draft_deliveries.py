@@ -15,7 +15,7 @@ from copydesk.model.delivery import FINAL_STATES, ConnectedAccount, DeliveryStat
 from copydesk.model.draft import Status
 from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
 from copydesk.posting.delivery_states import restart_delivery
-from copydesk.posting.platform import first_seed
+from copydesk.posting.platform import first_seed, repeat_seed
 from copydesk.store import deliveries, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate, NewDelivery
@@ -34,7 +34,7 @@ def create_deliveries(
     """Create or restart the deliveries of a draft to `accounts`, due at `due_at`; return the ids of those now pending.
 
     Accounts where the draft is live, or may be, are skipped. A delivery that failed is restarted at its first missing
-    post with a new idempotency seed, because the text may have changed since.
+    post, with a new idempotency seed if its content changed.
     """
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id, include_text=True)
     digest = text_digest(snapshot.value("text"))
@@ -54,7 +54,7 @@ def create_deliveries(
                 platform=platform,
                 account=name,
                 digest=digest,
-                seed=first_seed(draft_id, f"{platform}:{account.details.id}@{account.details.server}", due_at),
+                seed=first_seed(draft_id, f"{platform}:{account.details.id}@{account.details.server}"),
                 error=account.trouble or "",
             )
         )
@@ -62,7 +62,11 @@ def create_deliveries(
     restarted = [(account, row) for account, row in pairs if row and not may_be_live(row)]
     for account, row in restarted:
         progress = replace(restart_delivery(row.progress, row.intent), error=account.trouble or "")
-        restart = DeliveryRestart(account_id=account.id, seed=new_id(now), digest=digest, due_at=due_at, anyway=False)
+        # Some servers answer a key as before, also with an error: a corrected text needs new keys. So does a hidden
+        # draft that is created again. Otherwise nothing exists under the keys, and keeping them is safer.
+        is_same = row.digest == digest and progress.made == row.progress.made
+        seed = row.seed if is_same else repeat_seed(row.seed)
+        restart = DeliveryRestart(account_id=account.id, seed=seed, digest=digest, due_at=due_at, anyway=False)
         update = DeliveryUpdate(progress=progress, event="planned", message=progress.error, restart=restart)
         deliveries.save_update(conn, user_id, row, update, now)
     return (*(planned.id for planned in new_deliveries), *(row.id for _, row in restarted))

@@ -22,12 +22,11 @@ from copydesk.model.draft import Action, Format, Status
 from copydesk.model.requests import MAX_ID_LENGTH
 from copydesk.model.transitions import EventKind, allowed_actions, next_status
 from copydesk.posting import delivery_states
-from copydesk.posting.platform import DeliveryGuarantees
+from copydesk.posting.platform import DeliveryGuarantees, repeat_seed
 from copydesk.store import accounts, deliveries, draft_queries, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
-from copydesk.store.ids import new_id
 
 AccountResolver = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
 """Resolves account names for a format: `DeskContext.resolve_accounts`."""
@@ -155,8 +154,10 @@ def apply_decision(conn: Transaction, user_id: str, delivery_id: str, decision: 
     update = DeliveryUpdate(progress=decision.apply(row.progress), event=decision.event)
     if decision.restart:
         digest = text_digest(snapshot.value("text"))
-        restart = DeliveryRestart(account_id=row.account_id, seed=new_id(now), digest=digest, due_at=now, anyway=True)
-        update = replace(update, progress=delivery_states.restart_delivery(row.progress, row.intent), restart=restart)
+        seed = repeat_seed(row.seed)
+        restart = DeliveryRestart(account_id=row.account_id, seed=seed, digest=digest, due_at=now, anyway=True)
+        progress = replace(delivery_states.restart_delivery(row.progress, row.intent), checked_at=now)
+        update = replace(update, progress=progress, restart=restart)
     record_delivery(conn, user_id, row, update, now)
     settle_draft(conn, user_id, row.draft_id, now)
     return get_delivery(conn, user_id, delivery_id)

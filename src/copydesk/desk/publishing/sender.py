@@ -1,6 +1,6 @@
 """Send due deliveries. Every send goes through here: the scheduler, "post now" and the HTTP service.
 
-    acquire the account lease -> store the payload and its idempotency key -> send -> store the result
+    acquire the account lease -> store the payload and its idempotency key -> mark it -> send -> store the result
 
 One worker holds an account at a time, so its posts go out in order; accounts run concurrently. Results are stored with
 compare-and-set on the delivery's version: a worker that lost its lease cannot overwrite its successor's result.
@@ -9,8 +9,8 @@ compare-and-set on the delivery's version: a worker that lost its lease cannot o
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from datetime import timedelta
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -21,6 +21,7 @@ from copydesk.desk.leases import ACCOUNT_LEASE_DURATION, account_lease
 from copydesk.desk.publishing.draft_deliveries import record_delivery
 from copydesk.desk.publishing.grace import expiry_reason
 from copydesk.desk.publishing.payload import PostPayload, load_payload, rule_violations, run_in_article_thread
+from copydesk.desk.publishing.send_marks import Rollback, SendMark, SendMarks
 from copydesk.errors import CopydeskError, InvalidError, StoreError
 from copydesk.model.delivery import ConnectedAccount, Delivery, DeliveryState, Intent, StepResult
 from copydesk.posting import delivery_states
@@ -34,7 +35,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     UnknownOutcomeError,
 )
-from copydesk.store import accounts, deliveries
+from copydesk.store import accounts, deliveries, draft_queries
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow, DeliveryUpdate
 
@@ -49,6 +50,7 @@ MAX_CONCURRENT_ACCOUNTS = 32
 """Accounts that are processed concurrently."""
 DUPLICATE_TEXT_WINDOW = timedelta(days=30)
 """Refuse the same text on the same account within this window unless the user forces it."""
+RECHECK_MESSAGE = "The database was restored or copied, so this may already be posted."
 
 
 class _Deadline:
@@ -86,6 +88,7 @@ class Sender:
 
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
+        self._marks = SendMarks(ctx)
         self._concurrency = asyncio.Semaphore(MAX_CONCURRENT_ACCOUNTS)
 
     async def send_due(self) -> tuple[str, ...]:
@@ -94,10 +97,12 @@ class Sender:
         Raise StoreError if the database fails. Deliveries left in SENDING are resolved by the next call, in any
         process.
         """
-        now = self._ctx.clock()
-        ready = await self._ctx.read(deliveries.list_ready_accounts, now)
+        ready = await self._ctx.read(deliveries.list_ready_accounts, self._ctx.clock())
+        if not ready:
+            return ()
+        rollback = await self._marks.find_rollback()
         results = await asyncio.gather(
-            *(self._process_account(account_id) for account_id in ready), return_exceptions=True
+            *(self._process_account(account_id, rollback) for account_id in ready), return_exceptions=True
         )
         # Raise only after all accounts were processed: an error of one must not interrupt sending to the others.
         for result in results:
@@ -107,12 +112,12 @@ class Sender:
             delivery_id for result in results if not isinstance(result, BaseException) for delivery_id in result
         )
 
-    async def _process_account(self, account_id: str) -> list[str]:
+    async def _process_account(self, account_id: str, rollback: Rollback | None) -> list[str]:
         """Process the account's ready deliveries; return their ids. Skip the account if another worker holds it."""
         async with self._concurrency, account_lease(self._ctx, account_id) as lease:
-            return [] if lease is None else await self._drain(account_id, lease)
+            return [] if lease is None else await self._drain(account_id, lease, rollback)
 
-    async def _drain(self, account_id: str, lease: str) -> list[str]:
+    async def _drain(self, account_id: str, lease: str, rollback: Rollback | None) -> list[str]:
         processed: dict[str, None] = {}
         while True:
             ready = await self._ctx.read(deliveries.list_ready, account_id, self._ctx.clock())
@@ -130,7 +135,7 @@ class Sender:
             except InvalidError:
                 log.warning("Unknown platform %s; nothing is sent to it", account.label)
                 return list(processed)
-            attempt = _DeliveryAttempt(self._ctx, platform, account, lease)
+            attempt = _DeliveryAttempt(self._ctx, self._marks, platform, account, lease, rollback)
             for row in pending:
                 processed[row.id] = None
                 # The account needs a login: later deliveries would fail too. Read the pending ones again, now without
@@ -142,11 +147,21 @@ class Sender:
 class _DeliveryAttempt:
     """One worker's attempt to process a delivery to one account."""
 
-    def __init__(self, ctx: DeskContext, platform: Platform, account: ConnectedAccount, lease: str) -> None:
+    def __init__(
+        self,
+        ctx: DeskContext,
+        marks: SendMarks,
+        platform: Platform,
+        account: ConnectedAccount,
+        lease: str,
+        rollback: Rollback | None,
+    ) -> None:
         self._ctx = ctx
+        self._marks = marks
         self._platform = platform
         self._account = account
         self._lease = lease
+        self._rollback = rollback
         self._login_error = ""
 
     async def run(self, delivery: DeliveryRow) -> bool:
@@ -172,7 +187,9 @@ class _DeliveryAttempt:
 
     async def _send(self, row: DeliveryRow) -> DeliveryRow | None:
         """Send the first missing step."""
-        if message := expiry_reason(row, self._ctx.clock(), self._ctx.settings.schedule):
+        recheck_since = await self._recheck_since(row)
+        message = expiry_reason(row, self._ctx.clock(), self._ctx.settings.schedule)
+        if message and recheck_since is None:
             return await self._save(row, delivery_states.abandoned(row.progress, message), "too late", message)
         try:
             payload = await load_payload(self._ctx, row, self._platform.info.limits)
@@ -183,6 +200,8 @@ class _DeliveryAttempt:
             return await self._save(
                 row, self._state_unsent(row.progress, error), _event_name(error), _error_message(error)
             )
+        if recheck_since is not None:
+            return await self._recheck(row, intent, recheck_since)
         deadline = _Deadline(self._ctx.clock)
         # On disk before the first byte leaves: after a power failure the delivery must not look unsent.
         sending = await self._ctx.write_durable(self._record_start, row, intent)
@@ -195,13 +214,24 @@ class _DeliveryAttempt:
         self, sending: DeliveryRow, unsent: Delivery, images: Sequence[PostImage], deadline: _Deadline
     ) -> DeliveryRow | None:
         """Send the step whose start was just recorded; `unsent` is the delivery before that."""
-        # This process may have been frozen since: then another worker may have taken over, and looked for the post.
-        if not await self._ctx.read(self._holds_lease):
-            return None
-        if deadline.has_passed:
-            return await self._save(sending, unsent, "held up", "It took too long to start; nothing was sent.")
         intent, progress, details = sending.intent, sending.progress, self._account.details
         assert intent is not None
+        assert progress.last_sent_at is not None
+        mark = SendMark(at=progress.last_sent_at, delivery_id=sending.id)
+        if not progress.made:
+            await self._marks.save_to_keyring(mark)
+        try:
+            # This process may have been frozen since: then another worker may have taken over, and looked for the post.
+            is_held, rollback = await self._ctx.write(self._confirm_start, mark)
+        except StoreError as error:
+            with suppress(StoreError):
+                await self._save(sending, unsent, "held up", error.message)
+            raise
+        if not is_held:
+            return None
+        if deadline.has_passed or rollback != self._rollback:
+            self._rollback = rollback
+            return await self._save(sending, unsent, "held up", "Nothing was sent.")
         try:
             async with deadline.limit():
                 result = await self._platform.send(details, intent, progress.made, images)
@@ -247,10 +277,10 @@ class _DeliveryAttempt:
         now = self._ctx.clock()
         if not accounts.renew_lease(conn, user_id, self._account.id, self._lease, now + ACCOUNT_LEASE_DURATION):
             return None
+        deliveries.set_sends_marked(conn)
         progress = delivery_states.send_started(row.progress, now, steps=len(intent.steps))
-        return record_delivery(
-            conn, user_id, row, DeliveryUpdate(progress=progress, event="sending", intent=intent), now
-        )
+        update = DeliveryUpdate(progress=progress, event=deliveries.SENDING_EVENT, intent=intent)
+        return record_delivery(conn, user_id, row, update, now)
 
     async def _look_up(self, row: DeliveryRow) -> DeliveryRow | None:
         """Search the account for a post that the first missing step may have created."""
@@ -269,9 +299,18 @@ class _DeliveryAttempt:
             return await self._save(row, delivery_states.login_required(progress, message), "needs login", message)
         except Exception as error:
             message, retry_after = _error_message(error), getattr(error, "retry_after", None)
+            if progress.recheck:
+                message = f"{RECHECK_MESSAGE} {message}"
             now, jitter = self._ctx.clock(), self._jitter()
             state = delivery_states.lookup_failed(
-                progress, guarantees, message, now, jitter=jitter, retry_after=retry_after
+                progress,
+                guarantees,
+                message,
+                now,
+                jitter=jitter,
+                retry_after=retry_after,
+                # No request is in progress, so a later lookup would not tell more.
+                is_final=progress.recheck and isinstance(error, UnknownOutcomeError),
             )
             return await self._save(row, state, "not found out", message)
         if result is not None:
@@ -279,9 +318,36 @@ class _DeliveryAttempt:
         state = delivery_states.not_found(progress, guarantees, self._ctx.clock(), jitter=self._jitter())
         return await self._save(row, state, "not there")
 
-    def _holds_lease(self, conn: Transaction, user_id: str) -> bool:
+    def _confirm_start(self, conn: Transaction, user_id: str, mark: SendMark) -> tuple[bool, Rollback | None]:
+        """Return True if this worker still holds the lease, and the time that is missing in the database.
+
+        The mark is stored; it must be before the first byte leaves.
+        """
         lease = accounts.get_lease(conn, user_id, self._account.id)
-        return lease is not None and lease.claim_id == self._lease
+        if lease is None or lease.claim_id != self._lease:
+            return False, None
+        return True, self._marks.record(conn, mark)
+
+    async def _recheck_since(self, row: DeliveryRow) -> datetime | None:
+        """Return the time from which the account has to be searched before `row` is sent; None if it need not be."""
+        rollback = self._rollback
+        draft = await self._ctx.read(draft_queries.get, row.draft_id) if rollback else None
+        if rollback is None or draft is None:
+            return None
+        if not delivery_states.needs_recheck(row.progress, draft.created_at, rollback.until):
+            return None
+        # A post cannot be older than its draft.
+        return max(draft.created_at, rollback.since or draft.created_at)
+
+    async def _recheck(self, row: DeliveryRow, intent: Intent, since: datetime) -> DeliveryRow | None:
+        """Record that the account has to be searched first: the database was replaced by an older copy."""
+        assert self._rollback is not None
+        until = self._rollback.until
+        log.warning("The database lacks requests until %s; looking for a post on %s first", until, self._account.label)
+        progress = delivery_states.recheck_required(
+            row.progress, RECHECK_MESSAGE, since, until, steps=len(intent.steps)
+        )
+        return await self._save(row, progress, "unknown outcome", RECHECK_MESSAGE, intent=intent)
 
     def _renew(self, conn: Transaction, user_id: str) -> bool:
         return accounts.renew_lease(
@@ -299,11 +365,12 @@ class _DeliveryAttempt:
     def _guarantees(self, row: DeliveryRow) -> DeliveryGuarantees:
         """Return the platform's guarantees for the next step.
 
-        A hidden step (an upload, for example) may be repeated: nobody sees a duplicate, so it counts as idempotent.
+        A hidden step (an upload, for example) may be repeated: nobody sees a duplicate, so it counts as idempotent,
+        unless the public step after it may be done already.
         """
         guarantees, steps_done = self._platform.guarantees(self._account.details), len(row.progress.made)
         hidden = row.intent is not None and steps_done < len(row.intent.steps) and row.intent.steps[steps_done].hidden
-        return replace(guarantees, idempotent=True) if hidden else guarantees
+        return replace(guarantees, idempotent=True) if hidden and not row.progress.recheck else guarantees
 
     def _state_after_error(self, progress: Delivery, error: Exception) -> Delivery:
         """Return the delivery's new state after sending failed with `error`."""
@@ -334,8 +401,10 @@ class _DeliveryAttempt:
         log.error("What goes to %s could not be settled", self._account.label, exc_info=error)
         return delivery_states.retry_later(progress, _error_message(error), self._ctx.clock(), jitter=self._jitter())
 
-    async def _save(self, row: DeliveryRow, progress: Delivery, event: str, message: str = "") -> DeliveryRow | None:
-        update = DeliveryUpdate(progress=progress, event=event, message=message)
+    async def _save(
+        self, row: DeliveryRow, progress: Delivery, event: str, message: str = "", *, intent: Intent | None = None
+    ) -> DeliveryRow | None:
+        update = DeliveryUpdate(progress=progress, event=event, message=message, intent=intent)
         return await self._ctx.write(record_delivery, row, update, self._ctx.clock())
 
     def _jitter(self) -> float:

@@ -108,10 +108,13 @@ def step_result(account: Account, step: DeliveryStep) -> StepResult:
 def expected_cids(step: DeliveryStep, first: GetRecordResponse) -> list[str]:
     """Return the CIDs that the posts of a step must have if `first` is the post that we sent.
 
-    The images are taken from `first`, because their blobs are not known before the upload. Empty if they cannot be
-    ours.
+    The images are taken from `first`, because their blobs are not known before the upload, and so is the time, which
+    differs if the draft was posted before without a trace in the database. Empty if they cannot be ours.
     """
     writes = msgspec.convert(step.body, records.Writes)
+    created_at = first.value.get("createdAt")
+    if isinstance(created_at, str):
+        writes = records.with_time(writes, created_at)
     planned = records.images_of(writes)
     try:
         # An embed that does not decode as images was not created by us.

@@ -201,6 +201,12 @@ def writes_for(post: Post, did: str, seed: str) -> Writes:
     return Writes(repo=did, writes=creates)
 
 
+def with_time(writes: Writes, created_at: str) -> Writes:
+    """Return `writes` with `created_at` as the time of every post."""
+    creates = [replace(create, value=replace(create.value, created_at=created_at)) for create in writes.writes]
+    return replace(writes, writes=creates)
+
+
 def images_of(writes: Writes) -> list[Image]:
     """Return the images of the first post."""
     embed = writes.writes[0].value.embed

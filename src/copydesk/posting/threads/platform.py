@@ -180,12 +180,16 @@ class Threads:
     ) -> StepResult | None:
         """Return the post that the container became.
 
-        Containers are never looked up: they are invisible, so a lost one is simply created again.
+        A container itself cannot be found: it is invisible, so a lost one is simply created again. Only if its post is
+        online, which the database may not know after it was restored, the post is returned in its place.
         """
         index = len(completed)
         if intent.steps[index].hidden:
-            return None
-        status = await self._container_status(account, completed[-1].ids[0])
+            text, parent = str(intent.steps[index].body["text"]), _parent_id(completed, index)
+            post = await self._find_post(account, text, parent, since)
+            return StepResult(ids=(post.id,), urls=(), evidence=Evidence.READ_BACK) if post else None
+        is_post = completed[-1].evidence is Evidence.READ_BACK
+        status = "PUBLISHED" if is_post else await self._container_status(account, completed[-1].ids[0])
         # Not published yet, so the step can be repeated without a second post.
         if status in {"FINISHED", "IN_PROGRESS"}:
             return None
