@@ -3,6 +3,8 @@
 import asyncio
 import os
 import sqlite3
+import sys
+import threading
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -106,6 +108,23 @@ async def test_cancelled_backup_leaves_nothing(tmp_path: Path, monkeypatch: pyte
         with pytest.raises(asyncio.CancelledError):
             await task
     assert backup_names(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
+async def test_backup_runs_at_low_priority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    priorities: list[int] = []
+    check = Interrupter.check
+
+    def record(interrupter: Interrupter, *args: object) -> None:
+        priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        check(interrupter, *args)
+
+    monkeypatch.setattr(Interrupter, "check", record)
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    async with open_desk_at(tmp_path) as desk:
+        await desk.backups.create()
+    assert set(priorities) == {max(own, 10)}
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == own
 
 
 async def test_daemon_backs_up_daily(tmp_path: Path) -> None:

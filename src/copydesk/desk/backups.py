@@ -1,8 +1,12 @@
 """Back up the desk, and restore it. A backup contains the database; images, settings and credentials are not in it."""
 
 import asyncio
+import os
+import sys
 import tempfile
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -104,14 +108,24 @@ async def try_restore(settings: Settings, file: Path, *, clock: Clock = utc_now)
 async def _run(database: Path, work: Callable[[Interrupter], T]) -> T:
     """Return the result of `work`, done in a thread. Stop it when the caller is cancelled."""
     interrupter = Interrupter()
-    task = asyncio.ensure_future(asyncio.to_thread(work, interrupter))
-    try:
-        with translate_errors(database):
-            return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        interrupter.stop()
-        # Until the unfinished copy is deleted.
-        await asyncio.wait([task])
-        with suppress(Exception):
-            task.result()
-        raise
+    # A thread of its own, for its priority.
+    with ThreadPoolExecutor(1, thread_name_prefix="copydesk-backup", initializer=_lower_priority) as executor:
+        future = asyncio.get_running_loop().run_in_executor(executor, work, interrupter)
+        try:
+            with translate_errors(database):
+                return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            interrupter.stop()
+            # Until the unfinished copy is deleted.
+            await asyncio.wait([future])
+            with suppress(Exception):
+                future.result()
+            raise
+
+
+def _lower_priority() -> None:
+    """Let the other threads of this process run first: one of them handles keys."""
+    # Only Linux has a priority for each thread.
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)

@@ -115,7 +115,10 @@ async def _check_backups(settings: Settings, *, restore_test: bool) -> CheckFind
         verdict = Verdict.ERROR if restore_test else Verdict.OK if automatic else Verdict.WARNING
         return CheckFinding(what="backups", verdict=verdict, found="No backups yet.", advice=advice)
     newest = backups[-1]
-    message = f"{plural(len(backups), 'backup')}, the newest {format_relative(newest.created_at, utc_now())}."
+    size = sum(backup.size for backup in backups) / 2**20
+    message = (
+        f"{plural(len(backups), 'backup')}, {size:.1f} MiB, the newest {format_relative(newest.created_at, utc_now())}."
+    )
     if restore_test:
         try:
             content = await try_restore(settings, Path(newest.path))
