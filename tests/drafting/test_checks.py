@@ -257,6 +257,13 @@ def test_link_is_compared_with_source_url() -> None:
     assert not findings_of("foreign-link", URL, context)
 
 
+def test_style_names_the_difference() -> None:
+    findings = findings_of(
+        "style", "Extraordinarily complicated considerations notwithstanding.", make_context(voice=OWN_VOICE)
+    )
+    assert "Much longer words than in your own posts." in [finding.message for finding in findings]
+
+
 def test_heuristic_rules_never_block() -> None:
     assert not BLOCKING & {
         "name",

@@ -1551,7 +1551,7 @@ VOICE_TITLE = "Voice"
 WRITER_EDIT_HINT = "edit the voice and preview it on a real item"
 WRITER_NAME = "offline"
 WRITER_TITLE = "Writer"
-WRITER_FOLLOWS = "From your voice it follows phrases to avoid, lengths, hashtags, emoji and links."
+WRITER_FOLLOWS = "It follows your voice's phrases to avoid, lengths, hashtags, emoji and links."
 WRITER_OFFLINE = "Copies sentences from the source. Needs no network and no API key, and costs nothing."
 ZONE_EDIT_HINT = "change the time zone"
 ZONE_NOTE = "Slots and times use this time zone."
@@ -1632,8 +1632,9 @@ def voice_preview_title(kind: str, writer: str) -> str:
     return f"{VOICE_PREVIEW}: {kind}, {writer} writer"
 
 
-def voice_unsupported(aspects: str) -> str:
-    return f"The offline writer ignores {aspects}."
+def voice_unsupported(aspects: Sequence[str]) -> str:
+    names = " and ".join(filter(None, (", ".join(aspects[:-1]), aspects[-1])))
+    return f"The offline writer ignores {names}."
 
 
 def zone_saved(zone: str) -> str:

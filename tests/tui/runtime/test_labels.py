@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.model.draft import MANUAL, Status
-from copydesk.tui.labels import STATUS, source_type_label
+from copydesk.tui.labels import STATUS, source_type_label, voice_unsupported
 from copydesk.tui.terminal.cells import fit, safe_line
 
 
@@ -17,6 +17,11 @@ def test_state_signs_are_unique() -> None:
     """Except for the two states that are still being generated."""
     signs = [(sign.letter, sign.role) for sign in STATUS.values()]
     assert len(signs) - len(set(signs)) == 1
+
+
+def test_ignored_voice_fields_are_joined() -> None:
+    assert voice_unsupported(["style"]) == "The offline writer ignores style."
+    assert voice_unsupported(["style", "avoid", "examples"]).endswith("ignores style, avoid and examples.")
 
 
 def test_cell_is_one_line_without_control_characters() -> None:

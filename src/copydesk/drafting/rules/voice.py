@@ -55,10 +55,17 @@ MAX_DEVIATION, MAX_MEAN_DEVIATION = 2.5, 1.6
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++\s|\n++")
 _FIRST_PERSON = frozenset(["i", "i'm", "i've", "i'd", "i'll", "my", "me", "we", "our", "us"])
 _FEATURES = (
-    "words per sentence", "characters per word", "sentences in lower case",
-    "em dashes", "exclamation marks", "question marks", "emoji", "words in the first person", "hashtags",
-    "contractions", "commas", "colons", "semicolons",
-)  # fmt: skip
+    ("Much longer sentences", "Much shorter sentences"),
+    ("Much longer words", "Much shorter words"),
+    *(
+        (f"Many more {name}", f"Far fewer {name}")
+        for name in (
+            *("sentences in lower case", "em dashes", "exclamation marks", "question marks", "emoji"),
+            *("words in the first person", "hashtags", "contractions", "commas", "colons", "semicolons"),
+        )
+    ),
+)
+"""Features of a style, each as the phrase for a higher and for a lower value."""
 _FIRST_COUNT = 3
 """Index in _FEATURES from which on the features are counts per 100 words."""
 
@@ -103,11 +110,9 @@ def _repeat(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch
 
 
 def _style(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
-    for name, score in zip(_FEATURES, _feature_scores(analyzed.text, context.voice.examples), strict=True):
+    for (higher, lower), score in zip(_FEATURES, _feature_scores(analyzed.text, context.voice.examples), strict=True):
         if abs(score) > MAX_DEVIATION:
-            yield RuleMatch(
-                WARNING, f"{'More' if score > 0 else 'Fewer'} {name} than in your own posts ({score:+.1f} sd)."
-            )
+            yield RuleMatch(WARNING, f"{higher if score > 0 else lower} than in your own posts.")
 
 
 def _style_distance(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
@@ -115,7 +120,7 @@ def _style_distance(analyzed: AnalyzedText, context: CheckContext) -> Iterator[R
     # Capped, so that a single extreme feature does not decide alone.
     distance = statistics.fmean(min(abs(score), 4.0) for score in scores)
     if distance > MAX_MEAN_DEVIATION:
-        yield RuleMatch(WARNING, f"It does not read like your own posts ({distance:.1f} sd on average).")
+        yield RuleMatch(WARNING, "It does not read like your own posts.")
 
 
 @lru_cache(maxsize=256)

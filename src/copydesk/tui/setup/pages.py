@@ -138,10 +138,9 @@ def voice_page(setup: SetupSnapshot) -> list[Block]:
     ]
     blocks.append(Table([_format_row(kind, voice.formats.get(kind)) for kind in Format]))
     if setup.unfollowed:
-        aspects = ", ".join(setup.unfollowed)
         blocks += [
             paragraph(),
-            paragraph(labels.voice_unsupported(aspects), "warn"),
+            paragraph(labels.voice_unsupported(setup.unfollowed), "warn"),
         ]
     return [*blocks, paragraph(), _key_hints(("setup.edit", labels.VOICE_EDIT_HINT))]
 
@@ -162,15 +161,14 @@ def _format_row(kind: Format, settings: FormatVoice | None) -> tuple[Content, ..
 
 def writer_page(setup: SetupSnapshot) -> list[Block]:
     """Return the page about the writer and its limits."""
-    unsupported = ", ".join(setup.unfollowed)
     blocks: list[Block] = [
         Paragraph(Content.assemble((f"{labels.WRITER_TITLE}  ", "dim"), (labels.WRITER_NAME, "strong"))),
         paragraph(),
         paragraph(labels.WRITER_OFFLINE),
         paragraph(labels.WRITER_FOLLOWS),
     ]
-    if unsupported:
-        blocks += [paragraph(), paragraph(labels.voice_unsupported(unsupported), "warn")]
+    if setup.unfollowed:
+        blocks += [paragraph(), paragraph(labels.voice_unsupported(setup.unfollowed), "warn")]
     return [*blocks, paragraph(), _key_hints(("setup.edit", labels.WRITER_EDIT_HINT))]
 
 
