@@ -346,22 +346,26 @@ def _print_creation(creation: CreatedDrafts, *, as_json: bool) -> None:
 @draft.command()
 @click.argument("draft_id", metavar="ID")
 @click.argument("alt", required=False, metavar="[TEXT]")
-@click.option("--picture", type=click.IntRange(min=1), default=1, show_default=True, help="The number of the image.")
+@click.option(
+    "--image", "position", type=click.IntRange(min=1), default=1, show_default=True, help="The number of the image."
+)
 @click.option("--remove", is_flag=True, help="Remove the image instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 @pass_context
-def describe(context: Context, *, draft_id: str, alt: str | None, picture: int, remove: bool, as_json: bool) -> None:
+def describe(context: Context, *, draft_id: str, alt: str | None, position: int, remove: bool, as_json: bool) -> None:
     """Set the alt text of a draft's image, or remove the image."""
     if remove is bool(alt):
         raise click.UsageError("Pass the alt text, or --remove.")
-    changed = context.run(lambda desk: desk.drafts.images.describe(draft_id, None if remove else alt, position=picture))
+    changed = context.run(
+        lambda desk: desk.drafts.images.describe(draft_id, None if remove else alt, position=position)
+    )
     if as_json:
         print_json(changed)
     else:
         click.echo(
-            f"Removed image {picture} of {changed.id}."
+            f"Removed image {position} of {changed.id}."
             if remove
-            else f"Set the alt text of image {picture} of {changed.id}."
+            else f"Set the alt text of image {position} of {changed.id}."
         )
 
 

@@ -128,7 +128,7 @@ def _set_alt(conn: Transaction, user_id: str, draft_id: str, alt: str | None, po
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     status_after_edit(snapshot.status, archived=snapshot.archived)
     if not drafts.set_image_alt(conn, user_id, draft_id, position, alt):
-        raise InvalidError(FieldError("picture", "is not an image of the draft"))
+        raise InvalidError(FieldError("image", "is not an image of the draft"))
     draft = draft_queries.get(conn, user_id, draft_id)
     assert draft is not None
     return without_item(draft)
