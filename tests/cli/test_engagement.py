@@ -92,13 +92,13 @@ def test_summary_without_posts(home):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (("record", DRAFT_ID, "x", "--likes", "-1"), 2, "likes: takes a whole number"),
+        (("record", DRAFT_ID, "x", "--likes", "-1"), 2, "likes takes a whole number"),
         (("record", DRAFT_ID, "x", "--likes", "many"), 2, "--likes"),
         (("record", DRAFT_ID, "x", "--status", "sent"), 2, "--status"),
-        (("record", DRAFT_ID, " "), 2, "platform: takes 1 to 50"),
+        (("record", DRAFT_ID, " "), 2, "platform takes 1 to 50"),
         (("record", DRAFT_ID), 2, "PLATFORM"),
         (("record", UNKNOWN_ID, "x", "--likes", "1"), 1, "No draft"),
-        (("show", "--top", "51"), 2, "top: takes a whole number from 1 to 50"),
+        (("show", "--top", "51"), 2, "top takes a whole number from 1 to 50"),
     ],
 )
 def test_invalid_usage_is_one_line(home, args, code, message):

@@ -111,9 +111,9 @@ def test_empty_list_explains_new(tmp_path):
     [
         (("new", "N", "hook"), 2, "--variant"),
         (("new", "N", "hook", "--variant", "a"), 2, "is not LABEL=VALUE"),
-        (("new", "N", "hook", "--variant", "a=1"), 2, "variants: takes 2 to 5 entries, not 1"),
+        (("new", "N", "hook", "--variant", "a=1"), 2, "variants takes 2 to 5 entries, not 1"),
         (("new", "N", "hashtags", "--variant", "a=1", "--variant", "b=9"), 2, "variants[1].config"),
-        (("new", "n" * 101, "hook", "--variant", "a=1", "--variant", "b=2"), 2, "name: takes 1 to 100"),
+        (("new", "n" * 101, "hook", "--variant", "a=1", "--variant", "b=2"), 2, "name takes 1 to 100"),
         (("new", "N", "hook", "--variants", "{}"), 2, "not a JSON list"),
         (("new", "N", "hook", "--variants", "[]", "--variant", "a=1"), 2, "--variants"),
         (("list", "--status", "over"), 2, "--status"),

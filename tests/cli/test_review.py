@@ -65,8 +65,8 @@ def test_text_from_file_or_stdin(tmp_path):
 
 def test_invalid_field_is_usage_error(tmp_path):
     for args, field in (
-        ([""], "text: takes 1 to 50,000 characters, not 0"),
-        (["--file", "/dev/null"], "text: takes 1 to 50,000 characters, not 0"),
+        ([""], "text takes 1 to 50,000 characters, not 0"),
+        (["--file", "/dev/null"], "text takes 1 to 50,000 characters, not 0"),
         (["x" * 50_001], "text"),
         (["Words.", "--url", "https://example.com"], "url"),
         (["Words.", *["--tag", "x" * 51]], "tags[0]"),

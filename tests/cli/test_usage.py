@@ -46,7 +46,12 @@ def test_unknown_id_is_one_line(tmp_path, args, json):
         (["source", "add"], "Missing argument 'TYPE'. Choose from: rss, twitter, reddit, hackernews"),
         (["source", "add", "gopher", "x"], "Invalid value for 'TYPE': 'gopher' is not one of 'rss'"),
         (["draft", "list", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range 1<=x<=100."),
-        (["draft", "list", "--cursor", "x"], "cursor: is invalid; leave it out"),
+        (["draft", "list", "--cursor", "x"], "cursor is invalid; leave it out"),
+        (["account", "connect", "mastodon"], "url is missing. Pass the address of your Mastodon server: --url https"),
+        (
+            ["source", "add", "hackernews", "https://news.ycombinator.com/", "--config", '{"qery": "x"}'],
+            "config.qery is not a setting of hackernews; it has list, query, exclude, include, interval,",
+        ),
         (["draft", "list", "--status", "lost"], "'lost' is not one of 'pending_generation'"),
         (["run", "list", "--limit", "many"], "'many' is not a valid integer range."),
         (["--run-pipeline", "--max-drafts", "-1"], "Invalid value for '--max-drafts'"),

@@ -102,7 +102,21 @@ class Context:
             raise error
         from copydesk.text import clean  # noqa: PLC0415 - keeps the start of the console fast
 
-        fail(clean(self.with_desk_options(str(error))), 2 if isinstance(error, SettingsError | InvalidError) else 1)
+        text = _describe_invalid(error) if isinstance(error, InvalidError) else str(error)
+        fail(clean(self.with_desk_options(text)), 2 if isinstance(error, SettingsError | InvalidError) else 1)
+
+
+def _describe_invalid(error: InvalidError) -> str:
+    """Return the problems as sentences."""
+    sentences = []
+    for field, message in error.errors:
+        # A message that names its own subject needs no field, but the option that is meant.
+        if message.startswith(("“", "already ")) and not field.startswith("--"):
+            text = message[:1].upper() + message[1:]
+        else:
+            text = f"{field} {message}" if message.startswith(("is ", "takes ", "contains ")) else f"{field}: {message}"
+        sentences.append(text if text.endswith((".", "?")) else f"{text}.")
+    return " ".join([*sentences, error.hint]).strip()
 
 
 async def _run_until_signal(work: Callable[[], Awaitable[T]]) -> T:

@@ -100,7 +100,9 @@ async def test_scheduled_draft_refuses_schedule_with_its_time(desk):
     draft_id = await create_draft(desk)
     await desk.drafts.change(draft_id, {"action": "approve"})
     await desk.drafts.change(draft_id, {"action": "schedule", "scheduledAt": "2027-03-01T09:00:00Z"})
-    with pytest.raises(ConflictError, match=r"^Already scheduled for Mon 1 Mar 09:00\. Use reschedule, unschedule or post"):
+    with pytest.raises(
+        ConflictError, match=r"^Already scheduled for Mon 1 Mar 09:00\. Use reschedule, unschedule or post"
+    ):
         await desk.drafts.change(draft_id, {"action": "schedule", "scheduledAt": "2027-03-02T09:00:00Z"})
 
 

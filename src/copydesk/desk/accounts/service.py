@@ -181,9 +181,8 @@ class Accounts:
             raise InvalidError(*(FieldError(name, "is missing") for name in missing))
         server_url = server or adapter.info.default_server
         if not server_url:
-            raise InvalidError(
-                FieldError("url", f"is missing: pass the address of your {platform} with --url https://…")
-            )
+            hint = f"Pass the address of your {adapter.info.label} server: --url https://…"
+            raise InvalidError(FieldError("url", "is missing"), hint=hint)
         return adapter, server_url
 
     async def _save(self, connected: ConnectResult) -> ConnectedAccount:

@@ -10,7 +10,14 @@ from copydesk.errors import FetchError, FieldError, InvalidError
 from copydesk.ingest.fetch_context import FetchResult
 from copydesk.ingest.registry import SOURCE_TYPES, normalize_url
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec
-from copydesk.model.validation import control_character_problem, convert, parse_line, storage_problem, wire_fields
+from copydesk.model.validation import (
+    control_character_problem,
+    convert,
+    parse_line,
+    storage_problem,
+    wire_fields,
+    wire_names,
+)
 from copydesk.network import RETRY_HINT
 from copydesk.ranking.filters import compile_rules
 
@@ -23,10 +30,7 @@ async def validate_source(type: object, url: object, config: object, *, name: st
     source_type = convert("type", type, str)
     if source_type not in SOURCE_TYPES:
         raise InvalidError(FieldError("type", f"takes one of {', '.join(SOURCE_TYPES)}"))
-    # A struct is converted, too: its fields may have been set to anything.
-    settings = (
-        convert("config", wire_fields(config, name="config"), SourceConfig) if config is not None else SourceConfig()
-    )
+    settings = _parse_settings(source_type, config) if config is not None else SourceConfig()
     _validate_settings(settings)
     _validate_options(source_type, settings)
     if settings.include or settings.exclude:
@@ -34,6 +38,22 @@ async def validate_source(type: object, url: object, config: object, *, name: st
         await asyncio.to_thread(compile_rules, settings.include, settings.exclude)
     normalised_url = normalize_url(source_type, parse_line("url", url, 1, 2000), settings)
     return SourceSpec(type=source_type, url=normalised_url, config=settings, name=name)
+
+
+def _parse_settings(type: str, config: object) -> SourceConfig:
+    # A struct is converted, too: its fields may have been set to anything.
+    fields, names = wire_fields(config, name="config"), wire_names(SourceConfig)
+    if unknown := [str(name)[:50] for name in fields if name not in names]:
+        own = sorted(field.name for field in SOURCE_TYPES[type].config_fields)
+        known = ", ".join([*own, *sorted(names - _settings_of_types() - {"options"})])
+        problem = f"is not a setting of {type}; it has {known}"
+        raise InvalidError(*(FieldError(f"config.{name}", problem) for name in unknown))
+    return convert("config", fields, SourceConfig)
+
+
+def _settings_of_types() -> set[str]:
+    """Return the settings that only some source types have."""
+    return {field.name for source_type in SOURCE_TYPES.values() for field in source_type.config_fields}
 
 
 def _validate_settings(settings: SourceConfig) -> None:
