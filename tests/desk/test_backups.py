@@ -17,9 +17,11 @@ from copydesk.desk.doctor import Verdict, examine
 from copydesk.errors import StoreBusyError, StoreCorruptError
 from copydesk.jobs import CONSOLE_BACKUP_DELAY, Jobs, run_jobs
 from copydesk.model.job import JobName
+from copydesk.posting.fake import FakeServer
 from copydesk.store import backup
 from copydesk.store.backup import Interrupter
 from desk_fixtures import NOW, Watch, execute_sql, list_drafts, open_desk_at, query_db, settings_at
+from posting_fixtures import connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 from released_schemas import unpack
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -140,6 +142,33 @@ async def test_daemon_backs_up_daily(tmp_path: Path) -> None:
         # It is not the job that counts, but the file.
         await run_due_jobs(jobs)
         assert len(backup_names(tmp_path)) == 1
+
+
+async def test_backup_of_a_clock_that_was_ahead_is_no_reason_to_wait(tmp_path: Path) -> None:
+    watch = Watch()
+    watch.now += 365 * DAY
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        await desk.backups.create_automatic()
+        watch.now -= 365 * DAY
+        assert await desk.backups.is_due()
+        await desk.backups.create_automatic()
+        assert not await desk.backups.is_due()
+
+
+async def test_restored_desk_does_not_post_again(tmp_path: Path) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        draft = await create_approved_draft(desk)
+        content = await desk.backups.create()
+        assert (await desk.posting.post(draft)).posted
+    await restore_desk(settings_at(tmp_path), Path(content.path))
+
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        assert await draft_status(desk, draft) == "approved"
+        await desk.posting.post(draft)
+        assert await draft_status(desk, draft) == "posted"
+    assert len(server.posts) == 1
 
 
 async def test_disabled_backups_are_not_made(tmp_path: Path) -> None:

@@ -208,6 +208,15 @@ def test_automatic_backups_are_rotated(database: Path) -> None:
     assert (database.parent / "backups").stat().st_mode & 0o777 == 0o700
 
 
+def test_backups_of_a_clock_that_was_ahead_are_deleted_first(database: Path) -> None:
+    for year in (2030, 2031):
+        create_automatic_backup(database, NOW.replace(year=year), 3, Interrupter())
+    for day in range(3):
+        create_automatic_backup(database, NOW + timedelta(days=day), 3, Interrupter())
+
+    assert [found.created_at.year for found in list_backups(database)] == [2026] * 3
+
+
 def test_parts_of_killed_backups_are_deleted(database: Path) -> None:
     create_automatic_backup(database, NOW, 3, Interrupter())
     folder = database.parent / "backups"
@@ -301,6 +310,14 @@ def test_damaged_or_missing_database_is_replaced(database: Path, copy: Path, con
     if content is not None:
         assert Path(replaced).read_bytes() == content
     assert not Path(f"{database}-wal").exists()
+
+
+def test_second_name_of_a_killed_restore_is_removed(database: Path, copy: Path) -> None:
+    database.with_name("desk.db.replaced-20260101T000000Z").hardlink_to(database)
+
+    restore(database, copy)
+
+    assert list_files(database.parent) == ["desk.db", "desk.db.replaced-20260211T093000Z"]
 
 
 def test_restore_where_nothing_was(copy: Path, tmp_path: Path) -> None:

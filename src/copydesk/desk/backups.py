@@ -59,9 +59,9 @@ class Backups:
         hours = self._ctx.settings.backup.every_hours
         if not hours:
             return False
-        automatic = [found for found in await self.list() if found.automatic]
+        now, interval = self._ctx.clock(), timedelta(hours=hours)
         # `abs`: a backup from the future was made by a clock that was ahead.
-        return not automatic or abs(self._ctx.clock() - automatic[-1].created_at) >= timedelta(hours=hours)
+        return not any(found.automatic and abs(now - found.created_at) < interval for found in await self.list())
 
     @operation
     async def list(self) -> tuple[Backup, ...]:

@@ -126,8 +126,9 @@ def create_backup(database: Path, target: Path, interrupter: Interrupter, *, ove
 def create_automatic_backup(database: Path, now: datetime, keep: int, interrupter: Interrupter) -> BackupContent:
     """Back up `database` in its folder of backups, and delete the oldest automatic ones beyond `keep`."""
     content = create_backup(database, automatic_backup_path(database, now), interrupter, overwrite=True)
-    # Only now: a backup that failed must not cost an older one.
-    _delete_oldest([backup for backup in list_backups(database) if backup.automatic], keep)
+    # Only now: a backup that failed must not cost an older one. Those from the future go first: the clock was ahead.
+    automatic = [backup for backup in list_backups(database) if backup.automatic]
+    _delete_oldest(sorted(automatic, key=lambda backup: backup.created_at <= now), keep)
     return content
 
 
@@ -285,6 +286,10 @@ def _closed_by_all(database: Path, timeout: float) -> Iterator[None]:
 
 def _keep(database: Path, now: datetime) -> Path | None:
     """Give the database a second name, and its log too if it has one; return the name, None if there is nothing."""
+    # Left by a process that was killed right here: a second name of this very database.
+    for other in database.parent.glob(f"{database.name}.replaced-*"):
+        if database.exists() and other.samefile(database):
+            other.unlink()
     stem = f"{database.name}.replaced-{now.astimezone(UTC).strftime(TIME_FORMAT)}"
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
     kept = next(path for name in names if not (path := database.with_name(name)).exists())
