@@ -120,6 +120,16 @@ def test_failed_source_does_not_fail_run(home, server):
     assert drafted_titles(home) == sorted(story_title(number) for number in range(3))
 
 
+def test_skipped_named_source_is_reported(home, server):
+    server.fail("/two", 429)
+    sources = json.loads(run_in_process(home, "source", "list", "--json").out)
+    throttled = next(source for source in sources if source["url"].endswith("/two"))
+    run_in_process(home, "--run-pipeline")
+
+    result = run_in_process(home, "--run-pipeline", "--source", throttled["id"])
+    assert f"Skipped, because not due or the site asked to wait: {throttled['name']}.\n" in result.err
+
+
 def test_run_without_sources_says_how_to_add_one(tmp_path):
     result = run_in_process(tmp_path, "--run-pipeline")
 

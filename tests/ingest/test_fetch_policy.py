@@ -326,6 +326,13 @@ def test_manual_fetch_ignores_own_schedule(state: FetchState, due: bool, by_hand
     assert may_fetch(state, NOW, manual=True) is by_hand
 
 
+def test_source_with_410_is_fetched_only_by_name() -> None:
+    gone = FetchState(gone=True)
+    assert [may_fetch(gone, NOW, manual=manual) for manual in (False, True)] == [False, False]
+    assert may_fetch(gone, NOW, manual=True, named=True)
+    assert not may_fetch(FetchState(gone=True, not_before=ahead(1)), NOW, manual=True, named=True)
+
+
 # Health.
 
 

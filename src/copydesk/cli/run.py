@@ -73,6 +73,9 @@ def _print_run(context: Context, run: Run) -> None:
     if stats.sources_failed:
         failed = f"{stats.sources_failed:,} of {plural(stats.sources_failed + stats.sources_fetched, 'source')}"
         click.echo(context.with_desk_options(f"{failed} failed. Details: `copydesk source list`."), err=True)
+    if stats.skipped_sources:
+        names = ", ".join(map(clean, stats.skipped_sources))
+        click.echo(f"Skipped, because not due or the site asked to wait: {names}.", err=True)
 
 
 @click.group()

@@ -112,7 +112,8 @@ def after_failure(
 ) -> FetchState:
     """Return the state after a failed fetch.
 
-    Retries back off exponentially, up to a day. Only 410 Gone stops them. Throttling does not count as a failure.
+    Retries back off exponentially, up to a day. Only 410 Gone stops them, until somebody asks.
+    Throttling does not count as a failure.
     """
     if isinstance(error, RateLimitedError):
         return _after_throttling(state, error, now, jitter)
@@ -167,8 +168,13 @@ def is_due(state: FetchState, now: datetime) -> bool:
     return not state.gone and _is_past(state.next_at, now) and _is_past(state.not_before, now)
 
 
-def may_fetch(state: FetchState, now: datetime, *, manual: bool) -> bool:
-    """Return True if a run may fetch. A manual run ignores the schedule but not the server's Retry-After."""
+def may_fetch(state: FetchState, now: datetime, *, manual: bool, named: bool = False) -> bool:
+    """Return True if a run may fetch. A manual run ignores the schedule but not the server's Retry-After.
+
+    A source that answered 410 is fetched only by a run that names it.
+    """
+    if named:
+        state = replace(state, gone=False)
     return is_due(replace(state, next_at=None) if manual else state, now)
 
 

@@ -56,6 +56,9 @@ class RunStats(Struct, frozen=True):
     sources_unchanged: int = 0
     """Not modified, or the same body again. Included in `sources_fetched`."""
     sources_failed: int = 0
+    skipped_sources: tuple[str, ...] = ()
+    """Names of the sources that the request named but that were not fetched: their site asked to wait, or they were not
+    due."""
     drafts_failed: int = 0
 
 

@@ -205,7 +205,7 @@ def error_for_status(status: int, headers: Headers, host: str, cooldown: float |
     if status == 410:
         return GoneError(
             f"{host} removed this address permanently (410).",
-            hint="Remove the source, or change its address.",
+            hint="Remove the source, change its address, or test it: if it works again, it is fetched again.",
         )
     hint = f"The site has a problem. {RETRY_HINT}" if status >= 500 else "Check the address."
     return ResponseStatusError(f"{host} answered with {status_phrase(status)}.", hint=hint, retry_after=later)

@@ -1071,6 +1071,10 @@ def run_error(category: str, count: int) -> str:
     return f"{category} {count}×"
 
 
+def run_skipped_sources(count: int) -> str:
+    return f"{count} skipped"
+
+
 def run_failed_sources(count: int) -> str:
     return f"{count} failed"
 

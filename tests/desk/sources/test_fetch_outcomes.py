@@ -2,10 +2,15 @@
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from copydesk.desk import Desk
+from copydesk.errors import GoneError
 from copydesk.ingest import fetch_policy
 from copydesk.model.run import RunStatus
 from copydesk.model.source import Health, Source
@@ -115,6 +120,83 @@ async def test_source_with_410_is_not_fetched_until_moved(tmp_path):
         await desk.pipeline.run()
         assert web.requested_urls == [URL_ONE, URL_TWO]
         assert (await desk.sources.get(source.id)).health is Health.HEALTHY
+
+
+@asynccontextmanager
+async def desk_with_gone_source(path: Path, web: FakeWeb, clock: Watch) -> AsyncIterator[tuple[Desk, Source]]:
+    """Open a desk whose source has answered 410, and works again."""
+    web.fail(URL_ONE, 410)
+    async with open_desk_at(path, web, clock) as desk:
+        source = await create_source(desk)
+        await desk.pipeline.run()
+        clock.advance(86_400)
+        await desk.pipeline.run()
+        assert web.requested_urls == [URL_ONE]
+        web.put(URL_ONE, feed(entry(1)))
+        yield desk, source
+
+
+async def test_run_that_names_a_gone_source_fetches_it(tmp_path):
+    async with desk_with_gone_source(tmp_path, web := FakeWeb(), Watch()) as (desk, source):
+        await desk.pipeline.run({"sourceIds": [source.id]})
+        assert (await desk.sources.get(source.id)).health is Health.HEALTHY
+        await desk.pipeline.run()
+        assert web.requested_urls == [URL_ONE] * 3
+
+
+async def test_successful_test_fetch_revives_a_gone_source(tmp_path):
+    async with desk_with_gone_source(tmp_path, web := FakeWeb(), Watch()) as (desk, source):
+        assert (await desk.sources.test(source.id)).ok
+        revived = await desk.sources.get(source.id)
+        assert (revived.health, revived.fail_count, revived.last_error) == (Health.UNKNOWN, 0, None)
+        await desk.pipeline.run({"due": True})
+        assert web.requested_urls == [URL_ONE] * 3
+
+
+async def test_failed_test_fetch_leaves_a_gone_source(tmp_path):
+    async with desk_with_gone_source(tmp_path, web := FakeWeb(), Watch()) as (desk, source):
+        web.fail(URL_ONE, 410)
+        assert not (await desk.sources.test(source.id)).ok
+        await desk.pipeline.run()
+        assert web.requested_urls == [URL_ONE] * 2
+
+
+async def test_enabling_tries_a_gone_source_once(tmp_path):
+    async with desk_with_gone_source(tmp_path, web := FakeWeb(), Watch()) as (desk, source):
+        web.fail(URL_ONE, 410)
+        await desk.sources.update(source.id, {"enabled": False})
+        await desk.sources.update(source.id, {"enabled": True})
+        await desk.pipeline.run({"due": True})
+        await desk.pipeline.run({"due": True})
+        assert web.requested_urls == [URL_ONE] * 2
+
+
+@pytest.mark.parametrize("test", [True, False])
+async def test_saving_the_address_revives_a_gone_source(tmp_path, test):
+    async with desk_with_gone_source(tmp_path, FakeWeb(), Watch()) as (desk, source):
+        saved = await desk.sources.update(source.id, {"url": URL_ONE}, test=test)
+        assert (saved.health, saved.last_error) == (Health.UNKNOWN, None)
+        await desk.pipeline.run({"due": True})
+        assert (await desk.sources.get(source.id)).health is Health.HEALTHY
+
+
+async def test_saving_the_address_of_a_source_that_is_still_gone_is_refused(tmp_path):
+    async with desk_with_gone_source(tmp_path, web := FakeWeb(), Watch()) as (desk, source):
+        web.fail(URL_ONE, 410)
+        with pytest.raises(GoneError):
+            await desk.sources.update(source.id, {"url": URL_ONE})
+
+
+async def test_named_source_that_is_skipped_is_reported(tmp_path):
+    web, clock = FakeWeb(), Watch()
+    web.fail(URL_ONE, 429, retry_after="3600")
+    web.put(URL_TWO, feed(entry(2)))
+    async with open_desk_at(tmp_path, web, clock) as desk:
+        throttled, other = await create_source(desk), await create_source(desk, URL_TWO)
+        await desk.pipeline.run()
+        named = await desk.pipeline.run({"sourceIds": [throttled.id, other.id]})
+        assert named.stats.skipped_sources == (throttled.name,)
+        assert (await desk.pipeline.run()).stats.skipped_sources == ()
 
 
 async def test_cooldown_of_host_survives_restart(tmp_path):

@@ -175,7 +175,14 @@ async def fetch_sources(ctx: DeskContext, request: RunRequest, progress: RunProg
     """
     sources_to_fetch = await ctx.read(sources.list_to_fetch, request.source_ids)
     now = ctx.clock()
-    due = [source for source in sources_to_fetch if fetch_policy.may_fetch(source.state, now, manual=not request.due)]
+    is_named = request.source_ids is not None
+    due: list[StoredSource] = []
+    skipped: list[StoredSource] = []
+    for source in sources_to_fetch:
+        may_fetch = fetch_policy.may_fetch(source.state, now, manual=not request.due, named=is_named)
+        (due if may_fetch else skipped).append(source)
+    if is_named:
+        progress.set_skipped_sources(source.source.name for source in skipped)
     progress.set_total(len(due))
     if not due:
         return frozenset()

@@ -1,6 +1,6 @@
 """Progress of a pipeline run: stage, counters and timings, reported to a listener and stored in the database."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
@@ -51,6 +51,10 @@ class RunProgress:
     def set_counters(self, **counters: int) -> None:
         """Set counters of `stats`."""
         self.stats = msgspec.structs.replace(self.stats, **counters)
+
+    def set_skipped_sources(self, names: Iterable[str]) -> None:
+        """Set the named sources that are not fetched."""
+        self.stats = msgspec.structs.replace(self.stats, skipped_sources=tuple(names))
 
     def increment(self, **counters: int) -> None:
         """Add to counters of `stats`."""

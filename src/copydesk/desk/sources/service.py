@@ -65,6 +65,17 @@ class ImportResult(Struct, frozen=True):
     """URLs that cannot be sources, with the reason."""
 
 
+_FETCH_RESET = {
+    "fetch": FetchState(),
+    "health": Health.UNKNOWN,
+    "fail_count": 0,
+    "last_error": None,
+    "last_fetch": None,
+    "next_at": None,
+    "not_before": None,
+}
+
+
 class Sources:
     """Operations on the sources that Copydesk reads."""
 
@@ -128,6 +139,8 @@ class Sources:
             values["name"] = parse_line("name", changes["name"], 1, MAX_NAME_LENGTH)
         if "enabled" in changes:
             values["enabled"] = convert("enabled", changes["enabled"], bool)
+            if values["enabled"] and not before.enabled:
+                values |= await self._reset_gone(source_id)
         if changes.keys() & {"type", "url", "config"}:
             values |= await self._relocate(before, changes, test=test)
         await self._ctx.write(_update, source_id, values)
@@ -142,14 +155,21 @@ class Sources:
         requested: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
         # Write only requested fields: another process may have changed the others since `before` was read.
         values = {name: value for name, value in requested.items() if name in changes}
-        if preview_fetch.source_identity(spec) == preview_fetch.source_identity(_spec(before)):
+        is_same = preview_fetch.source_identity(spec) == preview_fetch.source_identity(_spec(before))
+        # Saving the address of a source that answered 410 means that it is worth another try.
+        if is_same and not ("url" in changes and await self._reset_gone(before.id)):
             return values
         fetched = await preview_fetch.preview_fetch(self._ctx, spec) if test else None
         feed_url = (fetched.discovered_url or spec.url) if fetched else spec.url
         # Cache validators and failure counts belong to the old location.
-        fetch_reset = {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
-        schedule_reset = {"last_fetch": None, "next_at": None, "not_before": None}
-        return values | {"type": spec.type, "url": feed_url} | fetch_reset | schedule_reset
+        return values | {"type": spec.type, "url": feed_url} | _FETCH_RESET
+
+    async def _reset_gone(self, source_id: str) -> dict[str, object]:
+        """Return the changes that let the scheduler try the source once if it answered 410, else none."""
+        stored = await self._ctx.read(sources.list_to_fetch, [source_id])
+        return (
+            {"fetch": msgspec.structs.replace(stored[0].state, gone=False)} if stored and stored[0].state.gone else {}
+        )
 
     @operation
     async def delete(self, source_id: str) -> None:
@@ -161,12 +181,17 @@ class Sources:
 
     @operation
     async def test(self, source_id: str) -> FetchTest:
-        """Fetch a source without storing anything. Fetch errors are returned in the result, not raised."""
+        """Fetch a source without storing anything. Fetch errors are returned in the result, not raised.
+
+        If a source that answered 410 works again, it is fetched automatically from then on.
+        """
         source = await self.get(source_id)
         try:
             fetched = await preview_fetch.preview_fetch(self._ctx, _spec(source))
         except CopydeskError as error:
             return FetchTest(ok=False, error=str(error))
+        if await self._reset_gone(source_id):
+            await self._ctx.write(sources.update_source, source_id, _FETCH_RESET)
         return FetchTest(ok=True, items=_preview_entries(fetched))
 
     @operation

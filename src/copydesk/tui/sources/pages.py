@@ -374,6 +374,8 @@ def _source_summary(run: Run) -> Block:
     fetched = labels.run_sources(stats.sources_fetched, stats.sources_unchanged)
     failed = labels.run_failed_sources(stats.sources_failed)
     parts = [Content(fetched), Content.styled(failed, "warn" if stats.sources_failed else "dim")]
+    if stats.skipped_sources:
+        parts.append(Content.styled(labels.run_skipped_sources(len(stats.skipped_sources)), "warn"))
     if stats.drafts_failed:
         parts.append(Content.styled(labels.drafts_failed(stats.drafts_failed), "warn"))
     return Paragraph(Content.styled(" · ", "dim").join(parts))
