@@ -1,4 +1,4 @@
-"""Drafting: writing and checking a SHORT draft, and splitting 5,000 characters into a thread."""
+"""Drafting: writing and checking a SHORT draft."""
 
 import asyncio
 import statistics
@@ -13,12 +13,10 @@ from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import Format
 from copydesk.model.voice import Voice
-from copydesk.text.thread import split_thread
-from platform_lengths import length
 
 ITEMS = 100
 RECENT_DRAFTS = 200
-WRITE_TARGET, CHECK_TARGET, SPLIT_TARGET = 10.0, 1.5, 20.0
+WRITE_TARGET, CHECK_TARGET = 10.0, 1.5
 """Milliseconds of processor time."""
 
 NOUNS = ("bridge", "library", "council", "river", "market", "tram", "school", "harbour", "garden", "station")
@@ -66,16 +64,11 @@ def measure() -> list[Row]:
         write_times.append(1000 * (time.process_time() - started))
         subject = build_check_context(brief, recent=recent)
         check_times.append(measure_call(lambda: check(draft.text, subject)))  # noqa: B023  called at once
-    text = " ".join(make_sentence(n) for n in range(80))[:5000]
-    split_times = [
-        measure_call(lambda: split_thread(text, lambda part: length(part, "x"), 280, numbered=True)) for _ in range(5)
-    ]
     return [
         make_row("A SHORT draft, written offline", statistics.median(write_times), WRITE_TARGET),
         make_row(
             f"A SHORT draft, checked against {RECENT_DRAFTS} others", statistics.median(check_times), CHECK_TARGET
         ),
-        make_row("5,000 characters, split into a thread", min(split_times), SPLIT_TARGET),
     ]
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.schema import CreateTable
 from copydesk.errors import StoreCorruptError
 from copydesk.model.draft import Checks, Finding, Severity
 from copydesk.model.source import FetchState
-from copydesk.store.column_types import ID, Choice, JsonText, UtcDateTime, keyset
+from copydesk.store.column_types import ID, Choice, JsonText, UtcDateTime
 
 
 class Colour(StrEnum):
@@ -148,35 +148,3 @@ def test_invalid_choice_is_refused_on_load_and_save(connection: Connection) -> N
     connection.execute(text("UPDATE notes SET colour = 'blue'"))
     with pytest.raises(StoreCorruptError, match="'blue' as a Colour"):
         connection.execute(select(notes_table.c.colour)).all()
-
-
-START = datetime(2026, 2, 11, tzinfo=UTC_ZONE)
-
-
-@given(
-    minutes=st.lists(st.integers(0, 3), max_size=12),
-    size=st.integers(1, 5),
-    newest_first=st.booleans(),
-)
-def test_keyset_pages_visit_rows_once_in_order(
-    connection: Connection, minutes: list[int], size: int, newest_first: bool
-) -> None:
-    # Plain values in a tuple bypass the column's type: the second page comes back empty.
-    connection.execute(notes_table.delete())
-    rows = [{"id": f"{n:02}", "at": START + timedelta(minutes=m)} for n, m in enumerate(minutes)]
-    if rows:
-        connection.execute(insert(notes_table), rows)
-    columns = (notes_table.c.at, notes_table.c.id)
-    query = select(*columns).order_by(*(c.desc() if newest_first else c for c in columns)).limit(size)
-
-    page = visited = connection.execute(query).all()
-    while page and len(visited) <= len(rows):
-        page = connection.execute(query.where(keyset(columns, page[-1], descending=newest_first))).all()
-        visited = [*visited, *page]
-
-    assert visited == sorted(((row["at"], row["id"]) for row in rows), reverse=newest_first)
-
-
-def test_keyset_length_mismatch_is_refused() -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        keyset((notes_table.c.at, notes_table.c.id), (START,))

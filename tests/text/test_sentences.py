@@ -4,8 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.text.sentences import spans, split_sentences
+from copydesk.text.sentences import spans
 from cost_growth import assert_linear
+
+
+def split_sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in spans(text)]
+
 
 # The golden rules of pysbd's test suite, and some cases of our own.
 GOLDEN = [

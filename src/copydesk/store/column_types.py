@@ -1,7 +1,6 @@
 """Column types, which convert between Python values and stored values, and factories for columns and constraints."""
 
 import datetime as dt
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
@@ -10,15 +9,12 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
-    ColumnElement,
     Dialect,
     ForeignKey,
     Integer,
     Text,
     Uuid,
-    literal,
     text,
-    tuple_,
 )
 from sqlalchemy.types import TIMESTAMP, TypeDecorator, TypeEngine
 
@@ -133,17 +129,6 @@ class Choice(TypeDecorator[E], Generic[E]):
             return self._members[value]
         except KeyError:
             raise StoreCorruptError(f"The database contains {value!r} as a {self.choices.__name__}.") from None
-
-
-def keyset(columns: Sequence[Column[Any]], position: Sequence[Any], *, descending: bool = True) -> ColumnElement[bool]:
-    """Return the condition for the rows after `position`, the values of `columns` in the last row of a page.
-
-    Order by the same columns, all in the same direction. Each value is bound with its column's own type: in a plain
-    tuple values are bound as they are, and comparing a datetime with an integer finds nothing.
-    """
-    left = tuple_(*columns)
-    right = tuple_(*(literal(value, column.type) for column, value in zip(columns, position, strict=True)))
-    return left < right if descending else left > right
 
 
 def required_column(name: str, type: Any, *parts: Any, **options: Any) -> Column[Any]:

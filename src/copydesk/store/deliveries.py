@@ -102,9 +102,6 @@ _READY_ACCOUNTS = (
         .exists()
     )
 )
-_NEXT_ATTEMPT = select(func.min(delivery.c.not_before, type_=UtcDateTime)).where(
-    _OWNED, IS_OPEN, delivery.c.not_before > _NOW
-)
 _IS_UNFINISHED = text("delivery.state IN ('planned', 'sending', 'unknown', 'needs_user')")
 _PLANNED = _JOINED.where(
     text("delivery.state = 'planned'"), IS_OPEN, delivery.c.due_at < bindparam("b_latest", type_=UtcDateTime)
@@ -190,12 +187,6 @@ def list_ready(conn: Connection, user_id: str, account_id: str, now: datetime) -
 def list_ready_accounts(conn: Connection, user_id: str, now: datetime) -> tuple[str, ...]:
     """Return the ids of the accounts with a delivery that can be processed now; see CAN_PROCEED."""
     return tuple(conn.execute(_READY_ACCOUNTS, {"b_user": user_id, "b_now": now}).scalars())
-
-
-def next_attempt_at(conn: Connection, user_id: str, now: datetime) -> datetime | None:
-    """Return when the next waiting delivery can be processed, or None if there is none."""
-    instant: datetime | None = conn.execute(_NEXT_ATTEMPT, {"b_user": user_id, "b_now": now}).scalar()
-    return instant
 
 
 def last_sent_by_account(conn: Connection, user_id: str, since: datetime) -> dict[str, datetime]:

@@ -45,11 +45,6 @@ _SENTENCE_STARTERS = _words(
 )
 
 
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of `text` in order, without the white space between them."""
-    return [text[start:end] for start, end in spans(text)]
-
-
 def spans(text: str) -> list[Span]:
     """Return the span of each sentence of `text`, in order. A blank line or a list bullet also ends a sentence."""
     sentence_spans: list[Span] = []

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from copydesk.errors import InvalidError, NotFoundError
-from copydesk.model.draft import Format, Status
+from copydesk.model.draft import TO_REVIEW, Format, Status
 from copydesk.model.filters import Archived
 from copydesk.model.run import RunRequest
 from copydesk.model.serialization import to_json_value
@@ -155,7 +155,7 @@ async def test_queue_orders_pending_drafts_by_score(desk):
     waiting = {draft.id for draft in await list_drafts(desk) if draft.status is Status.PENDING_REVIEW}
 
     assert {draft.id for draft in queue} == waiting
-    assert len(queue) == await desk.drafts.count_to_review() == 8
+    assert len(queue) == (await desk.drafts.counts()).total_in(TO_REVIEW) == 8
     totals = [draft.score.total for draft in queue if draft.score]
     assert totals == sorted(totals, reverse=True)
     assert [draft.id for draft in await desk.drafts.queue(3)] == [draft.id for draft in queue[:3]]

@@ -371,11 +371,6 @@ class Drafts:
         return await self._ctx.read(draft_queries.list_best, TO_REVIEW, limit)
 
     @operation
-    async def count_to_review(self) -> int:
-        """Return the number of drafts waiting for review."""
-        return (await self.counts()).total_in(TO_REVIEW)
-
-    @operation
     async def counts(self) -> DraftCounts:
         """Return the number of drafts in each status, and of archived ones."""
         return await self._ctx.read(drafts.count_by_status)
