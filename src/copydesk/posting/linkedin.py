@@ -17,7 +17,6 @@ from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
 from copydesk.posting.oauth import AuthorizedClient, as_repeatable
 from copydesk.posting.platform import (
-    RECONNECT_HINT,
     Account,
     ConnectResult,
     CredentialStore,
@@ -283,8 +282,7 @@ class LinkedIn:
         """Return the account with its current name."""
         answer = await as_repeatable(self._access.request(account, "GET", f"{account.server}/v2/userinfo"))
         current = self._decode_account(account.server, answer)
-        if current.id != account.id:
-            raise LoginError("The credentials belong to another account.", hint=RECONNECT_HINT)
+        oauth.require_same_account(current, account)
         return current
 
     async def send(

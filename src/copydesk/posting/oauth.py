@@ -141,6 +141,13 @@ async def as_repeatable(request: Awaitable[T]) -> T:
     raise not_sent
 
 
+def require_same_account(current: Account, account: Account) -> None:
+    """Raise `LoginError` if the credentials are those of another account."""
+    # A name can pass to another account, an id cannot.
+    if current.id != account.id:
+        raise LoginError("The credentials belong to another account.", hint=RECONNECT_HINT)
+
+
 class AuthorizedClient:
     """Sends requests on behalf of accounts and refreshes their tokens `refresh_before` they expire.
 

@@ -14,7 +14,6 @@ from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response
 from copydesk.posting.oauth import AuthorizedClient, TokenResponse, as_repeatable
 from copydesk.posting.platform import (
-    RECONNECT_HINT,
     Account,
     ConnectResult,
     CredentialStore,
@@ -155,9 +154,7 @@ class Threads:
     async def check(self, account: Account) -> Account:
         """Return the account with its current name."""
         current = self._decode_account(account.server, await self._get(account, "me", _ME_PARAMS))
-        # A name can pass to another account, an id cannot.
-        if current.id != account.id:
-            raise LoginError("The credentials belong to another account.", hint=RECONNECT_HINT)
+        oauth.require_same_account(current, account)
         return current
 
     async def send(

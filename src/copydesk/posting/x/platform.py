@@ -203,9 +203,7 @@ class X:
         """Return the account with its current name."""
         answer = await as_repeatable(self._access.request(account, "GET", f"{account.server}/2/users/me"))
         current = self._decode_account(account.server, answer)
-        # A name can pass to another account, an id cannot.
-        if current.id != account.id:
-            raise LoginError("The credentials belong to another account.", hint=RECONNECT_HINT)
+        oauth.require_same_account(current, account)
         return current
 
     async def send(
