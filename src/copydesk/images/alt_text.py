@@ -15,13 +15,11 @@ MAX_LENGTH = 1_000
 _SPACE = re.compile(r"\s+")
 _FILE_NAME = re.compile(r"[^\s/]{1,200}\.(?:jpe?g|png|gif|webp|avif|heic|svg|bmp|tiff?)", re.IGNORECASE)
 _REDUNDANT_PREFIX = re.compile(r"(?:an? |the )?(?:image|picture|photo|photograph|screenshot) of (?=\S)", re.IGNORECASE)
-_GENERIC_TERMS = frozenset(
-    (
-        *("alt", "cover", "default", "featured", "file", "graphic", "header", "hero", "illustration", "image", "img"),
-        *("logo", "og", "photo", "photograph", "picture", "placeholder", "post", "preview", "screenshot", "social"),
-        *("thumbnail", "untitled"),
-    )
-)
+_GENERIC_TERMS = frozenset((
+    "alt", "cover", "default", "featured", "file", "graphic", "header", "hero", "illustration", "image", "img", "logo",
+    "og", "photo", "photograph", "picture", "placeholder", "post", "preview", "screenshot", "social", "thumbnail",
+    "untitled",
+))  # fmt: skip
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 

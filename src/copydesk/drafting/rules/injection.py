@@ -21,16 +21,16 @@ _INSTRUCTION = re.compile(
 )
 # Every match contains one of these. Searching for them first is much cheaper than the pattern.
 _HINTS = (
-    "ignore|disregard|forget|override|skip |prompt|are now|instruction|do not|if you are|ai assistant|ai model|ai agent"
-    "|language assistant|language model|language agent|<|inst]"
-)
+    "ignore", "disregard", "forget", "override", "skip ", "prompt", "are now", "instruction", "do not", "if you are",
+    "ai assistant", "ai model", "ai agent", "language assistant", "language model", "language agent", "<", "inst]",
+)  # fmt: skip
 
 
 def find_injections(text: str) -> tuple[Finding, ...]:
     """Return a warning for each passage that reads like an instruction to a writer; spans refer to `text`."""
     # As in the pattern, any white space may separate the words.
     lower = re.sub(r"\s", " ", text.lower())
-    if not any(hint in lower for hint in _HINTS.split("|")):
+    if not any(hint in lower for hint in _HINTS):
         return ()
     return tuple(
         Finding(
