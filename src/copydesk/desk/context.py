@@ -168,7 +168,7 @@ class DeskContext:
     async def write_durable(
         self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As `write`, and flushed to disk when this returns."""
+        """Run `work` as `write` does, and flush the transaction to disk before returning."""
         self.check_open()
         return await self.database.write_durable(work, self.user_id, *args, **kwargs)
 

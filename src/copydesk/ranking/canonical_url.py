@@ -161,7 +161,7 @@ _UrlParts = tuple[str, str, list[str]]
 
 
 def _reddit(host: str, path: str, parameters: list[str]) -> _UrlParts:
-    """A post is identified by its id, whatever the subreddit and title; URLs of comments stay."""
+    """Reduce a post's URL to its id, without subreddit and title; URLs of comments stay."""
     segments = path.split("/")
     if segments[1] in ("r", "user", "u"):
         del segments[1:3]
@@ -176,7 +176,7 @@ def _reddit_short(_host: str, path: str, parameters: list[str]) -> _UrlParts:
 
 
 def _x(host: str, path: str, parameters: list[str]) -> _UrlParts:
-    """A post is identified by its id, whatever the account; `s` and `t` tell who shared it."""
+    """Reduce a post's URL to its id, without the account; remove `s` and `t`, which tell who shared it."""
     match = _X_POST.match(path)
     if match:
         return host, f"/i/status/{match[1]}", []
@@ -184,7 +184,7 @@ def _x(host: str, path: str, parameters: list[str]) -> _UrlParts:
 
 
 def _youtube(host: str, path: str, parameters: list[str]) -> _UrlParts:
-    """A video is identified by its id; other parameters tell the sharer, the playlist and the start time."""
+    """Reduce a video's URL to its id; other parameters tell the sharer, the playlist and the start time."""
     match = _VIDEO_PATH.fullmatch(path)
     video_ids = [parameter for parameter in parameters if parameter.startswith("v=")] if path == "/watch" else []
     if match:
@@ -209,7 +209,7 @@ def _substack_share(host: str, path: str, parameters: list[str]) -> _UrlParts:
 
 
 def _google_news(host: str, path: str, parameters: list[str]) -> _UrlParts:
-    """An article is identified by its path, whatever the language and list."""
+    """Reduce an article's URL to its path, without language and list."""
     article = path.removeprefix("/rss")
     return (host, article, []) if article.startswith("/articles/") else (host, path, parameters)
 

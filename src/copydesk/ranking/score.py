@@ -291,7 +291,7 @@ def _interest(story: Candidate, prepared: PreparedContext, _now: datetime) -> Sc
 
 
 def _source(story: Candidate, prepared: PreparedContext, _now: datetime) -> ScorePart:
-    """The user's weight of the source times its approval rate, smoothed by a Beta(2, 2) prior."""
+    """Return the user's weight of the source times its approval rate, smoothed by a Beta(2, 2) prior."""
     record = prepared.context.source_records.get(story.lead.source_id, SourceRecord())
     decision_count = record.approved + record.rejected
     value = record.weight * (record.approved + 2) / (decision_count + 4)

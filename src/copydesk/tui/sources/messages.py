@@ -59,6 +59,8 @@ class SourceRefused(Message, bubble=False):
 
 
 class SourceSaved(Message, bubble=False):
+    """The source was added or changed."""
+
     def __init__(self, source: "Source") -> None:
         super().__init__()
         self.source = source
