@@ -16,6 +16,7 @@ from copydesk.ranking.filters import (
     detect_language,
     rejection_reason,
 )
+from copydesk.ranking.tokens import fold
 from cost_growth import assert_bounded
 from ranking_fixtures import NOW, make_entry, make_item
 
@@ -156,6 +157,19 @@ def test_long_text_costs_no_more() -> None:
     assert_bounded(
         lambda size: make_item("a " * size, text="b" * size), lambda long: rejection_reason(long, rules, NOW), 400_000
     )
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [("open source", "Open-Source tools"), ("open-source", "OPEN source"), ("open source", "open\u2011source")],
+)
+def test_hyphens_match_spaces(phrase: str, text: str) -> None:
+    assert Phrases([phrase]).find(fold(text)) == [phrase]
+
+
+def test_hyphen_at_the_edge_of_a_word_is_part_of_it() -> None:
+    assert Phrases(["-draft"]).find("a draft") == []
+    assert Phrases(["open source"]).find("open - source and opensource") == []
 
 
 @pytest.mark.parametrize(

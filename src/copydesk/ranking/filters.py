@@ -1,6 +1,6 @@
 """Filter items by required and excluded terms, language and age, with a reason for each rejection.
 
-The user's words and phrases match at word boundaries, ignoring case, accents and plural. Regular expressions have a
+The user's words and phrases match at word boundaries, ignoring case, accents, plural and hyphens. Regular expressions have a
 time limit that a sound one meets even on a slow machine.
 """
 
@@ -19,6 +19,7 @@ from copydesk.ranking.tokens import UNSPACED, fold
 
 _PLURAL = re.compile(r"[a-z]{2}[a-rt-z]s\Z")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+_HYPHEN = re.compile(r"(?<=\w)[\u2010-](?=\w)")
 
 
 class _Phrase(NamedTuple):
@@ -34,7 +35,7 @@ class Phrases:
     __slots__ = ("_phrases",)
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        by_folded = {" ".join(fold(phrase).split()): phrase.strip() for phrase in phrases if phrase.strip()}
+        by_folded = {_normalize(phrase): phrase.strip() for phrase in phrases if phrase.strip()}
         self._phrases = [
             _Phrase(
                 given, max(_without_plural(folded).split(" "), key=len), _word_boundary_pattern(_without_plural(folded))
@@ -50,6 +51,11 @@ class Phrases:
         return [phrase.given for phrase in self._phrases if phrase.longest in folded and phrase.pattern.search(folded)]
 
 
+def _normalize(phrase: str) -> str:
+    """Fold a phrase, with one space between its words: hyphens within it match spaces, and the other way round."""
+    return _HYPHEN.sub(" ", " ".join(fold(phrase).split()))
+
+
 def _without_plural(phrase: str) -> str:
     """Return `phrase` without the s of its last word: whoever follows databases also wants "database"."""
     return phrase[:-1] if _PLURAL.search(phrase) else phrase
@@ -57,7 +63,7 @@ def _without_plural(phrase: str) -> str:
 
 def _word_boundary_pattern(phrase: str) -> re.Pattern[str]:
     """Return a pattern for one phrase. Scripts without spaces have no word boundaries."""
-    pattern = r"\s+".join(map(re.escape, phrase.split(" ")))
+    pattern = r"(?:\s+|[\u2010-])".join(map(re.escape, phrase.split(" ")))
     before = "" if _UNSPACED_LETTER.match(phrase) else r"(?<!\w)"
     # The optional ending matches the plural.
     after = "" if _UNSPACED_LETTER.match(phrase[-1]) else r"(?:e?s)?(?!\w)"
