@@ -128,6 +128,15 @@ def test_popularity_is_rank_within_source_type() -> None:
     assert part("popularity", reddit[3], *reddit[:3]).why == "40 points, 4 comments: above 88% of the reddit items"
 
 
+def test_few_comments_of_a_feed_count_as_average() -> None:
+    silent, quiet = (make_item(f"C{n}", id=f"c{n}", comments=n) for n in (0, 1))
+    loud = [make_item(f"L{n}", id=f"l{n}", comments=50 + n) for n in range(4)]
+    assert part("popularity", silent, quiet, *loud).value == 0.5
+    assert part("popularity", silent, quiet, *loud).why == "0 comments (counts as average)"
+    assert part("popularity", quiet, silent, *loud).value == 0.5
+    assert part("popularity", loud[3], silent, quiet, *loud[:3]).value > 0.9
+
+
 def test_popularity_decays_with_age() -> None:
     old = make_item("Old", id="o", type="reddit", points=100, hours=48)
     new = make_item("New", id="n", type="reddit", points=100, hours=2)

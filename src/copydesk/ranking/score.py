@@ -148,7 +148,8 @@ class NoveltyIndex:
 
 _GRAVITY = 0.8
 """Decay of popularity: divided by the age in hours to this power."""
-_NO_METRICS = 0.5, "no metrics (counts as average)"
+_AVERAGE = 0.5
+_AS_AVERAGE = "(counts as average)"
 
 
 class Popularity:
@@ -168,10 +169,13 @@ class Popularity:
         """Return the best percentile (0 to 1) among the story's items, with the reason; 0.5 without metrics."""
         items = [item for item in story.items if _has_metrics(item)]
         if not items:
-            return _NO_METRICS
+            return _AVERAGE, f"no metrics {_AS_AVERAGE}"
         percentile, item = max(
             ((self._percentile(item), item) for item in items), key=lambda pair: (pair[0], pair[1].id)
         )
+        # Most feeds report no comments at all. One that does must not rank below them because nobody commented yet.
+        if percentile < _AVERAGE and item.entry.points is None:
+            return _AVERAGE, f"{_format_metrics(item)} {_AS_AVERAGE}"
         return percentile, f"{_format_metrics(item)}: above {percentile:.0%} of the {item.source_type} items"
 
     def _percentile(self, item: Item) -> float:
