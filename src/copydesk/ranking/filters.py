@@ -1,7 +1,7 @@
 """Filter items by required and excluded terms, language and age, with a reason for each rejection.
 
-The user's words and phrases match at word boundaries, ignoring case, accents, plural and hyphens. Regular expressions have a
-time limit that a sound one meets even on a slow machine.
+The user's words and phrases match at word boundaries, ignoring case, accents, plural and hyphens. Regular expressions
+have a time limit that a sound one meets even on a slow machine.
 """
 
 import re
