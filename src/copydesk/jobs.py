@@ -78,7 +78,7 @@ async def _run_pipeline(desk: Desk) -> Sequence[JobOutcome]:
     failed = stats.sources_failed
     failures = f", {plural(failed, 'source')} failed" if failed else ""
     return _single_outcome(
-        f"{run.status}: {plural(stats.drafts_created, 'draft')} from {plural(stats.items_ingested, 'item')}{failures}"
+        f"{run.status}: {plural(stats.drafts_created, 'draft')} from {plural(stats.items_considered, 'item')}{failures}"
     )
 
 

@@ -50,7 +50,7 @@ async def test_stage_counts_decrease_and_stages_are_timed(tmp_path):
     run, _ = await run_once(tmp_path, RunRequest())
 
     stats = run.stats
-    counts = [stats.items_ingested, stats.items_filtered, stats.items_ranked, stats.drafts_created]
+    counts = [stats.items_considered, stats.items_filtered, stats.items_ranked, stats.drafts_created]
     assert all(larger >= smaller for larger, smaller in pairwise(counts)), counts
     assert stats.items_new == len(item_states(tmp_path)) == stats.items_ingested
     assert stats.drafts_created == 10

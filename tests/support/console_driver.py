@@ -301,7 +301,7 @@ def make_run(status: RunStatus, *, error: str | None = None, **stats: Any) -> Ru
 def successful_run() -> Run:
     """Return a successful run in which one source failed."""
     stage_timing = {Stage.INGEST: 1.4, Stage.FILTER: 0.1, Stage.RANK: 0.2, Stage.DRAFT: 0.4}
-    counts = {"items_ingested": 54, "items_filtered": 41, "items_ranked": 41, "drafts_created": 7}
+    counts = {"items_considered": 54, "items_filtered": 41, "items_ranked": 41, "drafts_created": 7}
     return make_run(RunStatus.SUCCEEDED, stage_timing=stage_timing, sources_fetched=9, sources_failed=1, **counts)
 
 

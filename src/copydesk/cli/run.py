@@ -65,7 +65,7 @@ async def _run_with_progress(desk: "Desk", request: RunRequest, *, as_json: bool
 def _print_run(context: Context, run: Run) -> None:
     stats = run.stats
     if run.status is RunStatus.SUCCEEDED:
-        items, stories = plural(stats.items_ingested, "item"), plural(stats.items_filtered, "story")
+        items, stories = plural(stats.items_considered, "item"), plural(stats.items_filtered, "story")
         funnel = f"{items}, {stories}, {stats.items_ranked:,} ranked"
         click.echo(f"{plural(stats.drafts_created, 'new draft')} from {funnel}, in {run.duration or 0:.1f} s.")
     else:
@@ -99,7 +99,7 @@ def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) ->
             format_time(entry.started_at),
             entry.status,
             f"{entry.duration:.1f} s" if entry.duration is not None else "",
-            plural(entry.stats.items_ingested, "item"),
+            plural(entry.stats.items_considered, "item"),
             plural(entry.stats.drafts_created, "draft"),
             entry.error or "",
         )

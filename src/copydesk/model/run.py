@@ -37,13 +37,14 @@ class Stage(StrEnum):
 
 
 class RunStats(Struct, frozen=True):
-    """A funnel: each count is at least the next one.
+    """A funnel: `items_considered`, `items_filtered`, `items_ranked` and `drafts_created` each include the next one.
 
-    `items_ingested` counts the items a run considers: those it stored (`items_new`) and those stored earlier that still
-    wait for a draft (`items_waiting`), so that nothing is lost when many entries arrive at once.
+    Considered are the new items and those of earlier runs that still wait for a draft, so that nothing is lost when
+    many entries arrive at once.
     """
 
     items_ingested: int = 0
+    """New items that this run stored."""
     items_filtered: int = 0
     """Stories that remain after filtering and merging duplicates."""
     items_ranked: int = 0
@@ -51,7 +52,11 @@ class RunStats(Struct, frozen=True):
     stage_timing: dict[Stage, float] = {}
     """Seconds."""
     items_new: int = 0
+    """The same as `items_ingested`; the totals of all runs are summed from it."""
     items_waiting: int = 0
+    """Items of earlier runs that still waited for a draft."""
+    items_considered: int = 0
+    """New and waiting items."""
     sources_fetched: int = 0
     sources_unchanged: int = 0
     """Not modified, or the same body again. Included in `sources_fetched`."""

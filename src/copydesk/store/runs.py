@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection, func, select
 
 from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunRequest, RunStats, RunStatus
@@ -42,7 +43,15 @@ def _run(row: Sequence[Any]) -> Run:
     values = dict(zip(_COLUMNS.names, row, strict=True))
     started, ended = values["started_at"], values["ended_at"]
     duration = (ended - started).total_seconds() if ended else None
+    values["stats"] = _current_stats(values["stats"])
     return Run(duration=duration, **values)
+
+
+def _current_stats(stats: RunStats) -> RunStats:
+    """Return the figures of a run as they are counted now: `items_ingested` used to include the waiting items."""
+    if stats.items_considered or not stats.items_ingested:
+        return stats
+    return msgspec.structs.replace(stats, items_ingested=stats.items_new, items_considered=stats.items_ingested)
 
 
 def add(conn: Connection, user_id: str, lease: RunLease, request: RunRequest, now: datetime) -> None:

@@ -93,7 +93,7 @@ async def test_cancel_during_fetch_keeps_stored_items(tmp_path, where, fast_hear
         assert set(item_states(tmp_path).values()) == {"new"}
 
         next_run = await desk.pipeline.run()
-        assert (next_run.stats.items_new, next_run.stats.items_waiting) == (1, 2)
+        assert (next_run.stats.items_ingested, next_run.stats.items_waiting) == (1, 2)
         assert sorted(await draft_titles(desk)) == sorted(story_title(number) for number in range(3))
     assert integrity_errors(tmp_path) == []
 

@@ -82,7 +82,7 @@ class RandomSites:
 
 def assert_funnel(run: Run) -> None:
     stats = run.stats
-    counts = [stats.items_ingested, stats.items_filtered, stats.items_ranked, stats.drafts_created]
+    counts = [stats.items_considered, stats.items_filtered, stats.items_ranked, stats.drafts_created]
     assert all(larger >= smaller for larger, smaller in pairwise(counts)), counts
 
 
@@ -111,7 +111,7 @@ async def test_no_story_is_lost_or_drafted_twice(tmp_path, seed):
         idle_run = await desk.pipeline.run(RunRequest(max_drafts=1000))
         published |= {number for stories in world.published.values() for number in stories}
 
-    assert (final_run.status, idle_run.stats.drafts_created, idle_run.stats.items_ingested) == (
+    assert (final_run.status, idle_run.stats.drafts_created, idle_run.stats.items_considered) == (
         RunStatus.SUCCEEDED,
         0,
         0,

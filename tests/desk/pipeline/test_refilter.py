@@ -94,7 +94,7 @@ async def test_expired_item_stays_filtered(tmp_path):
         result = await desk.pipeline.run()
 
     # Expired items are not even judged again.
-    assert result.stats.items_ingested == 0
+    assert result.stats.items_considered == 0
     assert item_states(tmp_path)[story_title(1)] == "filtered"
 
 
@@ -122,6 +122,6 @@ async def test_unchanged_filters_judge_nothing(tmp_path):
     async with open_desk_at(tmp_path, web, pipeline__exclude=rare_word(1), pipeline__max_drafts="3") as desk:
         result = await desk.pipeline.run()
 
-    assert (result.stats.items_waiting, result.stats.items_ingested) == (0, 0)
+    assert (result.stats.items_waiting, result.stats.items_considered) == (0, 0)
     assert filter_reasons(tmp_path) == {story_title(1): f"has the excluded {rare_word(1)}"}
     assert query_db(tmp_path, "SELECT count(*) FROM item WHERE seen > ?", int(NOW.timestamp() * 1e6)) == [(0,)]

@@ -101,7 +101,7 @@ async def test_story_expires_while_waiting(tmp_path):
         run = await desk.pipeline.run()
         assert await draft_titles(desk) == [story_title(1)]
 
-    assert (run.stats.items_ingested, run.stats.items_filtered) == (1, 0)
+    assert (run.stats.items_considered, run.stats.items_filtered) == (1, 0)
     assert filter_reasons(tmp_path) == {story_title(2): "older than 72 hours"}
 
 

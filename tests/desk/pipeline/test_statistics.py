@@ -1,6 +1,7 @@
 """Tests for pipeline statistics."""
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -20,7 +21,7 @@ from copydesk.model.run import RunStats, RunStatus
 from copydesk.model.serialization import to_json_value
 from copydesk.store import tables
 from copydesk.store.ids import IdGenerator, creation_time, min_id, new_id
-from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at
+from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, Watch, create_source, entry, execute_sql, feed, open_desk_at
 from sampling import sample_size
 from store_fixtures import add_user, open_store
 
@@ -32,6 +33,16 @@ END_STATUSES = ("succeeded", "succeeded", "failed", "cancelled", "interrupted")
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with open_desk_at(tmp_path, FakeWeb()) as opened:
         yield opened
+
+
+async def test_waiting_items_of_stored_runs_are_not_ingested(desk: Desk, tmp_path: Path) -> None:
+    await create_source(desk)
+    run = await desk.pipeline.run()
+    stats = {"itemsIngested": 5, "itemsNew": 2, "itemsWaiting": 3, "itemsFiltered": 4}
+    execute_sql(tmp_path, "UPDATE run SET stats = ? WHERE id = ?", json.dumps(stats), run.id)
+
+    stored = (await desk.pipeline.get(run.id)).stats
+    assert (stored.items_ingested, stored.items_considered, stored.items_filtered) == (2, 5, 4)
 
 
 async def test_statistics_without_runs(desk: Desk) -> None:

@@ -171,7 +171,7 @@ async def test_stats_of_run_with_deleted_source(tmp_path):
 
     stats = run.stats
     assert run.status is RunStatus.SUCCEEDED
-    assert (stats.items_new, stats.items_waiting, stats.items_ingested) == (3, 0, 3)
+    assert (stats.items_ingested, stats.items_waiting, stats.items_considered) == (3, 0, 3)
     assert (stats.items_filtered, stats.items_ranked, stats.drafts_created) == (1, 1, 1)
     assert set(stats.stage_timing) == set(Stage)
 
@@ -188,4 +188,4 @@ async def test_waiting_items_are_counted_after_deletion(tmp_path):
         web.put(URL_THREE, feed(entry(5)))
         run = await run_and_delete(desk, source, web.hold(URL_THREE))
 
-    assert (run.stats.items_new, run.stats.items_waiting, run.stats.items_ingested) == (2, 2, 4)
+    assert (run.stats.items_ingested, run.stats.items_waiting, run.stats.items_considered) == (2, 2, 4)

@@ -247,7 +247,8 @@ class _FetchStage:
         """Store a source's items in one transaction."""
         async with self._write_slots:
             fresh = await self._ctx.write(store_fetch, self._ctx, stored, result, self._ctx.clock())
-        self._progress.increment(items_ingested=len(fresh), items_new=len(fresh))
+        counters = ("items_ingested", "items_new", "items_considered")
+        self._progress.increment(**dict.fromkeys(counters, len(fresh)))
         self.new_item_ids.update(item.id for item in fresh)
 
     async def _save_failure(self, stored: StoredSource, error: FetchError) -> None:

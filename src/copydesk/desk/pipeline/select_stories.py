@@ -60,7 +60,7 @@ async def _filter(
     waiting = await ctx.read(items.list_new, request.source_ids)
     # Compare ids instead of subtracting counts: items this run stored may have been deleted since.
     already_stored = sum(item.id not in new for item in waiting)
-    progress.increment(items_ingested=already_stored, items_waiting=already_stored)
+    progress.increment(items_considered=already_stored, items_waiting=already_stored)
     progress.set_total(len(waiting))
     if not waiting:
         return ()

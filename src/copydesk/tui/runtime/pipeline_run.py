@@ -61,14 +61,14 @@ def format_summary(run: Run) -> str:
         return labels.RUN_CANCELLED
     if run.status is not RunStatus.SUCCEEDED:
         return labels.run_outcome(run.status, run.error or "")
-    return labels.run_summary(run.stats.drafts_created, run.stats.items_ingested, run.duration or 0)
+    return labels.run_summary(run.stats.drafts_created, run.stats.items_considered, run.duration or 0)
 
 
 def format_funnel(run: Run) -> str:
     """Return what was left after each stage, in one line."""
     stats = run.stats
     return labels.run_funnel(
-        stats.items_ingested, stats.items_filtered, stats.items_ranked, stats.drafts_created, run.duration or 0
+        stats.items_considered, stats.items_filtered, stats.items_ranked, stats.drafts_created, run.duration or 0
     )
 
 

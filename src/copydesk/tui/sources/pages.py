@@ -301,7 +301,7 @@ def run_row(run: Run, now: datetime, width: int) -> Content:
         (sign.letter, sign.role),
         " ",
         (f"{format_age(run.started_at, now):>4} {format_run_duration(run):>6} ", "dim"),
-        f"{stats.items_ingested:>5} {stats.items_filtered:>7} ",
+        f"{stats.items_considered:>5} {stats.items_filtered:>7} ",
         (f"{stats.drafts_created:>6} ", "strong" if stats.drafts_created else ""),
     )
     error, role = _error_summary(run)
@@ -356,14 +356,14 @@ def _run_blocks(run: Run, now: datetime) -> list[Block]:
 def _funnel(run: Run) -> Iterator[tuple[Content, ...]]:
     stats = run.stats
     counts = {
-        Stage.INGEST: (stats.items_ingested, labels.run_ingested(stats.items_new)),
+        Stage.INGEST: (stats.items_considered, labels.run_ingested(stats.items_new)),
         Stage.FILTER: (stats.items_filtered, labels.RUN_FILTERED),
         Stage.RANK: (stats.items_ranked, labels.RUN_RANKED),
         Stage.DRAFT: (stats.drafts_created, labels.RUN_DRAFTED),
     }
     for stage, (count, label) in counts.items():
-        # Bars are relative to the fetched items, so that they show how each stage narrows them down.
-        full, empty = progress_bar(count / stats.items_ingested if stats.items_ingested else 0.0)
+        # Bars are relative to the considered items, so that they show how each stage narrows them down.
+        full, empty = progress_bar(count / stats.items_considered if stats.items_considered else 0.0)
         seconds = f" · {stats.stage_timing[stage]:.1f} s" if stage in stats.stage_timing else ""
         gauge = Content.assemble((full, "accent"), (empty, "faint"))
         yield Content(stage.value), gauge, Content(str(count)), Content.styled(label + seconds, "dim")
