@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.editor import Autosave, get_editor_command, read_edited_file
+from copydesk.editor import Autosave, get_editor_command, read_edited_file, without_added_newline
 from copydesk.errors import ConflictError
 
 
@@ -50,3 +50,22 @@ def test_invalid_utf8_is_read_with_replacement(tmp_path: Path) -> None:
     path = tmp_path / "broken"
     path.write_bytes(b"caf\xe9 \xff")
     assert read_edited_file(path) == "caf\ufffd \ufffd"
+
+
+def test_byte_order_mark_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "marked"
+    path.write_text("\ufeffWords.", "utf-8")
+    assert read_edited_file(path) == "Words."
+
+
+@pytest.mark.parametrize(
+    ("text", "original", "edited"),
+    [
+        ("New.\n", "Old.", "New."),
+        ("New.\r\n", "", "New."),
+        ("New.\n\n", "Old.", "New.\n"),
+        ("New.\n", "Old.\n", "New.\n"),
+    ],
+)
+def test_newline_of_the_editor_is_removed(text: str, original: str, edited: str) -> None:
+    assert without_added_newline(text, original) == edited

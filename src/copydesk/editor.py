@@ -48,9 +48,17 @@ def create_temporary_file(text: str) -> Path:
 
 
 def read_edited_file(path: Path) -> str:
-    """Return the file's text. Invalid UTF-8 is replaced, because the editor may have written anything."""
+    """Return the file's text without a byte order mark.
+
+    Invalid UTF-8 is replaced, because the editor may have written anything.
+    """
     with path.open("rb") as file:
-        return file.read(MAX_READ_BYTES).decode("utf-8", errors="replace")
+        return file.read(MAX_READ_BYTES).decode("utf-8", errors="replace").removeprefix("\ufeff")
+
+
+def without_added_newline(text: str, original: str) -> str:
+    """Return `text` without the line break that editors add to the last line of a file."""
+    return text if original.endswith("\n") else text.removesuffix("\n").removesuffix("\r")
 
 
 class UnsavedText(NamedTuple):

@@ -52,13 +52,13 @@ def test_new_creates_draft_from_text(tmp_path):
 
 
 def test_text_from_file_or_stdin(tmp_path):
-    (tmp_path / "text").write_text("From a file, é.")
+    (tmp_path / "text").write_text("\ufeffFrom a file, é.", "utf-8")
     (tmp_path / "latin").write_bytes(b"\xe9")
     created = run_json(tmp_path, "draft", "new", "--file", str(tmp_path / "text"))
     result = run_in_process(tmp_path, "draft", "new", "--file", "-", "--json", stdin="From a pipe.\n")
 
     texts = [created["drafts"][0]["text"], json.loads(result.out)["drafts"][0]["text"]]
-    assert texts == ["From a file, é.", "From a pipe."]
+    assert texts == ["From a file, é.", "From a pipe.\n"]
     assert_one_line_error(run_in_process(tmp_path, "draft", "new", "--file", str(tmp_path / "latin")), 2)
     assert_one_line_error(run_in_process(tmp_path, "draft", "new", "x", "--file", str(tmp_path / "text")), 2)
 

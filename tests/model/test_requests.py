@@ -52,7 +52,7 @@ class TestCreate:
     def test_text_alone_makes_short_draft(self):
         draft = create(text="  Hello.\n")
         assert (draft.text, draft.format, draft.formats, draft.mode) == (
-            "Hello.",
+            "  Hello.\n",
             Format.SHORT,
             None,
             CreationMode.DIRECT,
@@ -77,12 +77,16 @@ class TestCreate:
     def test_format_requires_text(self):
         assert set(find_problems(create, url=PAGE_URL, format="SHORT")) == {"format"}
 
-    @pytest.mark.parametrize("text", ["", "  \n", "x" * 50_001, "a\x00b", "a\ud800b", 7])
+    @pytest.mark.parametrize("text", ["", "x" * 50_001, "a\x00b", "a\ud800b", 7])
     def test_invalid_text_is_refused(self, text):
         assert set(find_problems(create, text=text)) == {"text"}
 
-    def test_text_limit_ignores_surrounding_spaces(self):
-        assert len(create(text=" " + "x" * 50_000 + "\n").text or "") == 50_000
+    def test_blank_text_is_accepted_as_given(self):
+        assert create(text=" \n").text == " \n"
+        assert change(text="\t").text == "\t"
+
+    def test_text_limit_counts_surrounding_spaces(self):
+        assert set(find_problems(create, text="x" * 50_000 + "\n")) == {"text"}
 
     def test_control_characters_in_text_are_preserved(self):
         assert create(text="a\x1b[31mb\u202ec").text == "a\x1b[31mb\u202ec"
@@ -187,7 +191,7 @@ class TestCreate:
 
 class TestChange:
     def test_change_is_edit_action_or_both(self):
-        assert change(text=" New. ") == ChangeDraft(text="New.")
+        assert change(text=" New. ") == ChangeDraft(text=" New. ")
         assert change(action="approve") == ChangeDraft(action=Action.APPROVE)
         assert change(action="approve", text="New.") == ChangeDraft(action=Action.APPROVE, text="New.")
         assert set(find_problems(change)) == {"action"}

@@ -29,7 +29,7 @@ from copydesk.cli.draft_selection import (
 )
 from copydesk.cli.draft_view import draft_facts, print_draft
 from copydesk.cli.output import first_line, format_time, print_table
-from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file
+from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file, without_added_newline
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import (
     STATUS_LABELS,
@@ -276,14 +276,15 @@ def _text_argument(text: str | None, file: TextIO | None) -> str | None:
         raise click.UsageError(f"{file.name} is not UTF-8 text.") from error
     if len(content) > MAX_READ:
         raise click.UsageError(f"{file.name} is too long: the limit is {MAX_TEXT_LENGTH:,} characters.")
-    return content
+    # Editors on Windows write the mark; it is part of the file, not of the text.
+    return content.removeprefix("\ufeff")
 
 
 def _write_in_editor() -> str:
     _require_terminal("Pass a text, --file, --url or --prompt.")
     path = create_temporary_file("")
     _open_editor(path)
-    text = read_edited_file(path)
+    text = without_added_newline(read_edited_file(path), "")
     path.unlink()
     if not text.strip():
         raise click.UsageError("The text is empty; no draft was created.")
@@ -319,8 +320,8 @@ def _edit_in_editor(context: Context, draft_id: str) -> Draft | None:
     original = context.run(load)
     path = create_temporary_file(original.text)
     _open_editor(path)
-    text = read_edited_file(path)
-    if text.strip() == original.text:
+    text = without_added_newline(read_edited_file(path), original.text)
+    if text == original.text:
         path.unlink()
         return None
 

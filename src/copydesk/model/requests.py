@@ -1,7 +1,8 @@
 """Requests to create and change drafts, their responses, and the validation with its limits.
 
 Each `validate_...` takes the struct itself, or an object with the field names of the JSON interface, and returns the
-struct with texts stripped, times in UTC, defaults filled in and blank feedback removed. Null is the same as not given.
+struct with times in UTC, defaults filled in, blank feedback removed, and texts stripped except that of a draft, which
+is stored exactly as given. Null is the same as not given.
 """
 
 from collections.abc import Mapping, Sequence
@@ -178,7 +179,7 @@ def validate_create(request: CreateDraft | Mapping[str, object]) -> CreateDraft:
     _check_mode(reader)
     direct = reader.has("text")
     create = CreateDraft(
-        text=reader.text("text", MAX_TEXT_LENGTH),
+        text=reader.text("text", MAX_TEXT_LENGTH, strip=False),
         format=reader.choice("format", Format) or (Format.SHORT if direct else None),
         url=reader.web_address("url"),
         prompt=reader.text("prompt", MAX_PROMPT_LENGTH),
@@ -203,7 +204,7 @@ def validate_change(request: ChangeDraft | Mapping[str, object], now: datetime) 
     fields = _action_fields(reader, action, now)
     change = ChangeDraft(
         action=action,
-        text=reader.text("text", MAX_TEXT_LENGTH),
+        text=reader.text("text", MAX_TEXT_LENGTH, strip=False),
         feedback=fields.feedback,
         scheduled_at=fields.scheduled_at,
         smart_schedule=fields.smart_schedule,

@@ -83,11 +83,12 @@ class FieldReader:
             if not self.has(name):
                 self.add_problem(name, "is missing")
 
-    def text(self, name: str, max_length: int, *, min_length: int = 1) -> str | None:
-        """Return a text of `min_length` to `max_length` characters, not counting surrounding white space, which is
-        removed.
+    def text(self, name: str, max_length: int, *, min_length: int = 1, strip: bool = True) -> str | None:
+        """Return a text of `min_length` to `max_length` characters, after surrounding white space is removed.
+
+        Without `strip` the text is returned, and counted, exactly as given.
         """
-        return self._text(name, self._fields[name], max_length, min_length) if self.has(name) else None
+        return self._text(name, self._fields[name], max_length, min_length, strip=strip) if self.has(name) else None
 
     def line(self, name: str, max_length: int) -> str | None:
         """Return a text of at most `max_length` characters without line breaks and other control characters."""
@@ -225,12 +226,19 @@ class FieldReader:
             yield from ((f"{name}[{index}]", value) for index, value in enumerate(values))
 
     def _text(
-        self, name: str, value: object, max_length: int, min_length: int, forbidden: re.Pattern[str] | None = None
+        self,
+        name: str,
+        value: object,
+        max_length: int,
+        min_length: int,
+        forbidden: re.Pattern[str] | None = None,
+        *,
+        strip: bool = True,
     ) -> str | None:
         if not isinstance(value, str):
             self.add_problem(name, "takes a text")
             return None
-        text = value.strip()
+        text = value.strip() if strip else value
         if not min_length <= len(text) <= max_length:
             bounds = f"{min_length} to {max_length:,}" if min_length else f"at most {max_length:,}"
             self.add_problem(name, f"takes {bounds} characters, not {len(text):,}")

@@ -26,7 +26,7 @@ async def test_text_becomes_draft_awaiting_review(desk, tmp_path):
     draft = await desk.drafts.get(summary.id)
 
     assert (created.mode, created.item_id) == ("direct", draft.item_id)
-    assert (draft.text, draft.format, draft.status) == (TEXT, Format.SHORT, Status.AWAITING_REVIEW)
+    assert (draft.text, draft.format, draft.status) == (f"  {TEXT}\n", Format.SHORT, Status.AWAITING_REVIEW)
     assert (draft.writer, draft.version, draft.tags) == ("user", 1, ("news", "sea"))
     assert draft.target_platforms == ("x",)
     assert draft.created_at == draft.updated_at == NOW
@@ -113,7 +113,7 @@ async def test_run_ignores_items_of_the_user(desk):
 
 
 INVALID_REQUESTS = {
-    "text": [{}, {"text": ""}, {"text": " \n"}, {"text": "x" * 50_001}, {"text": "\ud800"}, {"text": 5}],
+    "text": [{}, {"text": ""}, {"text": "x" * 50_001}, {"text": "\ud800"}, {"text": 5}],
     "url": [{"text": TEXT, "url": "https://example.com"}, {"url": "ftp://example.com"}],
     "prompt": [{"text": TEXT, "prompt": "Say it"}, {"prompt": "x" * 5001}],
     "formats": [{"text": TEXT, "formats": ["SHORT"]}, {"prompt": "x", "formats": ["SHORT"] * 4}],

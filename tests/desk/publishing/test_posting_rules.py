@@ -36,6 +36,19 @@ def test_images_without_alt_are_listed(alts, blockers):
     assert rule_violations(post(*alts), Posting()) == ()
 
 
+@pytest.mark.parametrize("format", [Format.SHORT, Format.THREAD])
+async def test_blank_text_is_stored_and_not_sent(tmp_path, format):
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk, text=" \n", format=format.value)
+        assert [blocker.message for blocker in await desk.posting.blockers(draft_id)][-1:] == ["The text is empty."]
+
+        result = await desk.posting.post(draft_id)
+        assert result.failed == (ME,)
+        assert server.posts == ()
+
+
 @pytest.fixture
 def web():
     web = FakeWeb()

@@ -80,13 +80,15 @@ def to_post(draft: ListedDraft, at: datetime) -> Post:
 
 
 def split_text(format: Format, text: str) -> tuple[str, ...]:
-    """Return the posts of a thread; for any other format a tuple with the one text, stripped."""
-    parts: Sequence[str] = split_parts(text) if format is Format.THREAD else [text.strip()]
-    return tuple(parts)
+    """Return the posts of a thread; for any other format, and for a blank text, a tuple with the one text, stripped."""
+    parts: Sequence[str] = split_parts(text) if format is Format.THREAD else ()
+    return tuple(parts) or (text.strip(),)
 
 
 def rule_violations(post: Post, rules: Posting) -> tuple[str, ...]:
     """Return a message for each rule that `post` violates."""
+    if not any(part.strip() for part in post.parts):
+        return ("The text is empty.",)
     if not rules.require_alt:
         return ()
     missing = [f"{number}" for number, alt in enumerate(post.alts, 1) if not alt.strip()]

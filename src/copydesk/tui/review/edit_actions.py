@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
-from copydesk.editor import Autosave, UnsavedText, get_editor_command, read_edited_file
+from copydesk.editor import Autosave, UnsavedText, get_editor_command, read_edited_file, without_added_newline
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.transitions import status_after_edit
 from copydesk.text import clean_lines
@@ -107,7 +107,7 @@ class EditActions:
 
         async def save(text: str) -> str:
             nonlocal version
-            if text.strip() == clean_lines(draft.text).strip():
+            if text == clean_lines(draft.text):
                 return ""
             try:
                 await self._save(desk, draft, text, version)
@@ -176,8 +176,8 @@ class EditActions:
         except SuspendNotSupported:
             await asyncio.to_thread(autosave.delete, draft_id)
             raise ConflictError(labels.NO_EDITOR, hint=labels.edit_here_hint()) from None
-        text = await asyncio.to_thread(read_edited_file, path)
-        if text.strip() == draft.text.strip():
+        text = without_added_newline(await asyncio.to_thread(read_edited_file, path), draft.text)
+        if text == draft.text:
             self.app.notify(labels.NO_CHANGES)
         else:
             try:
