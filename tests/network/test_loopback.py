@@ -170,17 +170,38 @@ async def test_malformed_request_is_ignored(request_):
         assert await task == "c0de"
 
 
-async def test_idle_connections_are_limited():
-    async with waiting_loopback() as (loopback, _, _):
+async def test_browser_replaces_oldest_silent_connection():
+    async with waiting_loopback() as (loopback, browser, task):
         port = urlsplit(loopback.redirect_uri).port
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(MAX_CONNECTIONS)]
         async with asyncio.timeout(60):
             while len(loopback._tasks) < MAX_CONNECTIONS:  # noqa: ASYNC110 - no event signals it
                 await asyncio.sleep(0.005)
-        assert await send_raw(loopback, b"") == b""
-        assert len(loopback._tasks) == MAX_CONNECTIONS
+        await browser.get(f"{loopback.redirect_uri}?code=c0de&state={STATE}")
+        assert await task == "c0de"
+        assert await silent[0][0].read() == b""
+        assert not silent[1][0].at_eof()
+        assert len(loopback._tasks) < MAX_CONNECTIONS
     for _, writer in silent:
         writer.close()
+
+
+@pytest.mark.parametrize("query", [f"code=c0de&state={STATE}", f"state={STATE}&code=c0de"])
+async def test_http_1_0_redirect_is_read(query):
+    async with waiting_loopback() as (loopback, _, task):
+        host = urlsplit(loopback.redirect_uri).netloc
+        answer = await send_raw(loopback, f"GET /callback?{query} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+        assert b" 200 OK" in answer
+        assert await task == "c0de"
+
+
+@pytest.mark.parametrize("version", ["", " HTTP/2.0", " HTTP/1.1 HTTP/1.1", " http/1.1", " HTTP/0.9"])
+async def test_other_http_version_is_refused(version):
+    async with waiting_loopback() as (loopback, _, task):
+        host = urlsplit(loopback.redirect_uri).netloc
+        request = f"GET /callback?state={STATE}&code=c0de{version}\r\nHost: {host}\r\n\r\n"
+        assert b" 404 Not Found" in await send_raw(loopback, request.encode())
+        assert not task.done()
 
 
 @pytest.mark.parametrize(

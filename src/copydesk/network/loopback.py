@@ -5,6 +5,7 @@ The server listens on 127.0.0.1 only, accepts one valid request, and never displ
 
 import asyncio
 import hmac
+import re
 from contextlib import suppress
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
@@ -20,7 +21,8 @@ MAX_CODE_LENGTH, MAX_ERROR_TEXT = 4096, 200
 REQUEST_TIMEOUT = 10.0
 """Seconds for one request to arrive: browsers open connections in advance and send nothing."""
 MAX_CONNECTIONS = 16
-"""Concurrent connections."""
+"""Concurrent connections. One more takes the place of the oldest: silent ones must not shut out the browser."""
+_REQUEST_LINE = re.compile(r"GET (?P<target>\S+) HTTP/1\.[01]")
 
 _RETRY_HINT = "Try again."
 _PAGE = """<!doctype html>
@@ -40,7 +42,8 @@ class LoopbackServer:
     def __init__(self, port: int | None = None) -> None:
         self._port = port or 0
         self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        # In the order of their arrival, as a dictionary keeps it.
+        self._tasks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._pending: tuple[str, asyncio.Future[str]] | None = None
 
     async def __aenter__(self) -> Self:
@@ -83,11 +86,13 @@ class LoopbackServer:
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._tasks) >= MAX_CONNECTIONS:
-            writer.close()
-            return
+            oldest = next(iter(self._tasks))
+            # The task may not have started yet; then it would never close the connection.
+            self._tasks.pop(oldest).close()
+            oldest.cancel()
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = writer
+        task.add_done_callback(lambda task: self._tasks.pop(task, None))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request within `REQUEST_TIMEOUT`."""
@@ -160,10 +165,12 @@ def _query_of_request(head: bytes, host: str) -> str | None:
     name.
     """
     first, *lines = head.decode("latin-1").split("\r\n")
-    method, _, rest = first.partition(" ")
-    path, _, query = rest.removesuffix(" HTTP/1.1").partition("?")
+    request_line = _REQUEST_LINE.fullmatch(first)
+    if request_line is None:
+        return None
+    path, _, query = request_line["target"].partition("?")
     hosts = [value.strip() for name, _, value in (line.partition(":") for line in lines) if name.lower() == "host"]
-    return query if method == "GET" and path == PATH and hosts == [host] else None
+    return query if path == PATH and hosts == [host] else None
 
 
 def _extract_code(query: str, state: str) -> str | None:
