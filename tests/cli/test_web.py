@@ -45,7 +45,7 @@ def test_desk_is_served_on_loopback_with_key(
     home = str(tmp_path / "a desk; rm")
     assert shlex.split(server.command) == ["exec", sys.executable, "-m", "copydesk", "--home", home, "--sample"]
     output = capsys.readouterr().out
-    assert f"http://127.0.0.1:{port}/?key=" in output
+    assert f"http://127.0.0.1:{port}/#key=" in output
     assert len(output.partition("key=")[2].split()[0]) > 20
 
 
@@ -64,9 +64,7 @@ def test_missing_extra_names_install_command(tmp_path: Path, monkeypatch: pytest
     assert "pip install 'copydesk[web]'" in result.err
 
 
-def test_occupied_port_is_refused_before_announcement(
-    servers: list[FakeServer], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_occupied_port_is_refused_without_address(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as other:
         other.bind((HOST, 0))
         other.listen()

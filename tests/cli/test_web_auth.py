@@ -1,4 +1,4 @@
-"""Tests for authenticating browsers: one-time keys, the session cookie, and the allowed origins."""
+"""Tests for authenticating browsers: one-time keys, the session token, and the allowed origins."""
 
 import pytest
 
@@ -15,12 +15,12 @@ class RecordingAuth(BrowserAuth):
 
     def key(self) -> str:
         """Return the key of the last address."""
-        return self.addresses[-1].partition("/?key=")[2]
+        return self.addresses[-1].partition("/#key=")[2]
 
 
 def test_address_is_loopback_with_random_key() -> None:
     auth = RecordingAuth()
-    assert auth.addresses[0].startswith("http://127.0.0.1:8399/?key=")
+    assert auth.addresses[0].startswith("http://127.0.0.1:8399/#key=")
     assert len(auth.key()) > 20
     assert auth.key() != RecordingAuth().key()
 
@@ -50,7 +50,7 @@ def test_invalid_key_is_refused_silently(key: str | None) -> None:
     assert len(auth.addresses) == 1
 
 
-def test_key_and_cookie_are_not_interchangeable() -> None:
+def test_key_and_session_token_are_not_interchangeable() -> None:
     auth = RecordingAuth()
     assert not auth.is_session(auth.key())
     assert not auth.redeem(auth.session_token)
@@ -59,8 +59,21 @@ def test_key_and_cookie_are_not_interchangeable() -> None:
     assert not auth.is_session("")
 
 
-def test_cookie_name_depends_on_port() -> None:
-    assert RecordingAuth(8399).cookie_name != RecordingAuth(8400).cookie_name
+def test_session_token_does_not_use_up_key() -> None:
+    auth = RecordingAuth()
+    assert auth.admits(auth.key(), auth.session_token)
+    assert auth.admits(auth.key(), None)
+    assert not auth.admits(auth.key(), None)
+
+
+def test_start_creates_new_session_token() -> None:
+    assert RecordingAuth().session_token != RecordingAuth().session_token
+
+
+@pytest.mark.parametrize("secret", ["\ud83d", "\0", "é" * 1000])
+def test_malformed_secret_is_refused(secret: str) -> None:
+    auth = RecordingAuth()
+    assert not auth.admits(secret, secret)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8399", "localhost:8399"])

@@ -32,7 +32,7 @@ class WebServer:
         """Return the next console URL the server prints."""
         assert self.process.stdout is not None
         output = ""
-        while not (found := re.search(r"http://127\.0\.0\.1:\d+/\?key=\S+", output)):
+        while not (found := re.search(r"http://127\.0\.0\.1:\d+/#key=\S+", output)):
             line = await asyncio.wait_for(self.process.stdout.readline(), TIMEOUT)
             assert line, f"It ended, and said {output!r}."
             output += line.decode()
