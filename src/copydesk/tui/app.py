@@ -262,14 +262,20 @@ class Console(DeskApp, inherit_bindings=False):
         open_compose(self)
 
     def shut_down(self, code: int) -> None:
-        """Exit with `code`, on a signal or because the browser page was closed.
+        """Exit with `code`, on a signal.
 
         Pending writes are finished and typed text is saved first.
         """
         self.run_worker(self._shut_down(code), exit_on_error=False)
 
-    async def _shut_down(self, code: int) -> None:
+    async def close_page(self) -> None:
+        """Exit because the browser page was closed: handle the keys typed before that, then shut down."""
+        self.run_worker(self._shut_down(0, finish_keys=True), exit_on_error=False)
+
+    async def _shut_down(self, code: int, *, finish_keys: bool = False) -> None:
         try:
+            if finish_keys:
+                await self.type_ahead.finish()
             if self.editor is not None:
                 await self._stop_editor(self.editor)
             for screen in self.screen_stack:

@@ -1,15 +1,20 @@
 """Tests for the console in a real web browser, including a killed browser and a killed server."""
 
+import asyncio
 import json
 import signal
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from browser import Browser, Page, launch_browser
+import aiohttp
+from aiohttp import web
+
+from browser import TIMEOUT, Browser, Page, launch_browser
 from cli_runner import run_command
-from web_server import WebServer, start_web_console, wait_for_exit
+from web_server import WebServer, find_free_port, start_web_console, wait_for_exit
 
 CLIPBOARD = ["clipboardReadWrite", "clipboardSanitizedWrite"]
 
@@ -156,13 +161,76 @@ async def test_killed_browser_ends_console_and_keeps_text(sample_home: Path, tmp
         await session.browser.kill()
         await wait_for_exit(console)
         async with launch_browser(tmp_path / "another") as browser:
-            # The first browser has the cookie; another one needs a new address.
+            # The first browser has the session token; another one needs a new address.
             page = await browser.open(session.server.last_address)
             await page.wait_for("the terminal now shows a new one")
             page = await browser.open(await session.server.next_address())
             await page.wait_for("To review 24")
             await page.press("c")
             await page.wait_for("Half a thought")
+
+
+async def test_keys_before_close_are_handled(sample_home: Path, tmp_path: Path) -> None:
+    text = "Forty-three keys typed before closing a tab"
+    async with open_session(sample_home, tmp_path) as session:
+        (console,) = session.server.console_pids()
+        await session.page.press("a", "j", "x", "c")
+        await session.page.type_text(text)
+        await session.page.close()
+        await wait_for_exit(console)
+        page = await session.browser.open(session.server.origin)
+        await page.wait_for(r"To review 22[\s\S]*Approved 1")
+        await page.press("c")
+        await page.wait_for(text)
+
+
+async def test_keys_before_reload_are_handled(sample_home: Path, tmp_path: Path) -> None:
+    async with open_session(sample_home, tmp_path) as session:
+        (console,) = session.server.console_pids()
+        await session.page.press(*"a" * 12)
+        await session.page.send("Page.reload")
+        await wait_for_exit(console)
+        await session.page.wait_for(r"To review 12[\s\S]*Approved 12")
+
+
+async def test_other_port_cannot_open_console(sample_home: Path, tmp_path: Path) -> None:
+    """A second server on 127.0.0.1 sees every cookie of the browser, and tries with all it can get."""
+    requests: list[web.Request] = []
+
+    async def record(request: web.Request) -> web.Response:
+        requests.append(request)
+        return web.Response(text="<title>Other</title>", content_type="text/html")
+
+    async with open_session(sample_home, tmp_path) as session:
+        port = find_free_port()
+        application = web.Application()
+        application.router.add_get("/{path:.*}", record)
+        runner = web.AppRunner(application)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", port).start()
+            other = await session.browser.open(f"http://127.0.0.1:{port}/")
+            deadline = time.monotonic() + TIMEOUT
+            while not requests or await other.evaluate("document.title") != "Other":
+                assert time.monotonic() < deadline, "The other server got no request."
+                await asyncio.sleep(0.03)
+            assert "Cookie" not in requests[0].headers
+            assert await other.evaluate("Object.keys(localStorage).length + document.cookie.length") == 0
+            # Its page cannot connect either: the browser sends the page's origin.
+            address = f"ws://127.0.0.1:{session.server.port}/ws"
+            closed = f"new Promise(done => {{ new WebSocket({address!r}).onclose = event => done(event.code) }})"
+            assert await other.evaluate(closed) == 1006
+        finally:
+            await runner.cleanup()
+        # What it received, with the headers of a page of the console, opens nothing.
+        headers = {name: value for name, value in requests[0].headers.items() if name in {"Cookie", "User-Agent"}}
+        async with (
+            aiohttp.ClientSession(headers=headers) as client,
+            client.ws_connect(session.server.origin + "/ws", origin=session.server.origin) as socket,
+        ):
+            await socket.send_json(["open", {"key": None, "session": None}])
+            assert (await socket.receive_json())[0] == "refused"
+        assert len(session.server.console_pids()) == 1
 
 
 async def test_killed_server_ends_console(sample_home: Path, tmp_path: Path) -> None:

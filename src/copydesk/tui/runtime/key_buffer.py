@@ -25,6 +25,8 @@ MAX_WRITE_HOLD = 0.5
 """The same for writes: a bulk write can take long, and must not block a user who moves on."""
 COMPOSE_KEY_ID = "console.compose"
 """The only global key that needs the desk: it is held until that is open."""
+MAX_FINISH = 5.0
+"""Seconds in which the keys typed before the console is closed must take effect."""
 _PUMP_TIMEOUT = 0.5
 """Seconds within which a widget must process its messages; one that is being removed may never do it."""
 _QUIET_ROUNDS = 2
@@ -163,6 +165,17 @@ class TypeAhead:
         if self._deliver_task is None:
             self._deliver_task = asyncio.create_task(self._deliver())
         return must_wait
+
+    async def finish(self) -> None:
+        """Wait until the keys typed so far have taken effect, at most MAX_FINISH seconds."""
+        received = asyncio.Event()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MAX_FINISH):
+                # Keys that the app has not seen yet are in its queue before this callback.
+                if self._app.call_later(received.set):
+                    await received.wait()
+                while self._deliver_task is not None:
+                    await asyncio.wait({self._deliver_task})
 
     def stop(self) -> None:
         """Discard held keys, because the console exits."""

@@ -39,14 +39,18 @@ class ConsoleDriver(WebDriver):
         """Read input until the console exits or the server does, which Textual's own driver would not notice."""
         super().run_input_thread()
         if not self.exit_event.is_set():
-            self._loop.call_soon_threadsafe(self._console.shut_down, 0)
+            self._close_page()
 
     def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
         """Handle a control packet from the server, in the input thread."""
         if packet_type == "quit":
-            self._loop.call_soon_threadsafe(self._console.shut_down, 0)
+            self._close_page()
         else:
             super().on_meta(packet_type, payload)
+
+    def _close_page(self) -> None:
+        # As a task, as each key is: so it runs after the keys read before it.
+        asyncio.run_coroutine_threadsafe(self._console.close_page(), self._loop)
 
     @property
     def _console(self) -> "Console":
