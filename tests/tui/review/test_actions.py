@@ -35,7 +35,7 @@ async def test_next_draft_does_not_wait_for_write(tmp_path: Path, monkeypatch: p
             current_ids.append(review.current.id)
             raise StoreFullError
 
-        monkeypatch.setattr(DeskReview, "change", fail)
+        monkeypatch.setattr(DeskReview, "apply", fail)
         await review.press("a")
         assert current_ids == [review.current.id]
         assert review.current.id != first.id
@@ -48,7 +48,7 @@ async def test_failed_decision_restores_row(tmp_path: Path, monkeypatch: pytest.
         async def fail(self: object, *args: object, **kwargs: object) -> object:
             raise StoreFullError
 
-        monkeypatch.setattr(DeskReview, "change", fail)
+        monkeypatch.setattr(DeskReview, "apply", fail)
         await review.press("a")
         assert review.find_row(first.id) == first
         (toast,) = review.toasts
