@@ -123,6 +123,32 @@ _ENTRY_TAG = re.compile(rb"<(?:[\w-]{1,20}:)?(?:item|entry)[\s>]", re.IGNORECASE
 _REFERENCE = re.compile(r"&(?!#|(?:amp|lt|gt|quot|apos);)")
 
 
+MAX_ATTRIBUTES = 1_000
+"""Attributes of one tag. expat keeps all of them in memory, and feedparser's time grows with their square."""
+_LONG_RUN = 8_192
+"""Bytes without a `<` that may hold a tag with too many attributes."""
+# A tag's attributes; `>` may occur in quotes.
+_TAG = re.compile(rb"""<[^\s<>"']++(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+""")
+
+
+def has_too_many_attributes(body: bytes) -> bool:
+    """Return True if a tag in `body` has more than MAX_ATTRIBUTES."""
+    step = _LONG_RUN // 2
+    position = 0
+    # A long run covers a whole step: nearly all steps end at their first `<`.
+    while position < len(body):
+        if body.find(b"<", position, position + step) >= 0:
+            position += step
+            continue
+        start, end = body.rfind(b"<", 0, position), body.find(b"<", position)
+        end = len(body) if end < 0 else end
+        tag = _TAG.match(body, start, end) if start >= 0 else None
+        if tag and tag[0].count(b"=") > MAX_ATTRIBUTES:
+            return True
+        position = end
+    return False
+
+
 class _EntryLimitReached(Exception):  # noqa: N818 - not an error
     """Ends parsing once `max_entries` entries have been read."""
 
@@ -132,6 +158,8 @@ def parse_xml_feed(body: bytes, max_entries: int) -> RawFeed:
 
     Raise StrictParseError when in doubt, NotAFeedError for an entity declaration that is an attack.
     """
+    if has_too_many_attributes(body):
+        raise StrictParseError("attributes")
     handler = _FeedHandler(max_entries)
     try:
         _create_parser(handler).Parse(body, True)  # noqa: FBT003 - expat takes no names
@@ -157,6 +185,7 @@ def _create_parser(handler: "_FeedHandler") -> expat.XMLParserType:
     parser.UseForeignDTD(True)  # noqa: FBT003 - expat takes no names
     parser.ExternalEntityRefHandler = lambda *_: 1
     parser.EntityDeclHandler = handler.on_entity_declaration
+    parser.AttlistDeclHandler = handler.on_attribute_declaration
     parser.SkippedEntityHandler = handler.on_undeclared_entity
     parser.StartElementHandler = handler.on_start
     parser.EndElementHandler = handler.on_end
@@ -406,6 +435,10 @@ class _FeedHandler:
                 f"The feed declares an entity ({name[:40]!r}) that refers to other entities, a file or a long text.",
                 hint="Such feeds can exhaust the memory; the feed was not read.",
             )
+
+    def on_attribute_declaration(self, *_declaration: object) -> None:
+        """Refuse default attributes: thousands of them would be added to every element."""
+        raise StrictParseError("attribute declaration")
 
     def on_undeclared_entity(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - as expat calls it
         """Replace a reference to an undeclared entity by HTML's character; raise StrictParseError if HTML has none."""

@@ -24,7 +24,7 @@ from copydesk.ingest.entries import (
     entry_url,
     normalize_language,
 )
-from copydesk.ingest.feed.expat_parser import parse_xml_feed
+from copydesk.ingest.feed.expat_parser import MAX_ATTRIBUTES, has_too_many_attributes, parse_xml_feed
 from copydesk.ingest.feed.raw_feed import RawEntry, RawFeed, StrictParseError, offer_image
 from copydesk.ingest.subprocess_parser import run_in_subprocess
 from copydesk.ingest.urls import absolute_url
@@ -119,10 +119,6 @@ __all__ = ["MAX_BODY_BYTES", "MAX_ENTRIES", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITL
 
 REPAIR_CPU_SECONDS = 2.0
 """Processor time for one feed, after feedparser is imported."""
-MAX_TAG_ATTRIBUTES = 1_000
-"""Per tag: feedparser's time grows with their square."""
-
-_LONG_TAG = re.compile(rb"<[^<>]{4000,}")
 
 
 async def parse_with_feedparser(body: bytes, max_entries: int) -> RawFeed:
@@ -130,8 +126,8 @@ async def parse_with_feedparser(body: bytes, max_entries: int) -> RawFeed:
 
     Raise FetchTimeoutError above REPAIR_CPU_SECONDS, NotAFeedError if it is not a feed or the subprocess fails.
     """
-    if any(tag.count(b"=") > MAX_TAG_ATTRIBUTES for tag in _LONG_TAG.findall(body)):
-        raise NotAFeedError(f"The feed is damaged: a tag has more than {MAX_TAG_ATTRIBUTES} attributes.")
+    if has_too_many_attributes(body):
+        raise NotAFeedError(f"The feed is damaged: a tag has more than {MAX_ATTRIBUTES:,} attributes.")
     try:
         output = await run_in_subprocess(
             "copydesk.ingest.feed.feedparser_worker", body, str(max_entries), cpu_seconds=REPAIR_CPU_SECONDS
