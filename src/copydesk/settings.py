@@ -52,7 +52,7 @@ class Network(_Section, frozen=True, kw_only=True):
     proxy: Annotated[str, msgspec.Meta(pattern=r"\A(https?://[^/?#\s]+/?)?\Z")] = ""
     """An HTTP proxy for all requests: `http://host:port`. It looks names up, so only numeric addresses are checked."""
     contact: str = ""
-    """An email address or URL to add to the User-Agent, for publishers of the feeds."""
+    """An email address or URL to add to the User-Agent, which names Copydesk's version and page: for publishers."""
 
 
 class Pipeline(_Section, frozen=True, kw_only=True):

@@ -1,11 +1,14 @@
 """Tests for response headers: freshness, content type and waits."""
 
+import tomllib
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copydesk.network import user_agent
 from copydesk.network.response import (
     MAX_WAIT,
     build_response,
@@ -118,3 +121,11 @@ def test_any_headers_wait_at_most_a_month(headers: dict[str, str], status: int) 
     assert build_response("http://h/", 200, headers, b"", NOW, None).status == 200
     # A time that no server may push out of the calendar's range.
     assert NOW <= NOW + timedelta(seconds=error.retry_after or 0) < NOW + timedelta(days=36_500)
+
+
+def test_user_agent_names_version_page_and_contact() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    start = f"Copydesk/{project['version']} (+{project['urls']['Homepage']}"
+    assert user_agent() == f"{start})"
+    assert user_agent("me@example.org") == f"{start}; me@example.org)"
+    assert user_agent("é (x)\r\ny") == f"{start}; xy)"

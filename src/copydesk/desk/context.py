@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError
 from copydesk.model.delivery import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
+from copydesk.network import user_agent
 from copydesk.settings import Settings
 from copydesk.store import sources
 from copydesk.store.database import Database, Transaction
 from copydesk.store.users import User
-from copydesk.version import __version__
 
 if TYPE_CHECKING:
     import httpx
@@ -230,14 +230,13 @@ class DeskContext:
         from copydesk.network.fetcher import Fetcher, FetchLimits  # noqa: PLC0415 - httpx doubles the import time
 
         options = self.settings.network
-        contact = f" (+{options.contact})" if options.contact else ""
         limits = FetchLimits(
             timeout=options.timeout,
             max_body=options.max_body,
             concurrency=options.concurrency,
             allow_private=options.allow_private,
             proxy=options.proxy,
-            user_agent=f"Copydesk/{__version__}{contact}",
+            user_agent=user_agent(options.contact),
         )
         async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:
             # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.

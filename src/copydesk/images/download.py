@@ -17,6 +17,7 @@ from copydesk.errors import (
     ResponseTooLargeError,
 )
 from copydesk.images.storage import MAX_BYTES, too_large_error, validate_format
+from copydesk.network import user_agent
 from copydesk.network.client import (
     BASE_HEADERS,
     HttpResponse,
@@ -28,12 +29,11 @@ from copydesk.network.client import (
     send,
 )
 from copydesk.network.response import retry_after, status_phrase
-from copydesk.version import __version__
 
 TIMEOUT = 30.0
 """Timeout for the whole download, including redirects."""
 MAX_REDIRECTS = 3
-USER_AGENT = f"Copydesk/{__version__}"
+USER_AGENT = user_agent()
 _TEMPORARY_STATUSES = frozenset({408, 425, 429})
 TRY_LATER = "Try again later, or use a file."
 _ANOTHER_URL = "Use another address or a file."

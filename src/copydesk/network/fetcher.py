@@ -18,6 +18,7 @@ import httpx
 
 from copydesk.errors import PrivateAddressError, ResponseStatusError
 from copydesk.model.serialization import Struct
+from copydesk.network import user_agent
 from copydesk.network.client import (
     BASE_HEADERS,
     OpenResponse,
@@ -38,7 +39,6 @@ from copydesk.network.response import (
     throttled_error,
 )
 from copydesk.network.transport import GuardedTransport
-from copydesk.version import __version__
 
 
 class _HostState:
@@ -123,7 +123,7 @@ class FetchLimits(Struct, frozen=True):
     """Allow sources on this machine and the local network."""
     proxy: str = ""
     """URL of an HTTP proxy for all requests; see `GuardedTransport`."""
-    user_agent: str = f"Copydesk/{__version__}"
+    user_agent: str = user_agent()
 
 
 class Hop(Struct, frozen=True):

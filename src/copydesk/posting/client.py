@@ -17,6 +17,7 @@ import msgspec
 
 from copydesk.errors import CopydeskError, FetchError
 from copydesk.model.serialization import Struct
+from copydesk.network import user_agent
 from copydesk.network.response import Headers, rate_limit_wait, retry_after, status_phrase
 from copydesk.posting.platform import (
     RECONNECT_HINT,
@@ -28,7 +29,6 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.text import clean
-from copydesk.version import __version__
 
 if TYPE_CHECKING:
     import httpx
@@ -111,7 +111,7 @@ class PlatformClient:
         `UnknownOutcomeError` if no complete response arrived.
         """
         address = f"{url}?{urlencode(params)}" if params else url
-        all_headers = {"user-agent": f"Copydesk/{__version__}", "accept": "application/json", **(headers or {})}
+        all_headers = {"user-agent": user_agent(), "accept": "application/json", **(headers or {})}
         if json is not None:
             all_headers["content-type"], content = "application/json", msgspec.json.encode(json)
         elif form is not None:

@@ -49,6 +49,12 @@ def test_unrelated_links_are_ignored(address: str) -> None:
     assert find_feeds(f'<a href="{address}">x</a>') == ()
 
 
+@pytest.mark.parametrize("link", ["<a href=/rss>", "<link rel=alternate type=application/rss+xml href=/rss>"])
+@pytest.mark.parametrize("filler", ["x" * 1_500_000, '<a href="/post">post</a>' * 10_000])
+def test_feed_far_down_a_page_is_found(filler: str, link: str) -> None:
+    assert find_feeds(f"<p>{filler}</p>{link}") == ("https://site.example/rss",)
+
+
 def test_comments_and_scripts_are_ignored() -> None:
     link = '<link rel="alternate" type="application/rss+xml" href="/feed">'
     assert find_feeds(f"<!-- {link} --><script>'{link}'</script><!-- {link}") == ()

@@ -143,6 +143,28 @@ async def test_non_feed_is_refused(body: bytes) -> None:
         await web.read(source())
 
 
+@pytest.mark.parametrize("content", ["0; url=/blog/", "0;URL='/blog/'", " 5 ,url = /blog/", "url=/blog/"])
+async def test_meta_refresh_is_followed(content: str) -> None:
+    web = FakeFetcher()
+    web.put("https://blog.example/", f'<html><meta http-equiv="Refresh" content="{content}"></html>')
+    web.put("https://blog.example/blog/", PAGE)
+    web.put("https://blog.example/posts.xml", FEED)
+    assert (await web.read(source("https://blog.example/"))).discovered_url == "https://blog.example/posts.xml"
+
+
+async def test_meta_refresh_to_a_feed_is_followed_once() -> None:
+    web = FakeFetcher()
+    web.put("https://blog.example/", '<html><meta http-equiv="refresh" content="0; url=/new.xml"></html>')
+    web.put("https://blog.example/new.xml", FEED)
+    assert (await web.read(source("https://blog.example/"))).discovered_url == "https://blog.example/new.xml"
+
+    web.put("https://blog.example/loop", '<html><meta http-equiv="refresh" content="0; url=/loop2"></html>')
+    web.put("https://blog.example/loop2", '<html><meta http-equiv="refresh" content="0; url=/loop"></html>')
+    with pytest.raises(NotAFeedError):
+        await web.read(source("https://blog.example/loop"))
+    assert [str(request.url) for request in web.requests].count("https://blog.example/loop") == 1
+
+
 async def test_hostile_entry_is_sanitized() -> None:
     web = FakeFetcher()
     title = HOSTILE_TITLE.replace("\x1b", "&#27;").replace("\x07", "") + "a" * 100_000

@@ -19,10 +19,10 @@ from copydesk.images.storage import MAX_BYTES, is_stored, load, read_file, save
 from copydesk.model.draft import DraftImage, ImageSource, stored_image_digest
 from copydesk.model.item import Entry
 from copydesk.model.requests import NewImage
+from copydesk.network import user_agent
 from copydesk.posting.platform import Limits, PostImage
 from copydesk.store.drafts import list_stored_image_urls, save_stored_image_url
 from copydesk.store.ids import new_id
-from copydesk.version import __version__
 
 if TYPE_CHECKING:
     import httpx
@@ -177,9 +177,7 @@ def _load_generator(ctx: DeskContext, provider: ImageSource) -> "Generator":
 
 
 def _user_agent(ctx: DeskContext) -> str:
-    """Return the User-Agent header. HTTP header values are ASCII, so other characters of the contact are dropped."""
-    contact = ctx.settings.network.contact.encode("ascii", "ignore").decode()
-    return f"Copydesk/{__version__} (+{contact})" if contact else f"Copydesk/{__version__}"
+    return user_agent(ctx.settings.network.contact)
 
 
 @asynccontextmanager

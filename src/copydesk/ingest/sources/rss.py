@@ -3,6 +3,7 @@
 The format is detected from the body, never from Content-Type: feeds are served as text/html, and pages as XML.
 """
 
+import asyncio
 import re
 from itertools import islice
 from urllib.parse import urljoin
@@ -21,7 +22,7 @@ from copydesk.ingest.fetch_context import (
 )
 from copydesk.ingest.urls import absolute_url, parse_source_url
 from copydesk.model.source import SourceConfig
-from copydesk.text.html_tags import iter_tags
+from copydesk.text.html_tags import Tag, iter_tags
 
 COMMON_FEED_PATHS = (
     "/feed",
@@ -37,10 +38,11 @@ COMMON_FEED_PATHS = (
 )
 """Paths to try on sites whose pages link to no feed, most frequent first."""
 
-MAX_PAGE_BYTES = 512 * 1024
+MAX_PAGE_BYTES = 2 * 1024 * 1024
 """Bytes of the page that are read."""
 MAX_FEEDS = 20
 _MAX_ELEMENTS = 5_000
+_MAX_HEAD_LENGTH = 64 * 1024
 
 _FEED_TYPES = frozenset(
     ["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml", "text/rss+xml"]
@@ -56,13 +58,13 @@ def discover_feeds(html: bytes, base_url: str, charset: str | None) -> tuple[str
 
     Those in `<link>` come in page order, comment feeds last; without any, feed-like `<a>` links are taken.
 
-    URLs are absolute http(s), without duplicates, at most 20. Only the first 512 KiB are read. Never raises.
+    URLs are absolute http(s), without duplicates, at most 20. Only the first 2 MiB are read. Never raises.
     """
     page = repair_utf8(html[:MAX_PAGE_BYTES], charset).decode()
     linked_feeds: list[str] = []
     anchors: list[str] = []
     base = base_url
-    linking_tags = (tag for tag in iter_tags(page, "link", "a", "base") if "href" in tag.markup.lower())
+    linking_tags = filter(_may_link_feed, iter_tags(page, "link", "a", "base"))
     for tag in islice(linking_tags, _MAX_ELEMENTS):
         name, attributes = tag.name, tag.read_attributes()
         url = absolute_url(attributes.get("href", ""), base) or ""
@@ -77,6 +79,24 @@ def discover_feeds(html: bytes, base_url: str, charset: str | None) -> tuple[str
     return tuple(url for url in dict.fromkeys(urls) if url != base_url)[:MAX_FEEDS]
 
 
+def _may_link_feed(tag: Tag) -> bool:
+    """Return False for other links, so that those of a long page do not use up the limit."""
+    markup = tag.markup.lower()
+    return "href" in markup and (tag.name != "a" or any(word in markup for word in _FEED_WORDS))
+
+
+def find_refresh(html: bytes, base_url: str, charset: str | None) -> str | None:
+    """Return the URL that a page sends browsers to with a meta refresh, None if it has none."""
+    page = repair_utf8(html[:_MAX_HEAD_LENGTH], charset).decode()
+    for tag in islice(iter_tags(page, "meta"), _MAX_ELEMENTS):
+        attributes = tag.read_attributes()
+        if attributes.get("http-equiv", "").lower() == "refresh":
+            target = _REFRESH.match(attributes.get("content", ""))
+            url = absolute_url(target[1].strip(), base_url) if target else None
+            return url if url != base_url else None
+    return None
+
+
 def _is_feed_link(attributes: dict[str, str]) -> bool:
     """Return True if a `<link>` is a feed. Generic XML and JSON types count only with a feed-like path."""
     relations = attributes.get("rel", "").lower().split()
@@ -86,6 +106,10 @@ def _is_feed_link(attributes: dict[str, str]) -> bool:
     if "alternate" not in relations:
         return False
     return kind in _FEED_TYPES or (kind in _GENERIC_TYPES and bool(_FEED_PATH.search(attributes["href"])))
+
+
+_FEED_WORDS = ("feed", "rss", "atom", "rdf", "index.xml")
+_REFRESH = re.compile(r"\s*+[\d.]*+\s*+[;,]?\s*+url\s*+=\s*+['\"]?([^'\"]+)", re.IGNORECASE)
 
 
 EXPECTED_URL = "the address of a feed or of a web page that has one, such as https://example.com/feed"
@@ -118,6 +142,13 @@ async def fetch(ctx: FetchContext) -> FetchResult:
         return discovered
 
 
+async def _linked_feeds(page: FetchedBody) -> tuple[str, ...]:
+    # A large page takes long enough to stall the event loop.
+    response = page.response
+    feeds = await asyncio.to_thread(discover_feeds, response.body, response.url, response.charset)
+    return feeds[:MAX_LINKED_FEEDS]
+
+
 async def _parse(body: FetchedBody) -> FetchResult:
     feed = await body.parse()
     return body.to_result(feed.entries, ttl=feed.ttl_seconds, title=feed.title)
@@ -126,9 +157,21 @@ async def _parse(body: FetchedBody) -> FetchResult:
 async def _discover(ctx: FetchContext, page: FetchedBody) -> FetchResult | None:
     """Fetch the first feed among those linked by the page, then those at common paths; None if there is none.
 
-    Raise RateLimitedError as soon as the site throttles: further guesses would make it worse.
+    A page that only refers to another one is replaced by that. Raise RateLimitedError as soon as the site throttles:
+    further guesses would make it worse.
     """
-    linked = discover_feeds(page.response.body, page.response.url, page.response.charset)[:MAX_LINKED_FEEDS]
+    linked = await _linked_feeds(page)
+    target = None if linked else find_refresh(page.response.body, page.response.url, page.response.charset)
+    if target:
+        try:
+            page = await fetch_body(ctx, target, accept=ACCEPT_FEEDS)
+            return replace(await _parse(page), discovered_url=target)
+        except RateLimitedError:
+            raise
+        except NotAFeedError:
+            linked = await _linked_feeds(page)
+        except FetchError:
+            pass
     common = [urljoin(page.response.url, path) for path in COMMON_FEED_PATHS]
     for url in dict.fromkeys([*linked, *common]):
         try:
