@@ -29,7 +29,7 @@ from desk_fixtures import (
     story_title,
 )
 
-WRITING = [("--run-pipeline",), ("source", "import", "{list}")]
+WRITING = [("--run-pipeline", "--json"), ("source", "import", "{list}")]
 READING = [("source", "list"), ("draft", "list"), ("run", "list")]
 OPML = '<opml version="2.0"><body><outline text="One" xmlUrl="https://one.example/feed"/></body></opml>'
 

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from console_driver import NOW, screen_text, wait_until_idle
 from copydesk.errors import StoreBusyError
-from copydesk.tui import desk_screen
+from copydesk.tui import desk_app, desk_screen
 from copydesk.tui.app import Console
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.keys import SCREEN_NAMES
@@ -140,6 +140,8 @@ async def test_screen_loads_once_when_first_opened(tmp_path: Path, monkeypatch: 
         original(self, work, **kwargs)
 
     monkeypatch.setattr(DeskScreen, "load_with_retry", count_reads)
+    # A change that is noticed meanwhile would load the screen again.
+    monkeypatch.setattr(desk_app, "POLL_INTERVAL", 600.0)
     app = Console(lambda: open_populated_desk(tmp_path), clock=lambda: NOW)
     async with app.run_test(size=(120, 32)) as pilot:
         await wait_until_idle(pilot)
