@@ -153,3 +153,48 @@ async def test_keys_alone_prevent_a_second_post(tmp_path: Path, name: str) -> No
         await desk.posting.post(draft_id)
         assert await setup.finish(desk) == ()
     assert len(setup.target.list_texts()) == 1
+
+
+async def test_missed_draft_says_that_it_may_be_posted(tmp_path: Path) -> None:
+    setup = RestoredDesk(tmp_path, "gotosocial")
+    async with setup.open() as desk:
+        await setup.connect(desk)
+        draft_id = await create_approved_draft(desk, SHORT)
+        await desk.drafts.schedule(draft_id, setup.watch.now + 10 * MINUTE)
+        copy = setup.back_up()
+        setup.watch.now += 10 * MINUTE
+        assert await setup.finish(desk) == ()
+    setup.restore(copy)
+    setup.watch.now += 300 * MINUTE
+    async with setup.open() as desk:
+        assert await desk.schedule.due_drafts.mark_missed() == (draft_id,)
+        message = (await desk.drafts.get(draft_id)).last_error
+        assert message == (
+            "Missed: more than 30 minutes late. The database was restored or copied, so it may already be posted; "
+            "posting it checks the account first."
+        )
+        await desk.posting.post(draft_id)
+        assert await setup.finish(desk) == ()
+    assert setup.target.list_texts() == [SHORT]
+
+
+async def test_late_delivery_of_the_backup_is_looked_for_before_it_is_given_up(tmp_path: Path) -> None:
+    setup = RestoredDesk(tmp_path, "gotosocial")
+    server = setup.target.server
+    assert isinstance(server, FakeMastodon)
+    server.faults["POST /api/v1/statuses"].append(MastodonFault.NO_CONNECTION)
+    async with setup.open() as desk:
+        await setup.connect(desk)
+        draft_id = await create_approved_draft(desk, SHORT)
+        await desk.posting.post(draft_id, wait=0)
+        await desk.posting.drain()
+        copy = setup.back_up()
+        setup.watch.now += 5 * MINUTE
+        assert await setup.finish(desk) == ()
+    setup.restore(copy)
+    setup.watch.now += 300 * MINUTE
+    async with setup.open() as desk:
+        await desk.schedule.due_drafts.mark_missed()
+        assert await setup.finish(desk) == ()
+        assert (await desk.drafts.get(draft_id)).status == "posted"
+    assert setup.target.list_texts() == [SHORT]

@@ -9,22 +9,26 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.draft_deliveries import create_deliveries, record_delivery, settle_draft
 from copydesk.desk.publishing.grace import expiry_reason, grace_periods, missed_cutoffs
+from copydesk.desk.publishing.send_marks import Rollback, SendMarks
 from copydesk.errors import StoreError
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format, Status
 from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
-from copydesk.posting.delivery_states import abandoned
+from copydesk.posting.delivery_states import abandoned, needs_recheck
 from copydesk.scheduling.due import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.wall_time import WallTime, moved_instant
 from copydesk.store import accounts, deliveries, draft_updates, schedule
 from copydesk.store.database import Transaction
-from copydesk.store.deliveries import DeliveryUpdate
+from copydesk.store.deliveries import DeliveryRow, DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.schedule import ScheduledDraft
 from copydesk.text.formatting import format_duration
 
 T = TypeVar("T")
 NO_ACCOUNT_MESSAGE = "No suitable account was connected when it was due; nothing was sent."
+MAY_BE_POSTED_MESSAGE = (
+    "The database was restored or copied, so it may already be posted; posting it checks the account first."
+)
 ZONE_CHANGE_ACTION = "moved"
 """Action name in the history of a draft whose time moved with the rules of its time zone."""
 WRITE_BATCH_SIZE = 100
@@ -37,6 +41,7 @@ class DueDrafts:
     def __init__(self, ctx: DeskContext, clock_guard: ClockGuard) -> None:
         self._ctx = ctx
         self._clock = clock_guard
+        self._marks = SendMarks(ctx)
 
     @operation
     async def dispatch_due(self) -> tuple[DueDraft, ...]:
@@ -68,14 +73,18 @@ class DueDrafts:
         if await self._clock.check():
             return ()
         now = self._ctx.clock()
-        await self._give_up_late_deliveries(now)
+        planned = await self._ctx.read(
+            deliveries.list_planned_before, missed_cutoffs(self._ctx.settings.schedule, now).latest
+        )
         late = [
             draft
             for draft in await self._load_due_drafts(now)
             if is_missed(draft.at, draft.format, now, self._grace_periods)
         ]
+        rollback = await self._marks.find_rollback() if planned or late else None
+        await self._give_up_late_deliveries(planned, now, rollback)
         missed = await self._apply_in_batches(
-            late, lambda conn, user_id, draft: self._mark_missed(conn, user_id, draft, now)
+            late, lambda conn, user_id, draft: self._mark_missed(conn, user_id, draft, now, rollback)
         )
         return tuple(draft.draft_id for draft in missed)
 
@@ -117,16 +126,23 @@ class DueDrafts:
             for draft in drafts
         ]
 
-    async def _give_up_late_deliveries(self, now: datetime) -> None:
-        settings = self._ctx.settings.schedule
-        for row in await self._ctx.read(deliveries.list_planned_before, missed_cutoffs(settings, now).latest):
+    async def _give_up_late_deliveries(
+        self, planned: Sequence[DeliveryRow], now: datetime, rollback: Rollback | None
+    ) -> None:
+        for row in planned:
+            # It may be online: the sender looks for it first.
+            if rollback and needs_recheck(row.progress, row.created_at, rollback.until):
+                continue
             # The query uses the shortest grace period; this delivery may have a longer one.
-            if reason := expiry_reason(row, now, settings):
+            if reason := expiry_reason(row, now, self._ctx.settings.schedule):
                 update = DeliveryUpdate(progress=abandoned(row.progress, reason), event="too late", message=reason)
                 await self._ctx.write(record_delivery, row, update, now)
 
-    def _mark_missed(self, conn: Transaction, user_id: str, draft: DueDraft, now: datetime) -> None:
-        message = f"Missed: more than {format_duration(self._grace_periods[draft.format])} late. Nothing was sent."
+    def _mark_missed(
+        self, conn: Transaction, user_id: str, draft: DueDraft, now: datetime, rollback: Rollback | None
+    ) -> None:
+        consequence = MAY_BE_POSTED_MESSAGE if rollback and draft.at <= rollback.until else "Nothing was sent."
+        message = f"Missed: more than {format_duration(self._grace_periods[draft.format])} late. {consequence}"
         _apply_event(
             conn, user_id, draft, SystemEvent.MISSED, now, last_error=message if draft.accounts else NO_ACCOUNT_MESSAGE
         )
