@@ -87,7 +87,8 @@ def split_text(format: Format, text: str) -> tuple[str, ...]:
 
 def rule_violations(post: Post, rules: Posting) -> tuple[str, ...]:
     """Return a message for each rule that `post` violates."""
-    if not any(part.strip() for part in post.parts):
+    # A preview of a text that is still to be typed has no parts.
+    if post.parts and not any(part.strip() for part in post.parts):
         return ("The text is empty.",)
     if not rules.require_alt:
         return ()
