@@ -32,6 +32,8 @@ FEED_COUNT = 200
 ROUNDS = 7
 UNCHANGED_RUNS = 5
 """Runs without new entries per round, of which the median counts."""
+MAX_PEAK = 110
+"""MB of resident memory at the end of the first run."""
 CONSONANTS = "bcdfghjklmnpqrstvwxz"
 _ADDRESS = re.compile(r"""<(?:link|guid|id)\b[^<>]*>(?:<!\[CDATA\[)?\s*https?://|<link\b[^<>]*href=["']https?://""")
 _TITLE = re.compile(r"(<title\b[^<>]*>)(.*?)(</title>)", re.DOTALL)
@@ -129,7 +131,13 @@ def measure_copydesk(port: int) -> None:
         run = await desk.pipeline.run()
         took = time.perf_counter() - began
         stats = run.stats
-        return {"s": took, "new": stats.items_new, "drafts": stats.drafts_created, "same": stats.sources_unchanged}
+        return {
+            "s": took,
+            "peak": _peak_memory(),
+            "new": stats.items_new,
+            "drafts": stats.drafts_created,
+            "same": stats.sources_unchanged,
+        }
 
     with tempfile.TemporaryDirectory() as home:
         asyncio.run(work(Path(home)))
@@ -149,7 +157,13 @@ def measure_reader(port: int) -> None:
         started = time.perf_counter()
         feeds.update_feeds(workers=10)
         seconds = time.perf_counter() - started
-        print(json.dumps([{"s": seconds, "entries": feeds.get_entry_counts().total}]))
+        print(json.dumps([{"s": seconds, "peak": _peak_memory(), "entries": feeds.get_entry_counts().total}]))
+
+
+def _peak_memory() -> float:
+    """Return the peak of this process's resident memory in MB."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1000
 
 
 def _run_side(side: str, port: int) -> list[dict[str, float]]:
@@ -175,6 +189,8 @@ def measure() -> list[Row]:
     reader_time = statistics.median(reader_run["s"] for _, (reader_run,) in rounds)
     # Ratios within each round: the machine's speed varies between rounds.
     faster = statistics.median(reader_run["s"] / runs[0]["s"] for runs, (reader_run,) in rounds)
+    peak = statistics.median(runs[0]["peak"] for runs, _ in rounds)
+    reader_peak = statistics.median(reader_run["peak"] for _, (reader_run,) in rounds)
     second_share = statistics.median(_median_unchanged(runs) / runs[0]["s"] for runs, _ in rounds)
     first_run, *unchanged_runs = rounds[-1][0]
     unparsed = all(run["same"] == len(feed_urls(0)) for run in unchanged_runs)
@@ -186,6 +202,14 @@ def measure() -> list[Row]:
             f"{faster:.1f} times faster",
             "7 times faster",
             faster >= 7,
+        ),
+        Row(
+            f"first run of {FEED_COUNT} feeds: peak memory of the process",
+            f"{peak:.0f} MB",
+            f"reader {reader_peak:.0f} MB",
+            f"{peak / reader_peak:.1f} times as much",
+            "at most 110 MB",
+            peak <= MAX_PEAK,
         ),
         Row(
             f"second run, nothing new{'' if unparsed else ' (BODIES WERE PARSED)'}",
