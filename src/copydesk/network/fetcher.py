@@ -180,6 +180,8 @@ class Fetcher:
         self._clock = clock
         self._hosts = HostLimiter(clock)
         self._slots = asyncio.Semaphore(limits.concurrency)
+        self._may_send = asyncio.Event()
+        self._may_send.set()
         self._external_transport = transport is not None
         self._transport = transport or GuardedTransport(
             allow_private=limits.allow_private, concurrency=limits.concurrency, proxy=limits.proxy
@@ -193,6 +195,14 @@ class Fetcher:
     ) -> None:
         if not self._external_transport:
             await self._transport.aclose()
+
+    def pause(self) -> None:
+        """Send no further request until `resume`, because the caller holds enough responses. Running ones go on."""
+        self._may_send.clear()
+
+    def resume(self) -> None:
+        """Send requests again."""
+        self._may_send.set()
 
     @property
     def cooldowns(self) -> dict[str, datetime]:
@@ -251,6 +261,7 @@ class Fetcher:
         while True:
             # The host first: a request that waits for its host must not occupy a slot.
             async with self._hosts.acquire(hop.host, host_gap), self._slots:
+                await self._may_send.wait()
                 started = asyncio.get_running_loop().time()
                 result = await self._send(hop, remaining)
             if isinstance(result, Response):

@@ -58,6 +58,32 @@ async def test_corrected_link_updates_canonical_url(tmp_path):
     assert query_db(tmp_path, "SELECT url, canonical FROM item") == [("https://site.example/right",) * 2]
 
 
+async def test_slow_storing_pauses_fetching(tmp_path, monkeypatch):
+    """All sources were fetched at once, and their entries waited in memory."""
+    monkeypatch.setattr(fetch_sources, "MAX_UNSTORED_RESULTS", 4)
+    web, counts = FakeWeb(), []
+    urls = [f"https://site{number}.example/feed" for number in range(40)]
+    for number, url in enumerate(urls):
+        web.put(url, feed(entry(number)))
+    async with open_desk_at(tmp_path, web, Watch()) as desk:
+        for url in urls:
+            await create_source(desk, url)
+        write = desk._context.write
+
+        async def slow_write(work, *args):
+            if work is store_fetch and not counts:
+                for _ in range(1_000):
+                    await asyncio.sleep(0)
+                counts.append(len(web.requests))
+            return await write(work, *args)
+
+        monkeypatch.setattr(desk._context, "write", slow_write)
+        desk._context.is_interactive = True
+        run = await desk.pipeline.run()
+    assert counts[0] <= 4 + 16
+    assert run.stats.sources_fetched == 40
+
+
 @pytest.mark.parametrize(("attended", "limit"), [(False, 2), (True, 1)])
 async def test_console_limits_concurrent_storing(tmp_path, monkeypatch, attended, limit):
     """With the next source queued, the storing thread works without a gap and a key press waits longer."""

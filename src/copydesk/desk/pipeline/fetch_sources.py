@@ -41,6 +41,8 @@ SILENCE_THRESHOLD = timedelta(days=14)
 log = logging.getLogger(__name__)
 MAX_QUEUED_WRITES = 16
 """Sources queued for the database thread at once: any other write waits for all of them."""
+MAX_UNSTORED_RESULTS = 16
+"""Fetched sources that wait to be stored. No request is sent meanwhile: their entries would fill the memory."""
 FLUSH_INTERVAL = 1.0
 """Seconds between saves of fetches that found nothing new."""
 
@@ -220,6 +222,8 @@ class _FetchStage:
         # A full queue keeps the database thread busy. With a user at the console queue one at a time, so that key
         # presses do not wait.
         self._write_slots = asyncio.Semaphore(1 if ctx.is_interactive else MAX_QUEUED_WRITES)
+        self._unstored = 0
+        """Fetched sources that wait to be stored, or are being stored."""
         self.new_item_ids: set[str] = set()
         """Ids of the new items."""
 
@@ -245,11 +249,23 @@ class _FetchStage:
 
     async def _store(self, stored: StoredSource, result: "FetchResult") -> None:
         """Store a source's items in one transaction."""
-        async with self._write_slots:
-            fresh = await self._ctx.write(store_fetch, self._ctx, stored, result, self._ctx.clock())
+        self._count_unstored(+1)
+        try:
+            async with self._write_slots:
+                fresh = await self._ctx.write(store_fetch, self._ctx, stored, result, self._ctx.clock())
+        finally:
+            self._count_unstored(-1)
         counters = ("items_ingested", "items_new", "items_considered")
         self._progress.increment(**dict.fromkeys(counters, len(fresh)))
         self.new_item_ids.update(item.id for item in fresh)
+
+    def _count_unstored(self, change: int) -> None:
+        """Count sources that wait to be stored; pause the client while there are too many."""
+        self._unstored += change
+        if self._unstored >= MAX_UNSTORED_RESULTS:
+            self._http.pause()
+        else:
+            self._http.resume()
 
     async def _save_failure(self, stored: StoredSource, error: FetchError) -> None:
         """Save the failure and the hosts' cooldowns immediately, so that a kill does not forget them."""
