@@ -68,9 +68,12 @@ class SendMarks:
 
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
-        self._folder = PrivateFolder(ctx.settings.data_home)
         self._from_keyring: tuple[SendMark, ...] | None = None
         """Read once: it matters when the file is missing or was restored, which is before this process started."""
+
+    @property
+    def _folder(self) -> PrivateFolder:
+        return PrivateFolder(self._ctx.settings.data_home)
 
     @property
     def _path(self) -> Path:
