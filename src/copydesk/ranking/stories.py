@@ -14,7 +14,7 @@ from copydesk.model.draft import StorySource
 from copydesk.model.item import Item
 from copydesk.model.serialization import Struct
 from copydesk.ranking.canonical_url import identifies_page
-from copydesk.ranking.title_similarity import NEAR_THRESHOLD, parse_title, story_similarity
+from copydesk.ranking.title_similarity import parse_title, story_similarity
 
 _MAX_COUNTED_TEXT = 4000
 """Characters; beyond, more text is no advantage."""
@@ -96,15 +96,23 @@ _MAX_ITEMS_PER_WORD = 512
 """Newest items kept per word. More frequent words say little about any item, and would cost much."""
 
 
+_MAX_LOOKED_UP = 600
+"""Items that are looked at for one item, those of its rarest words."""
+_MIN_LISTS = 3
+"""Words that are looked up however frequent they are."""
+
+
 class _IndexedItem:
     """An item in the window. Slots and interned strings save memory: there are tens of thousands."""
 
     __slots__ = ("canonical", "source_id", "story_id", "timestamp", "title")
 
-    def __init__(self, story_id: str, source_id: str, title: str, canonical: str, published: datetime) -> None:
+    def __init__(
+        self, story_id: str, source_id: str, title: str, canonical: str, published: datetime, summary: str
+    ) -> None:
         self.story_id = story_id
         self.source_id = intern(source_id)
-        self.title = parse_title(title)
+        self.title = parse_title(title, summary)
         self.canonical = canonical
         self.timestamp = published.timestamp()
 
@@ -131,9 +139,11 @@ class StoryIndex:
         """Return the number of items in the window."""
         return sum(map(len, self._days.values()))
 
-    def assign(self, item_id: str, source_id: str, title: str, canonical: str, published: datetime) -> str | None:
+    def assign(
+        self, item_id: str, source_id: str, title: str, canonical: str, published: datetime, summary: str = ""
+    ) -> str | None:
         """Add a new item. Return the id of the story it belongs to, or None if it starts one (with its own id)."""
-        item = _IndexedItem(item_id, source_id, title, canonical, published)
+        item = _IndexedItem(item_id, source_id, title, canonical, published, summary)
         # Found before it is inserted, because an item must not match itself.
         story_id = self._find(item)
         if story_id is not None:
@@ -141,9 +151,11 @@ class StoryIndex:
         self._insert(item)
         return story_id
 
-    def add(self, story_id: str, source_id: str, title: str, canonical: str, published: datetime) -> None:
+    def add(
+        self, story_id: str, source_id: str, title: str, canonical: str, published: datetime, summary: str = ""
+    ) -> None:
         """Add an item whose story is known."""
-        self._insert(_IndexedItem(story_id, source_id, title, canonical, published))
+        self._insert(_IndexedItem(story_id, source_id, title, canonical, published, summary))
 
     def _find(self, item: _IndexedItem) -> str | None:
         by_url = self._find_by_url(item)
@@ -170,24 +182,21 @@ class StoryIndex:
             (-similarity, other.timestamp, other.story_id)
             for other in self._similar_candidates(item)
             if item.source_id not in self._source_counts[other.story_id]
-            and (similarity := story_similarity(other.title, item.title, abs(other.timestamp - item.timestamp)))
+            and (similarity := story_similarity(other.title, item.title, item.timestamp - other.timestamp))
         ]
         return min(matches)[2] if matches else None
 
     def _similar_candidates(self, item: _IndexedItem) -> Iterator[_IndexedItem]:
-        """Return the items close in time that share at least two rare words with this one.
-
-        Titles with a Jaccard index of at least t share two of the n - tn + 2 rarest words of either title (prefix
-        filtering: Chaudhuri, Ganti, Kaushik, ICDE 2006), so no match within the lists is missed.
-        """
-        count = len(item.title.words)
-        word_lists = [items for word in item.title.words if (items := self._items_by_word.get(word))]
-        # Words that are not indexed are the rarest, and come first in the prefix without matching anything.
-        prefix_length = int(count - NEAR_THRESHOLD * count) + 2 - (count - len(word_lists))
+        """Return the items close in time that share at least two of this one's rare words or names."""
+        word_lists = [items for word in item.title.keys if (items := self._items_by_word.get(word))]
         once: set[_IndexedItem] = set()
         twice: set[_IndexedItem] = set()
         # Rarest words first: their lists are short, and they say most about the item.
-        for items_of_word in sorted(word_lists, key=len)[: max(prefix_length, 0)]:
+        looked_up = 0
+        for count, items_of_word in enumerate(sorted(word_lists, key=len)):
+            looked_up += len(items_of_word)
+            if looked_up > _MAX_LOOKED_UP and count >= _MIN_LISTS:
+                break
             # Before `once` grows, so that an item counts once per word.
             twice.update(once.intersection(items_of_word))
             once.update(items_of_word)
@@ -200,7 +209,7 @@ class StoryIndex:
         # Older than the window: it would match nothing, and nothing would remove it before the next day passes.
         if item.timestamp < self._newest - self._window:
             return
-        for word in item.title.words:
+        for word in item.title.keys:
             items = self._items_by_word.setdefault(word, [])
             items.append(item)
             if len(items) > _MAX_ITEMS_PER_WORD:
@@ -225,7 +234,7 @@ class StoryIndex:
                 self._remove(item)
 
     def _remove(self, item: _IndexedItem) -> None:
-        for word in item.title.words:
+        for word in item.title.keys:
             _remove_from(self._items_by_word, word, item)
         _remove_from(self._items_by_page, item.canonical, item)
         source_counts = self._source_counts[item.story_id]

@@ -36,6 +36,8 @@ _INSERT = BulkInsert(
     ),
 )
 
+# The texts of two weeks are large. Stories are compared by no more than this.
+_SUMMARY = "substr(iif(item.summary <> '', item.summary, item.text), 1, 250)"
 _ASSIGN_STORY = "UPDATE item SET story_id = ? WHERE id = ? AND user_id = ?"
 # As literals, because each of the two states has a partial index: with a parameter SQLite would not use it.
 _IS_NEW = f"state = '{ItemState.NEW.value}'"
@@ -75,6 +77,8 @@ class StoryMember(Struct, frozen=True, gc=False):
     title: str
     canonical: str
     published: datetime
+    summary: str
+    """The beginning of the summary, or of the text if there is none."""
 
 
 def content_hash(entry: Entry) -> bytes:
@@ -172,11 +176,11 @@ def add_user_item(conn: Connection, user_id: str, new: NewItem) -> None:
 
 def list_story_members(conn: Connection, user_id: str, since: datetime) -> tuple[StoryMember, ...]:
     """Return the items published since `since` that have a story, oldest first."""
-    query = f"""SELECT {_MEMBER.column_list} FROM item
+    query = f"""SELECT {_MEMBER.column_list}, {_SUMMARY} FROM item
         WHERE user_id = ? AND published >= ? AND story_id <> '' AND source_id IS NOT NULL
         ORDER BY published, id"""  # noqa: S608 - names of our own
     rows = _MEMBER.decode(execute_sql(conn, query, (user_id, to_microseconds(since))))
-    return tuple(StoryMember(**dict(zip(_MEMBER.names, row, strict=True))) for row in rows)
+    return tuple(StoryMember(**dict(zip((*_MEMBER.names, "summary"), row, strict=True))) for row in rows)
 
 
 def list_publication_times(conn: Connection, user_id: str, source_id: str, count: int = 50) -> tuple[datetime, ...]:

@@ -266,9 +266,13 @@ async def _assign_stories(ctx: DeskContext, passed: Sequence[Item], now: datetim
 def _match_stories(members: Iterable[StoryMember], unplaced: Sequence[Item]) -> dict[str, str]:
     index = StoryIndex(STORY_WINDOW)
     for member in members:
-        index.add(member.story_id, member.source_id, member.title, member.canonical, member.published)
-    return {
-        # An item that matches no story starts a new one under its own id.
-        item.id: index.assign(item.id, item.source_id, item.entry.title, item.canonical, item.published) or item.id
-        for item in unplaced
-    }
+        index.add(member.story_id, member.source_id, member.title, member.canonical, member.published, member.summary)
+    return {item.id: _assign_story(index, item) for item in unplaced}
+
+
+def _assign_story(index: StoryIndex, item: Item) -> str:
+    entry = item.entry
+    summary = entry.summary or entry.text
+    story_id = index.assign(item.id, item.source_id, entry.title, item.canonical, item.published, summary)
+    # An item that matches no story starts a new one under its own id.
+    return story_id or item.id
