@@ -132,13 +132,13 @@ def test_source_edit_changes_only_given_fields(tmp_path, server):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--name", "x" * 201], "name: takes 1 to 200 characters, not 201"),
-        (["--config", '{"wieght": 2}'], "config: object contains unknown field `wieght`"),
+        (["--name", "x" * 201], "Error: name takes 1 to 200 characters, not 201."),
+        (["--config", '{"wieght": 2}'], "Error: config.wieght is not a setting of rss; it has exclude, "),
         (["--config", '{"maxItems": "many"}'], "config.maxItems: expected `int | null`, got `str`"),
         (["--config", '{"include": ["/(/"]}'], "config.include: /(/ is not a valid regular expression"),
         (["--config", "{"], "--config: not a JSON object"),
         (["--config", "[1]"], "--config: not a JSON object"),
-        (["--url", "gopher://x"], "url: "),
+        (["--url", "gopher://x"], "Error: url is not a web address; "),
         (["--type", "gopher"], "'gopher' is not one of"),
     ],
 )

@@ -31,16 +31,16 @@ from state_machine_fixtures import (
 )
 
 STATE_TEXTS = {
-    "pending_generation": "being generated",
-    "generation_failed": "not generated",
+    "pending_generation": "generating",
+    "generation_failed": "generation failed",
     "pending_review": "new",
-    "awaiting_review": "in review",
-    "changes_requested": "marked for changes",
-    "pending_regeneration": "being regenerated",
+    "awaiting_review": "needs review",
+    "changes_requested": "changes requested",
+    "pending_regeneration": "regenerating",
     "approved": "approved",
     "rejected": "rejected",
     "scheduled": "scheduled",
-    "posting": "being posted",
+    "posting": "posting",
     "missed": "missed",
     "posted": "posted",
 }

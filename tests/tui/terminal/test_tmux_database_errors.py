@@ -88,5 +88,5 @@ def test_full_disk_is_reported_and_console_continues(sample_home: Path) -> None:
         terminal.press("a")
         terminal.wait_for(r"(?s) N .*Quarrystone 3.*(full|could not be)")
         terminal.press("j", "j")
-        terminal.wait_for(r"▌ N.*Small Hours")
+        terminal.wait_for(r"▌ N.*Show HN")
         assert "Traceback" not in terminal.quit_console()
