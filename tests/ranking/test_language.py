@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ranking.filters import LANGUAGES, base_language, detect_text_language
+from copydesk.ranking.filters import LANGUAGES, base_language, detect_common_language, detect_text_language
+from ranking_fixtures import make_entry
 
 SENTENCES = [
     ("en", "The government said on Tuesday that it will not change the law before the end of the year."),
@@ -80,3 +81,30 @@ def test_base_language_of_tag(tag: str | None, base: str | None) -> None:
 @given(st.text())
 def test_no_text_raises(text: str) -> None:
     assert detect_text_language(text) in {None, *LANGUAGES}
+
+
+GERMAN_TITLES = (
+    "Hafen öffnet für Schwimmer",
+    "Neue Brücke über die Elbe",
+    "Streik am Flughafen beendet",
+    "Museum zeigt Bilder aus dem Norden",
+    "Regen und Sturm im Süden",
+)
+
+
+def test_bare_titles_of_a_source_tell_their_language_together() -> None:
+    assert [detect_text_language(title) for title in GERMAN_TITLES] == [None] * len(GERMAN_TITLES)
+    assert detect_common_language([make_entry(title) for title in GERMAN_TITLES]) == "de"
+
+
+def test_most_entries_decide_for_their_source() -> None:
+    english, german = SENTENCES[0][1], SENTENCES[1][1]
+    assert detect_common_language([make_entry(f"{n} {english}") for n in range(19)] + [make_entry(german)]) == "en"
+
+
+def test_source_of_two_languages_has_none() -> None:
+    english, german = SENTENCES[0][1], SENTENCES[1][1]
+    mixed = [make_entry(f"{n} {text}") for n in range(4) for text in (english, german)]
+    assert detect_common_language(mixed) is None
+    assert detect_common_language([make_entry(english), *map(make_entry, GERMAN_TITLES)]) is None
+    assert detect_common_language([]) is None

@@ -74,6 +74,49 @@ def test_titles_of_different_stories(one: str, other: str) -> None:
     assert story_similarity(parse_title(one), parse_title(other), HOUR) == 0
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            ("The weekly security roundup", "Passwords, routers and a stolen laptop in Ghent."),
+            ("The weekly security roundup", "Airlines, printers and the return of floppy disks."),
+        ),
+        (
+            ("Tuning Postgres for small servers", "Article URL: https://a.example/1 Comments URL: https://b.example/2"),
+            ("Why we left Postgres", "Article URL: https://c.example/3 Comments URL: https://b.example/4"),
+        ),
+    ],
+    ids=["columns", "boilerplate"],
+)
+def test_summaries_do_not_merge_different_stories(one: tuple[str, str], other: tuple[str, str]) -> None:
+    assert story_similarity(parse_title(*one), parse_title(*other), HOUR) == 0
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Turkey and Greece to sign maritime deal", "Turkey and Greece sign maritime deal in Athens"),
+        ("Vote on Scottish assisted dying bill due Tuesday", "Scottish assisted dying bill fails in vote"),
+        ("Lufthansa strike begins over pension dispute", "Lufthansa strike over pension dispute ends"),
+    ],
+)
+def test_announcement_and_outcome_are_different(earlier: str, later: str) -> None:
+    summary = "The parties had argued about it for years."
+    before, after = parse_title(earlier, summary), parse_title(later, summary)
+    assert story_similarity(before, after, 24 * HOUR) == 0
+    assert story_similarity(after, before, -24 * HOUR) == 0
+
+
+def test_titles_in_different_words_match_by_summary() -> None:
+    one = parse_title(
+        "Heathrow closes after fire at substation", "Thousands were stranded when the airport lost power."
+    )
+    other = parse_title(
+        "Power cut shuts London's Heathrow airport", "A blaze at a substation in Hayes stranded thousands."
+    )
+    assert story_similarity(one, other, 2 * HOUR) > 0
+
+
 def test_threshold_rises_after_three_days() -> None:
     one = parse_title("Quake of magnitude 6.8 hits northern Chile", "The tremor struck near Iquique before dawn.")
     other = parse_title(

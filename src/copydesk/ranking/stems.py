@@ -6,6 +6,7 @@ their form, unless an English suffix fits.
 
 import re
 from functools import lru_cache
+from sys import intern
 
 _SYNONYMS = """
     die dies died dead death deaths kill kills killed killing killings fatal fatally
@@ -113,9 +114,14 @@ _UNIT = re.compile(r"(\d+(?:\.\d+)?)(?:bn|tn|mn|m|k|km|cm|gb|mb|th|st|nd|rd|c|f)
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """Return the stem of a word processed by `content_words`; words of one stem are taken for the same."""
+    # Interned: an index holds the words of tens of thousands of titles.
+    return intern(_stem(word))
+
+
+def _stem(word: str) -> str:
     if word in _STEMS:
         return _STEMS[word]
-    if word[0].isdigit():
+    if word[:1].isdigit():
         unit = _UNIT.fullmatch(word)
         return unit[1] if unit else word
     if len(word) == 4 and word.endswith("s") and not word.endswith("ss"):
@@ -142,7 +148,8 @@ GENERIC_STEMS = stem_set("""
     billion thousand world country city state government minister president chief new big top old report officials told
     tell make makes take takes get gets go goes set part over out down up back may still next last against between
     including former year-old early late time long many far off while during since because around most talk meet visit
-    leader party group work home monday tuesday wednesday thursday friday saturday sunday january february march april
+    leader party group work home comment comments point points article submitted link read post
+    monday tuesday wednesday thursday friday saturday sunday january february march april
     may june july august september october november december
 """) - set(map(str, range(3, 11)))
 """Words that say little about an event."""

@@ -9,7 +9,6 @@ places, and reports and comments. Measured on the labelled pairs of tests/rankin
 
 import re
 from collections.abc import Iterable, Set
-from sys import intern
 from typing import NamedTuple
 
 from copydesk.ranking.stems import COMMON_STEMS, FREQUENT_STEMS, GENERIC_STEMS, stem, stem_set
@@ -19,15 +18,21 @@ _MAX_LENGTH = 400
 """Characters of a title that are compared."""
 _MAX_SUMMARY_LENGTH = 250
 """Characters of a summary that are compared: the event comes first."""
-_MIN_WORDS, _MIN_SHARED, _MIN_FOUND = 3, 3, 0.3
+_MIN_WORDS, _MIN_SHARED = 3, 3
+"""Words of a title, and words common to two items, below which they never match."""
+_MIN_FOUND = 0.3
+"""Share of the words of both titles found in the other item, below which they never match."""
 _SHORT_TITLE = 5
 """Words. In shorter titles one differing word is a fourth of the content."""
 SAME_DAY_THRESHOLD, NEAR_THRESHOLD, FAR_THRESHOLD = 0.48, 0.61, 0.75
 """Required similarity of titles up to half a day apart, up to three days, and of more distant ones."""
 _BARE_THRESHOLD, _SHORT_THRESHOLD = 0.68, 0.85
-"""Required similarity of titles without a summary, and of short ones."""
+"""Required similarity of titles whose summaries do not agree on more, and of short ones."""
 _SAME_DAY_SECONDS, _NEAR_SECONDS = 12 * 3600, 72 * 3600
+_MAX_TITLE_LEAD, _MAX_ITEM_LEAD = 0.5, 0.2
+"""Shares by which the titles may agree more than the items, and the items more than their titles."""
 _NUMBER_BONUS, _MAX_BONUS = 0.04, 0.08
+"""Similarity added for each common number, and for all of them."""
 _TURN_SECONDS = 5 * 3600
 """Reports of an announcement and of its outcome lie at least this far apart."""
 
@@ -36,6 +41,7 @@ _MANY_NAMES = 3
 """Common names that outweigh one that differs."""
 _GENERIC_WEIGHT, _FREQUENT_WEIGHT, _WEIGHT, _NAME_WEIGHT = 0.4, 0.7, 1.0, 1.6
 
+_NO_WORDS: frozenset[str] = frozenset()
 _TAIL = re.compile(r"\s+[-–—|·•]\s+(?=([^–—|·•\d]{2,40})$)")
 # Without i, v and x, which are words, versions and names as well.
 _ROMAN = frozenset(("ii", "iii", "iv", "vii", "viii", "ix", "xii", "xiii", "xiv"))
@@ -47,6 +53,7 @@ _SERIES_MARKERS = _WEEKDAYS | stem_set("""
 """)
 _LONG_NAMES = re.compile(r"\bUnited (States|Kingdom)\b")
 _ORIGINAL_WORD = re.compile(r"[^\W\d_][\w']*")
+_URL = re.compile(r"https?://\S+")
 _CONTRACTION = re.compile(r"\bwon['’]t\b", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:–—]\s+[\"“‘']?)([^\W\d_][\w']*)")
 _MAX_NAME_SHARE = 0.6
@@ -117,27 +124,20 @@ class Title(NamedTuple):
         return self.words | self.names
 
 
-_NO_WORDS: frozenset[str] = frozenset()
-
-
 def parse_title(text: str, summary: str = "") -> Title:
     """Prepare a title and the beginning of its summary for comparison."""
     text = _CONTRACTION.sub("", _LONG_NAMES.sub(_short_name, text[:_MAX_LENGTH])).strip()
-    summary = _LONG_NAMES.sub(_short_name, summary[:_MAX_SUMMARY_LENGTH])
+    summary = _URL.sub("", _LONG_NAMES.sub(_short_name, summary[:_MAX_SUMMARY_LENGTH]))
     words, tail = _split_tail(text)
     context = words | tail | _stems(content_words(summary)) if summary or tail else words
-    names = (
-        frozenset(_names(text, context)) | frozenset(_summary_names(summary))
-        if summary
-        else frozenset(_names(text, context))
-    )
+    names = frozenset([*_names(text, context), *_summary_names(summary)]) or _NO_WORDS
     return Title(
         text=text,
         words=words,
         context=context,
         names=names,
-        numbers=frozenset(word for word in words if word[0].isdigit()) | (words & _ROMAN),
-        series=words & _SERIES_MARKERS,
+        numbers=frozenset([word for word in words if word[0].isdigit() or word in _ROMAN]) or _NO_WORDS,
+        series=words & _SERIES_MARKERS or _NO_WORDS,
         announced=_announced(text if names else text.lower()),
         is_comment=_COMMENT.search(text) is not None,
         aside=_aside(text),
@@ -152,9 +152,9 @@ def _aside(text: str) -> frozenset[str]:
 
 
 def _announced(text: str) -> frozenset[str]:
-    return frozenset(
-        [stem(verb) for word, verb in _ANNOUNCED.findall(text) if word not in _PURPOSES and stem(verb).isalpha()]
-    )
+    verbs = [stem(verb) for word, verb in _ANNOUNCED.findall(text) if word not in _PURPOSES]
+    # Not the number of "rises to nine".
+    return frozenset([verb for verb in verbs if verb.isalpha()]) or _NO_WORDS
 
 
 def _short_name(match: re.Match[str]) -> str:
@@ -162,8 +162,8 @@ def _short_name(match: re.Match[str]) -> str:
 
 
 def _stems(words: Iterable[str]) -> frozenset[str]:
-    # Interned: the index holds the words of tens of thousands of titles.
-    return frozenset([intern(stem(word)) for word in words])
+    # The one empty set, because most titles have no word of most kinds.
+    return frozenset(map(stem, words)) or _NO_WORDS
 
 
 def _weight(word: str, names: Set[str]) -> float:
@@ -200,15 +200,16 @@ def _names(text: str, context: Set[str]) -> list[str]:
 def _summary_names(summary: str) -> list[str]:
     """Return the capitalized words of a summary that do not begin a sentence."""
     starts = {match.start(1) for match in _SENTENCE_START.finditer(summary)}
-    return [
+    names = [
         _name(match[0])
         for match in _ORIGINAL_WORD.finditer(summary)
         if match[0][0].isupper() and match.start() not in starts and fold(match[0]) not in STOP_WORDS
     ]
+    return [name for name in names if len(name) > 1]
 
 
 def _name(word: str) -> str:
-    return intern(stem(fold(word).partition("'")[0]))
+    return stem(fold(word).partition("'")[0])
 
 
 def story_similarity(title: Title, other: Title, seconds_later: float) -> float:
@@ -224,7 +225,9 @@ def story_similarity(title: Title, other: Title, seconds_later: float) -> float:
     if found < _MIN_FOUND * (len(title.words) + len(other.words)):
         return 0.0
     similarity = _similarity(title, other, shared)
-    if similarity < _required_similarity(title, other, seconds_later) or _contradict(title, other, seconds_later):
+    if similarity < _required_similarity(title, other, shared, seconds_later) or _contradict(
+        title, other, seconds_later
+    ):
         return 0.0
     return similarity
 
@@ -239,22 +242,26 @@ def _similarity(title: Title, other: Title, shared: frozenset[str]) -> float:
     everything = smaller.context_weight
     if not total or not everything:
         return 0.0
+    titles, items = found / total, common / everything
+    # Aggregators share phrases of their summaries, and columns of different sources their titles.
+    together = (min(titles, items + _MAX_TITLE_LEAD) + min(items, titles + _MAX_ITEM_LEAD)) / 2
     # Two sources that name the same exact number hardly ever mean different events.
     numbers = sum([word[0].isdigit() and word not in _COMMON_NUMBERS for word in shared])
-    return min(1.0, (found / total + common / everything) / 2 + min(_MAX_BONUS, numbers * _NUMBER_BONUS))
+    return min(1.0, together + min(_MAX_BONUS, numbers * _NUMBER_BONUS))
 
 
-def _required_similarity(title: Title, other: Title, seconds: float) -> float:
+def _required_similarity(title: Title, other: Title, shared: frozenset[str], seconds: float) -> float:
     word_count = min(len(title.words), len(other.words))
-    has_summaries = len(title.context) > len(title.words) and len(other.context) > len(other.words)
-    if word_count < _MIN_WORDS and not has_summaries:
+    # Summaries that agree on nothing are no evidence: columns have the same title every week.
+    is_bare = shared <= (title.words & other.words)
+    if word_count < _MIN_WORDS:
         # More than any similarity: titles this short never match.
         return 2.0
-    if word_count < _SHORT_TITLE and not has_summaries:
+    if word_count < _SHORT_TITLE and is_bare:
         return _SHORT_THRESHOLD
     if abs(seconds) > _NEAR_SECONDS:
         return FAR_THRESHOLD
-    if not has_summaries:
+    if is_bare:
         return _BARE_THRESHOLD
     return SAME_DAY_THRESHOLD if abs(seconds) <= _SAME_DAY_SECONDS else NEAR_THRESHOLD
 
@@ -300,9 +307,3 @@ def _is_announcement(earlier: Title, later: Title, seconds: float) -> bool:
     if earlier.series & _WEEKDAYS and not later.series:
         return True
     return bool((earlier.words - later.words) & _EXPECTED or (later.words - earlier.context) & _TURNS)
-
-
-def jaccard(left: Set[str], right: Set[str]) -> float:
-    """Return the number of common words divided by all words; 0 if there are none."""
-    common = len(left & right)
-    return common / (len(left) + len(right) - common) if common else 0.0
