@@ -5,7 +5,8 @@ have a time limit that a sound one meets even on a slow machine.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from time import process_time
 from typing import NamedTuple
@@ -192,9 +193,16 @@ def compile_rules(
     )
 
 
-def rejection_reason(item: Item, rules: FilterRules, now: datetime) -> str | None:
-    """Return the reason why the item is filtered out, None if it passes."""
-    return _age_problem(item, rules, now) or _language_problem(item.entry, rules) or _term_problem(item.entry, rules)
+def rejection_reason(item: Item, rules: FilterRules, now: datetime, source_language: str | None = None) -> str | None:
+    """Return the reason why the item is filtered out, None if it passes.
+
+    `source_language` decides where the item does not tell its language; see `detect_common_language`.
+    """
+    return (
+        _age_problem(item, rules, now)
+        or _language_problem(item.entry, rules, source_language)
+        or _term_problem(item.entry, rules)
+    )
 
 
 def detect_language(entry: Entry) -> str | None:
@@ -210,6 +218,19 @@ def detect_language(entry: Entry) -> str | None:
     return detected
 
 
+def detect_common_language(entries: Sequence[Entry]) -> str | None:
+    """Return the language of nearly all entries of a source, None if they differ or do not tell.
+
+    Bare titles, most of which are too short one by one, are detected together.
+    """
+    counts = Counter(language for entry in entries if (language := detect_language(entry)) is not None)
+    if counts.total() >= _MIN_DETECTED:
+        language, count = counts.most_common(1)[0]
+        return language if count >= _MIN_SHARE * counts.total() else None
+    together = detect_text_language(" ".join(entry.title for entry in entries))
+    return together if counts.keys() <= {together} else None
+
+
 def _age_problem(item: Item, rules: FilterRules, now: datetime) -> str | None:
     if rules.max_age is None or now - item.published <= rules.max_age:
         return None
@@ -217,10 +238,13 @@ def _age_problem(item: Item, rules: FilterRules, now: datetime) -> str | None:
     return f"older than {hours / 24:g} days" if hours >= 96 else f"older than {hours:g} hours"
 
 
-def _language_problem(entry: Entry, rules: FilterRules) -> str | None:
+def _language_problem(entry: Entry, rules: FilterRules, source_language: str | None) -> str | None:
     if rules.language is None:
         return None
-    language = detect_language(entry) if rules.language in LANGUAGES else base_language(entry.language)
+    if rules.language in LANGUAGES:
+        language = detect_language(entry) or source_language
+    else:
+        language = base_language(entry.language)
     if language is None or language == rules.language:
         return None
     return f"in {LANGUAGES.get(language, language)}, not in {LANGUAGES.get(rules.language, rules.language)}"
@@ -295,6 +319,8 @@ LANGUAGES = {
 }
 """Languages that can be detected, by ISO 639-1 code."""
 
+_MIN_DETECTED, _MIN_SHARE = 5, 0.9
+"""Entries that must tell their language, and the share of them in one language, to speak for their source."""
 _MAX_SAMPLE_LENGTH = 600
 """Characters that are examined."""
 _MIN_SCRIPT_LETTERS = 3

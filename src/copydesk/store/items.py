@@ -190,6 +190,23 @@ def list_publication_times(conn: Connection, user_id: str, source_id: str, count
     return tuple(conn.execute(query.limit(count)).scalars())
 
 
+def list_language_samples(
+    conn: Connection, user_id: str, source_ids: Iterable[str], count: int
+) -> dict[str, tuple[Entry, ...]]:
+    """Return the newest items of each source, with the fields that tell their language only."""
+    return {source_id: _list_language_sample(conn, user_id, source_id, count) for source_id in source_ids}
+
+
+def _list_language_sample(conn: Connection, user_id: str, source_id: str, count: int) -> tuple[Entry, ...]:
+    # The plus keeps SQLite from reading the items of all sources by date.
+    query = f"""SELECT item.title, {_SUMMARY}, item.language FROM item
+        WHERE source_id = ? AND +user_id = ? ORDER BY published DESC LIMIT ?"""  # noqa: S608 - names of our own
+    return tuple(
+        Entry(ident="", alias="", title=title, summary=summary, language=language)
+        for title, summary, language in execute_sql(conn, query, (source_id, user_id, count))
+    )
+
+
 def assign_stories(conn: Connection, user_id: str, stories: Iterable[tuple[str, str]]) -> None:
     """Assign items to stories: (item id, story id)."""
     execute_many(conn, _ASSIGN_STORY, [(story_id, item_id, user_id) for item_id, story_id in stories])

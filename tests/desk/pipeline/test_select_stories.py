@@ -91,6 +91,22 @@ async def test_other_languages_are_filtered_out(tmp_path, where):
     assert filter_reasons(tmp_path) == {GERMAN_TITLE: "in German, not in English"}
 
 
+async def test_bare_titles_have_the_language_of_their_source(tmp_path):
+    german = (
+        "Hafen öffnet für Schwimmer",
+        "Neue Brücke über die Elbe",
+        "Streik am Flughafen beendet",
+        "Museum zeigt Bilder aus dem Norden",
+    )
+    sources = [
+        (URL_ONE, feed(*(entry(number, title=title, text="") for number, title in enumerate(german))), {}),
+        (URL_TWO, feed(entry(9, title="Lighthouse lit again", text="")), {}),
+    ]
+
+    assert await run_once(tmp_path, *sources, pipeline__language="en") == ["Lighthouse lit again"]
+    assert filter_reasons(tmp_path) == dict.fromkeys(german, "in German, not in English")
+
+
 async def test_story_expires_while_waiting(tmp_path):
     web, clock = FakeWeb(), Watch()
     web.put(URL_ONE, feed(entry(1), entry(2, hours=2)))

@@ -15,10 +15,10 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.errors import InvalidError
 from copydesk.ingest.registry import SOURCE_TYPES
-from copydesk.model.item import Item, ItemState, digest
+from copydesk.model.item import Entry, Item, ItemState, digest
 from copydesk.model.run import RunRequest, Stage
 from copydesk.model.source import Source, SourceConfig
-from copydesk.ranking.filters import FilterRules, compile_rules, rejection_reason
+from copydesk.ranking.filters import FilterRules, compile_rules, detect_common_language, rejection_reason
 from copydesk.ranking.preference import Decision, train
 from copydesk.ranking.rank import RankedStory, Ranking, rank
 from copydesk.ranking.score import ScoringContext, SourceRecord, Weights
@@ -35,6 +35,8 @@ STORY_WINDOW = timedelta(days=14)
 NOVELTY_WINDOW = timedelta(days=60)
 """Stories drafted within this window are no longer news."""
 NO_RULES = FilterRules()
+LANGUAGE_SAMPLE_SIZE = 30
+"""Newest items of a source that tell its language where an item's own title does not."""
 FILTER_BATCH_SIZE = 500
 """Items per batch; a run can be cancelled between two batches."""
 MAX_DECISIONS = 2000
@@ -64,6 +66,7 @@ async def _filter(
     progress.set_total(len(waiting))
     if not waiting:
         return ()
+    rules = rules._replace(source_languages=await _detect_source_languages(ctx, waiting, rules))
     passed, outcomes = await _filter_items(waiting, rules, now, progress)
     story_ids = await _assign_stories(ctx, passed, now)
     passed = [msgspec.structs.replace(item, story_id=story_ids.get(item.id, item.story_id)) for item in passed]
@@ -111,6 +114,20 @@ async def _rank(ctx: DeskContext, stories: Sequence[Candidate], progress: RunPro
     progress.set_counters(items_ranked=len(ranking.ranked))
     progress.complete()
     return ranking.ranked
+
+
+class _Rules(NamedTuple):
+    """The rules of a run."""
+
+    everywhere: FilterRules
+    by_source: Mapping[str, FilterRules | None]
+    """None for unusable rules."""
+    source_languages: Mapping[str, str | None] = {}
+
+    def filter_language(self, source_id: str) -> str | None:
+        """Return the language that the items of a source must have, None if any."""
+        source_rules = self.by_source.get(source_id) or NO_RULES
+        return source_rules.language or self.everywhere.language
 
 
 class _RankingInputs(NamedTuple):
@@ -163,8 +180,8 @@ def _to_decisions(decisions: Iterable[DraftDecision]) -> Iterable[Decision]:
         )
 
 
-async def _load_rules(ctx: DeskContext) -> tuple[FilterRules, Mapping[str, FilterRules | None]]:
-    """Return the rules for all items, and those of each source that has its own; None for unusable ones.
+async def _load_rules(ctx: DeskContext) -> _Rules:
+    """Return the rules for all items, and those of each source that has its own.
 
     Items that a source's previous rules left out are reopened if the rules have changed since.
     """
@@ -198,14 +215,11 @@ def _rules_fingerprint(ctx: DeskContext, config: SourceConfig) -> str:
     return digest(msgspec.json.encode(rules), 8).hex()
 
 
-def _compile_rules(
-    settings: Settings, max_age: timedelta, all_sources: Iterable[Source]
-) -> tuple[FilterRules, Mapping[str, FilterRules | None]]:
+def _compile_rules(settings: Settings, max_age: timedelta, all_sources: Iterable[Source]) -> _Rules:
     options = settings.pipeline
     global_rules = compile_rules(options.include, options.exclude, options.language or None, max_age, field="pipeline")
-    return global_rules, {
-        source.id: _compile_source_rules(source.config) for source in all_sources if source.config is not None
-    }
+    by_source = {source.id: _compile_source_rules(source.config) for source in all_sources if source.config is not None}
+    return _Rules(global_rules, by_source)
 
 
 def _compile_source_rules(config: SourceConfig) -> FilterRules | None:
@@ -217,11 +231,24 @@ def _compile_source_rules(config: SourceConfig) -> FilterRules | None:
         return None
 
 
+async def _detect_source_languages(
+    ctx: DeskContext, waiting: Iterable[Item], rules: _Rules
+) -> Mapping[str, str | None]:
+    """Return the languages of the sources whose items are filtered by language."""
+    source_ids = {item.source_id for item in waiting}
+    filtered = sorted(source_id for source_id in source_ids if rules.filter_language(source_id) is not None)
+    if not filtered:
+        return {}
+    samples = await ctx.read(items.list_language_samples, filtered, LANGUAGE_SAMPLE_SIZE)
+    return await asyncio.to_thread(_detect_languages, samples)
+
+
+def _detect_languages(samples: Mapping[str, Sequence[Entry]]) -> dict[str, str | None]:
+    return {source_id: detect_common_language(entries) for source_id, entries in samples.items()}
+
+
 async def _filter_items(
-    waiting: Sequence[Item],
-    rules: tuple[FilterRules, Mapping[str, FilterRules | None]],
-    now: datetime,
-    progress: RunProgress,
+    waiting: Sequence[Item], rules: _Rules, now: datetime, progress: RunProgress
 ) -> tuple[list[Item], list[tuple[str, ItemState, str | None]]]:
     """Return the items that pass and the outcomes of the others; items of a source with unusable rules keep waiting."""
     passed: list[Item] = []
@@ -236,17 +263,18 @@ async def _filter_items(
 
 
 def _apply_rules(
-    waiting: Sequence[Item], rules: tuple[FilterRules, Mapping[str, FilterRules | None]], now: datetime
+    waiting: Sequence[Item], rules: _Rules, now: datetime
 ) -> tuple[list[Item], list[tuple[str, ItemState, str | None]]]:
-    global_rules, rules_by_source = rules
     passed: list[Item] = []
     outcomes: list[tuple[str, ItemState, str | None]] = []
     for item in waiting:
-        source_rules = rules_by_source.get(item.source_id, NO_RULES)
+        source_rules = rules.by_source.get(item.source_id, NO_RULES)
         # Unusable rules: keep the item waiting instead of letting it through.
         if source_rules is None:
             continue
-        reason = rejection_reason(item, global_rules, now) or rejection_reason(item, source_rules, now)
+        language = rules.source_languages.get(item.source_id)
+        reason = rejection_reason(item, rules.everywhere, now, language)
+        reason = reason or rejection_reason(item, source_rules, now, language)
         if reason is None:
             passed.append(item)
         else:
