@@ -12,6 +12,8 @@ import gc
 import time
 from contextlib import suppress
 
+from copydesk.tui.terminal.private_api import release_closed_widgets
+
 YOUNG_THRESHOLD, MIDDLE_THRESHOLD, OLD_THRESHOLD = 10_000, 10, 100
 """The thresholds of gc.set_threshold: new objects minus freed ones, young collections, middle collections."""
 IDLE_AFTER = 1.0
@@ -30,6 +32,7 @@ class GcTuning:
 
         They were created by imports and live to the end.
         """
+        release_closed_widgets()
         gc.freeze()
         gc.set_threshold(YOUNG_THRESHOLD, MIDDLE_THRESHOLD, OLD_THRESHOLD)
 

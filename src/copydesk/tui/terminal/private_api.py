@@ -5,12 +5,17 @@ This is the only module that may import such names, so that an upgrade can break
 
 from collections.abc import Iterable
 from contextvars import ContextVar
+from functools import cache, lru_cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from textual.app import App
 
-__all__ = ["active_app", "forget_key_sequences", "rich_width_table"]
+__all__ = ["active_app", "forget_key_sequences", "release_closed_widgets", "rich_width_table"]
+
+TEXTUAL_WITH_LEAK = "8.2.8"
+"""The release whose style cache keeps closed widgets alive."""
 
 try:
     from textual._context import active_app
@@ -41,3 +46,24 @@ def rich_width_table() -> list[tuple[int, int, int]]:
         return []
     table = load("auto").widths
     return table if isinstance(table, list) else []
+
+
+@cache
+def release_closed_widgets() -> None:
+    """Let the rendered lines of closed widgets be freed. In other releases of Textual do nothing.
+
+    For upstream, in textual/_styles_cache.py of 8.2.8: `StylesCache.get_inner_outer` has the decorator
+    `lru_cache(1024)` and a first parameter `cls`, but is no classmethod. So `self` is a part of the key, and the cache,
+    one for the class, keeps the last 1024 instances of `StylesCache` alive, each with all rendered lines of a widget
+    that may be long closed: 28 MB after 100 command palettes. The result depends on the two colours alone; with
+    `@staticmethod` above `@lru_cache`, and without the first parameter, nothing is kept.
+    """
+    if version("textual") != TEXTUAL_WITH_LEAK:
+        return
+    from textual._styles_cache import StylesCache  # noqa: PLC0415 - may be missing in other releases
+
+    styles_cache = cast("Any", StylesCache)
+    compute = styles_cache.get_inner_outer.__wrapped__
+    styles_cache.get_inner_outer = staticmethod(
+        lru_cache(1024)(lambda base_background, background: compute(None, base_background, background))
+    )
