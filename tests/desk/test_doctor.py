@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import asynccontextmanager, closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from copydesk.desk.accounts.credentials import secret_name
 from copydesk.desk.doctor import Verdict, _check_database, examine
 from copydesk.images.storage import save
 from copydesk.store import accounts
-from desk_fixtures import URL_ONE, URL_TWO, create_source, open_desk_at
+from desk_fixtures import URL_ONE, URL_TWO, Watch, create_source, open_desk_at
 from image_samples import drawing, photo
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 from sources_driver import sample_web
@@ -82,6 +83,21 @@ async def test_missing_settings_file_is_reported(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path, sample_web()) as desk:
         ((_, message),) = await examine_topic(desk, "settings")
     assert message.startswith("No settings file; all defaults.")
+
+
+async def test_clock_jump_is_reported_until_accepted(tmp_path: Path) -> None:
+    clock = Watch()
+    async with open_desk_at(tmp_path, sample_web(), clock=clock) as desk:
+        assert await desk.schedule.clock_warning() is None
+        clock.now -= timedelta(hours=3)
+        for _ in range(2):
+            message = (
+                "The clock jumped back by 3 hours. Posting is paused. "
+                "Correct the clock, or accept it: copydesk schedule clock --accept"
+            )
+            assert await examine_topic(desk, "clock") == [(Verdict.ERROR, message)]
+        clock.now += timedelta(hours=3)
+        assert await examine_topic(desk, "clock") == []
 
 
 async def test_missing_account_is_reported_without_keys(tmp_path: Path) -> None:

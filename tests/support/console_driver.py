@@ -33,6 +33,7 @@ from copydesk.model.draft import (
 )
 from copydesk.model.filters import DraftCounts, DraftPosition, DraftSlice, DraftView, SliceAround, Tab, tab_contains
 from copydesk.model.item import Entry, Item, ItemState
+from copydesk.model.job import ClockWarning
 from copydesk.model.run import Progress, Run, RunRequest, RunStats, RunStatus, Stage
 from copydesk.settings import Settings
 from copydesk.tui.app import Console
@@ -313,6 +314,16 @@ def partial_progress() -> list[Progress]:
     ]
 
 
+class FakeSchedule:
+    """A schedule whose clock the test sets."""
+
+    def __init__(self) -> None:
+        self.warning: ClockWarning | None = None
+
+    async def peek_clock_warning(self) -> ClockWarning | None:
+        return self.warning
+
+
 class FakePosting:
     """A desk without connected accounts and previews."""
 
@@ -331,6 +342,7 @@ class FakeDesk:
         self.sources = FakeSources(sources)
         self.pipeline = FakePipeline()
         self.posting = FakePosting()
+        self.schedule = FakeSchedule()
         self.is_interactive = False
         # A folder of its own: autosaved text of one test must not appear in another.
         data_home = tempfile.mkdtemp(prefix="copydesk-")

@@ -77,6 +77,11 @@ class ClockGuard:
             state = await self._ctx.write(_evaluate_and_save, wall, monotonic)
         return _to_warning(state)
 
+    async def peek(self) -> ClockWarning | None:
+        """Return the warning as `check` does, without storing the readings."""
+        previous = await self._ctx.read(users.load_clock_reading)
+        return _to_warning(evaluate(previous, self._ctx.clock(), self.monotonic()))
+
     async def accept(self) -> ClockWarning | None:
         """Trust the wall clock as it is now; return the warning there was."""
         warning = await self.check()

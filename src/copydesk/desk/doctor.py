@@ -1,4 +1,4 @@
-"""Diagnose a desk: settings, disk, backups, database, sources, runs, accounts, credentials, images. Changes nothing."""
+"""Diagnose a desk: settings, disk, backups, database, sources, runs, clock, accounts, images. Changes nothing."""
 
 import asyncio
 import shutil
@@ -20,7 +20,7 @@ from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
 from copydesk.store.database_file import restore_hint
-from copydesk.text.formatting import format_relative, plural
+from copydesk.text.formatting import format_duration, format_relative, plural
 
 MAX_BACKUP_AGE = timedelta(days=7)
 """The age of the newest backup from which on it is a warning."""
@@ -66,6 +66,7 @@ async def examine(
                 await _check_sources(desk),
                 await _check_runs(desk),
                 *await _check_backup_job(desk),
+                *await _check_clock(desk),
                 *await _check_accounts(desk),
                 await _check_images(desk),
             ]
@@ -167,6 +168,17 @@ async def _check_backup_job(desk: Desk) -> tuple[CheckFinding, ...]:
     errors = [state.error for state in await desk.job_leases.states() if state.name == JobName.BACKUP and state.error]
     message = "The last automatic backup failed: "
     return tuple(CheckFinding(what="backups", verdict=Verdict.ERROR, found=message + error) for error in errors)
+
+
+async def _check_clock(desk: Desk) -> tuple[CheckFinding, ...]:
+    """Report a clock that jumped; a clock that is right needs no line."""
+    warning = await desk.schedule.peek_clock_warning()
+    if warning is None:
+        return ()
+    direction = "forward" if warning.seconds > 0 else "back"
+    message = f"The clock jumped {direction} by {format_duration(abs(warning.seconds))}. Posting is paused."
+    advice = "Correct the clock, or accept it: copydesk schedule clock --accept"
+    return (CheckFinding(what="clock", verdict=Verdict.ERROR, found=message, advice=advice),)
 
 
 async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:

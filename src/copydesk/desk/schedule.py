@@ -309,6 +309,11 @@ class Schedule:
         return await self._clock_guard.check()
 
     @operation
+    async def peek_clock_warning(self) -> ClockWarning | None:
+        """Return the same as `clock_warning` without writing anything, for displays and diagnoses."""
+        return await self._clock_guard.peek()
+
+    @operation
     async def accept_clock(self) -> ClockWarning | None:
         """Trust the wall clock as it is now; return the warning this dismisses, if any."""
         return await self._clock_guard.accept()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from textual.events import Event, InputEvent, Paste
 from textual.events import Key as KeyPress
 from textual.message import Message
+from textual.reactive import var
 from textual.screen import Screen
 from textual.worker import Worker
 
@@ -70,6 +71,9 @@ SHUTDOWN_TIMEOUT = 0.5
 
 class DeskApp(NotifyingApp, inherit_bindings=False):
     """An app with a desk. Screens call it with `run_desk_task` and receive messages about changes."""
+
+    posting_paused: var[bool] = var(False)  # noqa: FBT003 - the initial value
+    """True while the clock is in doubt, so that nothing is posted."""
 
     def __init__(
         self,
@@ -212,6 +216,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                 if current != previous:
                     for message in await source_failures.load_new(desk):
                         self.log_problem(message)
+                    # A jump is a change: the jobs store it when they notice it, and its end.
+                    self.posting_paused = await desk.schedule.peek_clock_warning() is not None
                     if previous is not None:
                         self.change_count += 1
                         self._post_to_screen(DeskChanged())

@@ -69,6 +69,8 @@ def source_type_label(name: str) -> str:
 
 APP_NAME = "Copydesk"
 APP_TOO_SMALL = "Copydesk needs 40 columns and 10 lines."
+CLOCK_DOUBT = "Clock jumped: posting is paused", "posting paused"
+"""At the right of the top line, while posting waits for the clock to be accepted: long and short."""
 CANCEL = "cancel"
 CANCELLED_WHILE_SAVING = "Cancelled. Anything saved by then is shown on the screen."
 CHANGE_THEME = "Change theme"

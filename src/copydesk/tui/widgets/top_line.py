@@ -20,7 +20,7 @@ _MIN_GAP = 2
 
 # Not Textual's Header: it has a fixed layout of title and clock, without tabs, progress and problems.
 class TopLine(StaticLines):
-    """The desk's name and the numbered screens; at the right, the run's progress and the number of problems."""
+    """The desk's name and the numbered screens; at the right, the run's progress, a doubtful clock and problems."""
 
     app = getters.app(DeskApp)
 
@@ -33,10 +33,11 @@ class TopLine(StaticLines):
         """Cells of the problem count at the end of the line."""
 
     def on_mount(self) -> None:
-        """Follow the number of problems, which is shared by all screens."""
-        self.watch(self.app, "problems", self._on_problems, init=False)
+        """Follow what is shared by all screens."""
+        self.watch(self.app, "problems", self._on_change, init=False)
+        self.watch(self.app, "posting_paused", self._on_change, init=False)
 
-    def _on_problems(self) -> None:
+    def _on_change(self) -> None:
         self.refresh()
 
     def show_run(self, view: "RunView | None") -> None:
@@ -50,8 +51,8 @@ class TopLine(StaticLines):
 
     def lines(self, width: int) -> list[Content]:
         """Return the line. The right part has priority: it is news, and numbers are sufficient for the screens."""
-        for work, problems in self._right_variants():
-            right = work + Content("  ") + problems if work and problems else work + problems
+        for *news, problems in self._right_variants():
+            right = Content("  ").join(part for part in (*news, problems) if part)
             for left in self._left_variants():
                 gap = width - left.cell_length - right.cell_length
                 if gap >= (_MIN_GAP if right else 0):
@@ -83,15 +84,20 @@ class TopLine(StaticLines):
                 return screen
         return ""
 
-    def _right_variants(self) -> list[tuple[Content, Content]]:
-        """Return variants of (progress, problems), the longest first."""
+    def _right_variants(self) -> list[tuple[Content, Content, Content]]:
+        """Return variants of (progress, clock, problems), the longest first."""
         none = Content("")
         problems = self.app.problems
-        if not problems:
-            return [(self._work, none), (none, none)]
-        long = Content.assemble((plural(problems, "problem"), "bad"), " ", (self.app.key_label("console.log"), "key"))
-        short = Content.styled(f"!{problems}", "bad")
-        return [(self._work, long), (self._work, short), (none, long), (none, short)]
+        clocks = [Content.styled(text, "bad") for text in labels.CLOCK_DOUBT] if self.app.posting_paused else [none]
+        counts = [none]
+        if problems:
+            key = self.app.key_label("console.log"), "key"
+            long = Content.assemble((plural(problems, "problem"), "bad"), " ", key)
+            counts = [long, Content.styled(f"!{problems}", "bad")]
+        works = [self._work, none]
+        variants = [(work, clock, count) for work in works for clock in clocks for count in counts]
+        # Narrower than that only the problems are counted.
+        return variants if len(clocks) == 1 else [*variants, (none, none, counts[-1])]
 
     def _left_variants(self) -> list[Content]:
         """Return variants of the left part, the longest first: names of other screens, or only their numbers."""
