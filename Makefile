@@ -3,9 +3,9 @@
 PYTHON ?= $(firstword $(foreach v,3.11 3.12 3.13 3.14,$(shell command -v python$(v) 2>/dev/null)) python3)
 BIN := .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
-# $(call install,part,options): one part of constraints.txt, exactly: every version and hash as it is written there.
+# $(call install,part,options): one part of .ci/requirements.txt, exactly: every version and hash as it is written there.
 define install
-	sed -n '/^# $(1)$$/,/^# /p' constraints.txt > .venv/requirements.txt
+	sed -n '/^# $(1)$$/,/^# /p' .ci/requirements.txt > .venv/requirements.txt
 	$(PIP) install $(2) --no-deps --require-hashes --requirement .venv/requirements.txt
 endef
 PYTEST = $(BIN)/python -m pytest
@@ -24,7 +24,7 @@ help: ## what can be made
 	$(PYTHON) -m venv .venv
 	@touch $@
 
-.venv/run: .venv/python pyproject.toml constraints.txt
+.venv/run: .venv/python pyproject.toml .ci/requirements.txt
 	$(call install,run)
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -89,7 +89,7 @@ docs: .venv/test ## the parts of docs/ that are made from the code
 metrics: .venv/test ## metrics of the code base, beside their targets
 	$(BIN)/python .ci/code_metrics.py
 
-lock: .venv/python ## pin the newest versions of everything in constraints.txt
+lock: .venv/python ## pin the newest versions of everything in .ci/requirements.txt and constraints.txt
 	$(PIP) install uv
 	$(BIN)/python .ci/lock.py
 

@@ -1,5 +1,6 @@
-"""Write constraints.txt: the newest versions of everything, as three parts that build on each other.
+"""Write .ci/requirements.txt, the newest versions of everything with their hashes, and constraints.txt, without.
 
+pip cannot use constraints with hashes for a project in a folder. The requirements are parts that build on each other:
 `run` is what Copydesk needs; on top of it `test` is for its checks, `servers` for the servers it is
 proven against, `screenshots` for its pictures, and `bench` is what
 it is measured against. Each part is complete, so that `pip install --no-deps --require-hashes` can install it alone.
@@ -28,10 +29,21 @@ def resolve(groups: tuple[str, ...]) -> list[str]:
     return re.findall(r"^\S.*(?:\n +--hash.*)+", run.stdout, re.MULTILINE)
 
 
-seen: set[str] = set()
-lines = ["# Made by `make lock`: exact versions and hashes of everything that is installed.\n"]
-for part, groups in PARTS.items():
-    added = [pin for pin in resolve(groups) if pin not in seen]
-    seen.update(added)
-    lines += [f"# {part}", *added, ""]
-Path("constraints.txt").write_text("\n".join(lines), encoding="utf-8")
+def write(parts: dict[str, list[str]]) -> None:
+    """Write both files."""
+    lines = ["# Made by `make lock`: exact versions and hashes of everything that make installs.\n"]
+    for part, pins in parts.items():
+        lines += [f"# {part}", *pins, ""]
+    Path(".ci/requirements.txt").write_text("\n".join(lines), encoding="utf-8")
+    versions = sorted({pin.split(" \\\n")[0] for pins in parts.values() for pin in pins}, key=str.lower)
+    lines = ["# Made by `make lock`: exact versions, for `pip install -c constraints.txt`.", *versions, ""]
+    Path("constraints.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    seen: set[str] = set()
+    parts = {}
+    for part, groups in PARTS.items():
+        parts[part] = [pin for pin in resolve(groups) if pin not in seen]
+        seen.update(parts[part])
+    write(parts)
