@@ -31,6 +31,9 @@ def test_constraints_are_those_of_make() -> None:
 def test_packages_of_extras_are_pinned() -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = {canonicalize_name(pin.name): str(pin.specifier)[2:] for pin in read_pins("constraints.txt")}
-    wanted = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    wanted = [
+        *project["dependencies"],
+        *(line for extra in project["optional-dependencies"].values() for line in extra),
+    ]
     for requirement in map(Requirement, wanted):
         assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), requirement

@@ -78,7 +78,8 @@ class ConsoleProcess(AppService):
             return
         # A console that hangs must not keep the server from shutting down.
         kill_timer = asyncio.get_running_loop().call_later(SHUTDOWN_TIMEOUT, process.kill)
-        await super().stop()
+        with suppress(ConnectionError):  # the page is gone, and cannot be told
+            await super().stop()
         await process.communicate()
         kill_timer.cancel()
 
@@ -104,15 +105,16 @@ class ConsoleServer:
         runner = self.runner()
         await runner.setup()
         try:
-            await web.TCPSite(runner, HOST, self._auth.port).start()
+            try:
+                await web.TCPSite(runner, HOST, self._auth.port).start()
+            except OSError as error:
+                raise SettingsError(
+                    f"Cannot listen on port {self._auth.port}: {_reason(error)}.",
+                    hint="Choose another: --web --port 8400",
+                ) from None
             # Only now: a browser that opens the address at once must get the page.
             self._auth.announce()
             await stopped.wait()
-        except OSError as error:
-            raise SettingsError(
-                f"Cannot listen on port {self._auth.port}: {_reason(error)}.",
-                hint="Choose another: --web --port 8400",
-            ) from None
         finally:
             await runner.cleanup()
 
@@ -161,7 +163,6 @@ class ConsoleServer:
                 elif self._console_count >= MAX_CONSOLES:
                     await _refuse(page, TOO_MANY)
                 else:
-                    await page.send_json(["session", self._auth.session_token])
                     await self._run_console(page, _parse_size(request.query.get("width"), request.query.get("height")))
         finally:
             self._pages.discard(page)
@@ -190,6 +191,7 @@ class ConsoleServer:
         )
         self._console_count += 1
         try:
+            await page.send_json(["session", self._auth.session_token])
             try:
                 await console.start(*size)
             except OSError as error:  # no process, memory or file left

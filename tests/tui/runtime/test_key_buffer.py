@@ -45,6 +45,18 @@ async def test_burst_of_decisions_is_applied_in_order(tmp_path: Path) -> None:
         ]
 
 
+async def test_keys_before_closed_page_are_applied(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        for key in (*"aaac", *"typed"):
+            review.app.simulate_key(key)
+        await review.app.close_page()
+        await review.wait_for(lambda: review.app._exit)
+    async with open_review(tmp_path) as review:
+        assert len((await review.desk.drafts.list(status=Status.APPROVED)).items) == 3
+        await review.press("c")
+        assert "typed" in review.text
+
+
 async def test_keys_after_edit_go_to_text(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=TEXTS[:2]) as review:
         first, second = review.screen.queue.window.rows
