@@ -108,7 +108,16 @@ async def call(method: Callable[..., Any], *args: object, **kwargs: object) -> A
 
 def test_all_resources_are_found():
     expected = {"drafts", "drafts.views", "drafts.images", "pipeline", "sources", "generation", "schedule", "posting"}
-    expected |= {"accounts", "engagement", "experiments", "voice", "job_leases", "schedule.due_drafts", "backups"}
+    expected |= {
+        "accounts",
+        "engagement",
+        "experiments",
+        "voice",
+        "job_leases",
+        "schedule.due_drafts",
+        "backups",
+        "stories",
+    }
     assert set(RESOURCES) == expected
     assert len(OPERATIONS) > 100
 

@@ -12,6 +12,7 @@ COMMANDS = {
     "delivery": ("copydesk.cli.delivery", "Show deliveries to accounts and resolve uncertain ones."),
     "slot": ("copydesk.cli.slot", "Manage weekly posting slots and the time zone."),
     "schedule": ("copydesk.cli.schedule", "Plan the schedule and check for conflicts."),
+    "story": ("copydesk.cli.story", "Merge and split stories."),
     "run": ("copydesk.cli.run", "Show pipeline runs."),
     "voice": ("copydesk.cli.voice", "Show or change your voice profile."),
     "experiment": ("copydesk.cli.experiment", "Run experiments."),

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from copydesk.desk.publishing.service import Posting
     from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources.service import Sources
+    from copydesk.desk.stories import Stories
     from copydesk.posting.platform import Platform
 
 __all__ = ["Desk", "open_desk"]
@@ -74,6 +75,13 @@ class Desk:
         from copydesk.desk.sources.service import Sources  # noqa: PLC0415
 
         return Sources(self._context)
+
+    @cached_property
+    def stories(self) -> "Stories":
+        """The items that tell one event: merge, split."""
+        from copydesk.desk.stories import Stories  # noqa: PLC0415
+
+        return Stories(self._context)
 
     @cached_property
     def engagement(self) -> "Engagements":

@@ -1,5 +1,6 @@
 """Entries as sources deliver them, and items as Copydesk stores them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
@@ -88,3 +89,11 @@ class Item(Struct, frozen=True, gc=False):
     """When it was first fetched."""
     state: ItemState
     reason: str | None = None
+
+
+class StoryChange(Struct, frozen=True):
+    """Items that moved to another story."""
+
+    story_id: str
+    moves: Mapping[str, str]
+    """By item id the story that the item was in before."""

@@ -169,6 +169,14 @@ def list_texts_since(
     return tuple(text for (text,) in execute_sql(conn, query, values))
 
 
+def assign_story(conn: Connection, user_id: str, story_id: str, item_ids: Sequence[str]) -> None:
+    """Assign the drafts of these items to a story, except where it has a draft of that format already."""
+    for chunk in chunked(item_ids):
+        condition = f"user_id = ? AND item_id IN ({placeholders(chunk)})"
+        statement = f"UPDATE OR IGNORE draft SET story_id = ? WHERE {condition}"  # noqa: S608 - words of our own
+        execute_sql(conn, statement, (story_id, user_id, *chunk))
+
+
 def find_drafted_stories(conn: Connection, user_id: str, story_ids: Sequence[str]) -> frozenset[str]:
     """Return those of the stories that have a draft from a run or from the user's request."""
     found: set[str] = set()

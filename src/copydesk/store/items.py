@@ -42,6 +42,8 @@ _ASSIGN_STORY = "UPDATE item SET story_id = ? WHERE id = ? AND user_id = ?"
 # As literals, because each of the two states has a partial index: with a parameter SQLite would not use it.
 _IS_NEW = f"state = '{ItemState.NEW.value}'"
 _IS_FILTERED = f"state = '{ItemState.FILTERED.value}'"
+_REOPEN_DUPLICATE = f"""UPDATE item SET state = ?, reason = NULL
+    WHERE id = ? AND user_id = ? AND state = '{ItemState.DUPLICATE.value}'"""  # noqa: S608 - a word of our own
 # Only items still new: another process may have drafted one meanwhile.
 _SET_OUTCOME = f"UPDATE item SET state = ?, reason = ? WHERE id = ? AND user_id = ? AND {_IS_NEW}"  # noqa: S608
 
@@ -183,6 +185,11 @@ def list_story_members(conn: Connection, user_id: str, since: datetime) -> tuple
     return tuple(StoryMember(**dict(zip((*_MEMBER.names, "summary"), row, strict=True))) for row in rows)
 
 
+def list_story(conn: Connection, user_id: str, story_id: str) -> tuple[Item, ...]:
+    """Return the items of a story, oldest first."""
+    return _select_items(conn, "item.story_id = ? ORDER BY item.published, item.id", user_id, story_id)
+
+
 def list_publication_times(conn: Connection, user_id: str, source_id: str, count: int = 50) -> tuple[datetime, ...]:
     """Return the publication dates of the source's newest items, newest first."""
     own = item.c.source_id == _own_source(user_id, source_id)
@@ -217,6 +224,11 @@ def set_outcomes(conn: Connection, user_id: str, outcomes: Iterable[tuple[str, I
     return execute_many(
         conn, _SET_OUTCOME, [(state.value, reason, item_id, user_id) for item_id, state, reason in outcomes]
     )
+
+
+def reopen_duplicates(conn: Connection, user_id: str, item_ids: Iterable[str]) -> None:
+    """Set items that were duplicates back to NEW."""
+    execute_many(conn, _REOPEN_DUPLICATE, [(ItemState.NEW.value, item_id, user_id) for item_id in item_ids])
 
 
 def reopen_filtered(conn: Connection, user_id: str, source_ids: Sequence[str], since: datetime) -> int:

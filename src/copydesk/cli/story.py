@@ -1,0 +1,104 @@
+"""`copydesk story`: show, merge, split."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
+from copydesk.cli.output import format_time, print_table
+from copydesk.errors import NotFoundError
+from copydesk.model.item import Item, StoryChange
+from copydesk.text.formatting import plural
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+
+@click.group()
+def story() -> None:
+    """Show the items that tell one event, merge stories and split them.
+
+    A story is given by the id of a draft or of an item. Later runs keep your changes.
+    """
+
+
+@story.command()
+@click.argument("id")
+@AS_JSON
+@pass_context
+def show(context: Context, id: str, *, as_json: bool) -> None:
+    """List the items of a story, oldest first."""
+
+    async def load(desk: "Desk") -> tuple[Item, ...]:
+        return await desk.stories.get(await _item_id(desk, id))
+
+    members = context.run(load)
+    if as_json:
+        print_json([_summary(item) for item in members])
+        return
+    rows = [(item.id, item.source_name, format_time(item.published), item.state, item.entry.title) for item in members]
+    print_table(rows, empty="", cut=True)
+
+
+@story.command()
+@click.argument("id")
+@click.argument("other")
+@AS_JSON
+@pass_context
+def merge(context: Context, id: str, other: str, *, as_json: bool) -> None:
+    """Merge the stories of two drafts or items.
+
+    Drafts stay as they are. Items of the merged story that have none are not drafted any more.
+    """
+
+    async def work(desk: "Desk") -> StoryChange:
+        return await desk.stories.merge(await _item_id(desk, id), await _item_id(desk, other))
+
+    change = context.run(work)
+    _print_change(context, change, "merged", f"copydesk story split {' '.join(change.moves)}", as_json=as_json)
+
+
+@story.command()
+@click.argument("ids", metavar="ITEM...", nargs=-1, required=True)
+@AS_JSON
+@pass_context
+def split(context: Context, ids: tuple[str, ...], *, as_json: bool) -> None:
+    """Make items a story of their own.
+
+    They are items of one story, as `copydesk story show` lists them.
+    """
+
+    async def work(desk: "Desk") -> tuple[StoryChange, str]:
+        members = await desk.stories.get(ids[0])
+        change = await desk.stories.split(ids)
+        return change, next(item.id for item in members if item.id not in change.moves)
+
+    change, remaining = context.run(work)
+    _print_change(context, change, "split off", f"copydesk story merge {remaining} {ids[0]}", as_json=as_json)
+
+
+def _summary(item: Item) -> dict[str, object]:
+    return {
+        "id": item.id,
+        "source": item.source_name,
+        "published": item.published,
+        "state": item.state,
+        "title": item.entry.title,
+        "url": item.entry.url,
+    }
+
+
+async def _item_id(desk: "Desk", id: str) -> str:
+    """Return the item of a draft; `id` itself if it is not a draft's."""
+    try:
+        return (await desk.drafts.get(id)).item.id
+    except NotFoundError:
+        return id
+
+
+def _print_change(context: Context, change: StoryChange, done: str, undo: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(change)
+        return
+    click.echo(f"{plural(len(change.moves), 'item')} {done}.")
+    click.echo(context.with_desk_options(f"Undo: {undo}"), err=True)
