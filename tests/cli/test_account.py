@@ -1,10 +1,22 @@
 """Tests for the account commands, as far as they go without a server."""
 
+import asyncio
+import getpass
+import sys
+import webbrowser
+from threading import Thread
+from types import SimpleNamespace
+
 import pytest
 
 from cli_runner import assert_one_line_error, run_in_process
+from copydesk.cli import account
+from copydesk.desk.context import _LazyTransport
+from copydesk.posting.registry import PLATFORMS
+from x_sign_in import CLIENT_SECRETS, open_page, serve_x
 
 UNREACHABLE_URL = "http://127.0.0.1:1"
+PLAIN_CREDENTIALS = {"copydesk_secrets__keyring": "false", "copydesk_secrets__plain": "true"}
 
 
 @pytest.mark.parametrize(
@@ -32,3 +44,38 @@ def test_check_without_accounts_explains_connect(tmp_path):
     result = run_in_process(tmp_path, "account", "check")
     assert (result.code, result.out) == (0, "")
     assert "copydesk account connect" in result.err
+
+
+@pytest.mark.parametrize("client_secret", CLIENT_SECRETS)
+@pytest.mark.parametrize("source", ["standard input", "environment"])
+def test_x_is_connected_with_and_without_client_secret(tmp_path, monkeypatch, client_secret, source):
+    fake, transport = serve_x(monkeypatch, client_secret)
+    visits = []
+
+    def visit(page):
+        visits.append(Thread(target=lambda: asyncio.run(open_page(fake, page))))
+        visits[0].start()
+
+    monkeypatch.setattr(
+        _LazyTransport, "handle_async_request", lambda _, request: transport.handle_async_request(request)
+    )
+    monkeypatch.setattr(account, "is_interactive", lambda: True)
+    monkeypatch.setattr(webbrowser, "open", visit)
+    variables = {"copydesk_connect_client_secret": client_secret} if source == "environment" else {}
+    stdin = "app\n" if variables else f"app\n{client_secret}\n"
+    result = run_in_process(tmp_path, "account", "connect", "x", stdin=stdin, **PLAIN_CREDENTIALS, **variables)
+    visits[0].join()
+    assert (result.code, result.out) == (0, "Connected x:me.\n"), result
+    assert client_secret == "" or client_secret not in result.err
+    assert run_in_process(tmp_path, "account", "check", **PLAIN_CREDENTIALS).out == "x:me works.\n"
+
+
+@pytest.mark.parametrize(("platform", "prompted"), [("x", ["client_id", "client_secret"]), ("mastodon", [])])
+def test_only_what_replaces_the_sign_in_is_not_prompted(monkeypatch, platform, prompted):
+    fields = PLATFORMS[platform].credential_fields
+    names = {field.question: field.name for field in fields}
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(getpass, "getpass", lambda prompt: names[prompt.removesuffix(": ")])
+    monkeypatch.setattr(account, "_prompt_line", lambda question, *_, **__: names[question])
+    method = SimpleNamespace(platform=platform, credential_fields=fields)
+    assert account._collect_fields(method, {}, through_browser=True) == {name: name for name in prompted}

@@ -350,7 +350,8 @@ async def test_browser_sign_in_uses_pkce_and_state():
         "http://127.0.0.1:8399/callback",
     )
     assert sign_in.context["code_verifier"] not in sign_in.url
-    connected = await setup.x.finish_sign_in(X.info.default_server, sign_in, "the-code")
+    code = httpx.URL(setup.server.authorize(sign_in.url)).params["code"]
+    connected = await setup.x.finish_sign_in(X.info.default_server, sign_in, code)
     assert connected.account == ME
     assert connected.credentials["refresh_token"] == "refresh-1"
     form = parse_qs(setup.server.requests[0].content.decode())
@@ -365,7 +366,7 @@ def test_challenge_matches_rfc_7636():
 
 async def test_client_secret_is_sent_in_header():
     setup = XSetup()
-    setup.secrets.secrets["client_secret"] = "hush"
+    setup.server.client_secret = setup.secrets.secrets["client_secret"] = "hush"
     setup.clock.advance(hours=3)
     await setup.x.check(ME)
     assert setup.server.requests[0].headers["authorization"] == "Basic YXBwOmh1c2g="

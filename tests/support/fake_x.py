@@ -8,11 +8,13 @@ The schema of POST /2/media/metadata is taken from X's media guide.
 import html
 import json
 import re
+from base64 import b64encode
 from datetime import datetime, timedelta
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import httpx
 
+from copydesk.posting.oauth import code_challenge
 from copydesk.text.links import all_spans
 from faulty_server import FakeClock, FaultyServer
 
@@ -67,6 +69,10 @@ class FakeX(FaultyServer):
 
     def __init__(self, clock: FakeClock, *, refuses_duplicates: bool = True, allows_replies: bool = True) -> None:
         super().__init__(clock)
+        self.client_secret = ""
+        """The secret of the app, if it is a confidential client."""
+        self.codes: dict[str, dict[str, str]] = {}
+        """The parameters of the authorization requests, by code; each is valid once."""
         self.refuses_duplicates = refuses_duplicates
         self.allows_replies = allows_replies
         self.page_size = 100
@@ -96,14 +102,31 @@ class FakeX(FaultyServer):
         query = {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
         return self.get_metrics(query) if path == "/2/tweets" else self.timeline(query)
 
+    def authorize(self, page: str) -> str:
+        """Consent on the authorization page, as the user's browser does; return the URL it is redirected to."""
+        url = httpx.URL(page)
+        assert (url.host, url.path) == ("x.com", "/i/oauth2/authorize")
+        code = f"code-{len(self.codes)}"
+        self.codes[code] = dict(url.params)
+        return f"{url.params['redirect_uri']}?{urlencode({'state': url.params['state'], 'code': code})}"
+
     def grant_token(self, request: httpx.Request) -> httpx.Response:
         form = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
-        if form["grant_type"] == "refresh_token" and (
+        basic = "Basic " + b64encode(f"app:{self.client_secret}".encode()).decode()
+        expected = ("app", basic) if self.client_secret else ("app", None)
+        if (form.get("client_id"), request.headers.get("authorization")) != expected:
+            return token_error(401, "unauthorized_client", "Missing valid authorization header")
+        if form["grant_type"] == "authorization_code":
+            asked = self.codes.pop(form["code"], {})
+            proof = (form["redirect_uri"], code_challenge(form["code_verifier"]))
+            if proof != (asked.get("redirect_uri"), asked.get("code_challenge")):
+                return token_error(400, "invalid_request", "Value passed for the authorization code was invalid.")
+        elif form["grant_type"] == "refresh_token" and (
             form["refresh_token"] != self.refresh or not self.token_family_valid
         ):
             self.token_family_valid = False  # a refresh token used twice may be stolen: X revokes all of its family
             self.access = ""
-            return httpx.Response(400, json={"error": "invalid_request", "error_description": "Token was invalid."})
+            return token_error(400, "invalid_request", "Token was invalid.")
         number = int(self.refresh.rsplit("-", 1)[1]) + 1
         self.access, self.refresh = f"access-{number}", f"refresh-{number}"
         granted = {"access_token": self.access, "refresh_token": self.refresh, "expires_in": 7200}
@@ -195,3 +218,7 @@ class FakeX(FaultyServer):
 
 def error_response(status: int, detail: str) -> httpx.Response:
     return httpx.Response(status, json={"title": "Problem", "detail": detail, "type": "about:blank", "status": status})
+
+
+def token_error(status: int, error: str, description: str) -> httpx.Response:
+    return httpx.Response(status, json={"error": error, "error_description": description})

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import httpx
+
 from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.desk import Desk, open_desk
 from copydesk.settings import load
@@ -19,20 +21,25 @@ LATER = NOW + timedelta(hours=2)
 
 
 @asynccontextmanager
-async def open_setup_desk(home: Path, *, plain: bool = True) -> AsyncIterator[Desk]:
-    """Open the desk in `home`. Credentials are stored in a plain file or an encrypted one."""
+async def open_setup_desk(
+    home: Path, *, plain: bool = True, transport: httpx.AsyncBaseTransport | None = None
+) -> AsyncIterator[Desk]:
+    """Open the desk in `home`. Credentials are stored in a plain file or an encrypted one.
+
+    `transport` replaces the network, which has a feed only.
+    """
     environment = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": f"{plain}".lower()}
     web = FakeWeb()
     web.put(URL_ONE, feed(*(entry(number, hours=number) for number in range(1, 4)), title="The Ferry Gazette"))
     async with open_desk(
-        load(environment, home), clock=lambda: NOW, transport=web, platforms=sign_in_platforms()
+        load(environment, home), clock=lambda: NOW, transport=transport or web, platforms=sign_in_platforms()
     ) as desk:
         yield desk
 
 
-def make_setup_console(home: Path, *, plain: bool = True) -> Console:
+def make_setup_console(home: Path, *, plain: bool = True, transport: httpx.AsyncBaseTransport | None = None) -> Console:
     """Return the console of the desk in `home`."""
-    return Console(lambda: open_setup_desk(home, plain=plain), clock=lambda: LATER)
+    return Console(lambda: open_setup_desk(home, plain=plain, transport=transport), clock=lambda: LATER)
 
 
 async def add_sample_setup(desk: Desk) -> None:
@@ -60,12 +67,13 @@ async def open_setup(
     size: tuple[int, int] = (120, 36),
     key: str = "6",
     plain: bool = True,
+    transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[ConsoleDriver]:
     """Open the Setup screen, or that of another `key`, on a desk prepared by `furnish`."""
     if furnish is not None:
         async with open_setup_desk(home) as desk:
             await furnish(desk)
-    app = make_setup_console(home, plain=plain)
+    app = make_setup_console(home, plain=plain, transport=transport)
     async with app.run_test(size=size, notifications=True) as pilot:
         await wait_until_idle(pilot)
         ui = ConsoleDriver(app, pilot)

@@ -21,7 +21,9 @@ class FakeBrowserPlatform(FakePlatform):
         name="browser",
         label="Browser",
         default_server="https://browser.example",
-        credential_fields=(CredentialField(name="token", question="Token", secret=True, optional=True),),
+        credential_fields=(
+            CredentialField(name="token", question="Token", secret=True, optional=True, replaces_sign_in=True),
+        ),
         uses_browser=True,
     )
 

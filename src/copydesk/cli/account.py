@@ -185,8 +185,8 @@ def _collect_fields(method: "ConnectMethod", preset: Mapping[str, str], *, throu
         if field.name in fields:
             continue
         answer = os.environ.get(ENVIRONMENT_PREFIX + field.name.upper())
-        # The browser flow fills optional fields itself; asking for them would be a detour.
-        if answer is None and field.optional and through_browser:
+        # Asking for what the browser makes unnecessary would be a detour.
+        if answer is None and field.replaces_sign_in and through_browser:
             continue
         if answer is None:
             answer = (

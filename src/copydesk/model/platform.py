@@ -14,6 +14,8 @@ class CredentialField(Struct, frozen=True):
     question: str
     secret: bool = False
     optional: bool = False
+    replaces_sign_in: bool = False
+    """With it, an account is connected without the browser, such as with a token that the user created."""
 
 
 class Limits(Struct, frozen=True):
@@ -55,7 +57,9 @@ class PlatformInfo(Struct, frozen=True):
     credential_fields: tuple[CredentialField, ...] = ()
     """The fields a user fills in to connect an account."""
     uses_browser: bool = False
-    """Accounts are connected in the user's browser (OAuth 2, RFC 8252), unless an optional secret was entered."""
+    """Accounts are connected in the user's browser (OAuth 2, RFC 8252), unless a credential was entered that replaces
+    it.
+    """
     redirect_port: int | None = None
     """Port of the loopback redirect URI that the user registered with the platform; None if any port works."""
     manual_redirect_uri: str = ""

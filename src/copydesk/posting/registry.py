@@ -60,7 +60,11 @@ PLATFORMS: dict[str, PlatformInfo] = {
             ),
             count=mastodon_length,
             makes_link_cards=True,
-            credential_fields=(CredentialField(name="token", question="Access token", secret=True, optional=True),),
+            credential_fields=(
+                CredentialField(
+                    name="token", question="Access token", secret=True, optional=True, replaces_sign_in=True
+                ),
+            ),
             uses_browser=True,
             manual_redirect_uri="urn:ietf:wg:oauth:2.0:oob",
         ),

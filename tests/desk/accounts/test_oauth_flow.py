@@ -78,3 +78,10 @@ async def test_own_token_needs_no_browser(tmp_path: Path) -> None:
         browser_method, token_method = [await desk.accounts.connect_method(name) for name in ("browser", "keyed")]
     assert not oauth_flow.needs_browser(browser_method, {"token": "t"})
     assert not oauth_flow.needs_browser(token_method, {})
+
+
+async def test_client_secret_needs_browser(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, {}) as desk:
+        for platform in ("x", "linkedin", "threads"):
+            method = await desk.accounts.connect_method(platform)
+            assert oauth_flow.needs_browser(method, {field.name: "filled in" for field in method.credential_fields})

@@ -22,9 +22,10 @@ from setup_driver import (
     wait_until_absent,
 )
 from sign_in_platforms import CODE, authorize
+from x_sign_in import CLIENT_SECRETS, open_page, serve_x
 
-KEYED, BROWSER = 11, 10
-"""Positions of the two platforms in the list."""
+X, KEYED, BROWSER = 2, 11, 10
+"""Positions of the platforms in the list."""
 
 
 async def account_labels(home: Path) -> list[str]:
@@ -134,6 +135,37 @@ async def test_oauth_code_is_pasted_without_browser(tmp_path: Path, monkeypatch:
         await wait_for_text(ui, "No browser found.")
         await type_text(ui, f"{CODE}\n")
         await wait_for_text(ui, "Connected browser:b.")
+
+
+@pytest.mark.parametrize("client_secret", CLIENT_SECRETS)
+@pytest.mark.parametrize("opens", [True, False])
+async def test_x_is_connected_with_and_without_client_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client_secret: str, opens: bool
+) -> None:
+    fake, transport = serve_x(monkeypatch, client_secret)
+    pages: list[str] = []
+    visits: list[asyncio.Task[None]] = []
+
+    async def visit(page: str) -> bool:
+        pages.append(page)
+        if opens:
+            visits.append(asyncio.create_task(open_page(fake, page)))
+        return opens
+
+    monkeypatch.setattr(browser, "open_in_browser", visit)
+    async with open_setup(tmp_path, transport=transport) as ui:
+        await choose_platform(ui, X)
+        await type_text(ui, "app")
+        await ui.press("tab")
+        await type_text(ui, f"{client_secret}\n")
+        if not opens:
+            await wait_for_text(ui, "No browser found.")
+            await type_text(ui, f"{fake.authorize(pages[0])}\n")
+        await wait_for_text(ui, "Connected x:me.")
+        await ui.press("t")
+        await wait_for_text(ui, "x:me: connection works.")
+    await asyncio.gather(*visits)
+    assert await account_labels(tmp_path) == ["x:me"]
 
 
 @pytest.mark.parametrize("by", ["key", "mouse"])

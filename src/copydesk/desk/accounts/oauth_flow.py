@@ -27,7 +27,7 @@ class LoopbackUnavailableError(SignInError):
 def needs_browser(method: "ConnectMethod", fields: Mapping[str, str]) -> bool:
     """Return True if `fields` require the browser, i.e. contain no credential that works without it."""
     return method.uses_browser and not any(
-        fields.get(field.name) for field in method.credential_fields if field.optional and field.secret
+        fields.get(field.name) for field in method.credential_fields if field.replaces_sign_in
     )
 
 

@@ -50,7 +50,7 @@ class ConnectMethod(Struct, frozen=True):
     """The default server; empty if the user has to name one."""
     credential_fields: tuple[CredentialField, ...]
     uses_browser: bool
-    """Sign-in goes through the user's browser, unless every optional field was filled in."""
+    """Sign-in goes through the user's browser, unless a credential that replaces it was entered."""
     redirect_port: int | None
     """Port of the loopback redirect that has to be registered with the platform; None if any port will do."""
     manual_redirect_uri: str
