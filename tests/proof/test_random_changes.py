@@ -101,17 +101,17 @@ class AnySteps(TwoDeskMachine):
         else:
             # Refused either by the snapshot it read or by what has become of the draft.
             predicted = snapshot.refusal() if allowed else refusal_before
-        write = slow._context.write
+        write = slow._context.write_durable
         answers = []
 
         async def late(*args, **options):
-            slow._context.write = write
+            slow._context.write_durable = write
             answers.append(
                 await result_or_error(fast.drafts.change(draft_id, build_change(theirs, None, their_fields)))
             )
             return await write(*args, **options)
 
-        slow._context.write = late
+        slow._context.write_durable = late
         self.change_and_check(which, draft_id, predicted, build_change(own_action, None, own_fields))
         assert_matches(answers[0], theirs_refused)
 

@@ -75,3 +75,11 @@ async def test_unit_refusing_after_write_rolls_back_batch(store: Database) -> No
         await store.write_batch(late, ["one"])
 
     assert await store.read(user_names) == []
+
+
+async def test_batch_is_synced_and_later_writes_are_not(store: Database) -> None:
+    def sync_level(connection: Connection, _: str = "") -> object:
+        return connection.exec_driver_sql("PRAGMA synchronous").scalar_one()
+
+    assert await store.write_batch(sync_level, NAMES) == [2] * len(NAMES)
+    assert await store.write(sync_level) == 1

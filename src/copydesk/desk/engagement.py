@@ -127,7 +127,7 @@ class Engagements:
         InvalidError that names every invalid field, NotFoundError if the user has no draft with this id.
         """
         request = validate_record(values)
-        return await self._ctx.write(_save_record, request, self._ctx.clock())
+        return await self._ctx.write_durable(_save_record, request, self._ctx.clock())
 
     @operation
     async def summary(self, top: TopCount = 10) -> EngagementSummary:

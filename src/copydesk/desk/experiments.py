@@ -145,7 +145,7 @@ class Experiments:
             ended_at=None,
             created_at=now,
         )
-        await self._ctx.write(experiments.add, experiment)
+        await self._ctx.write_durable(experiments.add, experiment)
         return await self.get(experiment.id)
 
     @operation
@@ -181,7 +181,7 @@ class Experiments:
                 columns |= {"ended_at": now, "results": {"winner": request.winner}}
             experiments.update_experiment(conn, user_id, experiment_id, columns)
 
-        await self._ctx.write(update)
+        await self._ctx.write_durable(update)
         return await self.get(experiment_id)
 
     @operation

@@ -218,7 +218,7 @@ class Schedule:
         `slots` may be `Slot` values or mappings of their three fields. Raise InvalidError listing every invalid one.
         """
         validated = validate_slots(parse_slots(slots))
-        await self._ctx.write(schedule.replace_slots, validated)
+        await self._ctx.write_durable(schedule.replace_slots, validated)
         return validated
 
     @operation
@@ -244,7 +244,7 @@ class Schedule:
         zone.
         """
         zone = get_zone(name)
-        await self._ctx.write(users.set_time_zone, zone.key)
+        await self._ctx.write_durable(users.set_time_zone, zone.key)
         # Keep the context's copy of the user in step with the database.
         self._ctx.user = msgspec.structs.replace(self._ctx.user, time_zone=zone.key)
         return zone.key

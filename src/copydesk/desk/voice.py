@@ -43,7 +43,7 @@ class Voices:
         With `merge_formats`, settings of each format are merged into the stored ones, and null deletes a setting. Raise
         InvalidError listing every invalid field.
         """
-        return await self._ctx.write(_update, changes, self._ctx.clock(), merge_formats=merge_formats)
+        return await self._ctx.write_durable(_update, changes, self._ctx.clock(), merge_formats=merge_formats)
 
     @operation
     async def preview(

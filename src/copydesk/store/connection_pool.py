@@ -54,6 +54,9 @@ def _create_empty_database(path: Path) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(header)
+            file.flush()
+            # Commits are synced to the log beside it: a power cut must not leave that beside an empty file.
+            os.fsync(descriptor)
         link_or_copy(part, path)
     except FileExistsError:
         pass  # another process was faster

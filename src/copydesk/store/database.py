@@ -162,9 +162,9 @@ class Database:
         """Run `work` for each of `items` in order in one thread crossing; return the results in the same order.
 
         Each unit is atomic. If `work` raises a CopydeskError before its first write, the error takes the place of its
-        result. Units are committed in groups of COMMIT_BATCH_SIZE, because the commit is the expensive part. If a
-        StoreError hits a group, the error takes the place of the results of that group and of all later ones; none of
-        them is written.
+        result. Units are committed in groups of COMMIT_BATCH_SIZE, because the commit is the expensive part; each group
+        is synced to disk. If a StoreError hits a group, the error takes the place of the results of that group and of
+        all later ones; none of them is written.
         """
         return await self._writer.run(self._write_groups, (work, items))
 
@@ -179,7 +179,7 @@ class Database:
                 group = items[start : start + COMMIT_BATCH_SIZE]
                 self._identity.check()
                 with translate_errors(self.path):
-                    results += _in_transaction(connection, partial(_run_separately, work=work, items=group))
+                    results += _in_durable_transaction(connection, partial(_run_separately, work=work, items=group))
         except StoreError as error:
             results += [error] * (len(items) - len(results))
         return results

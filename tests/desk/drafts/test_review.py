@@ -416,13 +416,13 @@ async def test_concurrent_edits_have_one_winner(tmp_path):
 async def test_change_overtaken_before_write_is_refused(tmp_path, monkeypatch):
     async with open_desk_at(tmp_path, FakeWeb()) as first, open_desk_at(tmp_path, FakeWeb()) as second:
         draft_id = await create_draft(first)
-        write = first._context.database.write
+        write = first._context.database.write_durable
 
         async def late_write(*args, **kwargs):
             await second.drafts.reject(draft_id, "First.")
             return await write(*args, **kwargs)
 
-        monkeypatch.setattr(first._context.database, "write", late_write)
+        monkeypatch.setattr(first._context.database, "write_durable", late_write)
         with pytest.raises(ConflictError, match="changed in the meantime: it is rejected now") as refused:
             await first.drafts.approve(draft_id)
         events = await second.drafts.history(draft_id)

@@ -26,12 +26,13 @@ class Freeze:
         self.reached.set()
         await self.released.wait()
 
-    def after(self, call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
-        """Return `call` with the freeze after it."""
+    def after_start(self, write: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
+        """Return `write` with the freeze after the commit that starts a delivery."""
 
-        async def frozen(*args: object, **kwargs: object) -> object:
-            result = await call(*args, **kwargs)
-            await self.wait()
+        async def frozen(work: Callable[..., object], *args: object, **kwargs: object) -> object:
+            result = await write(work, *args, **kwargs)
+            if work.__name__ == "_record_start":
+                await self.wait()
             return result
 
         return frozen
@@ -74,7 +75,7 @@ async def test_frozen_after_commit_does_not_send_once_replaced(tmp_path: Path, s
         open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as second,
     ):
         database = first._context.database
-        database.write_durable = freeze.after(database.write_durable)
+        database.write_durable = freeze.after_start(database.write_durable)
         draft_id = await start_and_freeze(first, freeze)
         await take_over(second, watch, draft_id)
         watch.now -= set_back
@@ -87,7 +88,7 @@ async def test_frozen_after_commit_starts_over_if_not_replaced(tmp_path: Path) -
     server, watch, freeze = FakeServer(), Watch(), Freeze()
     async with open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as desk:
         database = desk._context.database
-        database.write_durable = freeze.after(database.write_durable)
+        database.write_durable = freeze.after_start(database.write_durable)
         draft_id = await start_and_freeze(desk, freeze)
         watch.now += 10 * MINUTE
         freeze.released.set()

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -219,12 +220,13 @@ async def test_rollback_that_appears_while_sending_is_noticed(setup: Setup) -> N
         database = desk._context.database
         write_durable = database.write_durable
 
-        async def add_unknown_mark_before(*args: object, **kwargs: object) -> object:
-            content = json.loads(setup.marks.read_text())
-            (marks,) = content["desks"].values()
-            marks.append({"at": "2026-02-10T12:30:00Z", "deliveryId": "lost"})
-            setup.marks.write_text(json.dumps(content))
-            return await write_durable(*args, **kwargs)
+        async def add_unknown_mark_before(work: Callable[..., object], *args: object, **kwargs: object) -> object:
+            if work.__name__ == "_record_start":
+                content = json.loads(setup.marks.read_text())
+                (marks,) = content["desks"].values()
+                marks.append({"at": "2026-02-10T12:30:00Z", "deliveryId": "lost"})
+                setup.marks.write_text(json.dumps(content))
+            return await write_durable(work, *args, **kwargs)
 
         database.write_durable = add_unknown_mark_before
         await desk.posting.post(draft_id)

@@ -318,14 +318,14 @@ async def test_source_added_concurrently_is_refused(tmp_path):
 async def test_concurrent_moves_to_one_url_are_refused(tmp_path, monkeypatch):
     async with open_desk_at(tmp_path) as first_desk, open_desk_at(tmp_path) as second_desk:
         first_source, second_source = await create_source(first_desk, URL_ONE), await create_source(first_desk, URL_TWO)
-        write = first_desk._context.write
+        write = first_desk._context.write_durable
 
         async def write_after_other(*args):
-            monkeypatch.setattr(first_desk._context, "write", write)
+            monkeypatch.setattr(first_desk._context, "write_durable", write)
             await second_desk.sources.update(second_source.id, {"url": URL_THREE}, test=False)
             return await write(*args)
 
-        monkeypatch.setattr(first_desk._context, "write", write_after_other)
+        monkeypatch.setattr(first_desk._context, "write_durable", write_after_other)
         with pytest.raises(InvalidError, match="already"):
             await first_desk.sources.update(first_source.id, {"url": URL_THREE}, test=False)
 

@@ -156,7 +156,7 @@ class Accounts:
                 await platform.disconnect(account.details)
         # Credentials first: once the row is gone, nothing could name them to delete them.
         await self._ctx.vault.remove(secret_name(account.details))
-        await self._ctx.write(_remove, account)
+        await self._ctx.write_durable(_remove, account)
         return account
 
     @operation
@@ -191,7 +191,7 @@ class Accounts:
             if connected.credentials:
                 await self._ctx.vault.save(secret_name(connected.account), connected.credentials)
             now = self._ctx.clock()
-            account_id = await self._ctx.write(accounts.save, new_id(now), connected.account, now)
+            account_id = await self._ctx.write_durable(accounts.save, new_id(now), connected.account, now)
         return await self._resolve_account(account_id)
 
     @asynccontextmanager

@@ -70,7 +70,7 @@ class DraftCreation:
         checked = await check_new_draft(self._ctx, draft)
         draft = msgspec.structs.replace(draft, checks=checked.checks, confidence=checked.confidence)
         item = new_user_item(draft.item_id, derive_title(draft.text), now)
-        await self._ctx.write(_insert, item, draft)
+        await self._ctx.write_durable(_insert, item, draft)
         return creation_response(request.mode, item.id, (draft,))
 
     async def _create_pending(self, request: CreateDraft) -> CreatedDrafts:
@@ -81,7 +81,7 @@ class DraftCreation:
         drafts = [_new_draft(request, draft_format, item.id, now) for draft_format in request.formats or ()]
         # Images go with the first draft only.
         drafts[0] = msgspec.structs.replace(drafts[0], images=build_images(request.images, now))
-        await self._ctx.write(_insert_request, item, drafts, request.prompt, now)
+        await self._ctx.write_durable(_insert_request, item, drafts, request.prompt, now)
         return creation_response(request.mode, item.id, drafts)
 
 

@@ -80,7 +80,7 @@ class Review:
     ) -> Draft:
         """Apply a change as `change` does; `request` was validated at the time `now`."""
         change = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
-        return await self._ctx.write(_apply_request, change)
+        return await self._ctx.write_durable(_apply_request, change)
 
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
         """Implement `Drafts.bulk`, which documents it."""

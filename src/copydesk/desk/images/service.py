@@ -57,7 +57,7 @@ class DraftImages:
         """
         if alt is not None and not 1 <= len(alt.strip()) <= MAX_ALT_LENGTH:
             raise InvalidError(FieldError("alt", f"takes 1 to {MAX_ALT_LENGTH:,} characters"))
-        return await self._ctx.write(_set_alt, draft_id, alt and alt.strip(), position)
+        return await self._ctx.write_durable(_set_alt, draft_id, alt and alt.strip(), position)
 
     @operation
     async def generate(self, prompt: str, provider: ImageSource) -> str:

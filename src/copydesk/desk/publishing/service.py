@@ -149,7 +149,7 @@ class Posting:
         if request.text is not None:
             edit_only = ChangeDraft(text=request.text)
             edit = await prepare_change(self._ctx, draft_id, edit_only, now, expected_version=expected_version)
-        delivery_ids = await self._ctx.write(
+        delivery_ids = await self._ctx.write_durable(
             start_posting,
             draft_id,
             request.platforms or (),
@@ -356,7 +356,7 @@ class Posting:
         return self._ctx.platform(row.platform).guarantees(account.details) if account else DeliveryGuarantees()
 
     async def _decide(self, delivery_id: str, decision: Decision) -> DeliveryRow:
-        return await self._ctx.write(apply_decision, delivery_id, decision, self._ctx.clock())
+        return await self._ctx.write_durable(apply_decision, delivery_id, decision, self._ctx.clock())
 
 
 def _load_result(conn: Transaction, user_id: str, draft_id: str, delivery_ids: Sequence[str]) -> PostResult:

@@ -103,7 +103,7 @@ class Sources:
         source = _build_source(
             spec, feed_url, self._ctx.clock(), has_config=fields.get("config") is not None, title=title
         )
-        await self._ctx.write(_add, source)
+        await self._ctx.write_durable(_add, source)
         return source
 
     @operation
@@ -143,7 +143,7 @@ class Sources:
                 values |= await self._reset_gone(source_id)
         if changes.keys() & {"type", "url", "config"}:
             values |= await self._relocate(before, changes, test=test)
-        await self._ctx.write(_update, source_id, values)
+        await self._ctx.write_durable(_update, source_id, values)
         return await self.get(source_id)
 
     async def _relocate(self, before: Source, changes: Mapping[str, object], *, test: bool) -> dict[str, object]:
@@ -177,7 +177,7 @@ class Sources:
 
         Raise NotFoundError, or ConflictError while one of its drafts is being posted, since its outcome would be lost.
         """
-        await self._ctx.write(_delete, source_id)
+        await self._ctx.write_durable(_delete, source_id)
 
     @operation
     async def test(self, source_id: str) -> FetchTest:
@@ -253,7 +253,7 @@ class Sources:
             except InvalidError as error:
                 refused.append(FieldError(outline.url, str(error)))
             on_progress(number, len(outlines))
-        added = await self._ctx.write(_add_missing, candidates_found)
+        added = await self._ctx.write_durable(_add_missing, candidates_found)
         added_ids = {source.id for source in added}
         known = tuple(source.url or "" for source in candidates_found if source.id not in added_ids)
         return ImportResult(added=added, known=known, refused=tuple(refused))
