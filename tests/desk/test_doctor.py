@@ -9,9 +9,10 @@ import pytest
 
 from copydesk.desk import Desk, doctor
 from copydesk.desk.accounts.credentials import secret_name
-from copydesk.desk.doctor import Verdict, _check_database, examine
+from copydesk.desk.doctor import Verdict, _check_database, _check_disk, examine
 from copydesk.images.storage import save
 from copydesk.store import accounts
+from crash_points import full_disk
 from desk_fixtures import URL_ONE, URL_TWO, Watch, create_source, open_desk_at
 from image_samples import drawing, photo
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
@@ -65,6 +66,15 @@ def test_size_of_database_is_in_mebibytes(tmp_path: Path) -> None:
         connection.commit()
 
     assert _check_database(path).found == f"{path}, 3.0 MiB, intact."
+
+
+def test_full_disk_is_an_error(tmp_path: Path) -> None:
+    assert _check_disk(tmp_path).verdict is Verdict.OK
+    with full_disk(tmp_path):
+        finding = _check_disk(tmp_path / "not" / "there")
+    assert finding.verdict is Verdict.ERROR
+    assert finding.found.startswith("The disk is full.")
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_failing_source_is_reported(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Diagnose a desk: settings, disk, backups, database, sources, runs, clock, accounts, images. Changes nothing."""
 
 import asyncio
+import errno
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
@@ -26,6 +28,9 @@ MAX_BACKUP_AGE = timedelta(days=7)
 """The age of the newest backup from which on it is a warning."""
 MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
+PROBE_SIZE = 1024 * 1024
+"""Bytes that must fit on the disk; a change of a draft takes a few dozen kilobytes."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _ADVICE = {
     BackendKind.KEYRING: "Cannot read it from here. Unlock the keyring, or start Copydesk in your session.",
@@ -86,9 +91,24 @@ def _check_disk(folder: Path) -> CheckFinding:
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     free = shutil.disk_usage(existing).free
     message = f"{free / 2**30:.1f} GiB free for {folder}."
+    if not _has_room(existing):
+        full = f"The disk is full. {free / 2**20:.1f} MiB free for {folder}."
+        return CheckFinding(what="disk", verdict=Verdict.ERROR, found=full, advice="Free some space.")
     if free < MIN_FREE_SPACE:
         return CheckFinding(what="disk", verdict=Verdict.WARNING, found=message, advice="Free some space.")
     return CheckFinding(what="disk", verdict=Verdict.OK, found=message)
+
+
+def _has_room(folder: Path) -> bool:
+    """Return False if a file of PROBE_SIZE bytes does not fit, because the disk or the user's quota is full."""
+    try:
+        # The free space of a file system says nothing about quotas. The file has no name, so it leaves no trace.
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(PROBE_SIZE))
+            probe.flush()
+    except OSError as error:
+        return error.errno not in _FULL
+    return True
 
 
 def _check_database(path: Path) -> CheckFinding:
