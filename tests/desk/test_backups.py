@@ -243,7 +243,7 @@ async def test_doctor_restores_the_newest_backup(tmp_path: Path, monkeypatch: py
     assert newest.read_bytes() == before
     newest.write_bytes(before[:-4096])
     ((verdict, message),) = await backup_findings(home, restore_test=True)
-    assert (verdict, message.strip()) == (Verdict.ERROR, f"{newest} is not a readable database.")
+    assert (verdict, message.strip()) == (Verdict.ERROR, f"{newest} is damaged: database disk image is malformed.")
 
 
 async def test_doctor_tests_a_backup_of_a_damaged_desk(tmp_path: Path) -> None:

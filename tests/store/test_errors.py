@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import IntegrityError
 
 from copydesk.errors import InvalidError, StoreBusyError, StoreCorruptError, StoreError, StoreFullError
 from copydesk.store.database import Database, to_store_error, translate_errors
-from store_fixtures import add_item, add_source, add_user, open_store
+from copydesk.store.tables import user
+from store_fixtures import add_item, add_source, add_user, open_store, user_names
 
 LONG_TEXT = "x" * 400_000
 
@@ -113,9 +114,46 @@ async def test_damaged_page_is_reported(tmp_path: Path) -> None:
     damage(store.path)
 
     store = await open_store(tmp_path)
-    with pytest.raises(StoreCorruptError, match=r"desk\.db is not a readable database\. There is no backup"):
+    with pytest.raises(StoreCorruptError, match=r"desk\.db is damaged: .* malformed.*There is no backup"):
         await count_rows(store)
     await store.close()
+
+
+async def test_nothing_is_written_once_damage_was_found(tmp_path: Path) -> None:
+    store = await open_store(tmp_path)
+    await store.write(insert_two_megabytes)
+    await store.close()
+    damage(store.path)
+
+    store = await open_store(tmp_path)
+    with pytest.raises(StoreCorruptError) as found:
+        await count_rows(store)
+    content = store.path.read_bytes()
+    for write in (store.write, store.write_durable):
+        with pytest.raises(StoreCorruptError) as refused:
+            await write(lambda _: pytest.fail("written"))
+        assert str(refused.value) == str(found.value)
+    results = await store.write_batch(lambda *_: pytest.fail("written"), ["one", "two"])
+    assert [str(result) for result in results] == [str(found.value)] * 2
+    await store.close()
+    assert store.path.read_bytes() == content
+
+
+async def test_text_that_is_not_utf8_is_damage(store: Database) -> None:
+    await store.write(lambda connection: add_user(connection, "Ada"))
+    await store.write(lambda connection: connection.exec_driver_sql("UPDATE user SET name = CAST(x'ff41' AS TEXT)"))
+
+    with pytest.raises(StoreCorruptError, match=r"desk\.db is damaged: Could not decode to UTF-8 column 'name'"):
+        await store.read(user_names)
+
+
+async def test_value_of_the_wrong_type_is_named(store: Database) -> None:
+    await store.write(add_user)
+    await store.write(lambda connection: connection.exec_driver_sql("UPDATE user SET created_at = 'noon'"))
+
+    with pytest.raises(StoreCorruptError, match="The database contains 'noon' as a time"):
+        await store.read(lambda connection: connection.execute(select(user.c.created_at)).scalar_one())
+    await store.write(lambda connection: add_user(connection, "Bob"))
 
 
 async def test_constraint_violation_is_not_translated(store: Database) -> None:

@@ -71,7 +71,10 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
         if dialect.name == "postgresql":
             stored: dt.datetime = value
             return stored.astimezone(dt.UTC)
-        return from_microseconds(value)
+        try:
+            return from_microseconds(value)
+        except (TypeError, OverflowError):
+            raise StoreCorruptError(f"The database contains {value!r} as a time.") from None
 
 
 class JsonText(TypeDecorator[Any]):

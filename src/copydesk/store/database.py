@@ -38,6 +38,8 @@ ERROR_CONTEXT_LENGTH = 20
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_NOT_UTF8 = "Could not decode to UTF-8"
+"""The start of the message of the driver, which gives this error no code."""
 _NO_ACCESS = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
 
 
@@ -76,11 +78,9 @@ def to_store_error(path: Path, error: Exception) -> StoreError | None:
             f"Cannot read or write the disk with {path}; nothing changed.",
             hint="It may be full or failing.",
         )
-    if primary_code in _DAMAGED:
-        return StoreCorruptError(
-            f"{path} is not a readable database.",
-            hint=restore_hint(path),
-        )
+    if primary_code in _DAMAGED or str(cause).startswith(_NOT_UTF8):
+        problem = "not a readable database" if primary_code == sqlite3.SQLITE_NOTADB else f"damaged: {cause}"
+        return StoreCorruptError(f"{path} is {problem}.", hint=restore_hint(path))
     if primary_code in _NO_ACCESS:
         return StoreError(f"Cannot open or write {path}.", hint="Check the owner of the file and its folder.")
     return None
@@ -128,6 +128,8 @@ class Database:
         self.path = path
         self._busy_timeout = busy_timeout
         self._identity = FileIdentity(path)
+        self._damage: StoreCorruptError | None = None
+        """Set by the first unit of work that meets damage; nothing is written any more then."""
         self._writer = ConnectionThread(
             _write_engine(path, busy_timeout, foreign_keys=True), self._identity, on_close=self._optimize
         )
@@ -146,16 +148,16 @@ class Database:
         Commit at the end, roll back on an error. Units run in the order of submission. A unit whose caller is cancelled
         before its turn is not started; one that has started runs to its end. `work` must not block on anything but the
         database, and must not return anything that still needs the connection. Raise StoreBusyError, StoreFullError,
-        StoreCorruptError or StoreError.
+        StoreError, or StoreCorruptError, from then on for every write.
         """
-        with translate_errors(self.path):
+        with self._translate_errors(writing=True):
             return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
 
     async def write_durable(
         self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Like `write`, but synced to disk before it returns: the commit survives a power cut."""
-        with translate_errors(self.path):
+        with self._translate_errors(writing=True):
             return await self._writer.run(_in_durable_transaction, lambda connection: work(connection, *args, **kwargs))
 
     async def write_batch(self, work: Callable[[Connection, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
@@ -178,7 +180,7 @@ class Database:
                 # Checked for each group: the file may be replaced while a long batch runs.
                 group = items[start : start + COMMIT_BATCH_SIZE]
                 self._identity.check()
-                with translate_errors(self.path):
+                with self._translate_errors(writing=True):
                     results += _in_durable_transaction(connection, partial(_run_separately, work=work, items=group))
         except StoreError as error:
             results += [error] * (len(items) - len(results))
@@ -190,7 +192,7 @@ class Database:
         It holds no snapshot: each statement sees what is committed by then. Keep it short, there are only four readers.
         Raise as `write` does.
         """
-        with translate_errors(self.path):
+        with self._translate_errors():
             return await self._readers.run(_without_transaction, lambda connection: work(connection, *args, **kwargs))
 
     async def upgrade(self, work: Callable[[Connection], T]) -> T:
@@ -221,10 +223,28 @@ class Database:
         await self._readers.close()
         await self._writer.close()
 
+    @contextmanager
+    def _translate_errors(self, *, writing: bool = False) -> Iterator[None]:
+        """Translate errors as `translate_errors` does, and refuse to write to a file once damage was found in it.
+
+        What is written then may be lost, or make the damage worse.
+        """
+        if writing and self._damage is not None:
+            raise StoreCorruptError(self._damage.message, hint=self._damage.hint)
+        try:
+            with translate_errors(self.path):
+                yield
+        except StoreCorruptError as error:
+            # A single value that cannot be decoded does not keep others from being saved.
+            if not isinstance(error.__cause__, DBAPIError | sqlite3.Error):
+                raise
+            self._damage = StoreCorruptError(f"{error.message} Nothing more is written to it.", hint=error.hint)
+            raise self._damage from error.__cause__
+
     def _optimize(self, connection: Connection) -> None:
         # SQLite collects what its statistics lack per connection, from the queries it ran: a later connection cannot do
         # this. Never wait for another process here; a failure is harmless and not reported.
-        with suppress(StoreError), translate_errors(self.path):
+        with suppress(StoreError), self._translate_errors(writing=True):
             self._identity.check()
             dbapi_connection(connection).executescript(_IDLE_SCRIPT)
 

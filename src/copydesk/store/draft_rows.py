@@ -57,8 +57,23 @@ def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tu
         images = _images(execute(_images_sql(len(rows)), parameters))
         tags = _tags(execute(_tags_sql(len(rows)), parameters))
         return tuple(_draft(row, images.get(row[0], ()), tags.get(row[0], ())) for row in rows)
-    except (ValueError, LookupError, TypeError, msgspec.MsgspecError) as error:
-        raise StoreCorruptError(f"The database contains an unreadable draft: {error!r}") from error
+    except _UNREADABLE as error:
+        raise StoreCorruptError(
+            f"The database contains an unreadable draft{_unreadable_id(rows)}: {error!r}"
+        ) from error
+
+
+_UNREADABLE = (ValueError, LookupError, TypeError, msgspec.MsgspecError)
+
+
+def _unreadable_id(rows: Sequence[Sequence[Any]]) -> str:
+    """Return the id of the first row that is no draft, after a space; empty if the error is in an image or a tag."""
+    for row in rows:
+        try:
+            _draft(row, (), ())
+        except _UNREADABLE:
+            return f" {row[0]}"
+    return ""
 
 
 def list_queue(execute: Execute, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
-from copydesk.errors import ConflictError, DraftNotFoundError
+from copydesk.errors import ConflictError, DraftNotFoundError, StoreCorruptError
 from copydesk.model.draft import Format, Status
 from copydesk.model.requests import MAX_ID_LENGTH
 from copydesk.model.serialization import Struct
@@ -279,11 +279,15 @@ _FORMATS: Final = {format_.value: format_ for format_ in Format}
 def _snapshot(row: Sequence[Any], names: Sequence[str]) -> DraftSnapshot:
     draft_id, version, format_, undo_rid, redo_rid, *column_values = row
     values = dict(zip(names, column_values, strict=True))
+    try:
+        status, text_format = _STATUSES[values["status"]], _FORMATS[format_]
+    except KeyError as error:
+        raise StoreCorruptError(f"The draft {draft_id} is damaged: {error} is no status or format.") from None
     return DraftSnapshot(
         id=draft_id,
         version=version,
-        status=_STATUSES[values["status"]],
-        format=_FORMATS[format_],
+        status=status,
+        format=text_format,
         archived=values["archived_at"] is not None,
         undo_rid=undo_rid,
         redo_rid=redo_rid,
