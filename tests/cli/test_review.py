@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from cli_runner import CommandResult, assert_one_line_error, run_in_process
+from copydesk.errors import StoreFullError
 from copydesk.model.draft import Draft
 from desk_fixtures import execute_sql, query_db
 
@@ -460,3 +461,13 @@ def test_endless_input_is_read_to_limit(tmp_path, command):
 
     assert_one_line_error(result, 2)
     assert read_sizes == [100_001]
+
+
+def test_full_disk_is_one_line_for_a_bulk(tmp_path):
+    ids = [create_draft(tmp_path, f"Text {number}.") for number in range(3)]
+    run_ok(tmp_path, "draft", "reject", ids[0])
+    with patch("copydesk.store.draft_updates.apply_change", side_effect=StoreFullError):
+        result = run_in_process(tmp_path, "draft", "approve", UNKNOWN_ID, *ids)
+
+    assert (result.code, result.out) == (1, "0 approved, 4 failed.\n")
+    assert result.err == f"4 drafts not changed: {StoreFullError()}\n"

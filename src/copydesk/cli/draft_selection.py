@@ -203,13 +203,18 @@ def print_changed(changed: Draft, outcome: str, *, time_text: str = "", as_json:
         click.echo(f"{changed.id} {outcome}{f' for {time_text}' if time_text else ''}.")
 
 
-def print_outcome(outcome: str, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> None:
-    """Print the outcome for many drafts: the totals on stdout, failures on stderr."""
+def print_outcome(
+    outcome: str, succeeded: Sequence[str], failed: Sequence[BulkFailure], stopped_by: str | None = None
+) -> None:
+    """Print the outcome for many drafts: the totals on stdout, failures on stderr, but one line for `stopped_by`."""
     click.echo(f"{len(succeeded)} {outcome}{f', {len(failed)} failed' if failed else ''}.")
-    for failure in failed[:MAX_PRINTED_FAILURES]:
+    refused = [failure for failure in failed if failure.error != stopped_by]
+    for failure in refused[:MAX_PRINTED_FAILURES]:
         click.echo(f"{clean(failure.id)}: {clean(failure.error)}", err=True)
-    if len(failed) > MAX_PRINTED_FAILURES:
-        click.echo(f"And {len(failed) - MAX_PRINTED_FAILURES} more.", err=True)
+    if len(refused) > MAX_PRINTED_FAILURES:
+        click.echo(f"And {len(refused) - MAX_PRINTED_FAILURES} more.", err=True)
+    if stopped_by is not None:
+        click.echo(f"{plural(len(failed) - len(refused), 'draft')} not changed: {clean(stopped_by)}", err=True)
 
 
 def print_unwritten(drafts: Sequence[Draft]) -> int:
@@ -306,6 +311,6 @@ def _run_bulk(
     if as_json:
         print_json(outcome)
     else:
-        print_outcome(RESULT_PHRASES[action], outcome.results.succeeded, outcome.results.failed)
+        print_outcome(RESULT_PHRASES[action], outcome.results.succeeded, outcome.results.failed, outcome.stopped_by)
     print_writer_notes(followed_up)
     sys.exit(1 if print_unwritten(followed_up) or outcome.failed else 0)

@@ -262,7 +262,7 @@ def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, as
         print_json(bulk_response(result))
     else:
         drafts = "draft" if len(result.succeeded) == 1 else "drafts"
-        print_outcome(f"{drafts}: {message}", result.succeeded, result.failed)
+        print_outcome(f"{drafts}: {message}", result.succeeded, result.failed, result.stopped_by)
     sys.exit(1 if result.failed else 0)
 
 

@@ -139,7 +139,7 @@ class BulkResults(Struct, frozen=True):
     failed: tuple[BulkFailure, ...]
 
 
-class BulkOutcome(Struct, frozen=True):
+class BulkOutcome(Struct, frozen=True, omit_defaults=True):
     """Response to a bulk action; `total` counts each distinct id."""
 
     action: Action
@@ -147,6 +147,8 @@ class BulkOutcome(Struct, frozen=True):
     succeeded: int
     failed: int
     results: BulkResults
+    stopped_by: str | None = None
+    """The error of the database that ended the action; it is also the error of each draft from there on."""
 
 
 def creation_response(mode: CreationMode, item_id: str, drafts: Sequence[Draft]) -> CreatedDrafts:
@@ -158,7 +160,9 @@ def creation_response(mode: CreationMode, item_id: str, drafts: Sequence[Draft])
     return CreatedDrafts(mode=mode, item_id=item_id, drafts=tuple(created_drafts))
 
 
-def bulk_response(action: Action, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> BulkOutcome:
+def bulk_response(
+    action: Action, succeeded: Sequence[str], failed: Sequence[BulkFailure], stopped_by: str | None = None
+) -> BulkOutcome:
     """Return the response to a bulk action."""
     return BulkOutcome(
         action=action,
@@ -166,6 +170,7 @@ def bulk_response(action: Action, succeeded: Sequence[str], failed: Sequence[Bul
         succeeded=len(succeeded),
         failed=len(failed),
         results=BulkResults(succeeded=tuple(succeeded), failed=tuple(failed)),
+        stopped_by=stopped_by,
     )
 
 

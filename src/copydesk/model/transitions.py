@@ -214,6 +214,8 @@ class UndoResult(Struct, frozen=True):
     failed: tuple[BulkFailure, ...] = ()
     left: int = 0
     """Drafts that were not attempted, because it was stopped before."""
+    stopped_by: str | None = None
+    """The error of the database that ended it; it is also the error of each draft from there on."""
     scheduled_for: str = ""
     """The time that a single draft has again, on the user's clock: `Tue 24 Nov 10:30`; empty if its time is the same,
     or if it has none."""

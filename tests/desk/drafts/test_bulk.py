@@ -142,6 +142,57 @@ async def test_full_disk_keeps_completed_parts(desk, tmp_path, monkeypatch):
     assert query_db(tmp_path, "SELECT count(*) FROM draft_event") == [(60 + 50,)]
 
 
+async def test_full_disk_ends_an_action_on_all_drafts(desk, tmp_path, monkeypatch):
+    ids = await create_drafts(desk, 250)
+    apply_change, count = draft_updates.apply_change, 0
+
+    def apply_until_full(*args):
+        nonlocal count
+        count += 1
+        if count >= 120:
+            raise StoreFullError
+        return apply_change(*args)
+
+    monkeypatch.setattr(draft_updates, "apply_change", apply_until_full)
+    result = await desk.drafts.bulk_all(Action.APPROVE, ids)
+
+    assert (result.succeeded, result.failed, result.stopped_by) == (100, 150, str(StoreFullError()))
+    # The third batch was not tried.
+    assert count == 120
+    monkeypatch.undo()
+    assert (await desk.drafts.undo()).succeeded == tuple(ids[:100][::-1])
+
+
+async def test_read_that_fails_later_keeps_the_outcome(desk, monkeypatch):
+    ids = await create_drafts(desk, 150)
+    load_snapshots, count = draft_updates.load_snapshots, 0
+
+    def load_once(*args):
+        nonlocal count
+        count += 1
+        if count == 2:
+            raise StoreFullError
+        return load_snapshots(*args)
+
+    monkeypatch.setattr(draft_updates, "load_snapshots", load_once)
+    result = await desk.drafts.bulk_all(Action.APPROVE, ids)
+
+    assert (result.succeeded, result.failed, result.stopped_by) == (100, 50, str(StoreFullError()))
+
+
+async def test_full_disk_ends_an_undo(desk, monkeypatch):
+    ids = await create_drafts(desk, 250)
+    await desk.drafts.bulk_all(Action.APPROVE, ids)
+
+    def fail(*_):
+        raise StoreFullError
+
+    monkeypatch.setattr(draft_updates, "apply_change", fail)
+    result = await desk.drafts.undo()
+
+    assert (len(result.succeeded), len(result.failed), result.stopped_by) == (0, 250, str(StoreFullError()))
+
+
 async def test_two_desks_share_the_drafts(tmp_path):
     async with open_desk_at(tmp_path, FakeWeb()) as first_desk, open_desk_at(tmp_path, FakeWeb()) as second_desk:
         ids = await create_drafts(first_desk, 80)

@@ -10,6 +10,7 @@ from copydesk.desk.drafts.review import Review as DeskReview
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
 from copydesk.tui.review import action_runner
+from copydesk.tui.review.action_runner import Outcome, describe_bulk, format_failures
 from copydesk.tui.review.actions import PromptAutosave
 from copydesk.tui.review.marks import select_ids
 from desk_fixtures import open_desk_at
@@ -277,3 +278,12 @@ async def test_reject_prompt_uses_singular_and_plural(tmp_path: Path) -> None:
         assert "“A postmortem that names no culprit.”" in review.text
         await review.press("escape", "asterisk", "r")
         assert "Reject 5 drafts: reason (optional)" in review.text
+
+
+def test_error_of_the_database_is_said_once() -> None:
+    full = str(StoreFullError())
+    outcome = Outcome(
+        "approve", ("a",), {"b": "No.", "c": full, "d": full}, names={"b": "“B”", "c": "“C”"}, stopped_by=full
+    )
+    assert format_failures(outcome) == f"“B”: No. {full}"
+    assert describe_bulk(outcome) == f"1 approved, 3 failed: “B”: No. {full} · u undo"

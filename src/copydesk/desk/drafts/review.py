@@ -13,7 +13,7 @@ import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_edited_draft
-from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError
+from copydesk.errors import ConflictError, CopydeskError, DeskClosedError, FieldError, InvalidError, StoreError
 from copydesk.model.draft import Action, Checks, Draft, ListedDraft, Status, Trace, without_item
 from copydesk.model.requests import (
     MAX_IDS,
@@ -115,7 +115,17 @@ class Review:
             # At least one batch is applied, so that there is an outcome to report.
             if start and is_cancelled is not None and is_cancelled():
                 break
-            errors += await self._apply_to_each(request, unique_ids[start : start + MAX_IDS], now, bulk_id)
+            try:
+                errors += await self._apply_to_each(request, unique_ids[start : start + MAX_IDS], now, bulk_id)
+            except StoreError as error:
+                if not start or isinstance(error, DeskClosedError):
+                    raise
+                # Earlier batches are written, and the caller has to learn which drafts they changed.
+                errors.append(error)
+            if isinstance(errors[-1], StoreError):
+                # A full disk or a locked database would fail every further batch too.
+                errors += [errors[-1]] * (len(unique_ids) - len(errors))
+                break
             if on_progress is not None:
                 on_progress(len(errors))
         return to_bulk_outcome(action, unique_ids[: len(errors)], errors)
@@ -182,7 +192,8 @@ def to_bulk_outcome(action: Action, ids: Sequence[str], errors: Sequence[Copydes
     """Return the bulk outcome for `ids`, given the error (or None) of each."""
     results = list(zip(ids, errors, strict=True))
     failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in results if error]
-    return bulk_response(action, [draft_id for draft_id, error in results if error is None], failed)
+    stopped_by = next((str(error) for error in errors if isinstance(error, StoreError)), None)
+    return bulk_response(action, [draft_id for draft_id, error in results if error is None], failed, stopped_by)
 
 
 def write_change(

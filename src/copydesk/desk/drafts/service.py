@@ -284,7 +284,8 @@ class Drafts:
 
         `request` holds the action's parameters. `on_progress` is called after each batch with the number of drafts
         processed; when `is_cancelled` returns True no further batch is started, and the outcome covers only the drafts
-        that were tried. Completed batches stay if a later one fails. Raise InvalidError only.
+        that were tried. Completed batches stay if the database fails later; no further batch is started then, and
+        `stopped_by` is the error. Raise InvalidError, or StoreError if nothing was changed.
         """
         return await self._review.bulk_all(action, ids, request, on_progress=on_progress, is_cancelled=is_cancelled)
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import describe_action
 from copydesk.desk.drafts.review import format_wall_time
-from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, UndoNotAllowedError
+from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, StoreError, UndoNotAllowedError
 from copydesk.model.draft import Status
 from copydesk.model.requests import MAX_IDS, BulkFailure
 from copydesk.model.serialization import Struct, format_iso
@@ -61,6 +61,10 @@ class UndoRedo:
             if start and stopped():
                 break
             errors += await self._ctx.write_batch(restorer.restore, plan.steps[start : start + MAX_IDS])
+            if isinstance(errors[-1], StoreError):
+                # A full disk or a locked database would fail every further batch too.
+                errors += [errors[-1]] * (len(plan.steps) - len(errors))
+                break
         if not plan.bulk and errors[0]:
             raise errors[0]
         if kind is EventKind.UNDO:
@@ -252,6 +256,7 @@ def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id:
         succeeded=tuple(draft_id for draft_id, error in results if error is None),
         failed=(*failed, *plan.failed),
         left=len(plan.steps) - len(errors),
+        stopped_by=next((str(error) for error in errors if isinstance(error, StoreError)), None),
         scheduled_for="" if plan.bulk else _restored_time(*plan.steps[0]),
     )
 

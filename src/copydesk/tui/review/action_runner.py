@@ -55,6 +55,8 @@ class Outcome(NamedTuple):
     """Names of some of the drafts by id."""
     skipped: int = 0
     """Number of drafts left unchanged because they arrived after the list was loaded."""
+    stopped_by: str | None = None
+    """The error of the database that ended a bulk action."""
     refused: bool = False
     """True if it failed only because the draft's status does not allow the action."""
 
@@ -105,10 +107,11 @@ def _undo_name(action: str) -> str:
 
 
 def format_failures(outcome: Outcome) -> str:
-    """Return the first failures by name, each with its reason."""
-    listed = [_failure(outcome, draft_id, reason) for draft_id, reason in _first(outcome.failed)]
-    remaining = len(outcome.failed) - len(listed)
-    return " ".join(listed) + labels.and_more(remaining)
+    """Return the first failures by name, each with its reason, and once the error that failed all other drafts."""
+    refused = {draft_id: reason for draft_id, reason in outcome.failed.items() if reason != outcome.stopped_by}
+    listed = [_failure(outcome, draft_id, reason) for draft_id, reason in _first(refused)]
+    text = " ".join(listed) + labels.and_more(len(refused) - len(listed))
+    return f"{text} {outcome.stopped_by}".strip() if outcome.stopped_by else text
 
 
 def _failure(outcome: Outcome, draft_id: str, reason: str) -> str:
@@ -309,7 +312,9 @@ class ActionRunner:
             self.app.exit_message = self.app.qualify_commands(message)
         failed_drafts = await desk.drafts.views.by_ids(tuple(listed_failure_ids(failed)))
         names = {draft.id: labels.draft_name(draft.text) for draft in failed_drafts}
-        outcome = Outcome(action, result.results.succeeded, failed, names=names, skipped=skipped)
+        outcome = Outcome(
+            action, result.results.succeeded, failed, names=names, skipped=skipped, stopped_by=result.stopped_by
+        )
         self.finish(ActionResult(outcome, is_bulk=True, on_success=then, on_unchanged=selection.on_finish))
 
     # Undo and redo.
@@ -329,7 +334,15 @@ class ActionRunner:
         reloaded_ids = result.succeeded if len(result.succeeded) <= MAX_RELOADED else ()
         drafts = await desk.drafts.views.by_ids((*reloaded_ids, *listed_failure_ids(failed)))
         names = {draft.id: labels.draft_name(draft.text) for draft in drafts}
-        outcome = Outcome(result.action, result.succeeded, failed, result.scheduled_for, kind=kind, names=names)
+        outcome = Outcome(
+            result.action,
+            result.succeeded,
+            failed,
+            result.scheduled_for,
+            kind=kind,
+            names=names,
+            stopped_by=result.stopped_by,
+        )
         for draft in drafts:
             self.changes.update(draft)
         self.finish(
