@@ -2,6 +2,7 @@
 
 import io
 import json
+import socket
 import sys
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -471,3 +472,51 @@ def test_full_disk_is_one_line_for_a_bulk(tmp_path):
 
     assert (result.code, result.out) == (1, "0 approved, 4 failed.\n")
     assert result.err == f"4 drafts not changed: {StoreFullError()}\n"
+
+
+def interrupt_approval(home: Path) -> list[str]:
+    """Approve two of three drafts as one bulk action, and leave it as a killed process would."""
+    ids = [create_draft(home, f"Text {number}.") for number in range(3)]
+    run_ok(home, "draft", "approve", *ids[:2])
+    dead = f"{socket.gethostname()}/999999999/1"
+    execute_sql(
+        home,
+        "INSERT INTO bulk_action SELECT bulk_id, user_id, 'change', 'approve', NULL, 4102444800000000, ?, 3, ?, ?"
+        " FROM draft_event WHERE bulk_id IS NOT NULL LIMIT 1",
+        *(dead, '{"action": "approve"}', json.dumps(ids)),
+    )
+    return ids
+
+
+def test_interrupted_bulk_is_said_by_every_command(tmp_path):
+    interrupt_approval(tmp_path)
+    result = run_in_process(tmp_path, "draft", "list", "--json")
+    command = "copydesk draft resume"
+    assert result.err == (
+        f"Interrupted: approve, 2 of 3 drafts done. To finish it: `{command}`. To undo it: `{command} --undo`.\n"
+    )
+    assert len(json.loads(result.out)["drafts"]) == 3
+    doctor = run_in_process(tmp_path, "doctor")
+    assert "Interrupted: approve, 2 of 3 drafts done." in doctor.out
+
+
+@pytest.mark.parametrize(
+    ("options", "output", "after"),
+    [
+        ((), "1 approved.", ["approved"] * 3),
+        (("--undo",), "2 drafts: undid approve.", ["awaiting_review"] * 3),
+        (("--keep",), "Kept 2 changed drafts.", ["approved", "approved", "awaiting_review"]),
+    ],
+)
+def test_interrupted_bulk_is_answered(tmp_path, options, output, after):
+    interrupt_approval(tmp_path)
+    result = run_in_process(tmp_path, "draft", "resume", *options)
+    assert (result.code, result.out, result.err) == (0, f"{output}\n", "")
+    assert statuses(tmp_path) == after
+    again = run_in_process(tmp_path, "draft", "resume")
+    assert (again.code, "No bulk action was interrupted." in again.err) == (1, True)
+
+
+def test_resume_takes_one_answer(tmp_path):
+    result = run_in_process(tmp_path, "draft", "resume", "--undo", "--keep")
+    assert (result.code, "--undo and --keep cannot be used together" in result.err) == (2, True)

@@ -71,9 +71,14 @@ def changed_drafts(home: Path, before: dict[str, dict[str, object]]) -> list[str
     return [draft_id for draft_id, row in load_drafts(home).items() if row != before[draft_id]]
 
 
-async def restart_and_undo(home: Path) -> None:
-    """Undo as a user would after a restart; having nothing to undo is fine."""
+async def restart_and_undo(home: Path, changed: int, *, completed: bool) -> None:
+    """Undo as a user would after a restart; having nothing to undo is fine. A part done is told at the start."""
     async with open_desk(settings_at(home), clock=Watch()) as desk:
+        told = [bulk.changed for bulk in await desk.drafts.interrupted_bulks()]
+        if completed:
+            assert told == []
+        elif 0 < changed < HUNDRED:
+            assert told == [changed]
         try:
             undone = await desk.drafts.undo()
         except ConflictError:
@@ -103,7 +108,7 @@ async def test_killed_bulk_is_atomic_per_draft_and_undoable(tmp_path, prepared_h
         assert {rows[draft_id]["status"] for draft_id in changed_ids} <= {FINAL_STATUS[work]}
         assert all((rows[draft_id]["archived_at"] is not None) == (work == "archive") for draft_id in changed_ids)
         assert len({events[draft_id][-1]["bulk_id"] for draft_id in changed_ids}) <= 1
-        await restart_and_undo(home)
+        await restart_and_undo(home, len(changed_ids), completed=run.completed)
         assert_consistent(home, before)
         assert dump_tables(home) == all_before
         shutil.rmtree(home)

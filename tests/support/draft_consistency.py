@@ -31,7 +31,7 @@ CHANGEABLE_COLUMNS = (
 
 Listed independently of the code, so that an event without one is noticed.
 """
-EVENT_TABLES = ("draft_event", "alembic_version")
+EVENT_TABLES = ("draft_event", "bulk_action", "alembic_version")
 Row = dict[str, Any]
 
 
@@ -87,7 +87,9 @@ def load_events(home: Path) -> dict[str, list[Row]]:
 
 
 def dump_tables(home: Path) -> dict[str, list[Row]]:
-    """Return all tables, including the full-text index, without events and the columns that undo does not restore."""
+    """Return all tables with the full-text index, without events, bulk actions and the columns that undo does not
+    restore.
+    """
     with _connect(home) as connection:
         names = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         tables = [

@@ -43,6 +43,8 @@ class Context:
         self.home = home
         self.sample = sample
         self.debug = debug
+        self.tells_interrupted = True
+        """Print interrupted bulk actions once; not the command that finishes them."""
 
     def settings(self) -> Settings:
         """Load the settings; the sample desk has a folder of its own."""
@@ -72,7 +74,16 @@ class Context:
         async with self.desk() as desk:
             # Everything imported by now lives until exit: keep it out of every garbage collection.
             gc.freeze()
+            await self._print_interrupted(desk)
             return await work(desk)
+
+    async def _print_interrupted(self, desk: "Desk") -> None:
+        """Print the bulk actions whose process was killed."""
+        if not self.tells_interrupted:
+            return
+        self.tells_interrupted = False
+        for bulk in await desk.drafts.interrupted_bulks():
+            click.echo(self.with_desk_options(bulk.summary), err=True)
 
     def desk(self) -> "AbstractAsyncContextManager[Desk]":
         """Return the desk, not opened yet."""

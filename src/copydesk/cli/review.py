@@ -1,5 +1,5 @@
 """`copydesk draft`: approve, reject, regenerate, unapprove, archive, schedule, reschedule, unschedule, post, undo,
-redo, history, diff.
+redo, resume, history, diff.
 """
 
 import asyncio
@@ -22,12 +22,14 @@ from copydesk.cli.draft_selection import (
     with_draft_selection,
 )
 from copydesk.cli.output import print_table
+from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.errors import ConflictError
 from copydesk.model.delivery import DeliveryReport, PostResult
 from copydesk.model.draft import STATUS_LABELS, Action, Draft, without_item
-from copydesk.model.requests import ChangeDraft
-from copydesk.model.transitions import COMMAND_NAMES, EventKind, UndoResult
+from copydesk.model.requests import BulkOutcome, ChangeDraft
+from copydesk.model.transitions import COMMAND_NAMES, EventKind, InterruptedBulk, UndoResult
 from copydesk.text import clean, reveal
+from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -222,6 +224,55 @@ def redo(context: Context, *, id: str | None, as_json: bool) -> None:
 
 
 @click.command()
+@click.option("--undo", "to_undo", is_flag=True, help="Undo what it changed instead.")
+@click.option("--keep", "to_keep", is_flag=True, help="Leave its drafts as they are, and do not mention it again.")
+@AS_JSON
+@pass_context
+def resume(context: Context, *, to_undo: bool, to_keep: bool, as_json: bool) -> None:
+    """Finish a bulk action that was interrupted, because its process was killed.
+
+    Drafts that were changed since it began are left alone. Afterwards it counts as one for undo.
+    """
+    if to_undo and to_keep:
+        raise click.UsageError("--undo and --keep cannot be used together.")
+    context.tells_interrupted = False
+
+    async def work(desk: "Desk") -> list[tuple[InterruptedBulk, BulkOutcome | None]]:
+        bulks = await desk.drafts.interrupted_bulks()
+        if not bulks:
+            raise ConflictError("No bulk action was interrupted.")
+        if to_keep:
+            for bulk in bulks:
+                await desk.drafts.keep_bulk(bulk.id)
+            return [(bulk, None) for bulk in bulks]
+        if to_undo:
+            # The newest first: it may have changed the same drafts.
+            return [(bulk, await desk.drafts.undo_bulk(bulk.id)) for bulk in reversed(bulks)]
+        return [(bulk, await desk.drafts.resume_bulk(bulk.id)) for bulk in bulks]
+
+    results = context.run(work)
+    if as_json:
+        print_json([outcome for _, outcome in results if outcome])
+    else:
+        for bulk, outcome in results:
+            _print_resumed(bulk, outcome, undone=to_undo)
+    sys.exit(1 if any(outcome and outcome.failed for _, outcome in results) else 0)
+
+
+def _print_resumed(bulk: InterruptedBulk, outcome: BulkOutcome | None, *, undone: bool) -> None:
+    if outcome is None:
+        click.echo(f"Kept {plural(bulk.changed, 'changed draft')}.")
+        return
+    if bulk.kind is EventKind.CHANGE and not undone:
+        text = RESULT_PHRASES[bulk.action]
+    else:
+        # Undoing an undo is a redo.
+        verb = "redid" if (bulk.kind is EventKind.REDO) != undone and bulk.kind is not EventKind.CHANGE else "undid"
+        text = f"drafts: {verb} {COMMAND_NAMES.get(bulk.action, bulk.action)}"
+    print_outcome(text, outcome.results.succeeded, outcome.results.failed, outcome.stopped_by)
+
+
+@click.command()
 @click.argument("id")
 @AS_JSON
 @pass_context
@@ -338,5 +389,5 @@ def _format_piece(kind: str, text: str, *, coloured: bool) -> str:
 
 COMMANDS = (
     *(approve, reject, regenerate, unapprove, archive, schedule, reschedule, unschedule, post),
-    *(undo, redo, history, diff),
+    *(undo, redo, resume, history, diff),
 )

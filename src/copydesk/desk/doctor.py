@@ -68,6 +68,7 @@ async def examine(
             # In a thread: the check reads the whole database, and the console runs it too.
             findings.append(await asyncio.to_thread(_check_database, settings.database_file))
             findings += [
+                *await _check_bulks(desk),
                 await _check_sources(desk),
                 await _check_runs(desk),
                 *await _check_backup_job(desk),
@@ -153,6 +154,11 @@ async def _check_backups(settings: Settings, *, restore_test: bool) -> CheckFind
         found=message,
         advice="Make one: copydesk backup" if too_old else "",
     )
+
+
+async def _check_bulks(desk: Desk) -> tuple[CheckFinding, ...]:
+    bulks = await desk.drafts.interrupted_bulks()
+    return tuple(CheckFinding(what="drafts", verdict=Verdict.WARNING, found=bulk.summary) for bulk in bulks)
 
 
 async def _check_sources(desk: Desk) -> CheckFinding:

@@ -12,7 +12,7 @@ import msgspec
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.review import Review, write_change
+from copydesk.desk.drafts.review import Review, record_bulk, write_change
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.due_drafts import DueDrafts
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, StoreError
@@ -133,6 +133,13 @@ class AutoScheduler:
 
     async def _apply(self, scheduled: Sequence[PlannedDraft]) -> list[CopydeskError | None]:
         """Apply the plan in batches; return an error or None for each draft."""
+        ids = [entry.draft_id for entry in scheduled]
+        # Resumed, the others get the next free slots.
+        request = ChangeDraft(action=Action.SCHEDULE, smart_schedule=True)
+        async with record_bulk(self._ctx, self._bulk_id, self._ctx.clock(), request, ids):
+            return await self._apply_in_batches(scheduled)
+
+    async def _apply_in_batches(self, scheduled: Sequence[PlannedDraft]) -> list[CopydeskError | None]:
         errors: list[CopydeskError | None] = []
         for start in range(0, len(scheduled), PLAN_BATCH_SIZE):
             batch_results = await self._ctx.write_batch(

@@ -221,6 +221,28 @@ class UndoResult(Struct, frozen=True):
     or if it has none."""
 
 
+class InterruptedBulk(Struct, frozen=True):
+    """A bulk action whose process ended before it was complete."""
+
+    id: str
+    kind: EventKind
+    action: str
+    started_at: datetime
+    changed: int
+    """Drafts that it changed."""
+    total: int
+
+    @property
+    def summary(self) -> str:
+        """What was interrupted, and the commands that finish and undo it."""
+        name = COMMAND_NAMES.get(self.action, self.action)
+        change = name if self.kind is EventKind.CHANGE else f"{self.kind} of {name}"
+        return (
+            f"Interrupted: {change}, {self.changed:,} of {self.total:,} drafts done."
+            " To finish it: `copydesk draft resume`. To undo it: `copydesk draft resume --undo`."
+        )
+
+
 def change_name(action: Action | None) -> str:
     """Return the name of a change. An edit followed by an action is named after the action."""
     return EDIT if action is None else action.value

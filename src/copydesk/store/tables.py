@@ -28,6 +28,7 @@ from copydesk.model.draft import Checks, Format, ImageSource, Score, Status, Tra
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.experiment import ExperimentStatus
 from copydesk.model.item import ItemState
+from copydesk.model.requests import ChangeDraft
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import FetchState, Health, SourceConfig
 from copydesk.model.transitions import EventKind
@@ -583,6 +584,25 @@ schedule_slot = Table(
     CheckConstraint("hour BETWEEN 0 AND 23", name="hour"),
     CheckConstraint("minute BETWEEN 0 AND 59", name="minute"),
     sqlite_with_rowid=False,
+)
+
+# Bulk actions under way. A row whose process has ended is one that was interrupted.
+bulk_action = Table(
+    "bulk_action",
+    metadata,
+    # The bulk id of its events.
+    id_column(),
+    user_id_column(index=True),
+    required_column("kind", Choice(EventKind)),
+    required_column("action", Text),
+    # The bulk action that an undo or a redo reverts.
+    Column("of_bulk_id", ID),
+    required_column("started_at", UtcDateTime),
+    required_column("owner", Text),
+    required_column("total", Integer),
+    # NULL for an undo or a redo.
+    Column("request", JsonText(ChangeDraft)),
+    required_column("draft_ids", JsonText(tuple[str, ...])),
 )
 
 job = Table(

@@ -17,6 +17,7 @@ from textual.reactive import var
 from textual.screen import Screen
 from textual.worker import Worker
 
+from copydesk.errors import CopydeskError
 from copydesk.switch_interval import short_switch_interval
 from copydesk.tui import labels
 from copydesk.tui.keys import KEYS, Key, first_key_label
@@ -28,7 +29,6 @@ from copydesk.tui.runtime.notifications import NotifyingApp
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.errors import CopydeskError
     from copydesk.jobs import JobMessage
     from copydesk.model.draft import ListedDraft
     from copydesk.model.run import Run
@@ -185,6 +185,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                 self.type_ahead.wake()
                 desk.set_interactive(self.prompt_passphrase)
                 self._post_to_screen(DeskOpened())
+                await self._notify_interrupted(desk)
                 watcher = asyncio.create_task(self._poll_changes(desk))
                 try:
                     with short_switch_interval():
@@ -200,6 +201,13 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
             self.type_ahead.wake()
             self.log_problem(str(self.open_error))
             self._post_to_screen(DeskClosed(self.open_error))
+
+    async def _notify_interrupted(self, desk: "Desk") -> None:
+        """Notify about bulk actions whose process was killed."""
+        # A failing database is reported by whatever the user does next.
+        with suppress(CopydeskError):
+            for bulk in await desk.drafts.interrupted_bulks():
+                self.notify(bulk.summary, severity="warning")
 
     async def prompt_passphrase(self, *, new: bool) -> str:
         """Prompt for the passphrase of the stored credentials; implemented by the console, which knows the dialogs."""

@@ -7,13 +7,15 @@ import pytest
 from tests.support.fake_writer import FakeWriter
 
 from copydesk.desk.drafts.review import Review as DeskReview
+from copydesk.desk.drafts.service import Drafts
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
+from copydesk.model.transitions import EventKind, InterruptedBulk
 from copydesk.tui.review import action_runner
 from copydesk.tui.review.action_runner import Outcome, describe_bulk, format_failures
 from copydesk.tui.review.actions import PromptAutosave
 from copydesk.tui.review.marks import select_ids
-from desk_fixtures import open_desk_at
+from desk_fixtures import NOW, open_desk_at
 from review_driver import open_review
 
 
@@ -287,3 +289,15 @@ def test_error_of_the_database_is_said_once() -> None:
     )
     assert format_failures(outcome) == f"“B”: No. {full}"
     assert describe_bulk(outcome) == f"1 approved, 3 failed: “B”: No. {full} · u undo"
+
+
+async def test_interrupted_bulk_is_said_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bulk = InterruptedBulk(id="1", kind=EventKind.CHANGE, action="approve", started_at=NOW, changed=2, total=3)
+
+    async def list_one(_: object) -> tuple[InterruptedBulk, ...]:
+        return (bulk,)
+
+    monkeypatch.setattr(Drafts, "interrupted_bulks", list_one)
+    async with open_review(tmp_path) as review:
+        await review.wait_for(lambda: review.toasts)
+        assert review.toasts == [bulk.summary]

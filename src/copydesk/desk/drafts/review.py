@@ -5,7 +5,8 @@ status changes, its time when it is neither scheduled nor missed any more. `feed
 for; it stays until the draft is approved or rejected. The event log keeps all of it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_edited_draft
+from copydesk.desk.leases import current_owner
 from copydesk.errors import ConflictError, CopydeskError, DeskClosedError, FieldError, InvalidError, StoreError
 from copydesk.model.draft import Action, Checks, Draft, ListedDraft, Status, Trace, without_item
 from copydesk.model.requests import (
@@ -32,8 +34,9 @@ from copydesk.model.transitions import EventKind, allowed_actions, change_name, 
 from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
-from copydesk.store import draft_queries, draft_updates, schedule
-from copydesk.store.database import Transaction
+from copydesk.store import bulk_actions, draft_queries, draft_updates, schedule
+from copydesk.store.bulk_actions import BulkPlan
+from copydesk.store.database import COMMIT_BATCH_SIZE, Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
 
@@ -86,7 +89,9 @@ class Review:
         """Implement `Drafts.bulk`, which documents it."""
         now = self._ctx.clock()
         request = validate_bulk(request, now)
-        errors = await self._apply_to_each(request.change_per_draft, request.ids, now, new_id(now))
+        bulk_id, change = new_id(now), request.change_per_draft
+        async with record_bulk(self._ctx, bulk_id, now, change, request.ids):
+            errors = await self._apply_to_each(change, request.ids, now, bulk_id)
         return to_bulk_outcome(request.action, request.ids, errors)
 
     async def bulk_all(
@@ -110,13 +115,38 @@ class Review:
             # Posting cannot be undone, and its deliveries are waited for draft by draft.
             raise InvalidError(FieldError("action", "cannot be post in a bulk action; post drafts one at a time"))
         unique_ids, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
+        async with record_bulk(self._ctx, bulk_id, now, request, unique_ids):
+            errors = await self._apply_in_batches(request, unique_ids, now, bulk_id, on_progress, is_cancelled)
+        return to_bulk_outcome(action, unique_ids[: len(errors)], errors)
+
+    async def resume_bulk(self, bulk_id: str, request: ChangeDraft, ids: Sequence[str]) -> BulkOutcome:
+        """Apply an interrupted bulk action to the rest of its drafts; it is undone with the first part as one.
+
+        Raise InvalidError if its time has passed.
+        """
+        now = self._ctx.clock()
+        request = validate_change(request, now)
+        assert request.action is not None
+        errors = await self._apply_in_batches(request, ids, now, bulk_id) if ids else []
+        return to_bulk_outcome(request.action, ids, errors)
+
+    async def _apply_in_batches(
+        self,
+        request: ChangeDraft,
+        ids: Sequence[str],
+        now: datetime,
+        bulk_id: str,
+        on_progress: Callable[[int], None] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
+    ) -> list[CopydeskError | None]:
+        """Return the error or None of each draft that was tried."""
         errors: list[CopydeskError | None] = []
-        for start in range(0, len(unique_ids), MAX_IDS):
+        for start in range(0, len(ids), MAX_IDS):
             # At least one batch is applied, so that there is an outcome to report.
             if start and is_cancelled is not None and is_cancelled():
                 break
             try:
-                errors += await self._apply_to_each(request, unique_ids[start : start + MAX_IDS], now, bulk_id)
+                errors += await self._apply_to_each(request, ids[start : start + MAX_IDS], now, bulk_id)
             except StoreError as error:
                 if not start or isinstance(error, DeskClosedError):
                     raise
@@ -124,11 +154,11 @@ class Review:
                 errors.append(error)
             if isinstance(errors[-1], StoreError):
                 # A full disk or a locked database would fail every further batch too.
-                errors += [errors[-1]] * (len(unique_ids) - len(errors))
+                errors += [errors[-1]] * (len(ids) - len(errors))
                 break
             if on_progress is not None:
                 on_progress(len(errors))
-        return to_bulk_outcome(action, unique_ids[: len(errors)], errors)
+        return errors
 
     async def _apply_to_each(
         self, request: ChangeDraft, ids: Sequence[str], now: datetime, bulk_id: str
@@ -162,6 +192,45 @@ async def _check_edit(ctx: DeskContext, snapshot: DraftSnapshot, text: str) -> E
     checked = await check_edited_draft(ctx, draft)
     sentences = tuple(trace for trace in snapshot.value("sentences") if trace.text in text)
     return EditedText(text=text, checks=checked.checks, confidence=checked.confidence, sentences=sentences)
+
+
+@asynccontextmanager
+async def record_bulk(
+    ctx: DeskContext,
+    bulk_id: str,
+    now: datetime,
+    request: ChangeDraft | None,
+    draft_ids: Sequence[str],
+    *,
+    kind: EventKind = EventKind.CHANGE,
+    action: str = "",
+    of_bulk_id: str | None = None,
+) -> AsyncIterator[None]:
+    """Keep a record of a bulk action during the block: if it is killed, the next start tells what was left undone.
+
+    An undo or a redo has no request, but `action` and `of_bulk_id` of what it reverts. Raise StoreError before anything
+    was changed.
+    """
+    # One transaction is never left half done.
+    if len(draft_ids) <= COMMIT_BATCH_SIZE:
+        yield
+        return
+    plan = BulkPlan(
+        id=bulk_id,
+        kind=kind,
+        action=action or change_name(request.action if request else None),
+        of_bulk_id=of_bulk_id,
+        started_at=now,
+        owner=current_owner(),
+        total=len(draft_ids),
+        request=request,
+        draft_ids=tuple(draft_ids),
+    )
+    await ctx.write_durable(bulk_actions.add, plan)
+    yield
+    # Not after an exception: it was interrupted then. If removing fails, the outcome must be reported all the same.
+    with suppress(StoreError):
+        await ctx.write_durable(bulk_actions.remove, bulk_id)
 
 
 class _BulkAction:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.create import DraftCreation
 from copydesk.desk.drafts.history_text import DraftHistory
+from copydesk.desk.drafts.interrupted import InterruptedBulks
 from copydesk.desk.drafts.review import Review
 from copydesk.desk.drafts.undo import IsCancelled, UndoRedo
 from copydesk.desk.drafts.versions import Difference, Versions
@@ -31,7 +32,7 @@ from copydesk.model.filters import (
 from copydesk.model.item import Item
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
 from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft, validate_change
-from copydesk.model.transitions import DraftEvent, UndoResult
+from copydesk.model.transitions import DraftEvent, InterruptedBulk, UndoResult
 from copydesk.scheduling.time_text import parse_time
 from copydesk.scheduling.wall_time import instant_of_wall
 from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, queue_window, schedule, search
@@ -185,6 +186,7 @@ class Drafts:
         self._creation = DraftCreation(ctx)
         self._review = review
         self._undo_redo = UndoRedo(ctx)
+        self._interrupted_bulks = InterruptedBulks(ctx, review, self._undo_redo)
         self._versions = Versions(ctx)
         self.views = DraftViews(ctx)
         """Pages of the review tabs around a cursor."""
@@ -266,7 +268,8 @@ class Drafts:
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
         """Apply one action to 1 to 100 drafts; return the outcome of each, in request order.
 
-        Each draft succeeds or fails as a whole; all are undone as one. Raise InvalidError only.
+        Each draft succeeds or fails as a whole; all are undone as one. Raise InvalidError, or StoreError if nothing was
+        changed.
         """
         return await self._review.bulk(request)
 
@@ -306,6 +309,30 @@ class Drafts:
     async def redo(self, draft_id: str | None = None, *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
         """Redo the last undone change of a draft or of the user. Raise as `undo` does, and after another change."""
         return await self._undo_redo.redo(draft_id, is_cancelled=is_cancelled)
+
+    @operation
+    async def interrupted_bulks(self) -> tuple[InterruptedBulk, ...]:
+        """Return the bulk actions of which some drafts were not reached, because their process was killed."""
+        return await self._interrupted_bulks.list()
+
+    @operation
+    async def resume_bulk(self, bulk_id: str) -> BulkOutcome:
+        """Finish an interrupted bulk action; return the outcome of the rest of its drafts.
+
+        Drafts that were changed since it began are left alone and reported. All of its drafts are undone as one. Raise
+        ConflictError if it is complete or still running, InvalidError if its time has passed.
+        """
+        return await self._interrupted_bulks.resume(bulk_id)
+
+    @operation
+    async def undo_bulk(self, bulk_id: str) -> BulkOutcome:
+        """Undo what an interrupted bulk action changed; return the outcome of these drafts. Raise ConflictError."""
+        return await self._interrupted_bulks.undo(bulk_id)
+
+    @operation
+    async def keep_bulk(self, bulk_id: str) -> None:
+        """Leave an interrupted bulk action as it is, and list it no longer. Raise ConflictError."""
+        await self._interrupted_bulks.keep(bulk_id)
 
     @operation
     async def list(

@@ -9,17 +9,18 @@ time in the past is refused, since the draft would be posted at once.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import describe_action
-from copydesk.desk.drafts.review import format_wall_time
+from copydesk.desk.drafts.review import format_wall_time, record_bulk
 from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, StoreError, UndoNotAllowedError
 from copydesk.model.draft import Status
 from copydesk.model.requests import MAX_IDS, BulkFailure
 from copydesk.model.serialization import Struct, format_iso
 from copydesk.model.transitions import EventKind, UndoResult, allowed_actions
-from copydesk.store import draft_events, draft_updates
+from copydesk.store import bulk_actions, draft_events, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.draft_events import EventRow
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
@@ -48,13 +49,40 @@ class UndoRedo:
     async def _run(
         self, kind: EventKind, draft_id: str | None, passing: Collection[int], stopped: IsCancelled
     ) -> UndoResult:
-        now = self._ctx.clock()
         if draft_id is None:
             plan = await self._ctx.read(_plan_last, kind, frozenset(passing))
         else:
             plan = await self._ctx.read(_plan_draft, kind, draft_id)
+        return await self._apply(plan, kind, stopped)
+
+    async def run_bulk(self, kind: EventKind, bulk_id: str) -> UndoResult:
+        """Undo or redo a bulk action, as far as its drafts were not changed since. Raise as `undo` and `redo` do."""
+        return await self._apply(await self._ctx.read(_plan_bulk, kind, bulk_id), kind, lambda: False)
+
+    async def _apply(self, plan: "_UndoPlan", kind: EventKind, stopped: IsCancelled) -> UndoResult:
+        now = self._ctx.clock()
         bulk_id = new_id(now) if plan.bulk else None
         restorer = _Restorer(kind, now, bulk_id, plan.sent)
+        ids = [snapshot.id for snapshot, _ in plan.steps]
+        async with record_bulk(
+            self._ctx, bulk_id or "", now, None, ids, kind=kind, action=plan.action, of_bulk_id=plan.of_bulk_id
+        ):
+            errors = await self._apply_in_batches(plan, restorer, stopped)
+        if not plan.bulk and errors[0]:
+            raise errors[0]
+        if kind is EventKind.UNDO:
+            _check_any_succeeded(plan, errors)
+        result = _to_result(plan, errors, bulk_id)
+        if plan.was_interrupted and plan.of_bulk_id is not None and not result.left and result.stopped_by is None:
+            # If that fails, it is listed after the next start: the outcome must be reported all the same.
+            with suppress(StoreError):
+                await self._ctx.write_durable(bulk_actions.remove, plan.of_bulk_id)
+        return result
+
+    async def _apply_in_batches(
+        self, plan: "_UndoPlan", restorer: "_Restorer", stopped: IsCancelled
+    ) -> list[CopydeskError | None]:
+        """Return the error or None of each step that was tried."""
         errors: list[CopydeskError | None] = []
         # In batches, so that the user can stop a long undo.
         for start in range(0, len(plan.steps), MAX_IDS):
@@ -65,11 +93,7 @@ class UndoRedo:
                 # A full disk or a locked database would fail every further batch too.
                 errors += [errors[-1]] * (len(plan.steps) - len(errors))
                 break
-        if not plan.bulk and errors[0]:
-            raise errors[0]
-        if kind is EventKind.UNDO:
-            _check_any_succeeded(plan, errors)
-        return _to_result(plan, errors, bulk_id)
+        return errors
 
 
 class _UndoPlan(Struct, frozen=True):
@@ -81,6 +105,10 @@ class _UndoPlan(Struct, frozen=True):
     """Each draft with the top event of its stack, the latest event first."""
     sent: dict[str, list[tuple[datetime, str]]]
     """Draft id -> times and platforms of its posts."""
+    of_bulk_id: str | None = None
+    """The bulk action to undo or redo."""
+    was_interrupted: bool = False
+    """True if that one was not complete."""
     failed: tuple[BulkFailure, ...] = ()
     """Drafts that cannot be undone, with the reason."""
 
@@ -191,7 +219,15 @@ def _plan_bulk(conn: Transaction, user_id: str, kind: EventKind, bulk_id: str) -
         elif reason := _blocking_reason(conn, user_id, event):
             failed.append(BulkFailure(id=event.draft_id, error=reason))
     sent = draft_updates.list_sent(conn, user_id, list(snapshots))
-    return _UndoPlan(action=bulk_events[0].action, bulk=True, steps=tuple(steps), sent=sent, failed=tuple(failed))
+    return _UndoPlan(
+        action=bulk_events[0].action,
+        bulk=True,
+        steps=tuple(steps),
+        sent=sent,
+        of_bulk_id=bulk_id,
+        was_interrupted=bulk_actions.exists(conn, user_id, bulk_id),
+        failed=tuple(failed),
+    )
 
 
 def _top_event(snapshot: DraftSnapshot, kind: EventKind) -> int | None:
