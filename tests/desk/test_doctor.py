@@ -77,6 +77,31 @@ def test_full_disk_is_an_error(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_check_of_a_large_database_stops_after_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "copydesk.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (c)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(number,) for number in range(50_000)])
+        connection.commit()
+
+    finding = _check_database(path, 0)
+    assert (finding.verdict, "no damage found in 0 s" in finding.found) == (Verdict.OK, True)
+    assert finding.advice == "Check all of it: copydesk doctor --full"
+    assert _check_database(path).found.endswith("intact.")
+
+
+async def test_progress_names_the_checks(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path, sample_web()) as desk:
+        checks: list[str] = []
+
+        @asynccontextmanager
+        async def use_open_desk():
+            yield desk
+
+        await examine(desk.settings, use_open_desk, on_progress=checks.append)
+    assert checks == ["backups", "database", "sources, accounts and images"]
+
+
 async def test_failing_source_is_reported(tmp_path: Path) -> None:
     web = sample_web()
     async with open_desk_at(tmp_path, web) as desk:

@@ -15,16 +15,19 @@ MARKS = {Verdict.OK: "ok", Verdict.WARNING: "warning", Verdict.ERROR: "ERROR"}
 
 @click.command()
 @click.option("--restore-test", is_flag=True, help="Also restore the newest backup to a temporary folder.")
+@click.option("--full", is_flag=True, help="Check all of a large database; it may take minutes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
-def doctor(context: Context, *, restore_test: bool, as_json: bool) -> None:
+def doctor(context: Context, *, restore_test: bool, full: bool, as_json: bool) -> None:
     """Check the installation and suggest fixes. Exit code 1 if something is wrong."""
     try:
         settings = context.settings()
     except CopydeskError as error:
         context.fail(error)
     # Not `Context.run`: it exits on an error, which the doctor should report as a finding.
-    findings = asyncio.run(examine(settings, context.desk, restore_test=restore_test))
+    findings = asyncio.run(
+        examine(settings, context.desk, restore_test=restore_test, full=full, on_progress=_print_progress)
+    )
     if as_json:
         print_json(findings)
     else:
@@ -38,3 +41,9 @@ def doctor(context: Context, *, restore_test: bool, as_json: bool) -> None:
         ]
         print_table(rows, empty="")
     sys.exit(1 if any(finding.verdict is Verdict.ERROR for finding in findings) else 0)
+
+
+def _print_progress(check: str) -> None:
+    # On a terminal only, and on stderr: stdout may be JSON.
+    if sys.stderr.isatty():
+        click.echo(f"Checking {check}…", err=True)

@@ -5,6 +5,7 @@ import errno
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
@@ -28,6 +29,10 @@ MAX_BACKUP_AGE = timedelta(days=7)
 """The age of the newest backup from which on it is a warning."""
 MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
+MAX_CHECK_TIME = 3.0
+"""Seconds after which the check of the database stops, unless all of it is to be checked."""
+_INSTRUCTIONS_PER_CALL = 10_000
+"""Of SQLite's virtual machine, between two looks at the clock; a millisecond at most."""
 PROBE_SIZE = 1024 * 1024
 """Bytes that must fit on the disk; a change of a draft takes a few dozen kilobytes."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -57,16 +62,29 @@ class CheckFinding(Struct, frozen=True):
 
 
 async def examine(
-    settings: Settings, open_desk: Callable[[], AbstractAsyncContextManager[Desk]], *, restore_test: bool = False
+    settings: Settings,
+    open_desk: Callable[[], AbstractAsyncContextManager[Desk]],
+    *,
+    restore_test: bool = False,
+    full: bool = False,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[CheckFinding, ...]:
-    """Run all checks and return their results in order. A desk that cannot be opened is the last one."""
+    """Run all checks and return their results in order. A desk that cannot be opened is the last one.
+
+    The database is checked for MAX_CHECK_TIME seconds, with `full` to its end. `on_progress` is called with the name of
+    each check that may take longer.
+    """
     findings = [_check_settings(settings), _check_disk(settings.data_home)]
     # Before the desk, which may have to be restored.
+    on_progress("backups")
     findings.append(await _check_backups(settings, restore_test=restore_test))
     try:
         async with open_desk() as desk:
-            # In a thread: the check reads the whole database, and the console runs it too.
-            findings.append(await asyncio.to_thread(_check_database, settings.database_file))
+            on_progress("database")
+            # In a thread: the check reads much of the database, and the console runs it too.
+            max_time = None if full else MAX_CHECK_TIME
+            findings.append(await asyncio.to_thread(_check_database, settings.database_file, max_time))
+            on_progress("sources, accounts and images")
             findings += [
                 *await _check_bulks(desk),
                 await _check_sources(desk),
@@ -112,17 +130,24 @@ def _has_room(folder: Path) -> bool:
     return True
 
 
-def _check_database(path: Path) -> CheckFinding:
+def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:
     # A read-only connection of its own, outside the pool: the check must not create or repair anything.
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    if max_time is not None:
+        deadline = time.monotonic() + max_time
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, _INSTRUCTIONS_PER_CALL)
+    size = path.stat().st_size / 2**20
     try:
         result = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
     except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+            message = f"{path}, {size:.1f} MiB, no damage found in {max_time:g} s."
+            advice = "Check all of it: copydesk doctor --full"
+            return CheckFinding(what="database", verdict=Verdict.OK, found=message, advice=advice)
         result = str(error)
     finally:
         connection.close()
     if result == "ok":
-        size = path.stat().st_size / 2**20
         return CheckFinding(what="database", verdict=Verdict.OK, found=f"{path}, {size:.1f} MiB, intact.")
     return CheckFinding(
         what="database", verdict=Verdict.ERROR, found=f"{path} is damaged: {result}.", advice=restore_hint(path)
