@@ -200,7 +200,8 @@ class StoryIndex:
             # Before `once` grows, so that an item counts once per word.
             twice.update(once.intersection(items_of_word))
             once.update(items_of_word)
-        return (other for other in twice if self._is_within_window(other, item))
+        oldest, newest = item.timestamp - self._window, item.timestamp + self._window
+        return (other for other in twice if oldest <= other.timestamp <= newest)
 
     def _is_within_window(self, item: _IndexedItem, other: _IndexedItem) -> bool:
         return abs(item.timestamp - other.timestamp) <= self._window

@@ -108,20 +108,33 @@ class Title(NamedTuple):
     """Capitalized words of the title and the summary, as stems."""
     numbers: frozenset[str]
     """Numbers of the title."""
-    series: frozenset[str]
-    announced: frozenset[str]
-    """Verbs of the title that tell what is going to happen."""
     is_comment: bool
-    aside: frozenset[str]
-    """Words after "ahead of" or "before": a later event than that of the title."""
-    weight: float
-    """Sum of the weights of `words`."""
-    context_weight: float
 
     @property
     def keys(self) -> frozenset[str]:
         """The words that other items of the story are likely to share: those of the title, and all names."""
         return self.words | self.names
+
+    # Computed when needed: few pairs get beyond the comparison of their words.
+
+    @property
+    def series(self) -> frozenset[str]:
+        """Days, months and the like, by which the parts of a series differ."""
+        return self.words & _SERIES_MARKERS
+
+    @property
+    def announced(self) -> frozenset[str]:
+        """Verbs of the title that tell what is going to happen."""
+        text = self.text if self.names else self.text.lower()
+        verbs = [stem(verb) for word, verb in _ANNOUNCED.findall(text) if word not in _PURPOSES]
+        # Not the number of "rises to nine".
+        return frozenset([verb for verb in verbs if verb.isalpha()])
+
+    @property
+    def aside(self) -> frozenset[str]:
+        """Words after "ahead of" or "before": a later event than that of the title."""
+        match = _ASIDE.search(self.text)
+        return _stems(content_words(self.text[match.end() :])) if match else _NO_WORDS
 
 
 def parse_title(text: str, summary: str = "") -> Title:
@@ -137,24 +150,8 @@ def parse_title(text: str, summary: str = "") -> Title:
         context=context,
         names=names,
         numbers=frozenset([word for word in words if word[0].isdigit() or word in _ROMAN]) or _NO_WORDS,
-        series=words & _SERIES_MARKERS or _NO_WORDS,
-        announced=_announced(text if names else text.lower()),
         is_comment=_COMMENT.search(text) is not None,
-        aside=_aside(text),
-        weight=sum([_weight(word, names) for word in words]),
-        context_weight=sum([_weight(word, names) for word in context]),
     )
-
-
-def _aside(text: str) -> frozenset[str]:
-    match = _ASIDE.search(text)
-    return _stems(content_words(text[match.end() :])) if match else _NO_WORDS
-
-
-def _announced(text: str) -> frozenset[str]:
-    verbs = [stem(verb) for word, verb in _ANNOUNCED.findall(text) if word not in _PURPOSES]
-    # Not the number of "rises to nine".
-    return frozenset([verb for verb in verbs if verb.isalpha()]) or _NO_WORDS
 
 
 def _short_name(match: re.Match[str]) -> str:
@@ -172,6 +169,10 @@ def _weight(word: str, names: Set[str]) -> float:
     if word in FREQUENT_STEMS:
         return _FREQUENT_WEIGHT
     return _NAME_WEIGHT if word in names or word[0].isdigit() else _WEIGHT
+
+
+def _total_weight(words: Set[str], names: Set[str]) -> float:
+    return sum([_weight(word, names) for word in words])
 
 
 def _split_tail(text: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -234,12 +235,13 @@ def story_similarity(title: Title, other: Title, seconds_later: float) -> float:
 
 def _similarity(title: Title, other: Title, shared: frozenset[str]) -> float:
     """Return the mean of two shares: title words found in the other item, and words common to both items."""
-    found = sum([_weight(word, title.names) for word in title.words & shared])
-    found += sum([_weight(word, other.names) for word in other.words & shared])
-    total = title.weight + other.weight
-    smaller = title if (title.context_weight, title.text) <= (other.context_weight, other.text) else other
-    common = sum([_weight(word, smaller.names) for word in shared])
-    everything = smaller.context_weight
+    found = _total_weight(title.words & shared, title.names) + _total_weight(other.words & shared, other.names)
+    total = _total_weight(title.words, title.names) + _total_weight(other.words, other.names)
+    smaller, everything = min(
+        ((item, _total_weight(item.context, item.names)) for item in (title, other)),
+        key=lambda weighed: (weighed[1], weighed[0].text),
+    )
+    common = _total_weight(shared, smaller.names)
     if not total or not everything:
         return 0.0
     titles, items = found / total, common / everything
