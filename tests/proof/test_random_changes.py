@@ -205,6 +205,8 @@ class AnySteps(TwoDeskMachine):
         status = self.model.drafts[draft_id].values.status
         ends = sorted(what for what, moves in STATUS_AFTER_EVENT.items() if status in moves)
         what = data.draw(st.sampled_from(ends))
+        # Work takes time: a change at the instant of a post would count as a change before it.
+        self.clock.now += MINUTE
         self.model.apply_system_event(draft_id, what)
         self.runner.run(self.desks[which]._context.write(apply_system_event, draft_id, what, self.clock()))
 
