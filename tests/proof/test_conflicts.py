@@ -25,7 +25,7 @@ async def test_slower_change_conflicts_with_current_state(tmp_path, monkeypatch)
     async with open_desk_at(tmp_path) as slow, open_desk_at(tmp_path) as fast:
         (draft_id,) = await insert_drafts(slow, ["pending_review"])
         before = load_drafts(tmp_path)
-        await run_before_write(slow, monkeypatch, "write", lambda: fast.drafts.approve(draft_id))
+        await run_before_write(slow, monkeypatch, "write_durable", lambda: fast.drafts.approve(draft_id))
         with pytest.raises(ConflictError) as caught:
             await slow.drafts.reject(draft_id)
     assert caught.value.current_status == Status.APPROVED
@@ -39,7 +39,7 @@ async def test_edit_without_status_change_conflicts_too(tmp_path, monkeypatch):
         (draft_id,) = await insert_drafts(slow, ["pending_review"])
         before = load_drafts(tmp_path)
         await run_before_write(
-            slow, monkeypatch, "write", lambda: fast.drafts.edit(draft_id, "The faster one's words.")
+            slow, monkeypatch, "write_durable", lambda: fast.drafts.edit(draft_id, "The faster one's words.")
         )
         with pytest.raises(ConflictError, match="changed in the meantime"):
             await slow.drafts.edit(draft_id, "The slower one's words.")

@@ -221,6 +221,9 @@ class FakeDrafts:
     async def by_ids(self, ids: Sequence[str]) -> tuple[ListedDraft, ...]:
         return tuple(draft for draft in self.all if draft.id in ids)
 
+    async def interrupted_bulks(self) -> tuple[()]:
+        return ()
+
     async def tags(self) -> tuple[str, ...]:
         return ("open-source",)
 

@@ -229,7 +229,7 @@ def redo(context: Context, *, id: str | None, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def resume(context: Context, *, to_undo: bool, to_keep: bool, as_json: bool) -> None:
-    """Finish a bulk action that was interrupted, because its process was killed.
+    """Finish a bulk action whose process was killed.
 
     Drafts that were changed since it began are left alone. Afterwards it counts as one for undo.
     """

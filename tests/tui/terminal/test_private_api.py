@@ -41,6 +41,7 @@ def test_private_names_are_imported_in_one_module() -> None:
         "tui/terminal/private_api.py": {
             "textual._context.active_app",
             "textual._ansi_sequences.ANSI_SEQUENCES_KEYS",
+            "textual._styles_cache.StylesCache",
             "rich._unicode_data.load",
         }
     }

@@ -63,6 +63,8 @@ def release_closed_widgets() -> None:
     from textual._styles_cache import StylesCache  # noqa: PLC0415 - may be missing in other releases
 
     styles_cache = cast("Any", StylesCache)
+    if isinstance(vars(StylesCache)["get_inner_outer"], staticmethod):
+        return  # done before
     compute = styles_cache.get_inner_outer.__wrapped__
     styles_cache.get_inner_outer = staticmethod(
         lru_cache(1024)(lambda base_background, background: compute(None, base_background, background))
