@@ -88,6 +88,57 @@ async def test_unsavable_token_is_not_used():
     assert server.received == []
 
 
+async def test_nothing_is_granted_that_could_not_be_stored():
+    server = TokenServer(RecordingSecrets(access_token="old", expires_at=NOW.isoformat()))
+    server.secrets.full.append(True)
+    tokens = make_access(server, FakeClock())
+    with pytest.raises(NotSentError, match="No space"):
+        await tokens.request(ME, "GET", URL)
+    assert (server.good, server.received) == ("old", [])
+    assert (await tokens.request(ME, "GET", URL)).is_success
+
+
+async def test_token_granted_on_full_disk_is_used_and_stored_later():
+    server = TokenServer(RecordingSecrets(access_token="old", expires_at=NOW.isoformat()))
+    server.secrets.full.extend([False, True, True, False])
+    tokens = make_access(server, FakeClock())
+    for saves in (0, 0, 1):
+        assert (await tokens.request(ME, "GET", URL)).is_success
+        assert len(server.secrets.saved) == saves
+    assert [token for token, _ in server.received] == ["old+"] * 3
+    assert server.secrets.secrets["access_token"] == "old+"
+
+
+async def test_token_granted_on_full_disk_is_stored_on_close():
+    server = TokenServer(RecordingSecrets(access_token="old", expires_at=NOW.isoformat()))
+    server.secrets.full.extend([False, True])
+    tokens = make_access(server, FakeClock())
+    await tokens.access_token(ME)
+    await tokens.close()
+    assert server.secrets.secrets["access_token"] == "old+"
+
+
+@pytest.mark.parametrize("full", [[], [True]])
+async def test_lost_token_is_reported_on_close(caplog, full):
+    server = TokenServer(RecordingSecrets(access_token="old", expires_at=NOW.isoformat()))
+    server.secrets.full.extend([False, True, *full])
+    tokens = make_access(server, FakeClock())
+    await tokens.access_token(ME)
+    await tokens.close()
+    reports = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert reports == (["The renewed login of any:me could not be stored; connect the account again."] if full else [])
+
+
+async def test_account_connected_again_replaces_unstored_token():
+    server = TokenServer(RecordingSecrets(access_token="old", expires_at=NOW.isoformat()))
+    server.secrets.full.extend([False, True])
+    tokens = make_access(server, FakeClock())
+    await tokens.access_token(ME)
+    server.secrets.secrets = {"access_token": "of the new login"}
+    assert await tokens.access_token(ME) == "of the new login"
+    assert server.secrets.saved == []
+
+
 @pytest.mark.parametrize(
     ("status", "body", "error"),
     [

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from urllib.parse import parse_qs, urlsplit
@@ -314,6 +315,21 @@ async def test_renewed_token_is_saved_despite_cancellation():
     await asyncio.wait_for(saved.wait(), 60)
     assert setup.secrets.secrets["refresh_token"] == "refresh-1"
     assert setup.server.posts == []
+
+
+@pytest.mark.parametrize("full", [[True], [False, True], [False, True, True]], ids=str)
+async def test_login_survives_full_disk_during_renewal(full):
+    setup = XSetup()
+    setup.clock.advance(hours=3)
+    setup.secrets.full.extend(full)
+    platform = setup.x
+    for number in range(3):
+        with suppress(NotSentError):
+            await platform.send(ME, platform.render(post(f"Number {number}."), ME, SEED), ())
+    assert len(setup.server.posts) == (2 if full == [True] else 3)
+    assert setup.secrets.secrets["refresh_token"] == setup.server.refresh
+    setup.clock.advance(hours=3)
+    assert await setup.x.check(ME) == ME
 
 
 @pytest.mark.parametrize(("fault", "still_valid"), [("cut_before", True), ("500", True), ("cut_before", False)])

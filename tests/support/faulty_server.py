@@ -40,11 +40,13 @@ class FakeClock:
 
 
 class RecordingSecrets:
-    """Secrets in memory; `saved` has every saved version."""
+    """Secrets in memory; `saved` has every saved version that differs from the one before."""
 
     def __init__(self, **held: str) -> None:
         self.secrets = dict(held)
         self.saved: list[dict[str, str]] = []
+        self.full: deque[bool] = deque()
+        """Whether the disk is full for each of the next saves."""
 
     async def read(self, account: Account) -> Mapping[str, str]:
         if not self.secrets:
@@ -52,8 +54,11 @@ class RecordingSecrets:
         return dict(self.secrets)
 
     async def save(self, account: Account, secrets: Mapping[str, str]) -> None:
+        if self.full and self.full.popleft():
+            raise NotSentError("No space left on device.")
+        if self.secrets != secrets:
+            self.saved.append(dict(secrets))
         self.secrets = dict(secrets)
-        self.saved.append(dict(secrets))
 
 
 class FaultyServer:

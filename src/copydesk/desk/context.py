@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError
 from copydesk.model.delivery import ConnectedAccount, select_accounts
@@ -31,6 +31,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 A = TypeVar("A")
 Clock = Callable[[], datetime]
+
+
+@runtime_checkable
+class _SupportsClose(Protocol):
+    """A platform that may hold tokens in memory that could not be stored."""
+
+    async def close(self) -> None: ...
 
 
 class Platforms:
@@ -66,7 +73,10 @@ class Platforms:
         return self.get(name)
 
     async def close(self) -> None:
-        """Close pooled connections."""
+        """Let the platforms store what they hold in memory, and close pooled connections."""
+        for platform in self._by_name.values():
+            if isinstance(platform, _SupportsClose):
+                await platform.close()
         await self._transport_pool.close()
 
     def _create(self, name: str) -> "Platform":

@@ -1,17 +1,22 @@
 """OAuth 2 sign-in through the user's browser, and access tokens that are refreshed before they expire.
 
-The code is requested with a state, and with PKCE (RFC 7636, S256) if the platform supports it. New tokens are on disk
-before the first of them is used: X accepts a refresh token once, so a lost pair cannot be recovered.
+The code is requested with a state, and with PKCE (RFC 7636, S256) if the platform supports it.
+
+X accepts a refresh token once, so a lost pair cannot be recovered: tokens are refreshed only if the new ones can be
+stored, and stored before the first of them is used. If the disk fills up in between, they are kept in memory until
+there is room.
 """
 
 import asyncio
 import hashlib
+import logging
 import secrets
 from base64 import urlsafe_b64encode
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -30,6 +35,7 @@ from copydesk.posting.platform import (
 )
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 EXPIRES_AT = "expires_at"
 """Credential name of the access token's expiry time, in ISO format."""
@@ -148,6 +154,14 @@ def require_same_account(current: Account, account: Account) -> None:
         raise LoginError("The credentials belong to another account.", hint=RECONNECT_HINT)
 
 
+class _UnsavedTokens(NamedTuple):
+    """Credentials that could not be stored, and those in the store that they replace."""
+
+    account: Account
+    stored: Mapping[str, str]
+    granted: Mapping[str, str]
+
+
 class AuthorizedClient:
     """Sends requests on behalf of accounts and refreshes their tokens `refresh_before` they expire.
 
@@ -170,6 +184,7 @@ class AuthorizedClient:
         self._refresh_before = refresh_before
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._refresh_tasks: set[asyncio.Future[str]] = set()
+        self._unsaved: dict[tuple[str, str], _UnsavedTokens] = {}
 
     async def request(
         self,
@@ -213,7 +228,7 @@ class AuthorizedClient:
     async def _valid_token(self, account: Account, rejected: str) -> str:
         # One refresh per account at a time; callers that waited find the new token in the stored credentials.
         async with self._locks[account.server, account.id]:
-            credentials = await self._secrets.read(account)
+            credentials = await self._read_credentials(account)
             token, remaining = credentials.get("access_token", ""), self._remaining(credentials)
             if token and token != rejected and (remaining is None or remaining > self._refresh_before):
                 return token
@@ -231,11 +246,46 @@ class AuthorizedClient:
             return token
 
     async def _refresh_tokens(self, account: Account, credentials: Mapping[str, str], refresh: RefreshTokens) -> str:
+        # The refresh token may work only once, so check first that its successor can be stored.
+        await self._secrets.save(account, credentials)
         tokens = await as_repeatable(refresh(account, credentials))
         # A response may leave out the refresh token; the old one then stays valid (RFC 6749, 6).
         unchanged = {name: value for name, value in credentials.items() if name != EXPIRES_AT}
-        await self._secrets.save(account, {**unchanged, **to_credentials(tokens, self._clock())})
+        granted = {**unchanged, **to_credentials(tokens, self._clock())}
+        self._unsaved[account.server, account.id] = _UnsavedTokens(account, credentials, granted)
+        try:
+            await self._save_granted(account)
+        except NotSentError as error:
+            log.warning("The renewed login of %s is kept in memory until it can be stored: %s", _label(account), error)
         return tokens.access_token
+
+    async def _read_credentials(self, account: Account) -> Mapping[str, str]:
+        """Return the stored credentials, or those granted since that could not be stored yet."""
+        stored = await self._secrets.read(account)
+        unsaved = self._unsaved.get((account.server, account.id))
+        if unsaved is None:
+            return stored
+        if stored != unsaved.stored:  # the account was connected again
+            del self._unsaved[account.server, account.id]
+            return stored
+        with suppress(NotSentError):
+            await self._save_granted(account)
+        return unsaved.granted
+
+    async def _save_granted(self, account: Account) -> None:
+        await self._secrets.save(account, self._unsaved[account.server, account.id].granted)
+        del self._unsaved[account.server, account.id]
+
+    async def close(self) -> None:
+        """Store the tokens that could not be stored when they were granted."""
+        for account, _, _ in list(self._unsaved.values()):
+            async with self._locks[account.server, account.id]:
+                with suppress(PostingError):
+                    await self._read_credentials(account)
+                if (account.server, account.id) in self._unsaved:
+                    log.error(
+                        "The renewed login of %s could not be stored; connect the account again.", _label(account)
+                    )
 
     def _remaining(self, credentials: Mapping[str, str]) -> timedelta | None:
         """Return the remaining lifetime of the access token; None if unknown."""
@@ -243,3 +293,7 @@ class AuthorizedClient:
             return datetime.fromisoformat(credentials.get(EXPIRES_AT, "")) - self._clock()
         except (ValueError, TypeError):
             return None
+
+
+def _label(account: Account) -> str:
+    return f"{account.platform}:{shorten(account.name)}"

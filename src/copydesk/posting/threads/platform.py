@@ -151,6 +151,10 @@ class Threads:
             account=self._decode_account(server, answer), credentials=oauth.to_credentials(tokens, now)
         )
 
+    async def close(self) -> None:
+        """Store tokens that could not be stored when they were granted."""
+        await self._access.close()
+
     async def check(self, account: Account) -> Account:
         """Return the account with its current name."""
         current = self._decode_account(account.server, await self._get(account, "me", _ME_PARAMS))

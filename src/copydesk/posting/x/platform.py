@@ -199,6 +199,10 @@ class X:
         app = {"client_id": context["client_id"], "client_secret": context.get("client_secret", "")}
         return ConnectResult(account=account, credentials={**app, **oauth.to_credentials(tokens, self._clock())})
 
+    async def close(self) -> None:
+        """Store tokens that could not be stored when they were granted."""
+        await self._access.close()
+
     async def check(self, account: Account) -> Account:
         """Return the account with its current name."""
         answer = await as_repeatable(self._access.request(account, "GET", f"{account.server}/2/users/me"))
