@@ -213,7 +213,7 @@ async def test_expired_token_is_refreshed_and_saved_before_use(setup):
     await setup.bluesky.send(ME, setup.intent(), ())
     assert setup.server.calls == ["refreshSession", "getSession", "applyWrites", "refreshSession", "applyWrites"]
     assert setup.texts == ["One."]
-    assert [saved["refresh"] for saved in setup.secrets.saved] == ["refresh-1", "refresh-4"]
+    assert [saved["refresh"] for saved in setup.secrets.saved] == ["refresh-4"]
     assert setup.secrets.secrets["password"] == PASSWORD
 
 
