@@ -46,7 +46,7 @@ class RecordingSecrets:
         self.secrets = dict(held)
         self.saved: list[dict[str, str]] = []
         self.full: deque[bool] = deque()
-        """Whether the disk is full for each of the next saves."""
+        """For each of the next saves, True if the disk is full."""
 
     async def read(self, account: Account) -> Mapping[str, str]:
         if not self.secrets:

@@ -22,7 +22,7 @@ from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
-from copydesk.store.database_file import restore_hint
+from copydesk.store.database_file import connect_readonly, restore_hint
 from copydesk.text.formatting import format_duration, format_relative, plural
 
 MAX_BACKUP_AGE = timedelta(days=7)
@@ -132,7 +132,7 @@ def _has_room(folder: Path) -> bool:
 
 def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:
     # A read-only connection of its own, outside the pool: the check must not create or repair anything.
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    connection = connect_readonly(path)
     if max_time is not None:
         deadline = time.monotonic() + max_time
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _INSTRUCTIONS_PER_CALL)

@@ -234,7 +234,7 @@ class InterruptedBulk(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """What was interrupted, and the commands that finish and undo it."""
+        """The interrupted action, with the commands that finish and undo it."""
         name = COMMAND_NAMES.get(self.action, self.action)
         change = name if self.kind is EventKind.CHANGE else f"{self.kind} of {name}"
         return (

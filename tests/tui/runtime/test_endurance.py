@@ -31,7 +31,7 @@ MAX_NEW_MEMORY = 16 * 2**20
 
 
 class Usage(NamedTuple):
-    """What the process holds."""
+    """Objects and memory that the process holds."""
 
     objects: int
     style_caches: int
