@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import httpx
 
-START_TIMEOUT = 60.0
+START_TIMEOUT = 180.0
 
 
 class MockMastodon(NamedTuple):
