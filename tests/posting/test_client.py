@@ -1,5 +1,6 @@
 """Tests for the platform client: which failures certainly changed nothing, and which have an unknown outcome."""
 
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
 from hashlib import sha256
@@ -9,6 +10,7 @@ import pytest
 
 from copydesk.errors import PrivateAddressError
 from copydesk.posting.client import (
+    MAX_ERROR_BODY,
     PlatformClient,
     Response,
     encode_form_with_image,
@@ -16,8 +18,10 @@ from copydesk.posting.client import (
     error_for_write,
     image_file_name,
     retry_at,
+    sent_credentials,
 )
 from copydesk.posting.platform import LoginError, NotSentError, PostImage, RefusedPostError, UnknownOutcomeError
+from copydesk.text.redaction import MASK
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 URL = "https://social.example/api"
@@ -109,6 +113,51 @@ async def test_errors_do_not_contain_token():
             error_in_chain = error_in_chain.__cause__ or error_in_chain.__context__
         assert TOKEN not in "".join(descriptions)
         assert len(descriptions) == 1
+
+
+async def test_echoed_token_is_not_in_response():
+    def echo(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(400, content=b"\xff" + request.headers["authorization"].encode())
+
+    response = await make_client(echo).request("GET", URL, headers={"authorization": "Bearer cd-echoed/token"})
+    assert response.body == "\xff".encode("latin-1") + f"Bearer {MASK}".encode()
+    message = error_for_write(response, "x.example", NOW, explanation="y" * 290 + " cd-echoed/token").message
+    assert "cd-echo" not in message
+
+
+async def test_escaped_token_is_redacted_after_decoding():
+    body = rb'{"error": "cd-esc\u0061ped-token"}'
+    client = make_client(lambda _: httpx.Response(400, content=body))
+    response = await client.request("POST", URL, json={"nested": [{"accessToken": "cd-escaped-token"}]})
+    assert error_for_write(response, "x", NOW, explanation=response.decode(dict)["error"]).message == f"x says: {MASK}."
+
+
+async def test_long_error_body_is_dropped():
+    response = await make_client(lambda _: httpx.Response(500, content=b"x" * (MAX_ERROR_BODY + 1))).request("GET", URL)
+    assert response.body == b""
+
+
+async def test_basic_credentials_are_redacted_in_any_form():
+    basic = b64encode(b"me:cd-basic password").decode()
+    client = make_client(lambda request: httpx.Response(400, text=f"{basic} me:cd-basic password; cd-basic%20password"))
+    response = await client.request("GET", URL, headers={"Authorization": f"Basic {basic}"})
+    assert response.body.decode() == f"{MASK} {MASK}; {MASK}"
+
+
+async def test_proxy_message_is_redacted():
+    client = make_client(raise_error(httpx.ProxyError("407 for cd-proxied-token")))
+    with pytest.raises(NotSentError) as caught:
+        await client.request("GET", f"{URL}?access_token=cd-proxied-token")
+    assert caught.value.message == f"The proxy cannot reach social.example: 407 for {MASK}."
+
+
+def test_idempotency_key_is_no_credential():
+    headers = {"idempotency-key": "1234567", "x-api-key": "7654321"}
+    assert list(sent_credentials(URL, headers, {"code": "code-1", "status_code": "status"}, None)) == [
+        "7654321",
+        "code-1",
+        "code-1",
+    ]
 
 
 @pytest.mark.parametrize(

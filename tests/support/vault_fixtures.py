@@ -5,9 +5,9 @@ from pathlib import Path
 
 from copydesk.credentials.backends import Environment
 from copydesk.credentials.encryption import ScryptParameters
-from copydesk.credentials.redaction import Redaction
 from copydesk.credentials.vault import Vault
 from copydesk.settings import Secrets
+from copydesk.text.redaction import Redaction
 
 CHEAP_SCRYPT = ScryptParameters(n=2, r=8, p=1)
 PASSPHRASE = "correct horse battery"

@@ -31,11 +31,11 @@ from copydesk.credentials.backends import (
 )
 from copydesk.credentials.encryption import DEFAULT_PARAMETERS, Passphrase, ScryptParameters
 from copydesk.credentials.private_folder import PrivateFolder
-from copydesk.credentials.redaction import DEFAULT_REDACTION, Redaction
 from copydesk.errors import CredentialsError, WrongPassphraseError
 from copydesk.model.serialization import Struct
 from copydesk.settings import Secrets as SecretsSection
 from copydesk.settings import Settings
+from copydesk.text.redaction import DEFAULT_REDACTION, Redaction
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -203,7 +203,7 @@ class Vault:
                     f"A passphrase needs at least {MIN_PASSPHRASE_LENGTH} characters.", hint="Use four or more words."
                 )
             # Before the first use, which may fail with a traceback.
-            self._redaction.add(text)
+            self._redaction.add(text, permanent=True)
             self._passphrase = Passphrase(text, parameters=self._parameters)
         return self._passphrase
 

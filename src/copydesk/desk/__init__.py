@@ -36,10 +36,10 @@ def __getattr__(name: str) -> object:
 
 
 def redact(text: str) -> str:
-    """Return `text` without the secrets that this process has read."""
-    # Imported already if any secret was read.
-    credentials = sys.modules.get(f"{__name__}.accounts.credentials")
-    return str(credentials.redact(text)) if credentials else text
+    """Return `text` without the secrets that this process has read or sent."""
+    # Imported already if there are any.
+    redaction = sys.modules.get("copydesk.text.redaction")
+    return str(redaction.DEFAULT_REDACTION.redact(text)) if redaction else text
 
 
 def load_first_page(database: Path, limit: int) -> tuple[ListedDraft, ...]:

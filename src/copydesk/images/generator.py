@@ -19,6 +19,7 @@ from copydesk.network.client import BASE_HEADERS, HttpResponse, host_of, send
 from copydesk.network.guard import is_public
 from copydesk.network.response import retry_after, status_phrase
 from copydesk.text import clean
+from copydesk.text.redaction import DEFAULT_REDACTION
 
 MAX_RESPONSE_BYTES = MAX_BYTES * 4 // 3 + 2**20
 """Bytes of a response: an image in base64, plus the JSON around it."""
@@ -100,6 +101,7 @@ async def _request_image(
         "content-type": "application/json",
     }
     if generator.key:
+        DEFAULT_REDACTION.add(generator.key)
         headers["authorization"] = f"Bearer {generator.key}"
     request = httpx.Request("POST", url, headers=headers, content=msgspec.json.encode(body))
     try:
@@ -185,7 +187,7 @@ def _error_for_status(response: HttpResponse, generator: Generator, now: datetim
             hint=f"Set {_key_variable(generator)} to a valid key.",
         )
     later = response.status in (408, 409, 425, 429) or response.status >= 500
-    server_message = _server_message(response, generator)
+    server_message = _server_message(response)
     message = (
         f"{host} says: {server_message}"
         if server_message
@@ -202,15 +204,14 @@ def _error_for_status(response: HttpResponse, generator: Generator, now: datetim
     return ImageError(message, hint=f"Change the prompt, or check {section}.model and {section}.size.")
 
 
-def _server_message(response: HttpResponse, generator: Generator) -> str:
-    """Return the generator's error message as one line without the API key; empty if there is none."""
+def _server_message(response: HttpResponse) -> str:
+    """Return the generator's error message as one line without credentials; empty if there is none."""
     try:
         error = msgspec.json.decode(response.body, type=_ErrorResponse).error
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
     # Some servers quote the request, and the message ends up in logs and on the screen.
-    text = clean(error if isinstance(error, str) else error.message).strip()
-    text = text.replace(generator.key, "•••") if generator.key else text
+    text = DEFAULT_REDACTION.redact(clean(error if isinstance(error, str) else error.message)).strip()
     return text if len(text) <= MAX_SERVER_MESSAGE else text[: MAX_SERVER_MESSAGE - 1] + "…"
 
 

@@ -1,19 +1,25 @@
 """HTTP client for platforms, with forms and multipart/form-data (RFC 7578) as request bodies.
 
 It tells requests that certainly created nothing from requests that may have created something. Redirects are not
-followed and no request is repeated. Errors contain neither the request nor the response, so no token can leak through
-them.
+followed and no request is repeated.
+
+Errors contain neither the request nor the response, so no token can leak through them. A server may repeat the request
+in its own error message, though: whatever was sent as a credential is redacted in unsuccessful responses.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from copydesk.errors import CopydeskError, FetchError
 from copydesk.model.serialization import Struct
@@ -29,6 +35,7 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.text import clean
+from copydesk.text.redaction import DEFAULT_REDACTION
 
 if TYPE_CHECKING:
     import httpx
@@ -44,11 +51,17 @@ CONNECT_TIMEOUT = 10.0
 """Seconds to establish a connection."""
 MAX_BODY = 4 * 2**20
 """Bytes of a response."""
+MAX_ERROR_BODY = 64 * 2**10
+"""Bytes of an unsuccessful response. A longer one holds no message worth reading and is dropped."""
 MAX_ERROR_TEXT = 300
 """Characters of a platform's error message that are shown to the user."""
 DEFAULT_RETRY_DELAY = timedelta(minutes=15)
 """Used for "too many requests" responses that name no time."""
 
+_SECRET_NAME = re.compile(
+    r"(?:token|secret|password|signature|authorization|verifier|(?:^|api[-_]?)key|^code)$", re.IGNORECASE
+)
+"""Name of a header or field whose value is a credential."""
 _LOGIN = frozenset({401, 403})
 _REFUSED = frozenset({400, 404, 413, 415, 422})
 """Documented by every platform as: the request was checked and nothing was created."""
@@ -122,6 +135,7 @@ class PlatformClient:
             self._send = (await asyncio.to_thread(import_module, "copydesk.network.client")).send_new
         # Raise outside of the handlers: otherwise `__context__` would keep the request, and the token in it.
         try:
+            DEFAULT_REDACTION.add(*sent_credentials(address, valid_headers, form or {}, json))
             response = await self._send(
                 self._transport,
                 method,
@@ -132,16 +146,59 @@ class PlatformClient:
                 timeout_seconds=self._timeout,
                 connect_seconds=CONNECT_TIMEOUT,
             )
-            return Response(status=response.status, headers=response.headers, body=response.body)
+            return _redact(Response(status=response.status, headers=response.headers, body=response.body))
         except FetchError as error:
+            # A proxy's message may repeat the request.
+            message = DEFAULT_REDACTION.redact(error.message)
             # Also for a response that is too large or corrupt: the request was processed.
-            failure: PostingError = UnknownOutcomeError(error.message)
+            failure: PostingError = UnknownOutcomeError(message)
             if error.not_sent:
-                failure = NotSentError(error.message, hint=error.hint)
+                failure = NotSentError(message, hint=error.hint)
         except ValueError:
             host = urlsplit(url).netloc
             failure = NotSentError(f"Cannot send the request to {host}: invalid address.")
         raise failure
+
+
+def sent_credentials(url: str, headers: Mapping[str, str], form: Mapping[str, str], json: object) -> Iterator[str]:
+    """Yield the credentials that a request contains, as they are sent and decoded."""
+    for name, value in headers.items():
+        if _SECRET_NAME.search(name):
+            # `Basic …` and `Bearer …`; keys have no scheme.
+            scheme, separator, credentials = value.partition(" ")
+            yield credentials if separator and name.lower() == "authorization" else value
+            if scheme.lower() == "basic":
+                with suppress(ValueError):
+                    user_and_password = b64decode(credentials).decode(errors="replace")
+                    yield from (user_and_password, user_and_password.partition(":")[2])
+    for name, value in (*parse_qsl(urlsplit(url).query), *form.items()):
+        if _SECRET_NAME.search(name):
+            yield from (value, quote_plus(value))
+    yield from _secret_fields(json)
+
+
+def _secret_fields(json: object) -> Iterator[str]:
+    """Yield the values of fields, at any depth, that are credentials by their name."""
+    if isinstance(json, Mapping):
+        for name, value in json.items():
+            if isinstance(value, str):
+                if _SECRET_NAME.search(name):
+                    yield value
+            else:
+                yield from _secret_fields(value)
+    elif isinstance(json, list | tuple):
+        for value in json:
+            yield from _secret_fields(value)
+
+
+def _redact(response: Response) -> Response:
+    """Return `response`, if it is unsuccessful without the credentials in its body."""
+    if response.is_success:
+        return response
+    body = response.body if len(response.body) <= MAX_ERROR_BODY else b""
+    # Bytes that are no text stay as they are.
+    text = DEFAULT_REDACTION.redact(body.decode(errors="surrogateescape"))
+    return replace(response, body=text.encode(errors="surrogateescape"))
 
 
 def error_for_write(
@@ -203,9 +260,10 @@ def _seconds_until(timestamp: str, now: datetime) -> float | None:
 
 
 def shorten(text: str) -> str:
-    """Return text received from a server as one short line without control characters."""
-    # Cut first: the text is untrusted and may be megabytes long.
-    line = clean(text[: 4 * MAX_ERROR_TEXT]).strip()
+    """Return text received from a server as one short line without control characters and credentials."""
+    # The text is untrusted and may be long. Redact before it is cut, or the beginning of a token would be left, and
+    # after it is decoded and cleaned: a server may escape a token in its own way.
+    line = DEFAULT_REDACTION.redact(clean(DEFAULT_REDACTION.redact(text[:MAX_ERROR_BODY]))).strip()
     return line if len(line) <= MAX_ERROR_TEXT else line[: MAX_ERROR_TEXT - 1] + "…"
 
 

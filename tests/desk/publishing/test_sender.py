@@ -5,17 +5,23 @@ import threading
 from datetime import timedelta
 from pathlib import Path
 
+import httpx
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from copydesk.credentials.redaction import DEFAULT_REDACTION
 from copydesk.desk.publishing import sender
 from copydesk.errors import StoreBusyError
 from copydesk.model.delivery import Account
+from copydesk.posting import client
+from copydesk.posting.client import PlatformClient
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import LoginError, RefusedPostError
+from copydesk.posting.registry import create_platform
 from copydesk.store import accounts
+from copydesk.text.redaction import DEFAULT_REDACTION
 from desk_fixtures import NOW, Watch, query_db
+from fake_blog import InMemorySecrets
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 MINUTE = timedelta(minutes=1)
@@ -83,6 +89,44 @@ async def test_secret_in_error_message_is_redacted(tmp_path: Path, error: type[E
     assert SECRET not in str(query_db(tmp_path, "SELECT says FROM delivery_event"))
     assert SECRET not in str(query_db(tmp_path, "SELECT error_message FROM engagement"))
     assert SECRET not in str(query_db(tmp_path, "SELECT trouble FROM account"))
+
+
+class EchoTransport(httpx.AsyncBaseTransport):
+    """Grants a session, and repeats every other request in the error of its response."""
+
+    def __init__(self) -> None:
+        self.tokens: set[str] = set()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("createSession"):
+            return httpx.Response(200, json={"did": "me", "handle": "me", "accessJwt": "cd-granted/access-token"})
+        self.tokens.add(request.headers["authorization"].rpartition(" ")[2])
+        return httpx.Response(
+            422, json={"message": str(dict(request.headers)), "errors": [{"message": str(dict(request.headers))}]}
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "secrets"),
+    [
+        ("bluesky", "SHORT", {"password": "cd-app-password"}),
+        ("ghost", "BLOG", {"key": "6489a:" + "0123456789abcdef" * 4}),
+    ],
+)
+async def test_echoed_derived_token_is_not_stored(tmp_path, monkeypatch, caplog, name, format, secrets) -> None:
+    monkeypatch.setattr(client, "MAX_ERROR_TEXT", 10_000)
+    server = EchoTransport()
+    platform = create_platform(name, PlatformClient(server), InMemorySecrets(**secrets), lambda: NOW)
+    async with open_posting_desk(tmp_path, {name: platform}) as desk:
+        await connect_account(desk, platform=name)
+        draft_id = await create_approved_draft(desk, "# Title\n\nOne thing worth saying.", format)
+        await desk.posting.post(draft_id)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+    assert "authorization" in report.says
+    stored = "".join(path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file())
+    output = f"{msgspec.json.encode(report)!r}{caplog.text}{stored}"
+    assert server.tokens
+    assert [token for token in server.tokens if token in output] == []
 
 
 async def test_send_times_out_before_lease_expires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,15 @@
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
-from copydesk.credentials.redaction import DEFAULT_REDACTION, redact_crashes, redact_logs
+from copydesk.credentials.log_redaction import redact_crashes, redact_logs
 from copydesk.credentials.vault import open_vault
 from copydesk.errors import CredentialsError
 from copydesk.model.delivery import Account
 from copydesk.posting.platform import RECONNECT_HINT, LoginError, NotSentError
 from copydesk.posting.registry import PLATFORMS
+from copydesk.text.redaction import DEFAULT_REDACTION
 
 if TYPE_CHECKING:
     from copydesk.credentials.vault import AskPassphrase, Vault
@@ -57,8 +59,10 @@ def create_vault(settings: "Settings", ask_passphrase: "AskPassphrase | None") -
     # Before the first secret is read.
     redact_logs()
     redact_crashes()
-    DEFAULT_REDACTION.add(settings.reddit.client_secret, settings.twitter.bearer_token)
-    DEFAULT_REDACTION.add(settings.images_a.key, settings.images_b.key)
+    keys = (settings.reddit.client_secret, settings.twitter.bearer_token, settings.images_a.key, settings.images_b.key)
+    # Of `http://user:password@host`.
+    proxy_password = settings.network.proxy.rpartition("@")[0].rpartition(":")[2]
+    DEFAULT_REDACTION.add(*keys, proxy_password, unquote(proxy_password), permanent=True)
     return open_vault(settings, ask_passphrase=ask_passphrase, single=_single_value_fields())
 
 
@@ -68,12 +72,7 @@ def login_error_hint(error: LoginError, account: Account) -> str:
         f"Connect it again: copydesk account connect {account.platform}" if error.hint == RECONNECT_HINT else error.hint
     )
     # A platform may repeat the credential in its error message.
-    return redact(f"{error.message} {hint}".strip())
-
-
-def redact(text: str) -> str:
-    """Return `text` without the secrets this process has read."""
-    return DEFAULT_REDACTION.redact(text)
+    return DEFAULT_REDACTION.redact(f"{error.message} {hint}".strip())
 
 
 def _single_value_fields() -> dict[str, str]:

@@ -14,7 +14,6 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from copydesk.credentials.redaction import DEFAULT_REDACTION
 from copydesk.desk.accounts.credentials import login_error_hint
 from copydesk.desk.context import Clock, DeskContext
 from copydesk.desk.leases import ACCOUNT_LEASE_DURATION, account_lease
@@ -38,6 +37,7 @@ from copydesk.posting.platform import (
 from copydesk.store import accounts, deliveries, draft_queries
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow, DeliveryUpdate
+from copydesk.text.redaction import DEFAULT_REDACTION
 
 log = logging.getLogger(__name__)
 SEND_TIMEOUT = (ACCOUNT_LEASE_DURATION - timedelta(minutes=1)).total_seconds()

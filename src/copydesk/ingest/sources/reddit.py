@@ -41,6 +41,7 @@ from copydesk.ingest.html_to_text import clean_text, html_to_text, single_line
 from copydesk.ingest.urls import parse_source_url, raise_invalid, web_url_or_none
 from copydesk.model.item import Entry
 from copydesk.model.source import SourceConfig, SubredditListing
+from copydesk.text.redaction import DEFAULT_REDACTION
 
 SITE = "https://www.reddit.com"
 SERVICE = "Reddit"
@@ -136,6 +137,7 @@ async def _token(ctx: FetchContext) -> str:
     grant = decode_json(response.body, _TokenResponse, SERVICE)
     if grant.access_token is None:
         raise LoginRequiredError("Reddit issued no token for this application.", hint=_HINT)
+    DEFAULT_REDACTION.add(grant.access_token)
     # The lifetime is untrusted: neither negative nor longer than a day.
     lifetime = timedelta(seconds=max(0, min(grant.expires_in or 0, MAX_TOKEN_LIFETIME)))
     _tokens.setdefault(ctx.http, {})[client_id] = _Token(grant.access_token, ctx.now + lifetime - EXPIRY_MARGIN)

@@ -137,7 +137,7 @@ class WordPress(DraftThenPublish):
         post = await site.create("POST", f"/posts/{post_id}", _Post, json={"status": "publish"}, params=_FIELDS)
         if post.status not in _VISIBLE:
             raise RefusedPostError(
-                f"{site.host} saved the post as “{post.status}”; it is not public.", hint="Publish it there."
+                f"{site.host} saved the post as “{shorten(post.status)}”; it is not public.", hint="Publish it there."
             )
         return StepResult(ids=(post_id,), urls=link_urls(post.link))
 
