@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from msgspec.structs import replace
 
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError, DeskClosedError, StoreError
@@ -24,7 +25,9 @@ from copydesk.text.formatting import plural
 
 log = logging.getLogger(__name__)
 INTERVAL = timedelta(seconds=30)
-"""Upper bound for noticing that the machine was suspended or its clock was set."""
+"""Upper bound for noticing work that no commit announces, such as the deliveries of a killed process."""
+WATCH_INTERVAL = timedelta(seconds=0.5)
+"""Interval of the check for new work: a commit by any process, or a draft whose time has passed."""
 _JOB_ID = "look"
 # Without a handler Python prints APScheduler's warnings to stderr, which is the console's screen.
 logging.getLogger("apscheduler").addHandler(logging.NullHandler())
@@ -183,6 +186,11 @@ def _is_backing_off(state: JobState | None, now: datetime) -> bool:
     return state is not None and state.failed_at is not None and abs(now - state.failed_at) < ERROR_BACKOFF
 
 
+def _without_jobs(due_work: DueWork) -> DueWork:
+    """Return the due work without the jobs' states, which change whenever a job runs."""
+    return replace(due_work, jobs=())
+
+
 class JobMessage(Struct, frozen=True):
     """A message about a finished job or an error."""
 
@@ -222,6 +230,9 @@ class Jobs:
         """Running jobs, including their follow-up check for due jobs."""
         self._clock_warning: ClockWarning | None = None
         self._last_error = ""
+        self._change_counter: int | None = None
+        self._due_work: DueWork | None = None
+        """The result of the last look for due work."""
         self._stopping = False
 
     async def tick(self) -> timedelta | None:
@@ -233,7 +244,7 @@ class Jobs:
         if self._stopping:
             return None
         try:
-            due_work = await self._desk.job_leases.due_work()
+            self._due_work = due_work = await self._desk.job_leases.due_work()
             await self._check_clock()
             to_back_up = self._may_back_up() and await self._desk.backups.is_due()
         except Exception as error:
@@ -243,6 +254,28 @@ class Jobs:
         for name in due_jobs(self._due_inputs(due_work, to_back_up=to_back_up)):
             self._start(name)
         return due_work.next_draft - self._clock() if due_work.next_draft else None
+
+    async def has_new_work(self) -> bool:
+        """Return True if something is due, or due sooner, that the last tick did not know of.
+
+        Cheap enough for twice a second: the due work is read only after a commit by any connection or process. Work
+        that was due at the last tick already is not new; its job may have nothing to do yet.
+        """
+        seen = self._due_work
+        if self._stopping or seen is None:
+            return False
+        # Timers stand still while the machine is suspended.
+        if seen.next_draft is not None and self._clock() >= seen.next_draft:
+            return True
+        try:
+            counter = await self._desk.change_counter()
+            if counter != self._change_counter:
+                if _without_jobs(await self._desk.job_leases.due_work()) != _without_jobs(seen):
+                    return True  # until a tick has seen it
+                self._change_counter = counter
+        except CopydeskError as error:
+            log.debug("The check for new work failed; the next tick reports it", exc_info=error)
+        return False
 
     async def drain(self) -> None:
         """Wait for running jobs, and for jobs that become due when they end."""
@@ -391,7 +424,7 @@ async def run_jobs(
         backup_delay=timedelta(0) if daemon else CONSOLE_BACKUP_DELAY,
         listener=listener,
     )
-    ticker = Ticker(jobs.tick, interval)
+    ticker = Ticker(jobs.tick, interval, has_new_work=jobs.has_new_work)
     ticker.start()
     try:
         yield jobs
@@ -406,14 +439,24 @@ def _error_message(error: Exception) -> str:
 
 class Ticker:
     """Call `callback` periodically, never concurrently. It returns the longest time until it should be
-    called again, or None.
+    called again, or None. Between two calls ask `has_new_work`, and call it at once if there is some.
     """
 
-    def __init__(self, callback: Callable[[], Awaitable[timedelta | None]], interval: timedelta = INTERVAL) -> None:
+    def __init__(
+        self,
+        callback: Callable[[], Awaitable[timedelta | None]],
+        interval: timedelta = INTERVAL,
+        *,
+        has_new_work: Callable[[], Awaitable[bool]] | None = None,
+        watch_interval: timedelta = WATCH_INTERVAL,
+    ) -> None:
         self._callback = callback
         self._interval = interval
+        self._has_new_work = has_new_work
+        self._watch_interval = watch_interval
         self._tasks: set[asyncio.Task[None]] = set()
         self._watchdog: asyncio.TimerHandle | None = None
+        self._watcher: asyncio.Task[None] | None = None
         # After a suspend run once instead of dropping the missed runs or running each.
         defaults = {"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults=defaults)
@@ -424,11 +467,13 @@ class Ticker:
         self._scheduler.add_job(self._tick, "interval", seconds=seconds, id=_JOB_ID, next_run_time=datetime.now(UTC))
         self._scheduler.start()
         self._check_next_run()
+        if self._has_new_work is not None:
+            self._watcher = asyncio.create_task(self._watch(self._has_new_work), name="watch for new work")
 
     def _call_sooner(self, wait: timedelta) -> None:
         """Schedule the next call after `wait`, if that is sooner than the interval."""
         if self._scheduler.running and wait < self._interval:
-            # The interval stays the upper bound: it notices a suspend and work of other processes.
+            # The interval stays the upper bound: it notices the work of killed processes.
             self._scheduler.modify_job(_JOB_ID, next_run_time=datetime.now(UTC) + wait)
 
     async def stop(self) -> None:
@@ -437,7 +482,11 @@ class Ticker:
             self._watchdog.cancel()
         self._scheduler.shutdown(wait=False)
         await asyncio.sleep(0)  # shutdown() only schedules its work in the loop; let it run
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        tasks = set(self._tasks)
+        if self._watcher is not None:
+            self._watcher.cancel()
+            tasks.add(self._watcher)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _tick(self) -> None:
         task = asyncio.current_task()
@@ -449,6 +498,12 @@ class Ticker:
                 self._call_sooner(wait)
         finally:
             self._tasks.discard(task)
+
+    async def _watch(self, has_new_work: Callable[[], Awaitable[bool]]) -> None:
+        while True:
+            await asyncio.sleep(self._watch_interval.total_seconds())
+            if await has_new_work():
+                self._call_sooner(timedelta(0))
 
     def _check_next_run(self) -> None:
         """Bring the next call forward if it is too far away, as after the wall clock was set back."""

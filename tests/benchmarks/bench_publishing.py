@@ -67,8 +67,8 @@ async def _time_sending(home: Path) -> float:
     """Return the seconds for all drafts, from the first claim to the last result on disk."""
     server = FakeServer(knows_keys=False)
     async with open_desk(load({}, home), platforms={"fake": FakePlatform(server, latency=LATENCY)}) as desk:
-        account_ids = [await _connect_account(desk, number) for number in range(ACCOUNTS)]
-        ids = [await _create_approved(desk, number) for number in range(DRAFTS)]
+        account_ids = [await connect_account(desk, number) for number in range(ACCOUNTS)]
+        ids = [await create_approved(desk, number) for number in range(DRAFTS)]
         for number, draft_id in enumerate(ids):
             await desk._context.write(_create_delivery, draft_id, account_ids[number % ACCOUNTS])
         started = time.perf_counter()
@@ -79,13 +79,20 @@ async def _time_sending(home: Path) -> float:
     return seconds
 
 
-async def _create_approved(desk: Desk, number: int) -> str:
-    created = await desk.drafts.create({"text": f"The one thing worth saying on day {number}."})
+def text_of(number: int) -> str:
+    """Return the text of a draft."""
+    return f"The one thing worth saying on day {number}."
+
+
+async def create_approved(desk: Desk, number: int, *platforms: str) -> str:
+    """Create an approved draft; return its id."""
+    created = await desk.drafts.create({"text": text_of(number), "targetPlatforms": platforms})
     await desk.drafts.change(created.drafts[0].id, ChangeDraft(action=Action.APPROVE))
     return created.drafts[0].id
 
 
-async def _connect_account(desk: Desk, number: int) -> str:
+async def connect_account(desk: Desk, number: int) -> str:
+    """Connect an account of the fake platform; return its id."""
     name = f"me{number}"
     details = Account(platform="fake", server="https://fake.example", id=name, name=name)
     return await desk._context.write(accounts.save, new_id(datetime.now(UTC)), details, datetime.now(UTC))
@@ -108,7 +115,7 @@ def _time_claim(home: Path, drafts: int) -> float:
 async def _measure_claims(home: Path) -> float:
     """Return the median milliseconds from looking up ready accounts to holding the first delivery."""
     async with open_desk(load({}, home)) as desk:
-        account_id = await _connect_account(desk, 0)
+        account_id = await connect_account(desk, 0)
         with closing(sqlite3.connect(home / "copydesk.db")) as connection:
             connection.executescript(_POSTED.format(account=account_id))
             due = connection.execute("SELECT id FROM delivery ORDER BY id LIMIT 1").fetchone()[0]
@@ -124,7 +131,7 @@ async def _claim_once(desk: Desk, account_id: str, due: str) -> float:
     started = time.perf_counter()
     assert await ctx.read(deliveries.list_ready_accounts, now) == (account_id,)
     await ctx.read(accounts.get_lease, account_id)
-    assert await ctx.write(accounts.acquire_lease, account_id, lease, now, instead_of=None)
+    assert await ctx.write(accounts.acquire_lease, account_id, lease, now, abandoned_claim_id=None)
     assert [row.id for row in await ctx.read(deliveries.list_ready, account_id, now)] == [due]
     milliseconds = 1000 * (time.perf_counter() - started)
     assert lease.claim_id

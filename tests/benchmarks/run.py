@@ -25,6 +25,7 @@ MODULES = (
     "bench_draft_queries",
     "bench_bulk_review",
     "bench_publishing",
+    "bench_due_drafts",
     "bench_engagement",
     "bench_startup",
     "bench_console_start",

@@ -15,8 +15,10 @@ from copydesk.desk import Desk
 from copydesk.desk.leases import current_owner
 from copydesk.errors import StoreBusyError
 from copydesk.jobs import JobMessage, JobOutcome, Jobs, run_jobs
+from copydesk.model.delivery import Account
 from copydesk.model.job import DueWork, JobName
 from copydesk.model.run import RunStatus
+from copydesk.store import accounts
 from copydesk.store import jobs as job_store
 from copydesk.store.jobs import JobLease
 from desk_fixtures import (
@@ -406,6 +408,88 @@ async def test_scheduler_ticks_by_itself(tmp_path: Path) -> None:
         async with run_jobs(desk, interval=interval):
             await wait_until(lambda: _has_status(desk, draft, "missed"))
     assert query_db(tmp_path, "SELECT count(*) FROM job WHERE owner IS NOT NULL") == [(0,)]
+
+
+async def test_tick_waits_until_next_draft(tmp_path: Path) -> None:
+    watch = Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        await insert_scheduled(desk, NOW + HOUR)
+        jobs = Jobs(desk)
+        assert await jobs.tick() == HOUR
+        await jobs.drain()
+        watch.now += timedelta(minutes=59)
+        assert await jobs.tick() == MINUTE
+        await jobs.drain()
+
+
+async def test_draft_scheduled_by_another_process_is_new_work(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as daemon, open_desk_at(tmp_path) as console:
+        jobs = Jobs(daemon)
+        await tick_and_finish(jobs)
+        await jobs.tick()
+        assert not await jobs.has_new_work()
+        await insert_scheduled(console, NOW + MINUTE)
+        assert await jobs.has_new_work()
+        assert await jobs.tick() == MINUTE
+        assert not await jobs.has_new_work()
+
+
+async def test_draft_moved_ahead_while_waiting_is_new_work(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        draft = await insert_scheduled(desk, NOW + HOUR)
+        jobs = Jobs(desk)
+        await tick_and_finish(jobs)
+        await jobs.tick()
+        await desk.drafts.reschedule(draft, NOW + MINUTE)
+        assert await jobs.has_new_work()
+        assert await jobs.tick() == MINUTE
+
+
+async def test_passed_time_is_new_work(tmp_path: Path) -> None:
+    """As after a suspend, during which timers stand still."""
+    watch = Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        await insert_scheduled(desk, NOW + HOUR)
+        jobs = Jobs(desk)
+        await tick_and_finish(jobs)
+        await jobs.tick()
+        watch.now += HOUR
+        assert await jobs.has_new_work()
+
+
+async def test_work_that_cannot_be_done_is_not_new(tmp_path: Path) -> None:
+    """A draft that waits for its account would otherwise start its job, and write, twice a second."""
+    async with open_desk_at(tmp_path) as desk:
+        await insert_scheduled(desk, NOW)
+        # Its platform is not installed, so nothing can be posted to it.
+        account = Account(platform="elsewhere", server="https://elsewhere.example", id="me", name="me")
+        await desk._context.write(accounts.save, "me", account, NOW)
+        jobs = Jobs(desk)
+        await tick_and_finish(jobs)
+        await jobs.tick()
+        await jobs.drain()
+        assert not await jobs.has_new_work()
+
+
+async def test_ticker_calls_at_once_when_there_is_new_work() -> None:
+    from copydesk.jobs import Ticker
+
+    calls: list[int] = []
+    called_again = asyncio.Event()
+
+    async def tick() -> timedelta | None:
+        calls.append(1)
+        if len(calls) == 2:
+            called_again.set()
+        return HOUR
+
+    async def has_new_work() -> bool:
+        return len(calls) == 1
+
+    ticker = Ticker(tick, HOUR, has_new_work=has_new_work, watch_interval=timedelta(milliseconds=5))
+    ticker.start()
+    await asyncio.wait_for(called_again.wait(), 60)
+    await ticker.stop()
 
 
 async def test_ticker_wakes_for_next_draft(tmp_path: Path) -> None:

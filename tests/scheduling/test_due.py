@@ -56,6 +56,12 @@ def test_account_pauses_five_minutes():
     assert due_ids([due("d", 10)], {"a": NOW - MIN_POST_INTERVAL}) == ["d"]
 
 
+def test_slot_five_minutes_after_the_last_post_is_on_time():
+    """The last post went out a moment after its slot."""
+    sent_at = NOW - timedelta(minutes=5) + timedelta(seconds=2)
+    assert due_ids([due("d", 0)], {"a": sent_at}) == ["d"]
+
+
 def test_draft_waits_for_all_its_accounts():
     """Later drafts do not overtake it on any of them."""
     assert due_ids([due("both", 20, "a", "b"), due("only-b", 10, "b")], {"a": NOW}) == []

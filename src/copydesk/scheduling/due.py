@@ -16,8 +16,10 @@ from datetime import datetime, timedelta
 from copydesk.model.draft import Format
 from copydesk.model.serialization import Struct
 
-MIN_POST_INTERVAL = timedelta(minutes=5)
-"""Minimum time between two posts of one account."""
+MIN_POST_INTERVAL = timedelta(minutes=4, seconds=50)
+"""Minimum time between two posts of one account: five minutes, less the time by which the first may be late, so that a
+draft due five minutes after another goes out on time.
+"""
 DEFAULT_GRACE: Mapping[Format, timedelta] = {
     Format.SHORT: timedelta(minutes=30),
     Format.THREAD: timedelta(minutes=30),
