@@ -95,6 +95,11 @@ async def _back_up(desk: Desk) -> Sequence[JobOutcome]:
     return ()
 
 
+async def _prune(desk: Desk) -> Sequence[JobOutcome]:
+    await desk.retention.prune()
+    return ()
+
+
 HANDLERS: Mapping[JobName, JobHandler] = {
     JobName.ZONES: _apply_zone_changes,
     JobName.MISSED: _mark_missed,
@@ -104,6 +109,7 @@ HANDLERS: Mapping[JobName, JobHandler] = {
     JobName.GENERATION: _generate_texts,
     JobName.PIPELINE: _run_pipeline,
     JobName.BACKUP: _back_up,
+    JobName.RETENTION: _prune,
 }
 
 
@@ -144,6 +150,8 @@ class DueInputs(Struct, frozen=True):
     """A source is due, and this process fetches sources."""
     to_back_up: bool
     """The newest automatic backup is too old, and this process may make one by now."""
+    to_prune: bool
+    """This process may delete old data by now."""
     pause: timedelta
     """Minimum time between the starts of two pipeline runs."""
     states: tuple[JobState, ...]
@@ -161,6 +169,7 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
         JobName.GENERATION: inputs.to_write,
         JobName.PIPELINE: inputs.to_fetch and _is_interval_over(states.get(JobName.PIPELINE), inputs.now, inputs.pause),
         JobName.BACKUP: inputs.to_back_up and _is_interval_over(states.get(JobName.BACKUP), inputs.now, BACKUP_RETRY),
+        JobName.RETENTION: inputs.to_prune and _is_interval_over(states.get(JobName.RETENTION), inputs.now, DAY),
     }
     return tuple(name for name in JobName if is_due[name] and not _is_backing_off(states.get(name), inputs.now))
 
@@ -306,6 +315,8 @@ class Jobs:
             to_write=due_work.to_write,
             to_fetch=due_work.to_fetch and self._fetches_sources,
             to_back_up=to_back_up,
+            # Like a backup: not while the user waits for the first screens. A clock that is ahead makes everything old.
+            to_prune=self._may_back_up() and self._clock_warning is None,
             pause=timedelta(minutes=self._desk.settings.jobs.pipeline_minutes),
             states=due_work.jobs,
         )

@@ -215,6 +215,24 @@ class Backup(_Section, frozen=True, kw_only=True):
     """Automatic backups to keep. When one was made, older ones are deleted."""
 
 
+Days = Annotated[int, msgspec.Meta(ge=0, le=36_500)]
+
+
+class Retention(_Section, frozen=True, kw_only=True):
+    """Old data, deleted daily by the console while it is open and by `copydesk daemon`. Drafts and posts are kept."""
+
+    items_days: Days = 90
+    """Days after which items that never became a draft lose all but title, address and identity. 0 keeps them."""
+    runs_days: Days = 365
+    """Days after which pipeline runs are deleted, at least 31; statistics then leave them out. 0 keeps them."""
+    readings_days: Days = 365
+    """Days after which readings of metrics are deleted; the last reading of each post stays. 0 keeps them."""
+    undone_days: Days = 90
+    """Days after which changes that were undone leave the history of their draft and cannot be redone. 0 keeps them."""
+    images_days: Days = 30
+    """Days after which image files that no draft has any more are deleted. 0 keeps them."""
+
+
 class Settings(_Section, frozen=True, kw_only=True):
     """All settings, and the directories they were loaded for."""
 
@@ -233,6 +251,7 @@ class Settings(_Section, frozen=True, kw_only=True):
     secrets: Secrets = Secrets()
     database: Database = Database()
     backup: Backup = Backup()
+    retention: Retention = Retention()
     keys: dict[str, str] = {}
     """Key bindings of the console by action, such as `review.approve = "y"`. Validated by the console."""
     config_home: Path = Path()
@@ -269,6 +288,7 @@ SECTIONS: dict[str, type[_Section]] = {
     "secrets": Secrets,
     "database": Database,
     "backup": Backup,
+    "retention": Retention,
 }
 
 

@@ -117,6 +117,7 @@ def test_all_resources_are_found():
         "schedule.due_drafts",
         "backups",
         "stories",
+        "retention",
     }
     assert set(RESOURCES) == expected
     assert len(OPERATIONS) > 100

@@ -21,6 +21,7 @@ IDLE = DueInputs(
     to_write=False,
     to_fetch=False,
     to_back_up=False,
+    to_prune=False,
     pause=PIPELINE_PAUSE,
     states=(),
 )
@@ -45,6 +46,7 @@ ZONES_CHECKED = make_state(JobName.ZONES, began_at=NOW)
         ("to_write", JobName.GENERATION),
         ("to_fetch", JobName.PIPELINE),
         ("to_back_up", JobName.BACKUP),
+        ("to_prune", JobName.RETENTION),
     ],
 )
 def test_field_makes_job_due(field: str, job: JobName) -> None:
@@ -54,7 +56,7 @@ def test_field_makes_job_due(field: str, job: JobName) -> None:
 
 
 def test_several_due_jobs_keep_order() -> None:
-    inputs = {"late", "due", "to_send", "to_measure", "to_write", "to_fetch", "to_back_up"}
+    inputs = {"late", "due", "to_send", "to_measure", "to_write", "to_fetch", "to_back_up", "to_prune"}
     situation = replace(IDLE, **dict.fromkeys(inputs, True))
     assert due_jobs(situation) == tuple(JobName)
 

@@ -379,6 +379,21 @@ async def test_clock_warning_is_reported_once_and_pauses_schedule(tmp_path: Path
     assert [message.job for message in messages.messages] == ["clock", "missed"]
 
 
+async def test_nothing_is_deleted_while_the_clock_is_in_doubt(tmp_path: Path) -> None:
+    from copydesk.desk.clock_guard import MonotonicReading
+
+    watch = Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        desk.schedule._clock_guard.monotonic = lambda: MonotonicReading(boot="one", seconds=1.0, counts_sleep=True)
+        await tick_and_finish(Jobs(desk))
+        watch.now += timedelta(days=400)
+        await tick_and_finish(Jobs(desk, backup_delay=timedelta(0)))
+        assert "retention" not in {state.name for state in await desk.job_leases.states()}
+        await desk.schedule.accept_clock()
+        await tick_and_finish(Jobs(desk, backup_delay=timedelta(0)))
+        assert "retention" in {state.name for state in await desk.job_leases.states()}
+
+
 async def test_busy_database_is_reported_once_and_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     messages = MessageRecorder()
     async with open_desk_at(tmp_path) as desk:

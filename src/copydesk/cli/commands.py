@@ -20,6 +20,7 @@ COMMANDS = {
     "daemon": ("copydesk.cli.daemon", "Run scheduled jobs without the console."),
     "backup": ("copydesk.cli.backup", "Back up the database."),
     "restore": ("copydesk.cli.backup", "Replace the database by a backup."),
+    "prune": ("copydesk.cli.prune", "Delete old data now."),
     "doctor": ("copydesk.cli.doctor", "Check the installation and suggest fixes."),
 }
 """The module of every command, and its line in the help."""

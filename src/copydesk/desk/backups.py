@@ -41,7 +41,7 @@ class Backups:
         """
         database = self._ctx.settings.database_file
         target = file or database_file.manual_backup_path(database, self._ctx.clock())
-        return await _run(
+        return await run_interruptible(
             database, lambda interrupter: backup.create_backup(database, target, interrupter, overwrite=overwrite)
         )
 
@@ -49,7 +49,7 @@ class Backups:
     async def create_automatic(self) -> BackupContent:
         """Back up the desk as the settings say, and delete the oldest automatic backups beyond the number to keep."""
         database, keep, now = self._ctx.settings.database_file, self._ctx.settings.backup.keep, self._ctx.clock()
-        return await _run(
+        return await run_interruptible(
             database, lambda interrupter: backup.create_automatic_backup(database, now, keep, interrupter)
         )
 
@@ -83,7 +83,7 @@ async def restore_desk(settings: Settings, file: Path, *, clock: Clock = utc_now
     """
     database, busy_timeout = settings.database_file, settings.database.busy_timeout
     now = clock()
-    return await _run(
+    return await run_interruptible(
         database, lambda interrupter: backup.restore_database(database, file, now, busy_timeout, interrupter)
     )
 
@@ -105,7 +105,7 @@ async def try_restore(settings: Settings, file: Path, *, clock: Clock = utc_now)
     return restored.content
 
 
-async def _run(database: Path, work: Callable[[Interrupter], T]) -> T:
+async def run_interruptible(database: Path, work: Callable[[Interrupter], T]) -> T:
     """Return the result of `work`, done in a thread. Stop it when the caller is cancelled."""
     interrupter = Interrupter()
     # A thread of its own, for its priority.

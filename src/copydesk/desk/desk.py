@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from copydesk.desk.generation.service import Generation
     from copydesk.desk.job_leases import JobLeases
     from copydesk.desk.publishing.service import Posting
+    from copydesk.desk.retention import Retention
     from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources.service import Sources
     from copydesk.desk.stories import Stories
@@ -124,6 +125,13 @@ class Desk:
         from copydesk.desk.job_leases import JobLeases  # noqa: PLC0415
 
         return JobLeases(self._context)
+
+    @cached_property
+    def retention(self) -> "Retention":
+        """Deletion of old data."""
+        from copydesk.desk.retention import Retention  # noqa: PLC0415
+
+        return Retention(self._context)
 
     @cached_property
     def backups(self) -> "Backups":

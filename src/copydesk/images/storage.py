@@ -5,9 +5,12 @@ names and Content-Type headers are ignored.
 """
 
 import errno
+import fcntl
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -83,6 +86,7 @@ def _unsupported_message(content: bytes) -> tuple[str, str]:
     return "It is not a readable image.", _FORMATS_HINT
 
 
+_TEMPORARY_NAME = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]{8}")
 # A symlink in the folder was not created by Copydesk and may point to any file of the user.
 _SAFE_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -96,9 +100,12 @@ def save(folder: Path, content: bytes) -> str:
     digest = sha256(content).hexdigest()
     with _convert_os_errors("Cannot store it"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Compare contents: a file damaged since it was stored is replaced.
-        if _read(folder / digest) != content:
-            _write_atomic(folder, digest, content)
+        with _lock(folder, exclusive=False):
+            # Compare contents: a file damaged since it was stored is replaced.
+            if _read(folder / digest) != content:
+                _write_atomic(folder, digest, content)
+            else:
+                os.utime(folder / digest)
     return stored_image_url(digest)
 
 
@@ -125,6 +132,61 @@ def is_stored(folder: Path, url: str) -> bool:
     """Return True if the file of `url` exists. Its content is not verified."""
     digest = stored_image_digest(url)
     return digest is not None and (folder / digest).is_file()
+
+
+def renew(folder: Path, url: str) -> bool:
+    """Return True if the file of `url` exists, and make it as young as one stored now."""
+    if not is_stored(folder, url):
+        return False
+    try:
+        with _lock(folder, exclusive=False):
+            os.utime(folder / (stored_image_digest(url) or ""))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        pass  # a file of another owner
+    return True
+
+
+def delete_unused(folder: Path, used: Collection[str], before: datetime) -> int:
+    """Delete the files whose SHA-256 is not in `used`, unless they were used or stored since `before`; return their
+    number. The age of those in `used` begins anew.
+    """
+    count = 0
+    for digest in list_stored(folder):
+        # The age shows when a draft had it last: a backup of the database that names it may be restored.
+        if digest in used:
+            renew(folder, stored_image_url(digest))
+        else:
+            count += _delete_old(folder, digest, before)
+    with suppress(OSError):
+        for file in folder.iterdir():
+            # Left behind by a killed process.
+            if _TEMPORARY_NAME.fullmatch(file.name):
+                _delete_old(folder, file.name, before)
+    return count
+
+
+def _delete_old(folder: Path, name: str, before: datetime) -> bool:
+    """Delete a file that was last used before `before`; return True if that was done."""
+    with suppress(OSError), _lock(folder, exclusive=True):
+        if (folder / name).stat(follow_symlinks=False).st_mtime < before.timestamp():
+            (folder / name).unlink()
+            return True
+    return False
+
+
+@contextmanager
+def _lock(folder: Path, *, exclusive: bool) -> Iterator[None]:
+    """Keep a file from being deleted while another process stores or renews it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        # Some file systems have no such locks; there the age of a file alone protects it.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def list_stored(folder: Path) -> dict[str, int]:

@@ -25,6 +25,8 @@ class JobName(StrEnum):
     """Fetches the sources that are due."""
     BACKUP = "backup"
     """Backs up the database."""
+    RETENTION = "retention"
+    """Deletes old data."""
 
 
 class JobState(Struct, frozen=True):

@@ -9,7 +9,7 @@ import re
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import count
@@ -57,9 +57,11 @@ class Interrupter:
         self._stopped = False
 
     @contextmanager
-    def connect(self, path: Path) -> Iterator[sqlite3.Connection]:
-        """Open the database at `path` for reading. Raise sqlite3.OperationalError once stopped."""
-        with closing(connect_readonly(path)) as connection:
+    def connect(
+        self, path: Path, open_connection: Callable[[Path], sqlite3.Connection] = connect_readonly
+    ) -> Iterator[sqlite3.Connection]:
+        """Open the database at `path`, by default for reading. Raise sqlite3.OperationalError once stopped."""
+        with closing(open_connection(path)) as connection:
             with self._lock:
                 self.check()
                 self._connection = connection

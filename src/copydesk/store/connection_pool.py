@@ -46,6 +46,8 @@ def _create_empty_database(path: Path) -> None:
             f"{path} is missing, but its log {log.name} is there; nothing changed.", hint=restore_hint(path)
         )
     with closing(sqlite3.connect(":memory:")) as connection:
+        # Only possible while there are no tables; see `copydesk.store.retention`.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA user_version = 0")  # writes the header
         header = connection.serialize()
     # SQLite gives the journal files it creates next to it the same mode.

@@ -182,6 +182,7 @@ def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change
         "draft": snapshot.id,
         "seen_version": snapshot.version,
         "seen_status": snapshot.stored["status"],
+        "seen_redo": snapshot.redo_rid,
         "at": to_microseconds(change.at),
         "to_undo": undo_rid,
         "to_redo": redo_rid,
@@ -254,6 +255,8 @@ def _update_sql(names: tuple[str, ...]) -> str:
         draft.c.user_id == bindparam("owner"),
         draft.c.version == bindparam("seen_version"),
         draft.c.status == bindparam("seen_status"),
+        # Old events are deleted without a new version.
+        draft.c.redo_rid.is_not_distinct_from(bindparam("seen_redo")),
     )
     values: dict[str, Any] = {name: bindparam(f"to_{name}") for name in names}
     values |= {"undo_rid": bindparam("to_undo"), "redo_rid": bindparam("to_redo"), "updated_at": bindparam("at")}

@@ -170,9 +170,10 @@ def _plan_draft(conn: Transaction, user_id: str, kind: EventKind, draft_id: str)
     try:
         event = draft_events.get(conn, user_id, event_number)
     except StoreCorruptError:
-        draft_updates.load_snapshot(
-            conn, user_id, draft_id
-        )  # raises NotFoundError if the draft was deleted meanwhile, which is not damage
+        # Not damage if the draft was deleted meanwhile, for which this raises NotFoundError, or old events were.
+        current = draft_updates.load_snapshot(conn, user_id, draft_id)
+        if _top_event(current, kind) != event_number:
+            raise draft_updates.version_conflict(current) from None
         raise
     sent = draft_updates.list_sent(conn, user_id, [draft_id])
     return _UndoPlan(action=event.action, bulk=False, steps=((snapshot, event),), sent=sent)

@@ -15,7 +15,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.errors import FieldError, ImageError, InvalidError
 from copydesk.images.alt_text import suggest_alt
 from copydesk.images.resize import ImageBounds, fit_to_bounds
-from copydesk.images.storage import MAX_BYTES, is_stored, load, read_file, save
+from copydesk.images.storage import MAX_BYTES, is_stored, load, read_file, renew, save
 from copydesk.model.draft import DraftImage, ImageSource, stored_image_digest
 from copydesk.model.item import Entry
 from copydesk.model.requests import NewImage
@@ -98,7 +98,7 @@ def check_stored(ctx: DeskContext, images: Sequence[NewImage]) -> None:
     problems = [
         FieldError(f"images[{index}].url", "refers to an image that is not stored here")
         for index, image in enumerate(images)
-        if stored_image_digest(image.url) is not None and not is_stored(folder, image.url)
+        if stored_image_digest(image.url) is not None and not renew(folder, image.url)
     ]
     if problems:
         raise InvalidError(*problems)

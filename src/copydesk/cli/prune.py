@@ -1,0 +1,42 @@
+"""`copydesk prune`: delete old data now, as the daily job does."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
+from copydesk.text.formatting import plural
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.desk.retention import Pruned
+
+
+@click.command()
+@click.option("--compact", is_flag=True, help="Then rewrite the database without its free space; others wait.")
+@AS_JSON
+@pass_context
+def prune(context: Context, *, compact: bool, as_json: bool) -> None:
+    """Delete the data that is older than the settings allow. The console and the daemon do so daily.
+
+    Drafts, decisions, posts and their latest metrics are kept.
+    """
+
+    async def run(desk: "Desk") -> "Pruned":
+        pruned = await desk.retention.prune()
+        if compact:
+            await desk.retention.compact()
+        return pruned
+
+    pruned = context.run(run)
+    if as_json:
+        print_json(pruned)
+        return
+    parts = (
+        f"content of {plural(pruned.items, 'item')}",
+        plural(pruned.runs, "run"),
+        plural(pruned.readings, "reading"),
+        f"{plural(pruned.undone, 'event')} of undone changes",
+        plural(pruned.images, "image"),
+    )
+    click.echo(f"Deleted: {', '.join(parts)}.")

@@ -1,0 +1,129 @@
+"""Tests for the decision which undone changes leave the history of a draft."""
+
+import random
+
+from copydesk.model.transitions import EventKind
+from copydesk.store.retention import UndoneStep, find_undone
+
+
+class History:
+    """A draft with one value, and its events as `apply_change` links them. One event a day."""
+
+    def __init__(self) -> None:
+        self.events: list[UndoneStep] = []
+        self.undo_rids: dict[int, int | None] = {}
+        self.values: dict[int, tuple[int, int]] = {}
+        """Event -> the values before and after it."""
+        self.value = 0
+        self.undo: int | None = None
+        self.redo: int | None = None
+
+    def change(self) -> None:
+        rid = self._add(EventKind.CHANGE, None, redo_rid=None, after=len(self.events) + 1)
+        self.undo, self.redo = rid, None
+
+    def post(self) -> None:
+        self._add(EventKind.PERMANENT, None, redo_rid=None, after=self.value)
+        self.undo = self.redo = None
+
+    def undo_change(self) -> None:
+        of_rid = self.undo
+        assert of_rid is not None
+        rid = self._add(EventKind.UNDO, of_rid, redo_rid=self.redo, after=self.values[of_rid][0])
+        self.undo, self.redo = self.undo_rids[of_rid], rid
+
+    def redo_change(self) -> None:
+        of_rid = self.redo
+        assert of_rid is not None
+        below = next(event.redo_rid for event in self.events if event.rid == of_rid)
+        rid = self._add(EventKind.REDO, of_rid, redo_rid=below, after=self.values[of_rid][0])
+        self.undo, self.redo = rid, below
+
+    def _add(self, kind: EventKind, of_rid: int | None, *, redo_rid: int | None, after: int) -> int:
+        rid = len(self.values) + 1
+        self.events.append(UndoneStep(rid, rid, kind.value, of_rid, redo_rid, is_needed=False))
+        self.undo_rids[rid] = self.undo
+        self.values[rid], self.value = (self.value, after), after
+        return rid
+
+    def prune(self, before: int) -> list[int]:
+        removed, keeps_redo = find_undone(self.events, self.redo, before)
+        self.events = [event for event in self.events if event.rid not in removed]
+        if removed and not keeps_redo:
+            self.redo = None
+        return removed
+
+    def assert_consistent(self) -> None:
+        """Assert that every event follows from the one before, and that what it refers to is there."""
+        rids, value = {event.rid for event in self.events}, 0
+        for event in self.events:
+            before, after = self.values[event.rid]
+            assert before == value
+            value = after
+            assert event.of_rid is None or event.of_rid in rids
+        assert value == self.value
+        assert {self.undo, self.redo} <= {None, *rids}
+
+
+def test_undone_change_goes_with_its_undo() -> None:
+    history = History()
+    history.change()
+    history.change()
+    history.undo_change()
+    history.change()
+
+    assert history.prune(before=3) == []
+    assert history.prune(before=4) == [2, 3]
+
+
+def test_what_can_be_redone_stays_while_the_draft_is_changed() -> None:
+    history = History()
+    for _ in range(3):
+        history.change()
+    for _ in range(2):
+        history.undo_change()
+    history.redo_change()
+
+    assert history.prune(before=6) == []
+    history.redo_change()
+    history.assert_consistent()
+
+
+def test_old_redo_stack_is_dropped() -> None:
+    history = History()
+    history.change()
+    history.undo_change()
+
+    assert history.prune(before=9) == [1, 2]
+    assert history.redo is None
+
+
+def test_events_of_interrupted_bulk_stay() -> None:
+    history = History()
+    history.change()
+    history.undo_change()
+    history.events = [UndoneStep(1, 1, "change", None, None, is_needed=True), history.events[1]]
+
+    assert history.prune(before=9) == []
+
+
+def test_rest_of_any_history_is_consistent_and_can_be_undone() -> None:
+    dice = random.Random(1)
+    removed = 0
+    for _ in range(300):
+        history = History()
+        for _ in range(dice.randrange(20)):
+            actions = [history.change, history.change]
+            actions += [history.undo_change] * 4 * (history.undo is not None)
+            actions += [history.redo_change] * 3 * (history.redo is not None)
+            actions += [history.post] * (dice.random() < 0.05)
+            dice.choice(actions)()
+            if dice.random() < 0.1:
+                removed += len(history.prune(dice.randrange(len(history.values) + 2)))
+                history.assert_consistent()
+        while history.redo is not None:
+            history.redo_change()
+        while history.undo is not None:
+            history.undo_change()
+        history.assert_consistent()
+    assert removed > 100
