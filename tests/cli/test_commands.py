@@ -259,6 +259,7 @@ def test_doctor_reports_problems(tmp_path, server):
         *(
             ("settings", "ok"),
             ("disk", "ok"),
+            ("size", "ok"),
             ("backups", "ok"),
             ("database", "ok"),
             ("sources", "warning"),

@@ -253,7 +253,7 @@ async def test_doctor_tests_a_backup_of_a_damaged_desk(tmp_path: Path) -> None:
 
     findings = await examine(settings_at(tmp_path), lambda: open_desk_at(tmp_path), restore_test=True)
 
-    assert [(finding.what, finding.verdict) for finding in findings[2:]] == [
+    assert [(finding.what, finding.verdict) for finding in findings[3:]] == [
         ("backups", Verdict.WARNING),
         ("database", Verdict.ERROR),
     ]

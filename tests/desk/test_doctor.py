@@ -1,5 +1,6 @@
 """Tests for the doctor's findings."""
 
+import re
 import sqlite3
 from contextlib import asynccontextmanager, closing
 from datetime import timedelta
@@ -9,11 +10,11 @@ import pytest
 
 from copydesk.desk import Desk, doctor
 from copydesk.desk.accounts.credentials import secret_name
-from copydesk.desk.doctor import Verdict, _check_database, _check_disk, examine
+from copydesk.desk.doctor import Verdict, _check_database, _check_disk, _check_size, examine
 from copydesk.images.storage import save
 from copydesk.store import accounts
 from crash_points import full_disk
-from desk_fixtures import URL_ONE, URL_TWO, Watch, create_source, open_desk_at
+from desk_fixtures import URL_ONE, URL_TWO, Watch, create_source, open_desk_at, settings_at
 from image_samples import drawing, photo
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 from sources_driver import sample_web
@@ -66,6 +67,28 @@ def test_size_of_database_is_in_mebibytes(tmp_path: Path) -> None:
         connection.commit()
 
     assert _check_database(path).found == f"{path}, 3.0 MiB, intact."
+
+
+async def test_size_of_the_desk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        save(desk.settings.images_folder, photo(1200, 900))
+        await desk.backups.create()
+        ((verdict, message),) = await examine_topic(desk, "size")
+        parts = re.fullmatch(r"([\d.]+) MiB: database ([\d.]+), images ([\d.]+), backups ([\d.]+)\.", message)
+        assert parts is not None
+        total, *sizes = map(float, parts.groups())
+        assert (verdict, min(sizes) > 0) == (Verdict.OK, True)
+        assert abs(total - sum(sizes)) < 0.2
+
+    # A file of an earlier version cannot return free space by itself.
+    monkeypatch.setattr(doctor, "MAX_KEPT_SPACE", 100_000)
+    with closing(sqlite3.connect(tmp_path / "copydesk.db")) as connection:
+        connection.execute("PRAGMA auto_vacuum = NONE")
+        connection.execute("VACUUM")
+        connection.execute("CREATE TABLE filling AS SELECT zeroblob(200000)")
+        connection.execute("DROP TABLE filling")
+    message = (await _check_size(settings_at(tmp_path))).found
+    assert "0.2 MiB of the database are free" in message
 
 
 def test_full_disk_is_an_error(tmp_path: Path) -> None:

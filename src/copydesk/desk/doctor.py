@@ -1,4 +1,4 @@
-"""Diagnose a desk: settings, disk, backups, database, sources, runs, clock, accounts, images. Changes nothing."""
+"""Diagnose a desk: settings, disk, size, backups, database, sources, runs, clock, accounts, images. Changes nothing."""
 
 import asyncio
 import errno
@@ -7,7 +7,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, closing, suppress
 from datetime import timedelta
 from enum import StrEnum
 from importlib.util import find_spec
@@ -17,12 +17,14 @@ from copydesk.credentials.backends import BackendKind
 from copydesk.desk import Desk, utc_now
 from copydesk.desk.backups import list_backups, try_restore
 from copydesk.errors import CopydeskError, CredentialsError
+from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
 from copydesk.store.database_file import connect_readonly, restore_hint
+from copydesk.store.retention import INCREMENTAL
 from copydesk.text.formatting import format_duration, format_relative, plural
 
 MAX_BACKUP_AGE = timedelta(days=7)
@@ -31,6 +33,8 @@ MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
 MAX_CHECK_TIME = 3.0
 """Seconds after which the check of the database stops, unless all of it is to be checked."""
+MAX_KEPT_SPACE = 16 * 1024 * 1024
+"""Bytes that the database file may keep free before it is worth rewriting."""
 _INSTRUCTIONS_PER_CALL = 10_000
 """Of SQLite's virtual machine, between two looks at the clock; a millisecond at most."""
 PROBE_SIZE = 1024 * 1024
@@ -74,7 +78,7 @@ async def examine(
     The database is checked for MAX_CHECK_TIME seconds, with `full` to its end. `on_progress` is called with the name of
     each check that may take longer.
     """
-    findings = [_check_settings(settings), _check_disk(settings.data_home)]
+    findings = [_check_settings(settings), _check_disk(settings.data_home), await _check_size(settings)]
     # Before the desk, which may have to be restored.
     on_progress("backups")
     findings.append(await _check_backups(settings, restore_test=restore_test))
@@ -152,6 +156,40 @@ def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:
     return CheckFinding(
         what="database", verdict=Verdict.ERROR, found=f"{path} is damaged: {result}.", advice=restore_hint(path)
     )
+
+
+async def _check_size(settings: Settings) -> CheckFinding:
+    """Report the disk space that the desk takes, and free space that its database file keeps."""
+    database = settings.database_file
+    parts = {
+        "database": sum(_file_size(database.with_name(database.name + suffix)) for suffix in ("", "-wal", "-shm")),
+        "images": sum((await asyncio.to_thread(list_stored, settings.images_folder)).values()),
+        "backups": sum(backup.size for backup in await asyncio.to_thread(list_backups, settings)),
+    }
+    shares = ", ".join(f"{name} {size / 2**20:.1f}" for name, size in parts.items())
+    message = f"{sum(parts.values()) / 2**20:.1f} MiB: {shares}."
+    kept = await asyncio.to_thread(_kept_space, database)
+    if kept < MAX_KEPT_SPACE:
+        return CheckFinding(what="size", verdict=Verdict.OK, found=message)
+    message += f" {kept / 2**20:.1f} MiB of the database are free and can be returned to the disk."
+    return CheckFinding(what="size", verdict=Verdict.OK, found=message, advice="Return them: copydesk prune --compact")
+
+
+def _file_size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _kept_space(database: Path) -> int:
+    """Return the bytes of the database file that are free and stay so until it is compacted."""
+    # A file that cannot be read is reported by the check of the database.
+    with suppress(sqlite3.Error), closing(connect_readonly(database)) as connection:
+        names = ("freelist_count", "page_size", "auto_vacuum")
+        free_pages, page_size, mode = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+        return 0 if mode == INCREMENTAL else free_pages * page_size
+    return 0
 
 
 async def _check_backups(settings: Settings, *, restore_test: bool) -> CheckFinding:
