@@ -15,6 +15,7 @@ from copydesk.desk import Desk, open_desk
 from copydesk.desk import retention as retention_module
 from copydesk.errors import ConflictError, StoreFullError
 from copydesk.images.storage import save
+from copydesk.model.job import Pruned
 from desk_fixtures import (
     URL_ONE,
     FakeWeb,
@@ -258,7 +259,7 @@ async def test_image_attached_again_is_young(tmp_path: Path) -> None:
         for file in folder.iterdir():
             age(file, 31, watch.now)
         assert (await desk.retention.prune(), len(list(folder.iterdir()))) == (
-            retention_module.Pruned(items=0, runs=0, readings=0, undone=0, images=2),
+            Pruned(items=0, runs=0, readings=0, undone=0, images=2),
             1,
         )
         save(folder, photo(8, 8)), save(folder, photo(9, 9))

@@ -9,7 +9,7 @@ from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.desk.retention import Pruned
+    from copydesk.model.job import Pruned
 
 
 @click.command()

@@ -10,7 +10,7 @@ from copydesk.desk.backups import run_interruptible
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.errors import StoreFullError
-from copydesk.model.serialization import Struct
+from copydesk.model.job import Pruned
 from copydesk.store import drafts, retention
 from copydesk.store.database import Transaction
 from copydesk.store.retention import Scan
@@ -27,17 +27,6 @@ PAGES_PER_STEP = 256
 """Pages of 4 KiB that are returned to the disk in one transaction."""
 FREE_PAGES = 1_024
 """Free pages that stay in the file: what is stored next goes there."""
-
-
-class Pruned(Struct, frozen=True):
-    """The number of rows that were cleared or deleted, and of files."""
-
-    items: int
-    runs: int
-    readings: int
-    undone: int
-    """Events of changes that were undone, and of their undos."""
-    images: int
 
 
 class Retention:

@@ -82,3 +82,14 @@ class ClockWarning(Struct, frozen=True):
     """When it was noticed, by the suspect clock."""
     seconds: float
     """Size of the jump; positive is forward."""
+
+
+class Pruned(Struct, frozen=True):
+    """The number of rows that were cleared or deleted, and of files."""
+
+    items: int
+    runs: int
+    readings: int
+    undone: int
+    """Events of changes that were undone, and of their undos."""
+    images: int
