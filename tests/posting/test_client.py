@@ -1,5 +1,6 @@
 """Tests for the platform client: which failures certainly changed nothing, and which have an unknown outcome."""
 
+import asyncio
 from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
@@ -261,3 +262,22 @@ def test_file_name_cannot_add_a_header():
     content_type, body = encode_form_with_image({}, IMAGE, 'a"\r\nX-Evil: 1\r\n.png')
     assert b"\r\nX-Evil" not in body
     assert list(parse_form(content_type, body)) == ["file"]
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", HEAD[:9], HEAD[:-2], HEAD + b"hell", CHUNKED, CHUNKED + b"5", CHUNKED + b"5\r\nhello\r\n"]
+)
+async def test_cut_connection_is_called_interrupted(sent):
+    async def respond(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(sent)
+        writer.close()
+
+    async with await asyncio.start_server(respond, "127.0.0.1", 0) as server, httpx.AsyncHTTPTransport() as transport:
+        host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(UnknownOutcomeError, match=f"^The connection to {host} was interrupted.$"):
+            await PlatformClient(transport, timeout=10).request("POST", f"http://{host}/")
