@@ -40,6 +40,7 @@ so the docstrings below are texts that users see. `category` is the identifier u
 stored; it stays the same when a message is reworded.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -130,6 +131,11 @@ class StoreError(CopydeskError):
     """Cannot use the database; nothing changed."""
 
     category = "store"
+
+    @property
+    def cause(self) -> str:
+        """The message without the statement that nothing changed, for work that has an effect elsewhere."""
+        return re.split(r"[;.] nothing (?:was )?(?:changed|sent)", self.message, maxsplit=1, flags=re.IGNORECASE)[0]
 
 
 class StoreBusyError(StoreError):

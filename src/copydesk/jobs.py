@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError, DeskClosedError, StoreError
-from copydesk.model.delivery import DeliveryState
+from copydesk.model.delivery import DeliveryReport, NextBy
 from copydesk.model.job import ClockWarning, DueWork, JobLease, JobName, JobState
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.serialization import Struct
@@ -31,7 +31,6 @@ WATCH_INTERVAL = timedelta(seconds=0.5)
 _JOB_ID = "look"
 # Without a handler Python prints APScheduler's warnings to stderr, which is the console's screen.
 logging.getLogger("apscheduler").addHandler(logging.NullHandler())
-_FAILED = frozenset({DeliveryState.FAILED, DeliveryState.ABANDONED, DeliveryState.NEEDS_USER})
 
 
 class JobOutcome(NamedTuple):
@@ -51,7 +50,8 @@ async def _apply_zone_changes(desk: Desk) -> Sequence[JobOutcome]:
 
 async def _mark_missed(desk: Desk) -> Sequence[JobOutcome]:
     draft_ids = await desk.schedule.due_drafts.mark_missed()
-    return _single_outcome(f"{plural(len(draft_ids), 'draft')} missed: nothing was sent") if draft_ids else ()
+    missed = _single_outcome(f"{plural(len(draft_ids), 'draft')} missed: nothing was sent") if draft_ids else ()
+    return [*missed, *_delivery_outcomes(await desk.posting.give_up_late())]
 
 
 async def _dispatch_due(desk: Desk) -> Sequence[JobOutcome]:
@@ -60,9 +60,13 @@ async def _dispatch_due(desk: Desk) -> Sequence[JobOutcome]:
 
 
 async def _send_due(desk: Desk) -> Sequence[JobOutcome]:
-    reports = await desk.posting.send_due()
+    return _delivery_outcomes(await desk.posting.send_due())
+
+
+def _delivery_outcomes(reports: Sequence[DeliveryReport]) -> Sequence[JobOutcome]:
+    """Return an outcome for each delivery; one for which the user has to act counts as failed."""
     return [
-        JobOutcome(f"{report.draft_id} to {report.account}: {report.says}", report.state in _FAILED)
+        JobOutcome(f"{report.draft_id} to {report.account}: {report.says}", report.next_by is NextBy.USER)
         for report in reports
     ]
 

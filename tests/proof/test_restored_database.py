@@ -194,7 +194,7 @@ async def test_late_delivery_of_the_backup_is_looked_for_before_it_is_given_up(t
     setup.restore(copy)
     setup.watch.now += 300 * MINUTE
     async with setup.open() as desk:
-        await desk.schedule.due_drafts.mark_missed()
+        await desk.posting.give_up_late()
         assert await setup.finish(desk) == ()
         assert (await desk.drafts.get(draft_id)).status == "posted"
     assert setup.target.list_texts() == [SHORT]

@@ -27,7 +27,7 @@ def daemon(context: Context, *, once: bool, status: bool, as_json: bool) -> None
     """Read sources, post due drafts, mark missed ones, generate texts, back up, delete old data until SIGTERM/Ctrl-C.
 
     Prints one line per job that did something. It may run next to the console and other daemons: each job runs in one
-    of them only. With --once the exit code is 1 if a job failed.
+    of them only. With --once the exit code is 1 if a job failed, or a delivery did or needs you.
     """
     if (status and once) or (as_json and not status):
         raise click.UsageError("--once and --status cannot be used together, and --json needs --status.")

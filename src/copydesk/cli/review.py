@@ -24,7 +24,7 @@ from copydesk.cli.draft_selection import (
 from copydesk.cli.output import print_table
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.errors import ConflictError
-from copydesk.model.delivery import DeliveryReport, PostResult
+from copydesk.model.delivery import DeliveryReport, NextBy, PostResult
 from copydesk.model.draft import STATUS_LABELS, Action, Draft, without_item
 from copydesk.model.requests import BulkOutcome, ChangeDraft
 from copydesk.model.transitions import COMMAND_NAMES, EventKind, InterruptedBulk, UndoResult
@@ -78,7 +78,7 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
                     f"{report.account}: {clean(context.with_desk_options(report.says))}",
                     err=report.account in result.failed,
                 )
-    if result.under_way:
+    if any(report.account in result.under_way and report.next_by is NextBy.COPYDESK for report in reports):
         daemon_command = context.with_desk_options("`copydesk daemon`")
         click.echo(
             f"Deliveries continue while {daemon_command} runs or the console is open. To follow them: {list_command}.",

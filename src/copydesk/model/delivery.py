@@ -119,6 +119,16 @@ class DeliveryState(StrEnum):
     ABANDONED = "abandoned"
 
 
+class GiveUpReason(StrEnum):
+    """The reason for which a delivery was given up."""
+
+    USER = "user"
+    ATTEMPTS = "attempts"
+    """Too many failed attempts."""
+    TOO_LATE = "too_late"
+    """The grace period is over, or is by the time of the next attempt."""
+
+
 FINAL_STATES = frozenset({DeliveryState.SENT, DeliveryState.FAILED, DeliveryState.ABANDONED})
 """Final: no request is in progress and none will be sent without the user."""
 
@@ -154,6 +164,8 @@ class Delivery(Struct, frozen=True):
     """True while each step is looked for before it is sent, because the database was replaced by an older copy."""
     checked_at: datetime | None = None
     """When the lookups for such a reason ended, or the user decided; sends before that need no further check."""
+    given_up: GiveUpReason | None = None
+    """Set if the state is ABANDONED."""
 
     @property
     def partial(self) -> bool:
@@ -199,6 +211,48 @@ class DeliveredPost(Struct, frozen=True):
     evidence: Evidence
 
 
+class DeliverySituation(StrEnum):
+    """What is known about a delivery, and who acts next; `delivery_report.SENTENCES` describes each."""
+
+    WAITING = "waiting"
+    RETRY = "retry"
+    RESEND = "resend"
+    TOO_LATE = "too_late"
+    NEEDS_LOGIN = "needs_login"
+    PAUSED = "paused"
+    DISCONNECTED = "disconnected"
+    SENDING = "sending"
+    INTERRUPTED = "interrupted"
+    CHECK = "check"
+    REPEAT = "repeat"
+    UNKNOWN_NEEDS_LOGIN = "unknown_needs_login"
+    UNKNOWN_PAUSED = "unknown_paused"
+    UNKNOWN_DISCONNECTED = "unknown_disconnected"
+    CANNOT_CHECK = "cannot_check"
+    INCONCLUSIVE = "inconclusive"
+    RESENT_IN_VAIN = "resent_in_vain"
+    POSTED = "posted"
+    FOUND = "found"
+    CONFIRMED_BY_PLATFORM = "confirmed_by_platform"
+    CONFIRMED_BY_USER = "confirmed_by_user"
+    REJECTED = "rejected"
+    REJECTED_IN_DOUBT = "rejected_in_doubt"
+    DROPPED = "dropped"
+    DROPPED_IN_DOUBT = "dropped_in_doubt"
+    GIVEN_UP = "given_up"
+    GIVEN_UP_AFTER_ATTEMPTS = "given_up_after_attempts"
+    GIVEN_UP_IN_DOUBT = "given_up_in_doubt"
+
+
+class NextBy(StrEnum):
+    """Who has to act next for a delivery."""
+
+    COPYDESK = "copydesk"
+    """The jobs of the console and of `copydesk daemon`."""
+    USER = "user"
+    NOBODY = "nobody"
+
+
 class DeliveryReport(Struct, frozen=True):
     """One draft on its way to one account, for display."""
 
@@ -220,6 +274,8 @@ class DeliveryReport(Struct, frozen=True):
     sent_at: datetime | None
     gone_at: datetime | None
     """When the post was found to have been deleted."""
+    situation: DeliverySituation
+    next_by: NextBy
 
 
 class PostingBlocker(Struct, frozen=True):

@@ -20,7 +20,15 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from copydesk.model.delivery import FINAL_STATES, Delivery, DeliveryState, Evidence, Intent, StepResult
+from copydesk.model.delivery import (
+    FINAL_STATES,
+    Delivery,
+    DeliveryState,
+    Evidence,
+    GiveUpReason,
+    Intent,
+    StepResult,
+)
 from copydesk.posting.platform import DeliveryGuarantees
 
 MAX_ATTEMPTS = 5
@@ -55,7 +63,7 @@ def next_action(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetim
         return NextAction.FIND
     if delivery.state is DeliveryState.PLANNED:
         return NextAction.SEND
-    return NextAction.SEND if _can_resend(delivery, guarantees, now) else NextAction.FIND
+    return NextAction.SEND if can_resend(delivery, guarantees, now) else NextAction.FIND
 
 
 def send_started(delivery: Delivery, now: datetime, *, steps: int | None = None) -> Delivery:
@@ -160,7 +168,7 @@ def retry_later(
     if delivery.doubt:
         return replace(attempted, state=DeliveryState.UNKNOWN)
     if attempted.attempts >= MAX_ATTEMPTS:
-        return replace(attempted, state=DeliveryState.ABANDONED, not_before=None)
+        return replace(attempted, state=DeliveryState.ABANDONED, not_before=None, given_up=GiveUpReason.ATTEMPTS)
     return replace(attempted, state=DeliveryState.PLANNED)
 
 
@@ -218,7 +226,9 @@ def _certainly_not_created(delivery: Delivery, trust: DeliveryGuarantees, now: d
     if delivery.refusal:
         return replace(delivery, state=DeliveryState.FAILED, error=delivery.refusal, doubt=doubt, not_before=None)
     if delivery.attempts >= MAX_ATTEMPTS:
-        return replace(delivery, state=DeliveryState.ABANDONED, doubt=doubt, not_before=None)
+        return replace(
+            delivery, state=DeliveryState.ABANDONED, doubt=doubt, not_before=None, given_up=GiveUpReason.ATTEMPTS
+        )
     if not trust.idempotent and delivery.resends >= MAX_RESENDS:
         return replace(delivery, state=DeliveryState.NEEDS_USER, not_before=None)
     return replace(
@@ -270,26 +280,26 @@ def restart_delivery(delivery: Delivery, intent: Intent | None = None) -> Delive
     return Delivery(steps=delivery.steps, made=results, checked_at=delivery.checked_at)
 
 
-def abandoned(delivery: Delivery, message: str = "") -> Delivery:
-    """Return `delivery` in ABANDONED, because the user said so or it is too late.
+def abandoned(delivery: Delivery, message: str = "", reason: GiveUpReason = GiveUpReason.USER) -> Delivery:
+    """Return `delivery` in ABANDONED. Doubt about an earlier request is kept, and stated in the error."""
+    prefix = "It is unknown whether it was posted."
+    if delivery.doubt and not delivery.error.startswith(prefix):
+        message = message or f"{prefix} {delivery.error}".strip()
+    return replace(
+        delivery, state=DeliveryState.ABANDONED, not_before=None, error=message or delivery.error, given_up=reason
+    )
 
-    Doubt about an earlier request is kept in the error.
-    """
-    if delivery.doubt:
-        message = message or f"It is unknown whether it was posted. {delivery.error}".strip()
-    return replace(delivery, state=DeliveryState.ABANDONED, not_before=None, error=message or delivery.error)
+
+def can_resend(delivery: Delivery, trust: DeliveryGuarantees, now: datetime) -> bool:
+    """Return True if repeating the same request is safe, which is the quickest way to learn the first one's result."""
+    first_sent_at = delivery.first_sent_at
+    in_window = first_sent_at is not None and first_sent_at <= now < first_sent_at + trust.idempotency_window
+    return in_window and not delivery.refusal and delivery.attempts < MAX_ATTEMPTS
 
 
 def may_still_arrive(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime) -> bool:
     """Return True if a lost request may still reach the platform."""
     return delivery.doubt and delivery.last_sent_at is not None and now < delivery.last_sent_at + guarantees.settle_time
-
-
-def _can_resend(delivery: Delivery, trust: DeliveryGuarantees, now: datetime) -> bool:
-    """Return True if repeating the same request is safe, which is the quickest way to learn the first one's result."""
-    first_sent_at = delivery.first_sent_at
-    in_window = first_sent_at is not None and first_sent_at <= now < first_sent_at + trust.idempotency_window
-    return in_window and not delivery.refusal and delivery.attempts < MAX_ATTEMPTS
 
 
 def _next_attempt_at(attempts: int, now: datetime, jitter: float, retry_after: datetime | None) -> datetime:

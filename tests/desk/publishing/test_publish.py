@@ -166,7 +166,7 @@ async def test_post_is_found_after_lost_response(tmp_path: Path) -> None:
         result = await desk.posting.post(draft_id)
         assert (result.posted, result.draft.status) == ((ME,), "posted")
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says.startswith("Posted (found on the account after the connection broke)")
+        assert report.says.startswith("Posted (found on the account): https://fake.example/me/1")
     assert len(server.posts) == 1
 
 

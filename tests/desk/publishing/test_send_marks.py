@@ -194,7 +194,7 @@ async def test_marks_that_cannot_be_written_keep_the_post(setup: Setup, monkeypa
                 await setup.send(desk)
         assert len(setup.server.posts) == 2
         (report,) = await desk.posting.list_unsettled()
-        assert (report.state, report.says) == ("planned", "Waiting to be sent.")
+        assert (report.state, report.situation) == ("planned", "waiting")
         await desk.posting.send_due()
     assert len(setup.server.posts) == 3
 

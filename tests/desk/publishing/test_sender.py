@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from copydesk.desk.publishing import sender
-from copydesk.errors import StoreBusyError
+from copydesk.desk.publishing.draft_deliveries import record_delivery
+from copydesk.errors import StoreBusyError, StoreFullError
 from copydesk.model.delivery import Account
 from copydesk.posting import client
 from copydesk.posting.client import PlatformClient
@@ -63,9 +64,32 @@ async def test_busy_database_before_sending_changes_nothing(tmp_path: Path, monk
             with pytest.raises(StoreBusyError):
                 await desk.posting.post(draft_id)
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says == "Waiting to be sent."
+        assert report.situation == "waiting"
         await desk.posting.send_due()
         assert await draft_status(desk, draft_id) == "posted"
+
+
+async def test_full_disk_after_sending_does_not_claim_that_nothing_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = FakeServer()
+
+    def record(*args: object) -> object:
+        if server.posts:
+            raise StoreFullError
+        return record_delivery(*args)
+
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        monkeypatch.setattr(sender, "record_delivery", record)
+        with pytest.raises(StoreFullError) as raised:
+            await desk.posting.post(draft_id)
+        assert str(raised.value) == (
+            "The disk is full. Posts may be online already; nothing is sent again before that is checked. "
+            f"See: copydesk delivery list {draft_id}"
+        )
+    assert len(server.posts) == 1
 
 
 @pytest.mark.parametrize("error", [RefusedPostError, LoginError])
@@ -201,7 +225,7 @@ async def test_post_to_account_needing_login_returns_at_once(tmp_path: Path) -> 
         async with asyncio.timeout(60):
             assert (await desk.posting.post(draft_id)).under_way == (ME,)
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says == "Connect the account again."
+        assert report.says.startswith("Connect the account again. It is sent once you sign in; after ")
         engagement = query_db(tmp_path, "SELECT status, error_message, failed_at IS NULL FROM engagement")
         assert engagement == [("failed", "Connect the account again.", 0)]
         await connect_account(desk)

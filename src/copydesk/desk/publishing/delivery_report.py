@@ -1,22 +1,210 @@
-"""Describe a delivery in one sentence that claims no more than is known."""
+"""Describe deliveries: what is known, who acts next and until when. No sentence claims or promises more than that.
 
-from collections.abc import Callable, Mapping
+`SENTENCES` holds one row for every situation, `get_situation` selects it. Both are pure: what a delivery's row does not
+hold is passed as `DeliveryContext`.
+"""
+
+from collections.abc import Mapping
 from datetime import datetime
+from typing import NamedTuple
 
-from copydesk.model.delivery import DeliveredPost, Delivery, DeliveryReport, DeliveryState, Evidence, Intent
+from copydesk.desk.leases import ACCOUNT_LEASE_DURATION
+from copydesk.model.delivery import (
+    DeliveredPost,
+    Delivery,
+    DeliveryReport,
+    DeliverySituation,
+    DeliveryState,
+    Evidence,
+    GiveUpReason,
+    Intent,
+    NextBy,
+)
+from copydesk.model.serialization import Struct
+from copydesk.posting.delivery_states import can_resend
+from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.store.deliveries import DeliveryRow
+from copydesk.text.formatting import plural
 
-_EVIDENCE_TEXT = {
-    Evidence.ANSWERED: "Posted",
-    Evidence.READ_BACK: "Posted (found on the account after the connection broke)",
-    Evidence.DUPLICATE_ANSWER: "Posted (confirmed by the platform after the connection broke)",
-    Evidence.USER: "Posted (confirmed by you)",
+
+class DeliveryContext(Struct, frozen=True):
+    """What decides about a delivery besides its own state."""
+
+    now: datetime
+    platform: str
+    """The platform's label."""
+    guarantees: DeliveryGuarantees = DeliveryGuarantees()
+    login_error: str = ""
+    """Why the account cannot be used until the user signs in; empty if it can."""
+    clock_in_doubt: bool = False
+    """True while the jobs send nothing because the clock jumped."""
+    expires_at: datetime | None = None
+    """When the delivery is given up if it was not sent; None for never."""
+
+
+class Sentence(NamedTuple):
+    """The description of a situation; both texts are templates for `str.format`."""
+
+    known: str
+    next: str
+    next_by: NextBy
+
+
+_UNKNOWN = "Unknown whether it was posted."
+_PAUSED = "Posting is paused: the clock jumped."
+_ACCEPT_CLOCK = "Correct the clock, or accept it: copydesk schedule clock --accept"
+_CHECK_PROFILE = "Check your profile, then run: {commands}"
+
+SENTENCES: Mapping[DeliverySituation, Sentence] = {
+    # Nothing was posted, or a part of a thread was, and the rest is still to be sent.
+    DeliverySituation.WAITING: Sentence("Waiting to be sent.", "It is sent {when}{until}.", NextBy.COPYDESK),
+    DeliverySituation.RETRY: Sentence("{error}", "Next attempt {when}{until}.", NextBy.COPYDESK),
+    DeliverySituation.RESEND: Sentence(
+        "{error} It was not found on the account.", "It is sent again {when}.", NextBy.COPYDESK
+    ),
+    DeliverySituation.TOO_LATE: Sentence(
+        "{error} It is too late to send it: it was due at {due}.", "It is given up {when}.", NextBy.COPYDESK
+    ),
+    DeliverySituation.NEEDS_LOGIN: Sentence("{login}", "It is sent once you sign in{until}.", NextBy.USER),
+    DeliverySituation.PAUSED: Sentence(f"{{error}} {_PAUSED}", _ACCEPT_CLOCK, NextBy.USER),
+    DeliverySituation.DISCONNECTED: Sentence(
+        "{error} The account was disconnected.", "Connect it again and post the draft, or run: {commands}", NextBy.USER
+    ),
+    DeliverySituation.SENDING: Sentence("Sending.", "", NextBy.COPYDESK),
+    # A request may have arrived.
+    DeliverySituation.INTERRUPTED: Sentence(
+        f"{_UNKNOWN} Copydesk was stopped while sending.",
+        "{platform} is checked {when}; where that is not possible, you are asked.",
+        NextBy.COPYDESK,
+    ),
+    DeliverySituation.CHECK: Sentence(
+        f"{_UNKNOWN} {{error}}{{absent}}", "The account is checked {when}.", NextBy.COPYDESK
+    ),
+    DeliverySituation.REPEAT: Sentence(
+        f"{_UNKNOWN} {{error}}",
+        "The request is repeated {when}; {platform} recognizes it and does not post twice.",
+        NextBy.COPYDESK,
+    ),
+    DeliverySituation.UNKNOWN_NEEDS_LOGIN: Sentence(
+        f"{_UNKNOWN} {{login}}", "The account is checked once you sign in.", NextBy.USER
+    ),
+    DeliverySituation.UNKNOWN_PAUSED: Sentence(f"{_UNKNOWN} {{error}} {_PAUSED}", _ACCEPT_CLOCK, NextBy.USER),
+    DeliverySituation.UNKNOWN_DISCONNECTED: Sentence(
+        f"{_UNKNOWN} {{error}} The account was disconnected.", _CHECK_PROFILE, NextBy.USER
+    ),
+    DeliverySituation.CANNOT_CHECK: Sentence(
+        f"{_UNKNOWN} {{error}} Copydesk cannot check {{platform}}.", _CHECK_PROFILE, NextBy.USER
+    ),
+    DeliverySituation.INCONCLUSIVE: Sentence(
+        f"{_UNKNOWN} {{error}} {{checks}} of the account did not tell.", _CHECK_PROFILE, NextBy.USER
+    ),
+    DeliverySituation.RESENT_IN_VAIN: Sentence(
+        f"{_UNKNOWN} {{error}} {{requests}} got no response.{{absent}}", _CHECK_PROFILE, NextBy.USER
+    ),
+    # Ended.
+    DeliverySituation.POSTED: Sentence("Posted{url}{gone}", "", NextBy.NOBODY),
+    DeliverySituation.FOUND: Sentence("Posted (found on the account){url}{gone}", "", NextBy.NOBODY),
+    DeliverySituation.CONFIRMED_BY_PLATFORM: Sentence("Posted (confirmed by {platform}){url}{gone}", "", NextBy.NOBODY),
+    DeliverySituation.CONFIRMED_BY_USER: Sentence("Posted (confirmed by you){url}{gone}", "", NextBy.NOBODY),
+    DeliverySituation.REJECTED: Sentence(
+        "Not posted: {error}", "Copydesk does not send it again by itself.", NextBy.USER
+    ),
+    DeliverySituation.REJECTED_IN_DOUBT: Sentence(
+        "Rejected, and not found on the account: {error} An earlier request may have arrived late.",
+        _CHECK_PROFILE,
+        NextBy.USER,
+    ),
+    DeliverySituation.DROPPED: Sentence("Given up by you. {error}", "", NextBy.NOBODY),
+    DeliverySituation.DROPPED_IN_DOUBT: Sentence("Given up by you. {error}", _CHECK_PROFILE, NextBy.NOBODY),
+    DeliverySituation.GIVEN_UP: Sentence("Given up: {error}", "Post or schedule the draft again.", NextBy.USER),
+    DeliverySituation.GIVEN_UP_AFTER_ATTEMPTS: Sentence(
+        "Given up after {attempts}: {error}", "Post or schedule the draft again.", NextBy.USER
+    ),
+    DeliverySituation.GIVEN_UP_IN_DOUBT: Sentence(
+        "Given up after {attempts}: {error} It is unknown whether it was posted.", _CHECK_PROFILE, NextBy.USER
+    ),
+}
+
+_SITUATION_BY_EVIDENCE = {
+    Evidence.ANSWERED: DeliverySituation.POSTED,
+    Evidence.READ_BACK: DeliverySituation.FOUND,
+    Evidence.DUPLICATE_ANSWER: DeliverySituation.CONFIRMED_BY_PLATFORM,
+    Evidence.USER: DeliverySituation.CONFIRMED_BY_USER,
 }
 # Weakest first: a thread is described by the weakest evidence among its posts.
 _EVIDENCE_BY_STRENGTH = (Evidence.USER, Evidence.DUPLICATE_ANSWER, Evidence.READ_BACK, Evidence.ANSWERED)
 
 
-def to_report(row: DeliveryRow) -> DeliveryReport:
+def get_situation(row: DeliveryRow, context: DeliveryContext) -> DeliverySituation:
+    """Return the situation of a delivery."""
+    progress = row.progress
+    match progress.state:
+        case DeliveryState.PLANNED:
+            return _planned_situation(row, context)
+        case DeliveryState.SENDING:
+            is_stale = (
+                progress.last_sent_at is not None and context.now > progress.last_sent_at + ACCOUNT_LEASE_DURATION
+            )
+            return DeliverySituation.INTERRUPTED if is_stale else DeliverySituation.SENDING
+        case DeliveryState.UNKNOWN:
+            return _unknown_situation(row, context)
+        case DeliveryState.NEEDS_USER:
+            return _unsolved_situation(progress, context)
+        case _:
+            return _ended_situation(progress)
+
+
+def _planned_situation(row: DeliveryRow, context: DeliveryContext) -> DeliverySituation:
+    progress = row.progress
+    if row.account_id is None:
+        return DeliverySituation.DISCONNECTED
+    if context.clock_in_doubt:
+        return DeliverySituation.PAUSED
+    next_at = max(context.now, progress.not_before or context.now)
+    if context.expires_at is not None and next_at > context.expires_at:
+        return DeliverySituation.TOO_LATE
+    if context.login_error:
+        return DeliverySituation.NEEDS_LOGIN
+    if progress.doubt:
+        return DeliverySituation.RESEND
+    return DeliverySituation.RETRY if progress.error else DeliverySituation.WAITING
+
+
+def _unknown_situation(row: DeliveryRow, context: DeliveryContext) -> DeliverySituation:
+    progress = row.progress
+    if row.account_id is None:
+        return DeliverySituation.UNKNOWN_DISCONNECTED
+    if context.clock_in_doubt:
+        return DeliverySituation.UNKNOWN_PAUSED
+    if context.login_error:
+        return DeliverySituation.UNKNOWN_NEEDS_LOGIN
+    next_at = max(context.now, progress.not_before or context.now)
+    if not progress.recheck and can_resend(progress, context.guarantees, next_at):
+        return DeliverySituation.REPEAT
+    return DeliverySituation.CHECK if context.guarantees.can_read_back else DeliverySituation.CANNOT_CHECK
+
+
+def _unsolved_situation(progress: Delivery, context: DeliveryContext) -> DeliverySituation:
+    if not context.guarantees.can_read_back:
+        return DeliverySituation.CANNOT_CHECK
+    return DeliverySituation.INCONCLUSIVE if progress.looks else DeliverySituation.RESENT_IN_VAIN
+
+
+def _ended_situation(progress: Delivery) -> DeliverySituation:
+    if progress.state is DeliveryState.SENT:
+        evidence = {step.evidence for step in progress.made}
+        return _SITUATION_BY_EVIDENCE[next(kind for kind in _EVIDENCE_BY_STRENGTH if kind in evidence)]
+    if progress.state is DeliveryState.FAILED:
+        return DeliverySituation.REJECTED_IN_DOUBT if progress.doubt else DeliverySituation.REJECTED
+    if progress.given_up is GiveUpReason.USER:
+        return DeliverySituation.DROPPED_IN_DOUBT if progress.doubt else DeliverySituation.DROPPED
+    if progress.doubt:
+        return DeliverySituation.GIVEN_UP_IN_DOUBT
+    is_attempts = progress.given_up is GiveUpReason.ATTEMPTS
+    return DeliverySituation.GIVEN_UP_AFTER_ATTEMPTS if is_attempts else DeliverySituation.GIVEN_UP
+
+
+def to_report(row: DeliveryRow, context: DeliveryContext) -> DeliveryReport:
     """Return a delivery as a report for the user."""
     progress, visible_steps = row.progress, row.progress.public_results(row.intent)
     posts = tuple(
@@ -24,12 +212,13 @@ def to_report(row: DeliveryRow) -> DeliveryReport:
         for step in visible_steps
         for post_id, url in _pair_ids_urls(step.ids, step.urls)
     )
+    situation = get_situation(row, context)
     return DeliveryReport(
         id=row.id,
         draft_id=row.draft_id,
         account=row.label,
         state=progress.state,
-        says=describe(row),
+        says=describe(row, context),
         due_at=row.due_at,
         posts=posts,
         parts=count_parts(row.intent),
@@ -37,6 +226,8 @@ def to_report(row: DeliveryRow) -> DeliveryReport:
         retry_after=progress.not_before if progress.state in (DeliveryState.PLANNED, DeliveryState.UNKNOWN) else None,
         sent_at=row.sent_at,
         gone_at=row.gone_at,
+        situation=situation,
+        next_by=SENTENCES[situation].next_by,
     )
 
 
@@ -45,42 +236,42 @@ def count_parts(intent: Intent | None) -> int:
     return sum(len(step.keys) for step in intent.steps if not step.hidden) if intent else 0
 
 
-def describe(row: DeliveryRow) -> str:
-    """Return one or two sentences on the state of a delivery and on what the user can do."""
-    return _describe_partial(row) + _DESCRIBERS[row.progress.state](row)
+def describe(row: DeliveryRow, context: DeliveryContext) -> str:
+    """Return what is known about a delivery, who acts next and until when, as sentences."""
+    sentence, values = SENTENCES[get_situation(row, context)], _values(row, context)
+    known, following = (text.format_map(values).strip() for text in (sentence.known, sentence.next))
+    return f"{_describe_partial(row)}{known} {following}".strip()
 
 
-def _describe_planned(row: DeliveryRow) -> str:
+def _values(row: DeliveryRow, context: DeliveryContext) -> Mapping[str, str]:
+    """Return the values of the placeholders in SENTENCES."""
     progress = row.progress
-    if not progress.error:
-        return "Waiting to be sent."
-    return progress.error + (f" Next attempt at {_format_local(progress.not_before)}." if progress.not_before else "")
-
-
-def _describe_unknown(row: DeliveryRow) -> str:
-    return f"Unknown whether it was posted. {row.progress.error or 'No response.'}{_describe_lookup(row.progress)}"
-
-
-def _describe_needs_user(row: DeliveryRow) -> str:
-    return f"{_describe_unknown(row)} Check your profile, then run: {resolution_hint(row)}"
+    runs = "the console or `copydesk daemon` runs"
+    is_later = progress.not_before is not None and progress.not_before > context.now
+    url = next((url for step in progress.public_results(row.intent) for url in step.urls), "")
+    return {
+        "error": progress.error,
+        "login": context.login_error,
+        "platform": context.platform,
+        "when": f"at {_format_local(progress.not_before)} while {runs}" if is_later else f"as soon as {runs}",
+        "until": f"; after {_format_local(context.expires_at)} it is given up" if context.expires_at else "",
+        "due": _format_local(row.due_at),
+        "absent": f" Not found on the account at {_format_local(progress.absent_at)}." if progress.absent_at else "",
+        "attempts": plural(progress.attempts, "attempt"),
+        "requests": plural(progress.attempts, "request"),
+        "checks": plural(progress.looks, "check"),
+        "commands": resolution_hint(row),
+        "url": f": {url}" if url else ".",
+        "gone": f" No longer online as of {_format_local(row.gone_at)}." if row.gone_at else "",
+    }
 
 
 def resolution_hint(row: DeliveryRow) -> str:
-    """Return the commands with which the user resolves an uncertain delivery."""
-    return f"copydesk delivery posted {row.id}, or copydesk delivery again {row.id}"
-
-
-def _describe_abandoned(row: DeliveryRow) -> str:
-    advice = f" Check your profile, then run: {resolution_hint(row)}" if row.progress.doubt else ""
-    return f"Given up: {row.progress.error or 'by you.'}{advice}"
-
-
-def _describe_sent(row: DeliveryRow) -> str:
-    evidence = {step.evidence for step in row.progress.made}
-    prefix = _EVIDENCE_TEXT[next(kind for kind in _EVIDENCE_BY_STRENGTH if kind in evidence)]
-    url = next((url for step in row.progress.public_results(row.intent) for url in step.urls), "")
-    deleted = f" No longer online as of {_format_local(row.gone_at)}." if row.gone_at else ""
-    return f"{prefix}{f': {url}' if url else '.'}{deleted}"
+    """Return the commands with which the user resolves a delivery."""
+    commands = ["posted", "drop"] if row.progress.state is DeliveryState.UNKNOWN else ["posted", "again"]
+    if row.account_id is None:
+        commands = ["drop"] if row.progress.state is DeliveryState.PLANNED else ["posted", "drop"]
+    return ", or ".join(f"copydesk delivery {command} {row.id}" for command in commands)
 
 
 def _describe_partial(row: DeliveryRow) -> str:
@@ -91,20 +282,6 @@ def _describe_partial(row: DeliveryRow) -> str:
     return f"{live} of {total} posts are online. " if total else "Some posts are online. "
 
 
-def _describe_lookup(progress: Delivery) -> str:
-    """Return when the account was searched, or will be, as a sentence."""
-    if progress.looks:
-        return " Checking the account was inconclusive."
-    if progress.absent_at:
-        return f" Not found on the account at {_format_local(progress.absent_at)}."
-    when = (
-        f" The account is checked at {_format_local(progress.not_before)}."
-        if progress.not_before
-        else " The account is checked as soon as possible."
-    )
-    return when if progress.state is DeliveryState.UNKNOWN else ""
-
-
 def _format_local(instant: datetime | None) -> str:
     return f"{instant.astimezone():%-d %b %H:%M:%S %Z}" if instant else ""
 
@@ -113,14 +290,3 @@ def _pair_ids_urls(ids: tuple[str, ...], urls: tuple[str, ...]) -> list[tuple[st
     # Platforms may return ids without URLs or the reverse; keep both lists complete.
     count = max(len(ids), len(urls))
     return [(ids[n] if n < len(ids) else None, urls[n] if n < len(urls) else None) for n in range(count)]
-
-
-_DESCRIBERS: Mapping[DeliveryState, Callable[[DeliveryRow], str]] = {
-    DeliveryState.PLANNED: _describe_planned,
-    DeliveryState.SENDING: lambda _: "Sending.",
-    DeliveryState.UNKNOWN: _describe_unknown,
-    DeliveryState.NEEDS_USER: _describe_needs_user,
-    DeliveryState.SENT: _describe_sent,
-    DeliveryState.FAILED: lambda row: f"Not posted: {row.progress.error}",
-    DeliveryState.ABANDONED: _describe_abandoned,
-}

@@ -7,19 +7,17 @@ from typing import TypeVar
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
-from copydesk.desk.publishing.draft_deliveries import create_deliveries, record_delivery, settle_draft
-from copydesk.desk.publishing.grace import expiry_reason, grace_periods, missed_cutoffs
+from copydesk.desk.publishing.draft_deliveries import create_deliveries, settle_draft
+from copydesk.desk.publishing.grace import grace_periods
 from copydesk.desk.publishing.send_marks import Rollback, SendMarks
 from copydesk.errors import StoreError
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format, Status
 from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
-from copydesk.posting.delivery_states import abandoned, needs_recheck
 from copydesk.scheduling.due import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.wall_time import WallTime, moved_instant
 from copydesk.store import accounts, deliveries, draft_updates, schedule
 from copydesk.store.database import Transaction
-from copydesk.store.deliveries import DeliveryRow, DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.schedule import ScheduledDraft
 from copydesk.text.formatting import format_duration
@@ -68,21 +66,17 @@ class DueDrafts:
     async def mark_missed(self) -> tuple[str, ...]:
         """Mark drafts that are late by more than their grace period as missed; return their ids, oldest first.
 
-        Deliveries that have waited that long, for example for an account that needs a login, are given up.
+        `Posting.give_up_late` does the same for deliveries.
         """
         if await self._clock.check():
             return ()
         now = self._ctx.clock()
-        planned = await self._ctx.read(
-            deliveries.list_planned_before, missed_cutoffs(self._ctx.settings.schedule, now).latest
-        )
         late = [
             draft
             for draft in await self._load_due_drafts(now)
             if is_missed(draft.at, draft.format, now, self._grace_periods)
         ]
-        rollback = await self._marks.find_rollback() if planned or late else None
-        await self._give_up_late_deliveries(planned, now, rollback)
+        rollback = await self._marks.find_rollback() if late else None
         missed = await self._apply_in_batches(
             late, lambda conn, user_id, draft: self._mark_missed(conn, user_id, draft, now, rollback)
         )
@@ -125,18 +119,6 @@ class DueDrafts:
             )
             for draft in drafts
         ]
-
-    async def _give_up_late_deliveries(
-        self, planned: Sequence[DeliveryRow], now: datetime, rollback: Rollback | None
-    ) -> None:
-        for row in planned:
-            # It may be online: the sender looks for it first.
-            if rollback and needs_recheck(row.progress, row.created_at, rollback.until):
-                continue
-            # The query uses the shortest grace period; this delivery may have a longer one.
-            if reason := expiry_reason(row, now, self._ctx.settings.schedule):
-                update = DeliveryUpdate(progress=abandoned(row.progress, reason), event="too late", message=reason)
-                await self._ctx.write(record_delivery, row, update, now)
 
     def _mark_missed(
         self, conn: Transaction, user_id: str, draft: DueDraft, now: datetime, rollback: Rollback | None

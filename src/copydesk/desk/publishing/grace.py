@@ -29,17 +29,29 @@ def missed_cutoffs(settings: Schedule, now: datetime) -> MissedCutoffs:
     )
 
 
-def expiry_reason(row: DeliveryRow, now: datetime, settings: Schedule) -> str:
-    """Return the reason why a delivery that has not started may no longer be sent, or "" if it may.
+def expires_at(row: DeliveryRow, settings: Schedule) -> datetime | None:
+    """Return the time after which a delivery is given up instead of sent; None if it never is.
 
     A delivery with a result, or one that may have arrived, never expires: it has to be completed.
     """
     progress = row.progress
     if progress.state is not DeliveryState.PLANNED or progress.made or progress.doubt:
-        return ""
-    allowed = grace_periods(settings)[row.format]
+        return None
     # Once the first request was sent, retries get extra time on top of the grace period.
     retry_allowance = RETRY_WINDOW if progress.first_sent_at else timedelta(0)
-    if now - row.due_at <= allowed + retry_allowance:
+    return row.due_at + grace_periods(settings)[row.format] + retry_allowance
+
+
+def expiry_reason(row: DeliveryRow, now: datetime, settings: Schedule) -> str:
+    """Return the reason why a delivery may no longer be sent, or whose next attempt will be too late; else ""."""
+    progress, until = row.progress, expires_at(row, settings)
+    if until is None or max(now, progress.not_before or now) <= until:
         return ""
-    return f"Missed: more than {format_duration(allowed)} late. Nothing was sent. {progress.error}".strip()
+    grace = format_duration(grace_periods(settings)[row.format])
+    if now > until:
+        return f"Missed: more than {grace} late. Nothing was posted. {progress.error}".strip()
+    assert progress.not_before is not None
+    wait = format_duration(progress.not_before - now)
+    return (
+        f"{progress.error} The next attempt would be in {wait}, after the grace period of {grace}. Nothing was posted."
+    )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from copydesk.desk.drafts.review import PreparedChange, write_change
-from copydesk.desk.publishing.delivery_report import describe, resolution_hint
+from copydesk.desk.publishing.delivery_report import resolution_hint
 from copydesk.desk.publishing.draft_deliveries import (
     create_deliveries,
     latest_delivery,
@@ -125,6 +125,8 @@ class Decision(NamedTuple):
     restart: bool = False
     """Send it again, with new idempotency keys."""
     guarantees: DeliveryGuarantees = DeliveryGuarantees()
+    describe: Callable[[DeliveryRow], str] = lambda row: row.progress.error
+    """Describes the delivery if its state does not allow the decision."""
 
 
 def reset_lookup(progress: Delivery) -> Delivery:
@@ -140,7 +142,7 @@ def apply_decision(conn: Transaction, user_id: str, delivery_id: str, decision: 
     """
     row = get_delivery(conn, user_id, delivery_id)
     if row.progress.state not in decision.allowed_states:
-        raise ConflictError(f"Nothing changed. {describe(row)}")
+        raise ConflictError(f"Nothing changed. {decision.describe(row)}")
     if decision.restart and row.account_id is None:
         raise ConflictError("The account was removed; nothing was sent.", hint="Connect it again, then post the draft.")
     # Sending again while the first request may still arrive could post twice.

@@ -18,11 +18,18 @@ from copydesk.desk.accounts.credentials import login_error_hint
 from copydesk.desk.context import Clock, DeskContext
 from copydesk.desk.leases import ACCOUNT_LEASE_DURATION, account_lease
 from copydesk.desk.publishing.draft_deliveries import record_delivery
-from copydesk.desk.publishing.grace import expiry_reason
+from copydesk.desk.publishing.grace import expiry_reason, missed_cutoffs
 from copydesk.desk.publishing.payload import PostPayload, load_payload, rule_violations, run_in_article_thread
 from copydesk.desk.publishing.send_marks import Rollback, SendMark, SendMarks
 from copydesk.errors import CopydeskError, InvalidError, StoreError
-from copydesk.model.delivery import ConnectedAccount, Delivery, DeliveryState, Intent, StepResult
+from copydesk.model.delivery import (
+    ConnectedAccount,
+    Delivery,
+    DeliveryState,
+    GiveUpReason,
+    Intent,
+    StepResult,
+)
 from copydesk.posting import delivery_states
 from copydesk.posting.delivery_states import NextAction
 from copydesk.posting.platform import (
@@ -34,6 +41,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     UnknownOutcomeError,
 )
+from copydesk.settings import Schedule
 from copydesk.store import accounts, deliveries, draft_queries
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow, DeliveryUpdate
@@ -50,6 +58,7 @@ MAX_CONCURRENT_ACCOUNTS = 32
 """Accounts that are processed concurrently."""
 DUPLICATE_TEXT_WINDOW = timedelta(days=30)
 """Refuse the same text on the same account within this window unless the user forces it."""
+TOO_LATE_EVENT = "too late"
 RECHECK_MESSAGE = "The database was restored or copied, so this may already be posted."
 
 
@@ -111,6 +120,26 @@ class Sender:
         return tuple(
             delivery_id for result in results if not isinstance(result, BaseException) for delivery_id in result
         )
+
+    async def give_up_late(self) -> tuple[str, ...]:
+        """Give up the deliveries that waited beyond their grace period, e.g. for a login; return their ids."""
+        now, settings = self._ctx.clock(), self._ctx.settings.schedule
+        planned = await self._ctx.read(deliveries.list_planned_before, missed_cutoffs(settings, now).latest)
+        rollback = await self._marks.find_rollback() if planned else None
+        given_up: list[str] = []
+        for row in planned:
+            # It may be online: it is looked for first.
+            if rollback and delivery_states.needs_recheck(row.progress, row.created_at, rollback.until):
+                continue
+            # The query uses the shortest grace period; this delivery may have a longer one.
+            progress = _give_up_if_late(row, row.progress, now, settings)
+            if progress.state is not DeliveryState.ABANDONED:
+                continue
+            update = DeliveryUpdate(progress=progress, event=TOO_LATE_EVENT, message=progress.error)
+            if await self._ctx.write(record_delivery, row, update, now):
+                log.warning("Gave up %s to %s: %s", row.draft_id, row.label, progress.error)
+                given_up.append(row.id)
+        return tuple(given_up)
 
     async def _process_account(self, account_id: str, rollback: Rollback | None) -> list[str]:
         """Process the account's ready deliveries; return their ids. Skip the account if another worker holds it."""
@@ -188,18 +217,19 @@ class _DeliveryAttempt:
     async def _send(self, row: DeliveryRow) -> DeliveryRow | None:
         """Send the first missing step."""
         recheck_since = await self._recheck_since(row)
-        message = expiry_reason(row, self._ctx.clock(), self._ctx.settings.schedule)
-        if message and recheck_since is None:
-            return await self._save(row, delivery_states.abandoned(row.progress, message), "too late", message)
+        late = self._give_up_if_late(row, row.progress)
+        if late.state is DeliveryState.ABANDONED and recheck_since is None:
+            return await self._save(row, late, TOO_LATE_EVENT, late.error)
         try:
             payload = await load_payload(self._ctx, row, self._platform.info.limits)
             intent = row.intent or await self._prepare(row, payload)
         except StoreError:
             raise
         except Exception as error:
-            return await self._save(
-                row, self._state_unsent(row.progress, error), _event_name(error), _error_message(error)
-            )
+            state = self._state_unsent(row.progress, error)
+            # What may be online already is looked for before it is given up.
+            state = state if recheck_since is not None else self._give_up_if_late(row, state)
+            return await self._save(row, state, _event_name(error), _error_message(error))
         if recheck_since is not None:
             return await self._recheck(row, intent, recheck_since)
         deadline = _Deadline(self._ctx.clock)
@@ -241,9 +271,8 @@ class _DeliveryAttempt:
             outcome = delivery_states.outcome_unknown(progress, message, self._ctx.clock())
             return await self._save(sending, outcome, "unknown outcome", message)
         except Exception as error:
-            return await self._save(
-                sending, self._state_after_error(progress, error), _event_name(error), _error_message(error)
-            )
+            state = self._give_up_if_late(sending, self._state_after_error(progress, error))
+            return await self._save(sending, state, _event_name(error), _error_message(error))
         return await self._save(sending, delivery_states.step_succeeded(progress, result), "made")
 
     async def _prepare(self, row: DeliveryRow, payload: PostPayload) -> Intent:
@@ -405,10 +434,22 @@ class _DeliveryAttempt:
         self, row: DeliveryRow, progress: Delivery, event: str, message: str = "", *, intent: Intent | None = None
     ) -> DeliveryRow | None:
         update = DeliveryUpdate(progress=progress, event=event, message=message, intent=intent)
-        return await self._ctx.write(record_delivery, row, update, self._ctx.clock())
+        stored = await self._ctx.write(record_delivery, row, update, self._ctx.clock())
+        if stored is not None and progress.state is DeliveryState.ABANDONED:
+            log.warning("Gave up %s to %s: %s", row.draft_id, row.label, progress.error)
+        return stored
+
+    def _give_up_if_late(self, row: DeliveryRow, progress: Delivery) -> Delivery:
+        return _give_up_if_late(row, progress, self._ctx.clock(), self._ctx.settings.schedule)
 
     def _jitter(self) -> float:
         return (self._ctx.jitter() + 1) / 2
+
+
+def _give_up_if_late(row: DeliveryRow, progress: Delivery, now: datetime, settings: Schedule) -> Delivery:
+    """Return `progress`, the new state of `row`; abandoned if it is too late for it, or will be at its next attempt."""
+    message = expiry_reason(replace(row, progress=progress), now, settings)
+    return delivery_states.abandoned(progress, message, GiveUpReason.TOO_LATE) if message else progress
 
 
 def _event_name(error: Exception) -> str:

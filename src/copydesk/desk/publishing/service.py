@@ -1,7 +1,8 @@
 """Preview and post drafts, follow their deliveries, and resolve those whose outcome is unknown."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
@@ -11,8 +12,9 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.review import prepare_change
 from copydesk.desk.engagement import collect_metrics
 from copydesk.desk.operation import operation
-from copydesk.desk.publishing.delivery_report import describe, to_report
+from copydesk.desk.publishing.delivery_report import DeliveryContext, describe, to_report
 from copydesk.desk.publishing.draft_deliveries import latest_delivery, text_digest
+from copydesk.desk.publishing.grace import expires_at
 from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread, split_text, to_post
 from copydesk.desk.publishing.publish import (
     DOUBTFUL,
@@ -25,6 +27,7 @@ from copydesk.desk.publishing.publish import (
     start_posting,
 )
 from copydesk.desk.publishing.sender import DUPLICATE_TEXT_WINDOW, Sender
+from copydesk.errors import DeskClosedError, InvalidError, StoreError
 from copydesk.model.delivery import (
     FINAL_STATES,
     Account,
@@ -158,8 +161,9 @@ class Posting:
             edit=edit,
             expected_version=expected_version,
         )
-        await self._send_until_ended(draft_id, delivery_ids, wait)
-        return await self._ctx.read(_load_result, draft_id, delivery_ids)
+        with _report_started(f" {draft_id}"):
+            await self._send_until_ended(draft_id, delivery_ids, wait)
+            return await self._ctx.read(_load_result, draft_id, delivery_ids)
 
     @operation
     async def send_due(self) -> tuple[DeliveryReport, ...]:
@@ -169,27 +173,36 @@ class Posting:
         """
         if await self._clock.check():
             return ()
-        delivery_ids = await self._run_shielded(self._sender.send_due)
-        reports = [await self._load_report(delivery_id) for delivery_id in delivery_ids]
-        return tuple(report for report in reports if report)
+        with _report_started():
+            return await self._load_reports(await self._run_shielded(self._sender.send_due))
+
+    @operation
+    async def give_up_late(self) -> tuple[DeliveryReport, ...]:
+        """Give up the deliveries that waited beyond their grace period, e.g. for a login; return their reports.
+
+        Does nothing while the wall clock is in doubt.
+        """
+        if await self._clock.check():
+            return ()
+        return await self._load_reports(await self._sender.give_up_late())
 
     @operation
     async def list_deliveries(self, draft_id: str) -> tuple[DeliveryReport, ...]:
         """Return the draft's deliveries. Raise NotFoundError."""
-        rows = await self._ctx.read(_load_deliveries, draft_id)
-        return tuple(to_report(row) for row in rows)
+        return await self._to_reports(await self._ctx.read(_load_deliveries, draft_id))
 
     @operation
     async def list_unsettled(self) -> tuple[DeliveryReport, ...]:
         """Return deliveries that have not ended, and those that failed within the last seven days, oldest first."""
         since = self._ctx.clock() - RECENT_FAILURES
-        return tuple(to_report(row) for row in await self._ctx.read(deliveries.list_unsettled, since))
+        return await self._to_reports(await self._ctx.read(deliveries.list_unsettled, since))
 
     @operation
     async def get_delivery(self, delivery_id: str) -> tuple[DeliveryReport, tuple[DeliveryEvent, ...]]:
         """Return a delivery and its events, oldest first. Raise NotFoundError."""
         row, events = await self._ctx.read(_load_with_events, delivery_id)
-        return to_report(row), events
+        (report,) = await self._to_reports([row])
+        return report, events
 
     @operation
     async def check_delivery(self, delivery_id: str) -> DeliveryReport:
@@ -221,8 +234,9 @@ class Posting:
             guarantees=guarantees,
         )
         row = await self._decide(delivery_id, decision)
-        await self._send_until_ended(row.draft_id, (delivery_id,), wait)
-        return (await self.get_delivery(delivery_id))[0]
+        with _report_started(f" {row.draft_id}"):
+            await self._send_until_ended(row.draft_id, (delivery_id,), wait)
+            return (await self.get_delivery(delivery_id))[0]
 
     @operation
     async def give_up(self, delivery_id: str) -> DeliveryReport:
@@ -257,7 +271,8 @@ class Posting:
                 previous and f"The same text was posted there on {previous:%-d %B}.",
             ]
             row = latest_delivery(rows, account)
-            messages += [describe(row)] if row and row.progress.doubt and row.progress.state in FINAL_STATES else []
+            if row and row.progress.doubt and row.progress.state in FINAL_STATES:
+                messages.append(describe(row, (await self._load_contexts([row]))[row.id]))
             blockers += [PostingBlocker(account=account.label, message=message) for message in messages if message]
         return tuple(blockers)
 
@@ -345,18 +360,68 @@ class Posting:
         """Run `work` to its end even if the caller is cancelled; `drain` waits for it."""
         return await asyncio.shield(self._start(work))
 
-    async def _load_report(self, delivery_id: str) -> DeliveryReport | None:
-        row = await self._ctx.read(deliveries.get, delivery_id)
-        return to_report(row) if row else None
+    async def _load_reports(self, delivery_ids: Sequence[str]) -> tuple[DeliveryReport, ...]:
+        rows = [await self._ctx.read(deliveries.get, delivery_id) for delivery_id in delivery_ids]
+        return await self._to_reports([row for row in rows if row])
+
+    async def _to_reports(self, rows: Sequence[DeliveryRow]) -> tuple[DeliveryReport, ...]:
+        contexts = await self._load_contexts(rows)
+        return tuple(to_report(row, contexts[row.id]) for row in rows)
+
+    async def _load_contexts(self, rows: Sequence[DeliveryRow]) -> dict[str, DeliveryContext]:
+        """Return for each delivery, by its id, what is needed to describe it."""
+        if not rows:
+            return {}
+        connected = {account.id: account for account in await self._ctx.read(accounts.list_all)}
+        now, clock_in_doubt = self._ctx.clock(), await self._clock.peek() is not None
+        contexts: dict[str, DeliveryContext] = {}
+        for row in rows:
+            account = connected.get(row.account_id or "")
+            # Only these descriptions depend on the guarantees, and the platform's module may have to be imported.
+            guarantees = (
+                await self._guarantees(account.details)
+                if account and row.progress.state in DOUBTFUL
+                else DeliveryGuarantees()
+            )
+            info = PLATFORMS.get(row.platform)
+            contexts[row.id] = DeliveryContext(
+                now=now,
+                platform=info.label if info else row.platform,
+                guarantees=guarantees,
+                login_error=(account.trouble if account else None) or "",
+                clock_in_doubt=clock_in_doubt,
+                expires_at=expires_at(row, self._ctx.settings.schedule),
+            )
+        return contexts
+
+    async def _guarantees(self, account: Account) -> DeliveryGuarantees:
+        try:
+            return (await self._ctx.platforms.load(account.platform)).guarantees(account)
+        except InvalidError:  # connected by a newer version that has more platforms
+            return DeliveryGuarantees()
 
     async def _load_guarantees(self, delivery_id: str) -> DeliveryGuarantees:
         """Return the delivery guarantees of a delivery's platform. Raise NotFoundError."""
         row = await self._ctx.read(get_delivery, delivery_id)
         account = await self._ctx.read(accounts.get, row.account_id) if row.account_id else None
-        return self._ctx.platform(row.platform).guarantees(account.details) if account else DeliveryGuarantees()
+        return await self._guarantees(account.details) if account else DeliveryGuarantees()
 
     async def _decide(self, delivery_id: str, decision: Decision) -> DeliveryRow:
+        contexts = await self._load_contexts([await self._ctx.read(get_delivery, delivery_id)])
+        decision = decision._replace(describe=lambda row: describe(row, contexts[row.id]))
         return await self._ctx.write_durable(apply_decision, delivery_id, decision, self._ctx.clock())
+
+
+@contextmanager
+def _report_started(draft_id: str = "") -> Iterator[None]:
+    """Let an error of the database, which says that nothing changed, say that requests may have left before it."""
+    try:
+        yield
+    except DeskClosedError:
+        raise
+    except StoreError as error:
+        message = f"{error.cause}. Posts may be online already; nothing is sent again before that is checked."
+        raise type(error)(message, hint=f"See: copydesk delivery list{draft_id}") from error
 
 
 def _load_result(conn: Transaction, user_id: str, draft_id: str, delivery_ids: Sequence[str]) -> PostResult:
