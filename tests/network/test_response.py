@@ -16,6 +16,7 @@ from copydesk.network.response import (
     fresh_for,
     header_map,
     host_cooldown,
+    rate_limit_wait,
     retry_after,
 )
 from fetcher_fixtures import NOW
@@ -92,6 +93,34 @@ def test_number_between_separator_characters() -> None:
     )
 
 
+EPOCH = NOW.timestamp()
+
+
+def limit(prefix: str, remaining: int, reset: float) -> dict[str, str]:
+    return {f"{prefix}-limit": "17", f"{prefix}-remaining": str(remaining), f"{prefix}-reset": str(int(reset))}
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        (limit("x-ratelimit", 0, 300), 300),
+        (limit("x-rate-limit", 0, EPOCH + 300), 300),
+        (limit("x-rate-limit", 3, EPOCH + 300), None),
+        # X's limits for the user and the app in 24 hours, which count besides those for 15 minutes.
+        (limit("x-rate-limit", 3, EPOCH + 300) | limit("x-user-limit-24hour", 0, EPOCH + 7200), 7200),
+        (limit("x-rate-limit", 3, EPOCH + 300) | limit("x-app-limit-24hour", 0, EPOCH + 3600), 3600),
+        (limit("x-rate-limit", 0, EPOCH + 300) | limit("x-user-limit-24hour", 5, EPOCH + 7200), 300),
+        (limit("x-rate-limit", 0, EPOCH + 300) | limit("x-user-limit-24hour", 0, EPOCH + 7200), 7200),
+        (limit("x-app-limit-24hour", 0, EPOCH + 9000) | limit("x-user-limit-24hour", 0, EPOCH + 7200), 9000),
+        (limit("x-rate-limit", 0, EPOCH - 10), 1),
+        ({"x-user-limit-24hour-remaining": "0"}, None),
+        ({}, None),
+    ],
+)
+def test_longest_exhausted_rate_limit_counts(headers: dict[str, str], seconds: float | None) -> None:
+    assert rate_limit_wait(headers, NOW) == seconds
+
+
 header_values = st.text(st.characters(max_codepoint=255), max_size=40) | st.sampled_from(
     ["Sun, 01 Jan 2023 10:05:00 GMT", "0", "1e309", "²", "-0000", "Mon, 01 Jan 0001 00:00:00 -2359", "max-age=5"]
 )
@@ -102,6 +131,8 @@ names = [
     "retry-after",
     "x-ratelimit-remaining",
     "x-ratelimit-reset",
+    "x-user-limit-24hour-remaining",
+    "x-user-limit-24hour-reset",
     "content-type",
 ]
 

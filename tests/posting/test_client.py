@@ -199,6 +199,8 @@ def test_platform_message_is_cleaned_and_shortened():
         ({"retry_after": "60"}, 60),
         ({"ratelimit_reset": str(int(NOW.timestamp()) + 90)}, 90),
         ({"x_rate_limit_reset": str(int(NOW.timestamp()) + 120), "x_rate_limit_remaining": "0"}, 120),
+        ({"ratelimit_reset": str(int(NOW.timestamp()) + 90), "ratelimit_remaining": "5"}, None),
+        ({"ratelimit_reset": str(int(NOW.timestamp()) + 90), "ratelimit_remaining": "0"}, 90),
         ({}, None),
         ({"ratelimit_reset": "9" * 30}, None),
     ],

@@ -174,9 +174,10 @@ async def test_refused_reply_suggests_long_post():
         await setup.x.send(ME, intent, (first,))
 
 
-async def test_rate_limit_reset_is_respected():
+@pytest.mark.parametrize("limit", ["x-rate-limit", "x-user-limit-24hour", "x-app-limit-24hour"])
+async def test_rate_limit_reset_is_respected(limit):
     reset = str(int(NOW.timestamp()) + 120)
-    headers = {"x-rate-limit-remaining": "0", "x-rate-limit-reset": reset}
+    headers = {f"{limit}-remaining": "0", f"{limit}-reset": reset, "x-rate-limit-limit": "1"}
     transport = httpx.MockTransport(lambda _: httpx.Response(429, headers=headers))
     platform = X(PlatformClient(transport), RecordingSecrets(access_token="a", client_id="app"), clock=FakeClock())
     with pytest.raises(NotSentError) as caught:

@@ -22,6 +22,9 @@ DAY = 86_400.0
 MAX_WAIT = 31 * DAY
 """Upper limit for any wait that a server requests."""
 _MAX_HEADER_LENGTH = 4096
+# Reddit's spelling, then X's: for 15 minutes, for the user's day and for the app's day. The limits of a day can be
+# exhausted while the first one is not.
+_RATE_LIMITS = ("x-ratelimit", "x-rate-limit", "x-user-limit-24hour", "x-app-limit-24hour")
 _MAX_AGE = re.compile(r'(?:^|[,\s])max-age\s*=\s*"?(\d{1,18})', re.IGNORECASE)
 
 Headers = Mapping[str, str]
@@ -63,12 +66,13 @@ def retry_after(headers: Headers, now: datetime) -> float | None:
 
 
 def rate_limit_wait(headers: Headers, now: datetime) -> float | None:
-    """Return the seconds until requests are allowed again if the rate limit headers say that none is left, else None.
+    """Return the seconds until requests are allowed again if a rate limit is exhausted, else None.
 
-    Reddit's `x-ratelimit-reset` counts the remaining seconds; X and others send an epoch time.
+    Of several exhausted limits the one that is renewed last counts. Reddit's `x-ratelimit-reset` counts the remaining
+    seconds; X and others send an epoch time.
     """
-    # Reddit's spelling, then X's.
-    for prefix in ("x-ratelimit", "x-rate-limit"):
+    waits = []
+    for prefix in _RATE_LIMITS:
         remaining, reset = (
             _parse_number(headers.get(f"{prefix}-remaining")),
             _parse_number(headers.get(f"{prefix}-reset")),
@@ -77,8 +81,8 @@ def rate_limit_wait(headers: Headers, now: datetime) -> float | None:
             continue
         # Values above 1e9 (September 2001) can only be epoch times.
         wait = reset - _server_time(headers, now).timestamp() if reset > 1e9 else reset
-        return min(max(wait, 1.0), MAX_WAIT)
-    return None
+        waits.append(min(max(wait, 1.0), MAX_WAIT))
+    return max(waits, default=None)
 
 
 def status_phrase(status: int) -> str:

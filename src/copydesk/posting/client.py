@@ -238,7 +238,8 @@ def retry_at(headers: Headers, now: datetime) -> datetime | None:
     if wait is None:
         wait = rate_limit_wait(headers, now)
     # Bluesky sends an epoch time here, where the IETF draft counts seconds; values beyond a day are not believed.
-    if wait is None and (reset := headers.get("ratelimit-reset", "")).isdecimal():
+    is_exhausted = headers.get("ratelimit-remaining", "0") == "0"
+    if wait is None and is_exhausted and (reset := headers.get("ratelimit-reset", "")).isdecimal():
         seconds = int(reset[:12]) - now.timestamp()
         wait = seconds if 0 < seconds < timedelta(days=1).total_seconds() else None
     if wait is None and headers.get("x-ratelimit-remaining") == "0":
