@@ -189,6 +189,13 @@ def test_idempotency_window_starts_at_first_request():
     assert next_action(resent, IDEMPOTENT_FOR_50_MINUTES, NOW + 51 * MINUTE) is NextAction.FIND
 
 
+def test_last_lost_request_is_not_given_up_while_it_may_arrive():
+    last = outcome_unknown(sending(Delivery(attempts=MAX_ATTEMPTS - 1, doubt=True)), "No answer came.", NOW)
+    waiting = not_found(last, IDEMPOTENT, NOW, jitter=0)
+    assert (waiting.state, waiting.not_before) == (DeliveryState.UNKNOWN, NOW + IDEMPOTENT.settle_time)
+    assert search_until_settled(last, IDEMPOTENT).state is DeliveryState.ABANDONED
+
+
 def test_failed_retry_does_not_settle_earlier_loss():
     unknown = outcome_unknown(sending(), "No answer came.")
     retried = retry_later(sending(unknown, NOW + MINUTE), "No connection.", NOW + MINUTE, jitter=0)
@@ -323,9 +330,7 @@ def test_post_is_created_at_most_once_under_faults(trust, steps):
     exists_later = server.exists_at(now + HOUR)
     assert len(server.created) <= 1
     assert exists_later or delivery.state is not DeliveryState.SENT
-    # A key that is valid forever needs no settle time: a late arrival can still complete a delivery recorded as not
-    # made.
-    if delivery.state in FINAL_STATES - {DeliveryState.SENT} and trust is not IDEMPOTENT:
+    if delivery.state in FINAL_STATES - {DeliveryState.SENT}:
         assert not exists_later
 
 

@@ -15,6 +15,7 @@ from copydesk.posting.delivery_states import (
     rejected,
     retry_later,
     send_started,
+    step_guarantees,
     step_succeeded,
 )
 from copydesk.posting.platform import (
@@ -62,7 +63,7 @@ async def run_delivery(
     for _ in range(MAX_ACTIONS):
         if delivery.state in FINAL_STATES or delivery.state is DeliveryState.NEEDS_USER:
             return delivery
-        action = next_action(delivery, platform.guarantees(account), clock())
+        action = next_action(delivery, step_guarantees(platform.guarantees(account), delivery, intent), clock())
         if action is NextAction.SEND:
             delivery = await _send(platform, account, intent, send_started(delivery, clock()), clock)
         elif action is NextAction.FIND:
@@ -92,7 +93,7 @@ async def _send(
 async def _look_up(
     platform: Platform, account: Account, intent: Intent, delivery: Delivery, clock: ShiftedClock
 ) -> Delivery:
-    guarantees = platform.guarantees(account)
+    guarantees = step_guarantees(platform.guarantees(account), delivery, intent)
     assert delivery.first_sent_at is not None
     since = clock.to_server_time(delivery.first_sent_at)
     try:

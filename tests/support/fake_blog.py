@@ -25,6 +25,7 @@ from copydesk.posting.delivery_states import (
     rejected,
     retry_later,
     send_started,
+    step_guarantees,
     step_succeeded,
 )
 from copydesk.posting.platform import (
@@ -184,12 +185,18 @@ fault_sequences = st.lists(st.sampled_from([None, None, *Fault]), max_size=14)
 
 
 async def deliver(
-    platform: Platform, account: Account, intent: Intent, clock: FakeClock, check: Callable[[], None]
+    platform: Platform,
+    account: Account,
+    intent: Intent,
+    clock: FakeClock,
+    check: Callable[[], None],
+    delivery: Delivery | None = None,
 ) -> Delivery:
     """Take a delivery to its end as a sender would. `check` is called after each action."""
-    delivery = Delivery(steps=len(intent.steps))
+    delivery = delivery or Delivery(steps=len(intent.steps))
     for _ in range(80):
-        action = next_action(delivery, platform.guarantees(account), clock.now)
+        guarantees = step_guarantees(platform.guarantees(account), delivery, intent)
+        action = next_action(delivery, guarantees, clock.now)
         if action is NextAction.SEND:
             delivery = await _send(platform, account, intent, send_started(delivery, clock.now), clock.now)
         elif action is NextAction.FIND:
@@ -224,7 +231,7 @@ async def _send(platform: Platform, account: Account, intent: Intent, delivery: 
 
 
 async def _look_up(platform: Platform, account: Account, intent: Intent, delivery: Delivery, now: datetime) -> Delivery:
-    trust = platform.guarantees(account)
+    trust = step_guarantees(platform.guarantees(account), delivery, intent)
     assert delivery.first_sent_at is not None
     try:
         found = await platform.find_post(account, intent, delivery.made, delivery.first_sent_at)

@@ -17,6 +17,7 @@ from copydesk.posting.delivery_states import (
     rejected,
     retry_later,
     send_started,
+    step_guarantees,
     step_succeeded,
 )
 from copydesk.posting.platform import Account, LoginError, NotSentError, RefusedPostError, UnknownOutcomeError
@@ -117,7 +118,7 @@ async def run_delivery(platform, account, intent, clock, *, max_actions=60, jitt
     delivery = Delivery(steps=len(intent.steps))
     for _ in range(max_actions):
         platform = make_platform() if make_platform else platform
-        guarantees = platform.guarantees(account)
+        guarantees = step_guarantees(platform.guarantees(account), delivery, intent)
         action = next_action(delivery, guarantees, clock.now)
         if action is NextAction.WAIT:
             if delivery.not_before is None:

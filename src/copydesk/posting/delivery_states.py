@@ -53,6 +53,22 @@ class NextAction(StrEnum):
     WAIT = "wait"
 
 
+def step_guarantees(guarantees: DeliveryGuarantees, delivery: Delivery, intent: Intent | None) -> DeliveryGuarantees:
+    """Return the guarantees of a platform for the first missing step.
+
+    A hidden step (an upload, for example) may be repeated: nobody sees a duplicate, so it counts as idempotent, unless
+    the public step after it may be done already. So may a public step that publishes what the hidden one created.
+    """
+    index = len(delivery.made)
+    if intent is None or index >= len(intent.steps):
+        return guarantees
+    if intent.steps[index].hidden:
+        repeatable = not delivery.recheck
+    else:
+        repeatable = guarantees.publishes_by_id and index > 0 and intent.steps[index - 1].hidden
+    return replace(guarantees, idempotent=True) if repeatable else guarantees
+
+
 def next_action(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime) -> NextAction:
     """Return the next action for a delivery that no other worker holds."""
     if delivery.state in FINAL_STATES or delivery.state is DeliveryState.NEEDS_USER:
@@ -203,8 +219,8 @@ def not_found(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime,
     """
     checked = replace(delivery, looks=0)
     # Without idempotent keys, resending is only safe after two separate lookups, both later than any request in
-    # transit.
-    if not guarantees.idempotent:
+    # transit. So is giving up, with any keys: a late arrival would publish what is reported as not posted.
+    if not guarantees.idempotent or delivery.refusal or delivery.attempts >= MAX_ATTEMPTS:
         settled_at = (delivery.last_sent_at or now) + guarantees.settle_time
         if now < settled_at:
             return replace(checked, not_before=settled_at)
@@ -221,13 +237,11 @@ def not_found(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime,
 
 def _certainly_not_created(delivery: Delivery, trust: DeliveryGuarantees, now: datetime, jitter: float) -> Delivery:
     """Return the next state after a lost request that, as far as can be told, created nothing."""
-    # With idempotent keys absence is trusted at once, so the last request may still be in transit.
-    doubt = may_still_arrive(delivery, trust, now)
     if delivery.refusal:
-        return replace(delivery, state=DeliveryState.FAILED, error=delivery.refusal, doubt=doubt, not_before=None)
+        return replace(delivery, state=DeliveryState.FAILED, error=delivery.refusal, doubt=False, not_before=None)
     if delivery.attempts >= MAX_ATTEMPTS:
         return replace(
-            delivery, state=DeliveryState.ABANDONED, doubt=doubt, not_before=None, given_up=GiveUpReason.ATTEMPTS
+            delivery, state=DeliveryState.ABANDONED, doubt=False, not_before=None, given_up=GiveUpReason.ATTEMPTS
         )
     if not trust.idempotent and delivery.resends >= MAX_RESENDS:
         return replace(delivery, state=DeliveryState.NEEDS_USER, not_before=None)

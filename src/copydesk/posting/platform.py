@@ -114,6 +114,8 @@ class DeliveryGuarantees(Struct, frozen=True):
     """For this long after the first request, a request with the same keys creates nothing and returns the first
     result.
     """
+    publishes_by_id: bool = False
+    """True if the step after a hidden one publishes what that one created, by its id, so that it can be repeated."""
     can_read_back: bool = True
     """True if the account's posts can be read back."""
     settle_time: timedelta = timedelta(seconds=90)

@@ -7,6 +7,7 @@ from hypothesis import given
 
 from copydesk.posting.blogs.devto import PAGE_SIZE, DevTo, escape_front_matter
 from copydesk.posting.client import PlatformClient
+from copydesk.posting.delivery_states import Delivery, DeliveryState
 from copydesk.posting.platform import (
     Account,
     Evidence,
@@ -161,6 +162,18 @@ async def test_unreadable_list_raises_not_sent():
     setup.blog.faults.append(Fault.BROKEN_AFTER)
     with pytest.raises(NotSentError):
         await setup.platform.find_post(ME, setup.intent, (), NOW)
+
+
+async def test_lost_publication_is_repeated_at_once():
+    setup = DevToSetup()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    setup.blog.faults.append(Fault.CUT_BEFORE)
+    delivery = Delivery(steps=2, made=(draft,))
+    start = setup.clock.now
+    delivery = await deliver(setup.platform, ME, setup.intent, setup.clock, lambda: None, delivery)
+    assert (delivery.state, len(setup.blog.published)) == (DeliveryState.SENT, 1)
+    # Without waiting for the first request, which might still arrive: it could only publish the same article.
+    assert setup.clock.now - start < 60 * SECOND
 
 
 @given(faults=fault_sequences)

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from copydesk.posting.blogs.ghost import Ghost, create_token
 from copydesk.posting.client import PlatformClient
-from copydesk.posting.delivery_states import DeliveryState
+from copydesk.posting.delivery_states import Delivery, DeliveryState
 from copydesk.posting.platform import (
     Account,
     Evidence,
@@ -178,6 +178,18 @@ async def test_deleting_twice_is_no_error():
     await setup.platform.delete(ME, result)
     await setup.platform.delete(ME, result)
     assert await setup.platform.metrics(ME, ["65f0"]) == {"65f0": None}
+
+
+async def test_lost_publication_is_repeated_at_once():
+    setup = GhostSetup()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    setup.blog.faults.extend([None, Fault.CUT_BEFORE])
+    delivery = Delivery(steps=2, made=(draft,))
+    start = setup.clock.now
+    delivery = await deliver(setup.platform, ME, setup.intent, setup.clock, lambda: None, delivery)
+    assert (delivery.state, len(setup.blog.published)) == (DeliveryState.SENT, 1)
+    # Without waiting for the first request, which might still arrive: it could only publish the same article.
+    assert setup.clock.now - start < 60 * SECOND
 
 
 @given(faults=fault_sequences)

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from copydesk.posting.blogs.wordpress import WordPress
 from copydesk.posting.client import PlatformClient
-from copydesk.posting.delivery_states import DeliveryState
+from copydesk.posting.delivery_states import Delivery, DeliveryState
 from copydesk.posting.platform import (
     Account,
     Evidence,
@@ -193,6 +193,18 @@ async def test_deleted_post_is_trashed_and_has_no_metrics():
     await setup.platform.delete(ME, result)
     assert setup.blog.posts[0]["status"] == "trash"
     assert await setup.platform.metrics(ME, ["10"]) == {"10": None}
+
+
+async def test_lost_publication_is_repeated_at_once():
+    setup = WordPressSetup()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    setup.blog.faults.append(Fault.CUT_BEFORE)
+    delivery = Delivery(steps=2, made=(draft,))
+    start = setup.clock.now
+    delivery = await deliver(setup.platform, ME, setup.intent, setup.clock, lambda: None, delivery)
+    assert (delivery.state, len(setup.blog.published)) == (DeliveryState.SENT, 1)
+    # Without waiting for the first request, which might still arrive: it could only publish the same article.
+    assert setup.clock.now - start < 60 * SECOND
 
 
 @given(faults=fault_sequences)

@@ -392,14 +392,9 @@ class _DeliveryAttempt:
                 raise UnknownOutcomeError("The only matching post there belongs to another draft with the same text.")
 
     def _guarantees(self, row: DeliveryRow) -> DeliveryGuarantees:
-        """Return the platform's guarantees for the next step.
-
-        A hidden step (an upload, for example) may be repeated: nobody sees a duplicate, so it counts as idempotent,
-        unless the public step after it may be done already.
-        """
-        guarantees, steps_done = self._platform.guarantees(self._account.details), len(row.progress.made)
-        hidden = row.intent is not None and steps_done < len(row.intent.steps) and row.intent.steps[steps_done].hidden
-        return replace(guarantees, idempotent=True) if hidden and not row.progress.recheck else guarantees
+        """Return the platform's guarantees for the next step."""
+        guarantees = self._platform.guarantees(self._account.details)
+        return delivery_states.step_guarantees(guarantees, row.progress, row.intent)
 
     def _state_after_error(self, progress: Delivery, error: Exception) -> Delivery:
         """Return the delivery's new state after sending failed with `error`."""

@@ -189,11 +189,11 @@ class DraftThenPublish(ABC):
         self._clock = clock
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
-        """Return the defaults: slugs are not unique keys, so drafts are looked up.
+        """Return guarantees without keys: slugs are not unique, so drafts are looked up.
 
-        A duplicate draft would stay hidden.
+        A duplicate draft would stay hidden, and publishing by id can be repeated.
         """
-        return DeliveryGuarantees()
+        return DeliveryGuarantees(publishes_by_id=True)
 
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return the reasons why the post would make no article here."""
