@@ -1,4 +1,4 @@
-"""Tests for `draft post` when posting is interrupted or still in progress."""
+"""Tests for `draft post` when posting fails or is still in progress, and for the commands to answer."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ import pytest
 from cli_runner import run_in_process
 from copydesk.desk.publishing.service import Posting
 from copydesk.posting.fake import FakePlatform
-from copydesk.posting.platform import LoginError, NotSentError
+from copydesk.posting.platform import DeliveryGuarantees, LoginError, NotSentError, UnknownOutcomeError
 from desk_fixtures import execute_sql
 
 
@@ -94,6 +94,44 @@ def test_daemon_fails_when_it_gives_up_while_sending(tmp_path, approved, monkeyp
     result = run_in_process(tmp_path, "--sample", "daemon", "--once", copydesk_jobs__pipeline="never")
     assert result.code == 1
     assert f"posting failed: {approved} to fake:you: Given up: Too many. The next attempt" in result.err
+
+
+@pytest.fixture
+def unknown(tmp_path, approved, monkeypatch):
+    """The id of a delivery whose outcome is unknown, and whose account could not be checked."""
+    with monkeypatch.context() as patch:
+        fail_sending(patch, UnknownOutcomeError("No response."))
+        patch.setattr(FakePlatform, "find_post", FakePlatform.send)
+        patch.setattr(FakePlatform, "guarantees", lambda *_: DeliveryGuarantees(can_read_back=False))
+        posted = run_in_process(tmp_path, "--sample", "draft", "post", approved)
+    assert (posted.code, "continue" in posted.err) == (1, False)
+    # So long ago that the request cannot arrive any more.
+    execute_sql(tmp_path / "sample", "UPDATE delivery SET progress = json_remove(progress, '$.lastSentAt')")
+    return json.loads(run_in_process(tmp_path, "--sample", "needs-you", "--json").out)[0]["delivery"]["id"]
+
+
+def test_needs_you_lists_what_is_known_and_the_answers(tmp_path, unknown):
+    result = run_in_process(tmp_path, "--sample", "needs-you")
+    assert (result.code, result.err) == (0, "")
+    assert [" ".join(line.split()) for line in result.out.splitlines()] == [
+        "fake:you: The harbour opens.",
+        "Unknown whether it was posted. No response. 1 check of the account did not tell.",
+        "Profile https://fake.example/you",
+        f"It is there copydesk --sample delivery posted {unknown} --url URL",
+        f"Send again copydesk --sample delivery again {unknown}",
+        f"Drop copydesk --sample delivery drop {unknown}",
+    ]
+
+
+def test_sending_again_is_confirmed_if_it_may_be_online(tmp_path, unknown):
+    declined = run_in_process(tmp_path, "--sample", "delivery", "again", unknown, stdin="n\n")
+    assert declined.code == 1
+    assert "It may be on fake:you already, and would be posted twice. Send it again?" in declined.err
+    assert "Error: Nothing was sent." in declined.err
+    assert run_in_process(tmp_path, "--sample", "delivery", "again", unknown).code == 1
+    sent = run_in_process(tmp_path, "--sample", "delivery", "again", unknown, "--yes")
+    assert (sent.code, sent.out) == (0, "fake:you: Posted: https://fake.example/you/1\n")
+    assert run_in_process(tmp_path, "--sample", "needs-you").err == "Nothing needs you.\n"
 
 
 def test_post_edits_nothing_and_takes_one_draft(tmp_path, approved):

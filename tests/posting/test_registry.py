@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from copydesk.model.delivery import Account
 from copydesk.posting.registry import PLATFORMS, get_platforms, load_adapter, register_platform
 
 
@@ -36,3 +37,23 @@ def test_bytes_are_limited() -> None:
     family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
     assert not bluesky.is_too_long(family * 200)
     assert not bluesky.fits(family * 200)
+
+
+@pytest.mark.parametrize(
+    ("platform", "name", "url"),
+    [
+        ("bluesky", "me.example", "https://bsky.app/profile/me.example"),
+        ("mastodon", "me@social.example", "https://s.example/@me"),
+        ("x", "me", "https://x.com/me"),
+        ("linkedin", "Jo Doe", "https://www.linkedin.com/in/me/recent-activity/all/"),
+        ("threads", "me", "https://www.threads.com/@me"),
+        ("wordpress", "me", "https://s.example"),
+        ("ghost", "s.example", "https://s.example"),
+        ("devto", "me", "https://dev.to/me"),
+        ("micropub", "s.example", "https://s.example"),
+        ("webhook", "s.example/hook", None),
+    ],
+)
+def test_profile_url(platform: str, name: str, url: str | None) -> None:
+    account = Account(platform=platform, server="https://s.example", id="1", name=name)
+    assert PLATFORMS[platform].profile_url(account) == url

@@ -31,7 +31,7 @@ class LazyGroup(click.Group):
         """Import and return a command."""
         if name not in COMMANDS:
             return None
-        command = getattr(import_module(COMMANDS[name][0]), name)
+        command = getattr(import_module(COMMANDS[name][0]), name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 

@@ -10,6 +10,7 @@ COMMANDS = {
     "draft": ("copydesk.cli.draft", "Create, review and schedule drafts."),
     "account": ("copydesk.cli.account", "Connect, check and remove accounts."),
     "delivery": ("copydesk.cli.delivery", "Show deliveries to accounts and resolve uncertain ones."),
+    "needs-you": ("copydesk.cli.delivery", "List deliveries that need your answer."),
     "slot": ("copydesk.cli.slot", "Manage weekly posting slots and the time zone."),
     "schedule": ("copydesk.cli.schedule", "Plan the schedule and check for conflicts."),
     "story": ("copydesk.cli.story", "Merge and split stories."),

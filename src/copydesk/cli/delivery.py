@@ -1,12 +1,12 @@
-"""`copydesk delivery`: list, show, look, posted, again, drop."""
+"""`copydesk delivery`: list, show, look, posted, again, drop; and `copydesk needs-you`."""
 
 from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, confirm, pass_context, print_json
 from copydesk.cli.output import first_line, format_time, print_table
-from copydesk.model.delivery import DeliveryReport
+from copydesk.model.delivery import DeliveryAnswer, DeliveryReport
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 EXCERPT_LENGTH = 30
 """Characters of a draft's text that identify it in the list."""
+ANSWER_LABELS = {
+    DeliveryAnswer.POSTED: "It is there",
+    DeliveryAnswer.AGAIN: "Send again",
+    DeliveryAnswer.DROP: "Drop",
+    DeliveryAnswer.SIGN_IN: "Sign in",
+}
 DELIVERY = click.argument("delivery_id", metavar="DELIVERY")
 
 
@@ -97,13 +103,19 @@ def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> No
 
 @delivery.command()
 @DELIVERY
+@click.option("--yes", is_flag=True, help="Do not ask, even if it may be posted already.")
 @AS_JSON
 @pass_context
-def again(context: Context, *, delivery_id: str, as_json: bool) -> None:
+def again(context: Context, *, delivery_id: str, yes: bool, as_json: bool) -> None:
     """Resend the missing posts, after checking your profile.
 
-    Also allows a repeated text.
+    Also allows a repeated text. If it is unknown whether it was posted, you are asked first.
     """
+    if not yes:
+        report, _ = context.run(lambda desk: desk.posting.get_delivery(delivery_id))
+        if report.in_doubt:
+            question = f"It may be on {clean(report.account)} already, and would be posted twice. Send it again?"
+            confirm(question, declined="Nothing was sent.")
     _print_report(context, context.run(lambda desk: desk.posting.resend(delivery_id)), as_json=as_json)
 
 
@@ -112,8 +124,38 @@ def again(context: Context, *, delivery_id: str, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
-    """Give up a delivery: it is not sent again."""
+    """Give up a delivery: it is not sent again, and no longer needs you."""
     _print_report(context, context.run(lambda desk: desk.posting.give_up(delivery_id)), as_json=as_json)
+
+
+@click.command(name="needs-you")
+@AS_JSON
+@pass_context
+def needs_you(context: Context, *, as_json: bool) -> None:
+    """List the deliveries that need your answer, with what is known and the commands to answer.
+
+    Those whose outcome is unknown, that wait for a login, or that failed or were given up.
+    """
+    questions = context.run(lambda desk: desk.posting.list_needing_user())
+    if as_json:
+        print_json(questions)
+        return
+    for question in questions:
+        report = question.delivery
+        click.echo(f"{clean(report.account)}: {first_line(question.text, EXCERPT_LENGTH)}")
+        click.echo(f"  {clean(context.with_desk_options(question.known))}")
+        rows = [(ANSWER_LABELS[answer], _answer_command(answer, report)) for answer in question.answers]
+        if question.profile_url:
+            rows.insert(0, ("Profile", question.profile_url))
+        print_table([("", label, context.with_desk_options(text)) for label, text in rows], empty="")
+    if not questions:
+        click.echo("Nothing needs you.", err=True)
+
+
+def _answer_command(answer: DeliveryAnswer, report: DeliveryReport) -> str:
+    if answer is DeliveryAnswer.SIGN_IN:
+        return f"copydesk account connect {report.account.partition(':')[0]}"
+    return f"copydesk delivery {answer} {report.id}{' --url URL' if answer is DeliveryAnswer.POSTED else ''}"
 
 
 def _print_report(context: Context, report: DeliveryReport, *, as_json: bool) -> None:

@@ -18,7 +18,7 @@ from copydesk.desk.voice import Voices
 from copydesk.errors import StoreError
 from copydesk.model.validation import parse_line
 from copydesk.settings import Settings
-from copydesk.store import users
+from copydesk.store import deliveries, users
 from copydesk.store.connection_pool import shield_to_completion
 from copydesk.store.database import Database, open_database
 from copydesk.store.database_file import lock_shared
@@ -165,6 +165,10 @@ class Desk:
         """Return a number that differs after every change to the database, whichever process made it."""
         self._context.check_open()
         return await self._context.database.change_counter()
+
+    async def count_needing_user(self) -> int:
+        """Return the number of deliveries that `posting.list_needing_user` lists; cheap enough for every change."""
+        return len(await self._context.read(deliveries.list_needing_user))
 
     async def release_memory(self) -> bool:
         """Release cached memory while the desk is idle; return True if there was any to release."""

@@ -25,7 +25,7 @@ from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
 from copydesk.store.database_file import connect_readonly, restore_hint
 from copydesk.store.retention import INCREMENTAL
-from copydesk.text.formatting import format_duration, format_relative, plural
+from copydesk.text.formatting import format_duration, format_relative, format_utc, plural
 
 MAX_BACKUP_AGE = timedelta(days=7)
 """The age of the newest backup from which on it is a warning."""
@@ -96,6 +96,7 @@ async def examine(
                 *await _check_backup_job(desk),
                 *await _check_clock(desk),
                 *await _check_accounts(desk),
+                *await _check_deliveries(desk),
                 await _check_images(desk),
             ]
     except CopydeskError as error:
@@ -283,6 +284,22 @@ async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:
     return CheckFinding(what="accounts", verdict=verdict, found=message if failing else all_fine), await _check_vault(
         desk
     )
+
+
+async def _check_deliveries(desk: Desk) -> tuple[CheckFinding, ...]:
+    """Report deliveries that need the user, and a database that lacks posts; without either there is no line."""
+    findings: list[CheckFinding] = []
+    if count := await desk.count_needing_user():
+        message = f"{plural(count, 'delivery')} {'needs' if count == 1 else 'need'} you."
+        advice = "See what is known, and answer: copydesk needs-you"
+        findings.append(CheckFinding(what="deliveries", verdict=Verdict.WARNING, found=message, advice=advice))
+    if missing := await desk.posting.missing_sends():
+        message = (
+            f"The database went back to an older state: it lacks posts sent until {format_utc(missing.until)}. "
+            "Drafts of that time are looked for on the account before they are sent."
+        )
+        findings.append(CheckFinding(what="deliveries", verdict=Verdict.WARNING, found=message))
+    return tuple(findings)
 
 
 async def _check_vault(desk: Desk) -> CheckFinding:

@@ -276,6 +276,30 @@ class DeliveryReport(Struct, frozen=True):
     """When the post was found to have been deleted."""
     situation: DeliverySituation
     next_by: NextBy
+    in_doubt: bool
+    """True if it may be online although nothing confirms it: sending it again could post it twice."""
+
+
+class DeliveryAnswer(StrEnum):
+    """An answer of the user to a delivery that needs one."""
+
+    POSTED = "posted"
+    AGAIN = "again"
+    DROP = "drop"
+    SIGN_IN = "sign_in"
+
+
+class DeliveryQuestion(Struct, frozen=True):
+    """A delivery that needs the user, with what is known and the answers that are possible."""
+
+    delivery: DeliveryReport
+    text: str
+    """The draft's text."""
+    known: str
+    """What is known, and what Copydesk does next by itself; without the commands to answer with."""
+    profile_url: str | None
+    """The account's profile on the platform; None if there is none, or the account was disconnected."""
+    answers: tuple[DeliveryAnswer, ...]
 
 
 class PostingBlocker(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from copydesk.model.delivery import Account
 from copydesk.model.draft import Format
 from copydesk.model.serialization import Struct
 from copydesk.text.length import byte_length, grapheme_length, shorten_links
@@ -64,6 +65,16 @@ class PlatformInfo(Struct, frozen=True):
     """Port of the loopback redirect URI that the user registered with the platform; None if any port works."""
     manual_redirect_uri: str = ""
     """Redirect URI that shows the code to the user for copying; empty if the platform has none."""
+    profile_template: str = ""
+    """The address of an account's posts, with `{server}`, `{name}` and `{user}`, the name without its host; empty if
+    there is none.
+    """
+
+    def profile_url(self, account: Account) -> str | None:
+        """Return the address where the user sees the account's posts."""
+        user = account.name.partition("@")[0]
+        url = self.profile_template.format(server=account.server, name=account.name, user=user)
+        return url or None
 
     def is_too_long(self, text: str) -> bool:
         """Return True if `text` has more than the maximum length."""

@@ -131,6 +131,7 @@ class FakePlatform:
         name="fake",
         label="Fake",
         adapter="",
+        profile_template="{server}/{name}",
         limits=Limits(formats=frozenset(Format), max_images=4, max_image_bytes=1_000_000, max_alt_length=1000),
         default_server="https://fake.example",
         credential_fields=(CredentialField(name="name", question="Name of the account"),),

@@ -30,6 +30,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             name="bluesky",
             label="Bluesky",
             adapter="copydesk.posting.bluesky:Bluesky",
+            profile_template="https://bsky.app/profile/{name}",
             limits=Limits(
                 formats=_POSTS,
                 max_length=300,
@@ -55,6 +56,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             name="mastodon",
             label="Mastodon",
             adapter="copydesk.posting.mastodon:Mastodon",
+            profile_template="{server}/@{user}",
             limits=Limits(
                 formats=_POSTS, max_length=500, max_images=4, max_image_bytes=10_000_000, max_alt_length=1500
             ),
@@ -72,6 +74,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             name="x",
             label="X",
             adapter="copydesk.posting.x:X",
+            profile_template="https://x.com/{name}",
             limits=Limits(
                 formats=_POSTS,
                 max_length=280,
@@ -96,6 +99,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             name="linkedin",
             label="LinkedIn",
             adapter="copydesk.posting.linkedin:LinkedIn",
+            profile_template="https://www.linkedin.com/in/me/recent-activity/all/",
             limits=Limits(
                 formats=frozenset({Format.SHORT}),
                 max_length=3000,
@@ -116,6 +120,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             name="threads",
             label="Threads",
             adapter="copydesk.posting.threads:Threads",
+            profile_template="https://www.threads.com/@{name}",
             limits=Limits(formats=_POSTS, max_length=500),
             count=utf16_length,
             makes_link_cards=True,
@@ -136,6 +141,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             name="wordpress",
             label="WordPress",
             adapter="copydesk.posting.blogs.wordpress:WordPress",
+            profile_template="{server}",
             limits=Limits(
                 formats=_ARTICLES,
                 max_images=4,
@@ -156,6 +162,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             name="ghost",
             label="Ghost",
             adapter="copydesk.posting.blogs.ghost:Ghost",
+            profile_template="{server}",
             limits=Limits(
                 formats=_ARTICLES,
                 max_title_length=255,
@@ -176,6 +183,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             name="devto",
             label="dev.to",
             adapter="copydesk.posting.blogs.devto:DevTo",
+            profile_template="https://dev.to/{name}",
             limits=Limits(formats=_ARTICLES, max_title_length=128),
             default_server="https://dev.to",
             credential_fields=(
@@ -194,6 +202,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             name="micropub",
             label="Micropub",
             adapter="copydesk.posting.blogs.micropub:Micropub",
+            profile_template="{server}",
             limits=Limits(formats=_ARTICLES, max_images=4, max_image_bytes=2_000_000, max_alt_length=1000),
             credential_fields=(CredentialField(name="token", question="A token for your site", secret=True),),
         ),

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, Update, bindparam, func, insert, or_, select, text, update
 
-from copydesk.model.delivery import Delivery, DeliveryState, Intent
+from copydesk.model.delivery import Delivery, DeliveryState, GiveUpReason, Intent
 from copydesk.model.draft import Format, Status
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.serialization import Struct
@@ -115,6 +115,16 @@ _UNFINISHED = (
     .where(draft.c.user_id == bindparam("b_user"), draft.c.status == Status.POSTING)
     .where(text("+delivery.user_id = :b_user"), _IS_UNFINISHED)
 )
+# The draft of an ended delivery may have been rejected or archived since: then nobody waits for it any more.
+_ENDED_UNANSWERED = (
+    select(*_COLUMNS)
+    .join(engagement, engagement.c.id == delivery.c.id)
+    .join(draft, draft.c.id == delivery.c.draft_id)
+    .where(engagement.c.user_id == bindparam("b_user"))
+    .where(engagement.c.status.in_([RecordStatus.FAILED, RecordStatus.ABANDONED]), _IS_FAILED)
+    .where(draft.c.archived_at.is_(None), draft.c.status.in_([Status.APPROVED, Status.POSTED]))
+)
+_LOGIN_MISSING = select(account.c.id).where(account.c.user_id == bindparam("b_user"), account.c.trouble.is_not(None))
 _RECENTLY_FAILED = _JOINED.where(_IS_FAILED, delivery.c.id >= bindparam("b_first"))
 # Two queries, one per index: drafts that started posting, and deliveries that were sent.
 _RECENTLY_STARTED = (
@@ -176,6 +186,25 @@ def list_unsettled(conn: Connection, user_id: str, since: datetime) -> tuple[Del
     values = {"b_user": user_id, "b_first": min_id(since)}
     rows = [*conn.execute(_UNFINISHED, values), *conn.execute(_RECENTLY_FAILED, values)]
     return tuple(sorted((DeliveryRow(**row._mapping) for row in rows), key=lambda row: row.id))
+
+
+def list_needing_user(conn: Connection, user_id: str) -> tuple[DeliveryRow, ...]:
+    """Return the deliveries whose outcome is unknown, that wait for a login, or that ended without success.
+
+    Those that the user gave up are left out. By id.
+    """
+    values = {"b_user": user_id}
+    without_login = frozenset(conn.execute(_LOGIN_MISSING, values).scalars())
+    unfinished = [DeliveryRow(**row._mapping) for row in conn.execute(_UNFINISHED, values)]
+    ended = [DeliveryRow(**row._mapping) for row in conn.execute(_ENDED_UNANSWERED, values)]
+    waiting = [
+        row
+        for row in unfinished
+        if row.progress.state in _UNCERTAIN
+        or (row.progress.state is DeliveryState.PLANNED and row.account_id in without_login)
+    ]
+    unanswered = [row for row in ended if row.progress.given_up is not GiveUpReason.USER]
+    return tuple(sorted(waiting + unanswered, key=lambda row: row.id))
 
 
 def list_ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tuple[DeliveryRow, ...]:
@@ -292,6 +321,7 @@ def set_sends_marked(conn: Connection) -> None:
 
 OPEN_STATES = (DeliveryState.PLANNED, DeliveryState.SENDING, DeliveryState.UNKNOWN)
 """States in which the worker still has something to do."""
+_UNCERTAIN = frozenset({DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER})
 _INSERT_EVENT = insert(delivery_event)
 
 

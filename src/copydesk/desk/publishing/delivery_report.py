@@ -12,6 +12,7 @@ from copydesk.desk.leases import ACCOUNT_LEASE_DURATION
 from copydesk.model.delivery import (
     DeliveredPost,
     Delivery,
+    DeliveryAnswer,
     DeliveryReport,
     DeliverySituation,
     DeliveryState,
@@ -228,6 +229,7 @@ def to_report(row: DeliveryRow, context: DeliveryContext) -> DeliveryReport:
         gone_at=row.gone_at,
         situation=situation,
         next_by=SENTENCES[situation].next_by,
+        in_doubt=progress.doubt,
     )
 
 
@@ -241,6 +243,27 @@ def describe(row: DeliveryRow, context: DeliveryContext) -> str:
     sentence, values = SENTENCES[get_situation(row, context)], _values(row, context)
     known, following = (text.format_map(values).strip() for text in (sentence.known, sentence.next))
     return f"{_describe_partial(row)}{known} {following}".strip()
+
+
+def describe_known(row: DeliveryRow, context: DeliveryContext) -> str:
+    """Return what is known about a delivery and what Copydesk does by itself, without what the user can do."""
+    sentence = SENTENCES[get_situation(row, context)]
+    if sentence.next_by is not NextBy.USER:
+        return describe(row, context)
+    return f"{_describe_partial(row)}{sentence.known.format_map(_values(row, context)).strip()}"
+
+
+def get_answers(row: DeliveryRow, context: DeliveryContext, *, can_post: bool) -> tuple[DeliveryAnswer, ...]:
+    """Return the answers that are possible; `can_post` is False if the draft's status does not allow to post it."""
+    state, answers = row.progress.state, [DeliveryAnswer.DROP]
+    if state is not DeliveryState.PLANNED and can_post:
+        # While Copydesk still checks, sending again is not offered: it could post twice.
+        if state is not DeliveryState.UNKNOWN and row.account_id is not None:
+            answers.insert(0, DeliveryAnswer.AGAIN)
+        answers.insert(0, DeliveryAnswer.POSTED)
+    if context.login_error:
+        answers.append(DeliveryAnswer.SIGN_IN)
+    return tuple(answers)
 
 
 def _values(row: DeliveryRow, context: DeliveryContext) -> Mapping[str, str]:

@@ -148,12 +148,17 @@ def apply_decision(conn: Transaction, user_id: str, delivery_id: str, decision: 
     # Sending again while the first request may still arrive could post twice.
     if decision.restart and delivery_states.may_still_arrive(row.progress, decision.guarantees, now):
         raise ConflictError("The last request may still arrive; nothing was sent.", hint="Try again in two minutes.")
+    progress = decision.apply(row.progress)
+    if row.progress.state in UNSUCCESSFUL and progress.state in UNSUCCESSFUL:
+        # It ended before and stays ended: nothing follows for the draft, whatever its status is by now.
+        deliveries.save_update(conn, user_id, row, DeliveryUpdate(progress=progress, event=decision.event), now)
+        return get_delivery(conn, user_id, delivery_id)
     snapshot = draft_updates.load_snapshot(conn, user_id, row.draft_id, include_text=True)
     if snapshot.status is not Status.POSTING:
         next_status(Action.POST, snapshot.status, archived=snapshot.archived)
         # The draft left POSTING when this delivery ended; a decision brings it back.
         mark_posting(conn, user_id, snapshot, now)
-    update = DeliveryUpdate(progress=decision.apply(row.progress), event=decision.event)
+    update = DeliveryUpdate(progress=progress, event=decision.event)
     if decision.restart:
         digest = text_digest(snapshot.value("text"))
         seed = repeat_seed(row.seed)

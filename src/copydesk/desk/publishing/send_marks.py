@@ -90,6 +90,10 @@ class SendMarks:
         # From the first check on a missing file means that it was lost.
         return rollback if is_stored else await self._ctx.write(self._start_marks)
 
+    async def peek_rollback(self) -> Rollback | None:
+        """Return as `find_rollback` by the file alone; store nothing, and ask for no passphrase."""
+        return (await self._ctx.read(self._compare))[0]
+
     def record(self, conn: Transaction, *marks: SendMark) -> Rollback | None:
         """Store the marks of requests that were committed; return as `find_rollback`.
 

@@ -121,6 +121,10 @@ class Sender:
             delivery_id for result in results if not isinstance(result, BaseException) for delivery_id in result
         )
 
+    async def missing_sends(self) -> Rollback | None:
+        """Return the time of requests that are missing in the database, without storing anything."""
+        return await self._marks.peek_rollback()
+
     async def give_up_late(self) -> tuple[str, ...]:
         """Give up the deliveries that waited beyond their grace period, e.g. for a login; return their ids."""
         now, settings = self._ctx.clock(), self._ctx.settings.schedule

@@ -12,7 +12,13 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.review import prepare_change
 from copydesk.desk.engagement import collect_metrics
 from copydesk.desk.operation import operation
-from copydesk.desk.publishing.delivery_report import DeliveryContext, describe, to_report
+from copydesk.desk.publishing.delivery_report import (
+    DeliveryContext,
+    describe,
+    describe_known,
+    get_answers,
+    to_report,
+)
 from copydesk.desk.publishing.draft_deliveries import latest_delivery, text_digest
 from copydesk.desk.publishing.grace import expires_at
 from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread, split_text, to_post
@@ -26,12 +32,14 @@ from copydesk.desk.publishing.publish import (
     reset_lookup,
     start_posting,
 )
+from copydesk.desk.publishing.send_marks import Rollback
 from copydesk.desk.publishing.sender import DUPLICATE_TEXT_WINDOW, Sender
 from copydesk.errors import DeskClosedError, InvalidError, StoreError
 from copydesk.model.delivery import (
     FINAL_STATES,
     Account,
     ConnectedAccount,
+    DeliveryQuestion,
     DeliveryReport,
     DeliveryState,
     PostingBlocker,
@@ -42,8 +50,9 @@ from copydesk.model.delivery import (
     find_unknown_names,
     select_accounts,
 )
-from copydesk.model.draft import Action, Format, ListedDraft, without_item
+from copydesk.model.draft import Action, Format, ListedDraft, Status, without_item
 from copydesk.model.requests import ChangeDraft, validate_change
+from copydesk.model.transitions import allowed_actions
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
 from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS
@@ -198,6 +207,41 @@ class Posting:
         return await self._to_reports(await self._ctx.read(deliveries.list_unsettled, since))
 
     @operation
+    async def list_needing_user(self) -> tuple[DeliveryQuestion, ...]:
+        """Return the deliveries whose outcome is unknown, that wait for a login, or that failed or were given up.
+
+        Each has what is known, a link to the profile, and the answers: `mark_posted`, `resend`, `give_up`, which also
+        removes one that ended from the list, and signing in with `desk.accounts`.
+        """
+        rows = await self._ctx.read(deliveries.list_needing_user)
+        contexts = await self._load_contexts(rows)
+        connected = {account.id: account for account in await self._ctx.read(accounts.list_all)} if rows else {}
+        questions: list[DeliveryQuestion] = []
+        for row in rows:
+            draft = await self._ctx.read(draft_queries.get, row.draft_id)
+            if draft is None:  # deleted in the meantime
+                continue
+            actions = allowed_actions(draft.status, archived=draft.archived_at is not None)
+            account, context = connected.get(row.account_id or ""), contexts[row.id]
+            questions.append(
+                DeliveryQuestion(
+                    delivery=to_report(row, context),
+                    text=draft.text,
+                    known=describe_known(row, context),
+                    profile_url=await self._profile_url(account) if account else None,
+                    answers=get_answers(
+                        row, context, can_post=draft.status is Status.POSTING or Action.POST in actions
+                    ),
+                )
+            )
+        return tuple(questions)
+
+    @operation
+    async def missing_sends(self) -> Rollback | None:
+        """Return the time of the requests that the database lacks because it was restored or copied; else None."""
+        return await self._sender.missing_sends()
+
+    @operation
     async def get_delivery(self, delivery_id: str) -> tuple[DeliveryReport, tuple[DeliveryEvent, ...]]:
         """Return a delivery and its events, oldest first. Raise NotFoundError."""
         row, events = await self._ctx.read(_load_with_events, delivery_id)
@@ -240,8 +284,8 @@ class Posting:
 
     @operation
     async def give_up(self, delivery_id: str) -> DeliveryReport:
-        """Abandon a delivery as it is; return its report."""
-        allowed_states = DOUBTFUL | {DeliveryState.PLANNED}
+        """Abandon a delivery as it is; return its report. One that ended is no longer listed as needing the user."""
+        allowed_states = DOUBTFUL | UNSUCCESSFUL | {DeliveryState.PLANNED}
         await self._decide(delivery_id, Decision("you gave it up", allowed_states, delivery_states.abandoned))
         return (await self.get_delivery(delivery_id))[0]
 
@@ -393,6 +437,13 @@ class Posting:
                 expires_at=expires_at(row, self._ctx.settings.schedule),
             )
         return contexts
+
+    async def _profile_url(self, account: ConnectedAccount) -> str | None:
+        try:
+            platform = await self._ctx.platforms.load(account.details.platform)
+        except InvalidError:  # connected by a newer version that has more platforms
+            return None
+        return platform.info.profile_url(account.details)
 
     async def _guarantees(self, account: Account) -> DeliveryGuarantees:
         try:

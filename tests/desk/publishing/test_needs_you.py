@@ -1,0 +1,136 @@
+"""Tests for the deliveries that need the user, and for the answers."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from copydesk.desk.doctor import examine
+from copydesk.errors import ConflictError
+from copydesk.posting.fake import FakeServer, Fault
+from copydesk.posting.platform import DeliveryGuarantees
+from copydesk.settings import load
+from desk_fixtures import Watch
+from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
+
+MINUTE = timedelta(minutes=1)
+NO_LOOKUP = DeliveryGuarantees(can_read_back=False)
+NO_ANSWER = [Fault.CUT_BEFORE, Fault.CUT_BEFORE]
+"""Neither to the post nor to the look at the account."""
+
+
+async def test_list_and_answers_by_situation(tmp_path: Path) -> None:
+    server, watch = FakeServer(), Watch()
+    async with open_posting_desk(tmp_path, fake_platforms(server, guarantees=NO_LOOKUP), clock=watch) as desk:
+        await connect_account(desk)
+        assert (await desk.posting.list_needing_user(), await desk.count_needing_user()) == ((), 0)
+        texts = ["Unknown.", "Rejected.", "Fine.", "Waits for a login."]
+        for text, faults in zip(texts, [NO_ANSWER, [Fault.REFUSED], [], [Fault.LOGIN]], strict=True):
+            server.faults.extend(faults)
+            await desk.posting.post(await create_approved_draft(desk, text), wait=60)
+        questions = await desk.posting.list_needing_user()
+        assert [(question.text, question.delivery.situation, question.answers) for question in questions] == [
+            ("Unknown.", "cannot_check", ("posted", "again", "drop", "sign_in")),
+            ("Rejected.", "rejected", ("posted", "again", "drop", "sign_in")),
+            ("Waits for a login.", "needs_login", ("drop", "sign_in")),
+        ]
+        assert {question.profile_url for question in questions} == {"https://fake.example/me"}
+        assert questions[0].delivery.in_doubt
+        assert questions[0].known.endswith("Copydesk cannot check fake.")
+        assert await desk.count_needing_user() == 3
+        await connect_account(desk)
+        assert [question.answers for question in await desk.posting.list_needing_user()] == [
+            ("posted", "again", "drop"),
+            ("posted", "again", "drop"),
+        ]
+
+
+async def test_unknown_outcome_that_is_checked_cannot_be_sent_again(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.LATE)
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        await desk.posting.post(await create_approved_draft(desk), wait=60)
+        (question,) = await desk.posting.list_needing_user()
+        assert (question.delivery.situation, question.answers) == ("check", ("posted", "drop"))
+        with pytest.raises(ConflictError):
+            await desk.posting.resend(question.delivery.id)
+
+
+@pytest.mark.parametrize("answer", ["posted", "again", "drop"])
+async def test_answer_to_unknown_outcome_empties_the_list(tmp_path: Path, answer: str) -> None:
+    server, watch = FakeServer(), Watch()
+    server.faults.extend(NO_ANSWER)
+    async with open_posting_desk(tmp_path, fake_platforms(server, guarantees=NO_LOOKUP), clock=watch) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id, wait=60)
+        (question,) = await desk.posting.list_needing_user()
+        watch.now += 2 * MINUTE
+        posting = desk.posting
+        report = await {"posted": posting.mark_posted, "again": posting.resend, "drop": posting.give_up}[answer](
+            question.delivery.id
+        )
+        situations = {"posted": "confirmed_by_user", "again": "posted", "drop": "dropped_in_doubt"}
+        assert report.situation == situations[answer]
+        assert await posting.list_needing_user() == ()
+        assert await draft_status(desk, draft_id) == ("approved" if answer == "drop" else "posted")
+    assert len(server.posts) == (1 if answer == "again" else 0)
+
+
+async def test_failed_delivery_is_dropped_whatever_became_of_its_draft(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.REFUSED)
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id)
+        (question,) = await desk.posting.list_needing_user()
+        await desk.drafts.unapprove(draft_id)
+        assert await desk.posting.list_needing_user() == ()
+        await desk.drafts.approve(draft_id)
+        assert [other.delivery.id for other in await desk.posting.list_needing_user()] == [question.delivery.id]
+        assert (await desk.posting.give_up(question.delivery.id)).situation == "dropped"
+        assert await desk.posting.list_needing_user() == ()
+        assert await draft_status(desk, draft_id) == "approved"
+        # A delivery that was dropped can still be sent.
+        assert (await desk.posting.post(draft_id)).posted == (ME,)
+
+
+async def test_answers_of_two_users_send_once(tmp_path: Path) -> None:
+    server, watch = FakeServer(), Watch()
+    server.faults.extend(NO_ANSWER)
+    async with open_posting_desk(tmp_path, fake_platforms(server, guarantees=NO_LOOKUP), clock=watch) as desk:
+        await connect_account(desk)
+        await desk.posting.post(await create_approved_draft(desk), wait=60)
+        (question,) = await desk.posting.list_needing_user()
+        watch.now += 2 * MINUTE
+        await desk.posting.resend(question.delivery.id)
+        for answer in (desk.posting.resend, desk.posting.mark_posted, desk.posting.give_up):
+            with pytest.raises(ConflictError, match="Nothing changed"):
+                await answer(question.delivery.id)
+    assert len(server.posts) == 1
+
+
+async def test_doctor_counts_deliveries_and_tells_of_an_older_database(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.REFUSED)
+    settings = load({}, tmp_path)
+
+    def open_desk() -> object:
+        return open_posting_desk(tmp_path, fake_platforms(server))
+
+    async with open_desk() as desk:
+        await connect_account(desk)
+        await desk.posting.post(await create_approved_draft(desk))
+    findings = {
+        finding.found: finding for finding in await examine(settings, open_desk) if finding.what == "deliveries"
+    }
+    assert [(found, finding.advice) for found, finding in findings.items()] == [
+        ("1 delivery needs you.", "See what is known, and answer: copydesk needs-you")
+    ]
+    # Without its marks, the database counts as a copy.
+    (tmp_path / "sends.json").unlink()
+    (_, older) = [finding for finding in await examine(settings, open_desk) if finding.what == "deliveries"]
+    assert older.found.startswith("The database went back to an older state: it lacks posts sent until ")
+    assert not (tmp_path / "sends.json").exists()
