@@ -18,7 +18,7 @@ async def test_concurrent_changes_are_neither_lost_nor_repeated(tmp_path):
         await desk.schedule.set_slots(HOURLY_SLOTS)
     before = load_drafts(tmp_path)
 
-    answers = run_racers(tmp_path, [1, 2], STEPS)
+    answers = run_racers(tmp_path, ["desk", "desk"], STEPS)
 
     assert [answer["wrong"] for answer in answers] == [[], []]
     # Each draft has one chain of versions, and each change follows from the state before it.
