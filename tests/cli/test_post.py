@@ -11,6 +11,7 @@ import pytest
 
 from cli_runner import run_in_process
 from copydesk.desk.publishing.service import Posting
+from copydesk.errors import StoreFullError
 from copydesk.posting.fake import FakePlatform
 from copydesk.posting.platform import DeliveryGuarantees, LoginError, NotSentError, UnknownOutcomeError
 from desk_fixtures import execute_sql
@@ -147,3 +148,14 @@ def test_post_edits_nothing_and_takes_one_draft(tmp_path, approved):
         run_in_process(tmp_path, "--sample", "draft", "post", approved).err
         == "Error: Already posted there; nothing was sent.\n"
     )
+
+
+def test_failure_after_the_start_points_to_deliveries(tmp_path, approved, monkeypatch):
+    async def fail(*_):
+        raise StoreFullError
+
+    monkeypatch.setattr(Posting, "_send_until_ended", fail)
+    result = run_in_process(tmp_path, "--sample", "draft", "post", approved)
+    assert result.code == 1
+    assert "Deliveries continue while `copydesk --sample daemon` runs" in result.err
+    assert "Error: The disk is full" in result.err

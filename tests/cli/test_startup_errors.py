@@ -1,17 +1,24 @@
 """Tests for unusable databases and settings: one line says what to do, and nothing is changed."""
 
 import asyncio
+import errno
+import os
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from sqlalchemy.exc import StatementError
 
 from cli_runner import assert_one_line_error, run_in_process
+from copydesk.cli import context
+from copydesk.cli.context import Context
 from copydesk.errors import StoreBusyError, StoreCorruptError, StoreTooNewError
 from copydesk.model.run import RunStatus
+from copydesk.store import database_file
 from copydesk.store.migrate import HEAD_REVISION
 from desk_fixtures import (
     URL_ONE,
@@ -221,3 +228,49 @@ def test_full_disk_under_output_is_reported() -> None:
             (sys.executable, "-m", "copydesk", "--version"), stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (result.returncode, result.stderr) == (1, "Error: Cannot write the output: no space left on device.\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(errno.EMFILE, "Too many open files"), "The system refuses: too many open files."),
+        (RuntimeError("can't start new thread"), "The system refuses: no more threads."),
+        (MemoryError(), "Out of memory."),
+        (StatementError("", None, None, MemoryError()), "Out of memory."),
+    ],
+)
+def test_limit_of_the_system_is_named(tmp_path, monkeypatch, error, message):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(Context, "desk", fail)
+    result = run_in_process(tmp_path, "draft", "list")
+    assert_one_line_error(result, 1)
+    assert result.err.startswith(f"Error: {message} End other programs")
+
+
+def test_lost_callback_ends_the_process(tmp_path, monkeypatch):
+    """Without memory a callback is lost, and what waits for it would wait for ever."""
+
+    async def lose_callback(*_):
+        asyncio.get_running_loop().call_exception_handler({"message": "lost", "exception": MemoryError()})
+
+    def stop(code):
+        raise SystemExit(code)
+
+    monkeypatch.setattr(Context, "_run_on_desk", lose_callback)
+    monkeypatch.setattr(context.os, "_exit", stop)
+    result = run_in_process(tmp_path, "draft", "list")
+    assert_one_line_error(result, 1)
+    assert result.err == "Error: Out of memory. End other programs and try again.\n"
+
+
+def test_folder_that_cannot_be_opened_is_named(tmp_path, monkeypatch):
+    def refuse(path, flags):
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    assert run_in_process(tmp_path, "run", "list").code == 0
+    monkeypatch.setattr(database_file, "os", SimpleNamespace(**vars(os) | {"open": refuse}))
+    result = run_in_process(tmp_path, "draft", "list")
+    assert_one_line_error(result, 1)
+    assert result.err == f"Error: Cannot open {tmp_path}: Permission denied. Check the owner of the folder.\n"

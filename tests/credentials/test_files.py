@@ -264,3 +264,12 @@ async def test_file_at_folder_path_raises_own_error(tmp_path):
     (tmp_path / "secrets").write_text("a file in its place")
     with pytest.raises(CopydeskError):
         await make_vault(tmp_path, plain=True).save(SECRET_NAME, PLANTED_SECRETS)
+
+
+def test_removal_that_cannot_be_synced_is_reported(tmp_path, monkeypatch):
+    def refuse(_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(folder_module, "_fsync_directory", refuse)
+    with pytest.raises(CredentialsError, match=r"secrets\.sealed could not be removed: Input/output error"):
+        PrivateFolder(tmp_path).remove("secrets.sealed")

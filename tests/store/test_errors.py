@@ -175,6 +175,7 @@ async def test_constraint_violation_is_not_translated(store: Database) -> None:
         (sqlite3.SQLITE_BUSY_SNAPSHOT, StoreBusyError),
         (sqlite3.SQLITE_LOCKED, StoreBusyError),
         (sqlite3.SQLITE_FULL, StoreFullError),
+        (sqlite3.SQLITE_PROTOCOL, StoreFullError),
         (sqlite3.SQLITE_IOERR_FSYNC, StoreFullError),
         (sqlite3.SQLITE_CORRUPT_INDEX, StoreCorruptError),
         (sqlite3.SQLITE_NOTADB, StoreCorruptError),

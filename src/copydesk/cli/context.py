@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import os
 import re
 import shlex
 import signal
@@ -14,13 +15,13 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 import msgspec
 
 from copydesk import settings as settings_module
-from copydesk.cli.commands import COMMANDS, INTERRUPTED, fail
+from copydesk.cli.commands import COMMANDS, INTERRUPTED, OUT_OF_MEMORY, fail
 from copydesk.errors import CopydeskError, InvalidError, SettingsError
 from copydesk.settings import Settings
 
@@ -64,7 +65,10 @@ class Context:
         if self.debug:
             logging.getLogger("copydesk").addHandler(logging.StreamHandler())
         try:
-            return asyncio.run(_run_until_signal(work))
+            with asyncio.Runner() as runner:
+                # Without a loop there is nothing to run, and no coroutine that would never be awaited.
+                runner.get_loop()
+                return runner.run(_run_until_signal(work))
         except CopydeskError as error:
             self.fail(error)
         except (KeyboardInterrupt, asyncio.CancelledError):
@@ -133,9 +137,19 @@ def _describe_invalid(error: InvalidError) -> str:
 async def _run_until_signal(work: Callable[[], Awaitable[T]]) -> T:
     task = asyncio.current_task()
     assert task is not None
+    loop = asyncio.get_running_loop()
     # SIGTERM cancels the work like Ctrl-C does, so that the desk is closed properly.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    loop.set_exception_handler(_exit_without_memory)
     return await work()
+
+
+def _exit_without_memory(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """End the process if a callback of the loop is lost for lack of memory: everything may wait for it, closing too."""
+    if isinstance(context.get("exception"), MemoryError):
+        click.echo(f"Error: {OUT_OF_MEMORY}", err=True)
+        os._exit(1)
+    loop.default_exception_handler(context)
 
 
 async def _prompt_passphrase(*, new: bool) -> str:

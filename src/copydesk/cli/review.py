@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
@@ -23,9 +24,9 @@ from copydesk.cli.draft_selection import (
 )
 from copydesk.cli.output import print_table
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
-from copydesk.errors import ConflictError
+from copydesk.errors import ConflictError, CopydeskError, StoreError
 from copydesk.model.delivery import DeliveryReport, NextBy, PostResult
-from copydesk.model.draft import STATUS_LABELS, Action, Draft, without_item
+from copydesk.model.draft import STATUS_LABELS, Action, Draft, Status, without_item
 from copydesk.model.requests import BulkOutcome, ChangeDraft
 from copydesk.model.transitions import COMMAND_NAMES, EventKind, InterruptedBulk, UndoResult
 from copydesk.text import clean, reveal
@@ -57,6 +58,10 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
     """
 
     list_command = context.with_desk_options(f"`copydesk delivery list {clean(draft_id)}`")
+    daemon_command = context.with_desk_options("`copydesk daemon`")
+    continued = (
+        f"Deliveries continue while {daemon_command} runs or the console is open. To follow them: {list_command}."
+    )
 
     async def work(desk: "Desk") -> tuple[PostResult, tuple[DeliveryReport, ...]]:
         try:
@@ -64,6 +69,11 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
         # Ctrl-C while waiting: requests may have been sent already.
         except asyncio.CancelledError:
             click.echo(f"Some requests may have been sent already. To see the outcome: {list_command}.", err=True)
+            raise
+        except StoreError:
+            with suppress(CopydeskError):
+                if (await desk.drafts.get(draft_id)).status is Status.POSTING:
+                    click.echo(continued, err=True)
             raise
         return result, await desk.posting.list_deliveries(draft_id)
 
@@ -79,11 +89,7 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
                     err=report.account in result.failed,
                 )
     if any(report.account in result.under_way and report.next_by is NextBy.COPYDESK for report in reports):
-        daemon_command = context.with_desk_options("`copydesk daemon`")
-        click.echo(
-            f"Deliveries continue while {daemon_command} runs or the console is open. To follow them: {list_command}.",
-            err=True,
-        )
+        click.echo(continued, err=True)
     sys.exit(1 if result.failed or result.under_way else 0)
 
 

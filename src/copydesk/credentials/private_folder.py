@@ -82,7 +82,10 @@ class PrivateFolder:
                 (self.path / name).unlink(missing_ok=True)
             except OSError as error:
                 raise self._os_error("removed", name, error) from None
-        _fsync_directory(self.path)
+        try:
+            _fsync_directory(self.path)
+        except OSError as error:
+            raise self._os_error("removed", ", ".join(names), error) from None
 
     @contextmanager
     def lock(self) -> Iterator[None]:

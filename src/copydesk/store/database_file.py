@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from copydesk.errors import StoreBusyError, StoreCorruptError, StoreSchemaError, StoreTooNewError
+from copydesk.errors import StoreBusyError, StoreCorruptError, StoreError, StoreSchemaError, StoreTooNewError
 from copydesk.model.backup import Backup
 
 FINGERPRINTS: Final = {
@@ -99,9 +99,13 @@ def normalize_sql(sql: str) -> str:
 def try_lock(folder: Path, *, exclusive: bool) -> int | None:
     """Lock the folder of a database; return the descriptor to close, or None if another process is in the way.
 
-    Each open desk holds a shared lock, a restore the exclusive one. It ends with the process, however that ends.
+    Each open desk holds a shared lock, a restore the exclusive one. It ends with the process, however that ends. Raise
+    StoreError if the folder cannot be opened.
     """
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise StoreError(f"Cannot open {folder}: {error.strerror}.", hint="Check the owner of the folder.") from error
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except BlockingIOError:
