@@ -374,6 +374,9 @@ class FakeDesk:
         """There is no memory to release."""
         return False
 
+    async def count_needing_user(self) -> int:
+        return 0
+
     async def change_counter(self) -> int:
         """No other process writes to the desk."""
         return 0

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from copydesk.tui import labels, themes
 from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, OpenDesk
 from copydesk.tui.keymap import custom_keys
-from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings
+from copydesk.tui.keys import KEYS, Key, KeyContext, bindings
 from copydesk.tui.themes import stylesheet_path
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from copydesk.tui.review.screen import ReviewScreen
+    from copydesk.tui.setup.screen import SetupScreen
     from copydesk.tui.sources.screen import SourcesScreen
 
 
@@ -63,6 +64,12 @@ def _setup() -> Screen[None]:
     return SetupScreen()
 
 
+def _needs_you() -> Screen[None]:
+    from copydesk.tui.review.needs_you import NeedsYouScreen  # noqa: PLC0415 - as above
+
+    return NeedsYouScreen()
+
+
 SCREENS: dict[str, Callable[[], Screen[Any]]] = {
     "review": _review,
     "schedule": _schedule,
@@ -70,6 +77,7 @@ SCREENS: dict[str, Callable[[], Screen[Any]]] = {
     "experiments": _experiments,
     "engagement": _engagement,
     "setup": _setup,
+    "needs_you": _needs_you,
 }
 """Screen factories by mode name. They import the screen's module when it is first shown: start-up stays short."""
 
@@ -201,7 +209,7 @@ class Console(DeskApp, inherit_bindings=False):
 
     async def _run_key_action(self, key: Key) -> None:
         screen_name = key.context.name.lower()
-        if screen_name in SCREEN_NAMES:
+        if screen_name in SCREENS:
             if screen := await self._go_to(screen_name):
                 await self.run_action(key.action, screen)
         else:
@@ -225,6 +233,21 @@ class Console(DeskApp, inherit_bindings=False):
     async def _show_draft(self, draft_id: str) -> None:
         if screen := await self._go_to("review"):
             cast("ReviewScreen", screen).show_draft(draft_id)
+
+    def show_tab(self, tab: str) -> None:
+        """Switch to the review, and to this tab of it unless `tab` is empty."""
+        # At once, as the review is mounted from the start: a key typed next is meant for it.
+        self.switch_mode("review")
+        if tab:
+            cast("ReviewScreen", self.screen_stack[0]).queue_pane.show_tab(tab)
+
+    def sign_in(self, platform: str) -> None:
+        """Switch to the setup and open the form to connect an account of `platform`."""
+        self.run_worker(self._sign_in(platform), exit_on_error=False)
+
+    async def _sign_in(self, platform: str) -> None:
+        if screen := await self._go_to("setup"):
+            cast("SetupScreen", screen).connect(platform)
 
     def show_source(self, source_id: str) -> None:
         """Switch to the sources and move the cursor to the source."""

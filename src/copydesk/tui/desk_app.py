@@ -75,6 +75,9 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
     posting_paused: var[bool] = var(False)  # noqa: FBT003 - the initial value
     """True while the clock is in doubt, so that nothing is posted."""
 
+    needs_user: var[int] = var(0)
+    """Number of deliveries that need the user."""
+
     def __init__(
         self,
         open_desk: OpenDesk,
@@ -226,6 +229,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                         self.log_problem(message)
                     # A jump is a change: the jobs store it when they notice it, and its end.
                     self.posting_paused = await desk.schedule.peek_clock_warning() is not None
+                    self.needs_user = await desk.count_needing_user()
                     if previous is not None:
                         self.change_count += 1
                         self._post_to_screen(DeskChanged())
@@ -308,6 +312,14 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
 
     def show_draft(self, draft_id: str) -> None:
         """Show a draft on the review; implemented by the console, which knows the screens."""
+        raise NotImplementedError
+
+    def show_tab(self, tab: str) -> None:
+        """Show a tab of the review, or the last one if empty; implemented by the console."""
+        raise NotImplementedError
+
+    def sign_in(self, platform: str) -> None:
+        """Open the form to connect an account of `platform`; implemented by the console."""
         raise NotImplementedError
 
     @property

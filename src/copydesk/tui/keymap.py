@@ -14,6 +14,7 @@ EXCLUSIVE_CONTEXTS = {KeyContext.LIST, KeyContext.PAGE, KeyContext.SCHEDULE}
 """Contexts of which only one can have the focus at a time."""
 SCREEN_CONTEXTS = (
     KeyContext.REVIEW,
+    KeyContext.NEEDS_YOU,
     KeyContext.SCHEDULE,
     KeyContext.SOURCES,
     KeyContext.EXPERIMENTS,

@@ -22,6 +22,7 @@ class KeyContext(StrEnum):
     LIST = "List"
     PAGE = "Text"
     REVIEW = "Review"
+    NEEDS_YOU = "Needs you"
     SEARCH = "Search"
     FILTER = "Filter"
     SOURCES = "Sources"
@@ -110,6 +111,16 @@ KEYS = (
     Key("review.cancel_run", KeyContext.REVIEW, "X", "cancel_run", "Cancel the run"),
     Key("review.refresh", KeyContext.REVIEW, ".", "refresh", "Refresh"),
     Key("review.back", KeyContext.REVIEW, "escape", "back", "Clear marks, search or filter; focus the queue"),
+    Key("needs_you.posted", KeyContext.NEEDS_YOU, "m", "mark_posted", "It is there: mark as posted", "posted"),
+    Key("needs_you.again", KeyContext.NEEDS_YOU, "A", "send_again", "Send again; asks for confirmation", "send again"),
+    Key("needs_you.drop", KeyContext.NEEDS_YOU, "D", "drop", "Drop: give it up", "drop"),
+    Key("needs_you.sign_in", KeyContext.NEEDS_YOU, "i", "sign_in", "Sign in to the account", "sign in"),
+    Key("needs_you.profile", KeyContext.NEEDS_YOU, "o", "open_profile", "Open the account's profile", "profile"),
+    Key("needs_you.previous_tab", KeyContext.NEEDS_YOU, "[", "tab(-1)", "Previous tab"),
+    Key("needs_you.next_tab", KeyContext.NEEDS_YOU, "]", "tab(1)", "Next tab"),
+    Key("needs_you.pane", KeyContext.NEEDS_YOU, "tab,shift+tab", "pane", "Switch between the list and the delivery"),
+    Key("needs_you.refresh", KeyContext.NEEDS_YOU, ".", "refresh", "Refresh"),
+    Key("needs_you.back", KeyContext.NEEDS_YOU, "escape", "back", "Return to the drafts"),
     Key("search.leave", KeyContext.SEARCH, "escape", "leave", "Clear search"),
     Key("filter.take", KeyContext.FILTER, "space", "take", "Toggle", "toggle"),
     Key("filter.show", KeyContext.FILTER, "enter", "show", "Apply the filter", "apply"),
@@ -267,6 +278,7 @@ KEYS = (
         )
         for number, name in enumerate(SCREEN_NAMES, 1)
     ),
+    Key("console.needs_you", KeyContext.CONSOLE, "0", "show_screen('needs_you')", "Go to Needs you"),
     Key("line.take", KeyContext.PROMPT, "enter", "take", "Confirm", "confirm"),
     Key("line.leave", KeyContext.PROMPT, "escape", "leave", "Cancel", "cancel"),
     *(

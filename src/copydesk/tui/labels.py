@@ -217,6 +217,29 @@ TABS = {
     "all": ("All", "All"),
 }
 """Each tab's name, and its abbreviation for narrow terminals: the letter of its drafts' status."""
+NEEDS_YOU_TAB = "needs_you"
+NEEDS_YOU = "Needs you"
+NEEDS_YOU_LETTER = "?"
+"""The tab's abbreviation, as in TABS. The tab is shown while a delivery needs the user."""
+DELIVERY_TITLE = "Delivery"
+NOTHING_NEEDS_YOU = "Nothing needs you"
+OPEN_PROFILE = "open the profile"
+PROFILE_MISSING = "This account has no profile page."
+ANSWERS = {
+    "posted": "it is there: mark as posted",
+    "again": "send again",
+    "drop": "drop",
+    "sign_in": "sign in",
+}
+"""Answers to a delivery -> what the key does."""
+ANSWER_NOT_POSSIBLE = {
+    "posted": "Nothing was sent yet.",
+    "again": "Copydesk still checks or sends it. Sending it again is possible once it asks you.",
+    "drop": "It cannot be dropped.",
+    "sign_in": "The account needs no login.",
+}
+SEND_AGAIN = "send again"
+DROP = "drop"
 SEARCH_PLACEHOLDER = 'words, "exact phrase", prefix*, -without'
 MARKS_LOADING = "The marked drafts are still loading. Try again."
 ITEM_WITHOUT_LINK = "The source item has no link."
@@ -518,6 +541,44 @@ def no_account_connected() -> str:
 def price(account: str, amount: object, currency: str) -> str:
     """Return the cost of a post."""
     return f"{account} charges {amount} {currency}."
+
+
+def needs_you(count: int) -> tuple[str, str]:
+    """Return the number of deliveries that need the user, for the top line: long and short."""
+    return f"{count} {'needs' if count == 1 else 'need'} you", f"{NEEDS_YOU_LETTER}{count}"
+
+
+def posted_question(account: str) -> str:
+    """Return the question before a delivery is marked as posted."""
+    return f"Is it on {account}? Mark it as posted:"
+
+
+def posted_hint() -> str:
+    """Return the line below the prompt for the URL."""
+    keys = f"{key_label('line.take')} confirm · {key_label('line.leave')} cancel"
+    return f"Paste the URL of the post, or leave it empty. {keys}"
+
+
+def marked_as_posted(account: str) -> str:
+    """Return the confirmation that a delivery was marked as posted."""
+    return f"{account}: marked as posted"
+
+
+def send_again_question(account: str, *, in_doubt: bool) -> str:
+    """Return the question before a delivery is sent again."""
+    if in_doubt:
+        return f"{account} may have it already. Send it again?"
+    return f"Send it to {account} again?"
+
+
+def drop_question(account: str) -> str:
+    """Return the question before a delivery is given up."""
+    return f"Drop the delivery to {account}? Copydesk will not send or check it any more."
+
+
+def dropped(account: str) -> str:
+    """Return the confirmation that a delivery was given up."""
+    return f"{account}: dropped"
 
 
 def post_question(name: str, accounts: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from copydesk.tui.keys import KEYS, Key, KeyContext, bindings, footer_entries, f
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog
 from copydesk.tui.review.draft_queue import DraftQueue
+from copydesk.tui.review.needs_you import NeedsYouScreen
 from copydesk.tui.review.queue_header import SearchLine
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
@@ -33,6 +34,7 @@ OWNERS = {
     KeyContext.LIST: DraftQueue,
     KeyContext.PAGE: Page,
     KeyContext.REVIEW: ReviewScreen,
+    KeyContext.NEEDS_YOU: NeedsYouScreen,
     KeyContext.SEARCH: SearchLine,
     KeyContext.FILTER: FilterDialog,
     KeyContext.SOURCES: SourcesScreen,

@@ -10,8 +10,9 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from copydesk.text import clean
+from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.labels import SEARCH_PLACEHOLDER, TABS
+from copydesk.tui.labels import NEEDS_YOU, NEEDS_YOU_LETTER, NEEDS_YOU_TAB, SEARCH_PLACEHOLDER, TABS
 from copydesk.tui.widgets.lines import StaticLines
 
 _GAP = 2
@@ -21,6 +22,8 @@ NARROW_WIDTH = 60
 
 class TabsLine(StaticLines):
     """As many tabs as fit."""
+
+    app = getters.app(DeskApp)
 
     class Clicked(Message):
         def __init__(self, tab: str) -> None:
@@ -33,6 +36,13 @@ class TabsLine(StaticLines):
         self._counts: Mapping[str, int] = {}
         self._tab_ends: list[tuple[int, str]] = []
         """The end of each tab in cells, and its name."""
+
+    def on_mount(self) -> None:
+        """Follow the number of deliveries that need the user."""
+        self.watch(self.app, "needs_user", self._on_change, init=False)
+
+    def _on_change(self) -> None:
+        self.refresh()
 
     def show(self, tab: str, counts: Mapping[str, int] | None = None) -> None:
         """Show the current tab, and the number of drafts by tab, if known."""
@@ -47,9 +57,13 @@ class TabsLine(StaticLines):
         """
         if width < NARROW_WIDTH:
             return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
-        non_empty = [tab for tab in TABS if self._counts.get(tab) or tab in (self._tab, "to_review", "all")]
+        needs_you = [NEEDS_YOU_TAB] if self.app.needs_user or self._tab == NEEDS_YOU_TAB else []
+        every = [*TABS, *needs_you]
+        non_empty = [
+            tab for tab in every if self._counts.get(tab) or tab in (self._tab, "to_review", "all", *needs_you)
+        ]
         # From the most to the least informative variant.
-        for tabs, full_names in ((list(TABS), True), (non_empty, True), (list(TABS), False), (non_empty, False)):
+        for tabs, full_names in ((every, True), (non_empty, True), (every, False), (non_empty, False)):
             labels = [self._label(tab, full_name=full_names) for tab in tabs]
             if sum(label.cell_length for label in labels) + _GAP * (len(labels) - 1) <= width:
                 return [self._join_tabs(tabs, labels)]
@@ -57,8 +71,9 @@ class TabsLine(StaticLines):
 
     def _label(self, tab: str, *, full_name: bool) -> Content:
         is_current = tab == self._tab
-        name = TABS[tab][0] if full_name or is_current else TABS[tab][1]
-        count = self._counts.get(tab, 0)
+        long, short = TABS.get(tab, (NEEDS_YOU, NEEDS_YOU_LETTER))
+        name = long if full_name or is_current else short
+        count = self.app.needs_user if tab == NEEDS_YOU_TAB else self._counts.get(tab, 0)
         number = f" {format_count(count)}" if count else ""
         return Content.assemble((name, "strong" if is_current else "dim"), (number, "accent" if is_current else "dim"))
 

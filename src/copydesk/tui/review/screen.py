@@ -198,11 +198,21 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
 
     def action_tab(self, by: int) -> None:
         """Show the next tab (`by` 1) or the previous one (-1)."""
-        self.queue_pane.show_next_tab(by)
+        names = list(labels.TABS)
+        if self.app.needs_user and not 0 <= names.index(self.queue_pane.tab) + by < len(names):
+            self._show_needs_you()
+        else:
+            self.queue_pane.show_next_tab(by)
+
+    def _show_needs_you(self) -> None:
+        self.app.switch_mode(labels.NEEDS_YOU_TAB)
 
     @on(TabsLine.Clicked)
     def _show_clicked_tab(self, message: TabsLine.Clicked) -> None:
-        self.queue_pane.show_tab(message.tab)
+        if message.tab == labels.NEEDS_YOU_TAB:
+            self._show_needs_you()
+        else:
+            self.queue_pane.show_tab(message.tab)
 
     def action_filter(self) -> None:
         """Open the filter dialog."""

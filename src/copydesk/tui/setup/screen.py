@@ -294,7 +294,11 @@ class SetupScreen(DeskScreen):
 
     def _load_form(self, platform: str | None) -> None:
         if platform is not None:
-            self.app.run_desk_task(partial(self._open_form, platform), opens_screen=True)
+            self.connect(platform)
+
+    def connect(self, platform: str) -> None:
+        """Open the form to connect an account of `platform`, or to sign in to it again."""
+        self.app.run_desk_task(partial(self._open_form, platform), opens_screen=True)
 
     async def _open_form(self, platform: str, desk: "Desk") -> None:
         """Open the form with the platform's credential fields."""

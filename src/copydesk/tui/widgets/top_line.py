@@ -20,7 +20,7 @@ _MIN_GAP = 2
 
 # Not Textual's Header: it has a fixed layout of title and clock, without tabs, progress and problems.
 class TopLine(StaticLines):
-    """The desk's name and the numbered screens; at the right, the run's progress, a doubtful clock and problems."""
+    """The desk's name and the numbered screens; at the right what is under way or needs attention."""
 
     app = getters.app(DeskApp)
 
@@ -36,6 +36,7 @@ class TopLine(StaticLines):
         """Follow what is shared by all screens."""
         self.watch(self.app, "problems", self._on_change, init=False)
         self.watch(self.app, "posting_paused", self._on_change, init=False)
+        self.watch(self.app, "needs_user", self._on_change, init=False)
 
     def _on_change(self) -> None:
         self.refresh()
@@ -84,8 +85,8 @@ class TopLine(StaticLines):
                 return screen
         return ""
 
-    def _right_variants(self) -> list[tuple[Content, Content, Content]]:
-        """Return variants of (progress, clock, problems), the longest first."""
+    def _right_variants(self) -> list[tuple[Content, Content, Content, Content]]:
+        """Return variants of (progress, clock, deliveries that need the user, problems), the longest first."""
         none = Content("")
         problems = self.app.problems
         clocks = [Content.styled(text, "bad") for text in labels.CLOCK_DOUBT] if self.app.posting_paused else [none]
@@ -94,10 +95,17 @@ class TopLine(StaticLines):
             key = self.app.key_label("console.log"), "key"
             long = Content.assemble((plural(problems, "problem"), "bad"), " ", key)
             counts = [long, Content.styled(f"!{problems}", "bad")]
+        needs = [none]
+        if self.app.needs_user:
+            long_text, short_text = labels.needs_you(self.app.needs_user)
+            key = self.app.key_label("console.needs_you"), "key"
+            needs = [Content.assemble((long_text, "warn"), " ", key), Content.styled(short_text, "warn")]
         works = [self._work, none]
-        variants = [(work, clock, count) for work in works for clock in clocks for count in counts]
+        variants = [
+            (work, clock, need, count) for work in works for clock in clocks for need in needs for count in counts
+        ]
         # Narrower than that only the problems are counted.
-        return variants if len(clocks) == 1 else [*variants, (none, none, counts[-1])]
+        return variants if len(clocks) == len(needs) == 1 else [*variants, (none, none, none, counts[-1])]
 
     def _left_variants(self) -> list[Content]:
         """Return variants of the left part, the longest first: names of other screens, or only their numbers."""

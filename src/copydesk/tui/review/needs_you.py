@@ -1,0 +1,235 @@
+"""The tab Needs you of the review: deliveries that wait for an answer of the user, with one key per answer."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import getters, on
+from textual.content import Content
+from textual.events import DescendantFocus
+from textual.widget import Widget
+
+from copydesk.errors import CopydeskError
+from copydesk.model.delivery import FINAL_STATES, DeliveryAnswer, DeliveryQuestion
+from copydesk.model.filters import Tab, count_in_tab
+from copydesk.tui import empty_states, labels
+from copydesk.tui.browser import is_link, open_or_show_link
+from copydesk.tui.desk_screen import DeskScreen
+from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
+from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.review.queue_header import TabsLine
+from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.terminal.cells import fit, safe_line
+from copydesk.tui.widgets.line_list import LineList
+from copydesk.tui.widgets.lines import set_title
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+_ACCOUNT_WIDTH = 28
+"""Cells of the account in a row."""
+_ANSWER_KEYS = {
+    DeliveryAnswer.POSTED: "needs_you.posted",
+    DeliveryAnswer.AGAIN: "needs_you.again",
+    DeliveryAnswer.DROP: "needs_you.drop",
+    DeliveryAnswer.SIGN_IN: "needs_you.sign_in",
+}
+
+
+def question_row(question: DeliveryQuestion, width: int) -> Content:
+    """Return the row of a delivery: its account and the start of the draft."""
+    account = fit(safe_line(question.delivery.account), min(_ACCOUNT_WIDTH, width // 2))
+    return Content.assemble((account, "accent"), "  ", safe_line(question.text)).truncate(width, ellipsis=True)
+
+
+def question_page(question: DeliveryQuestion) -> list[Block]:
+    """Return what is known about a delivery, and the answers with their keys."""
+    keys = [(key_label(_ANSWER_KEYS[answer]), labels.ANSWERS[answer]) for answer in question.answers]
+    if is_link(question.profile_url):
+        keys.insert(0, (key_label("needs_you.profile"), f"{labels.OPEN_PROFILE} {question.profile_url}"))
+    return [
+        paragraph(safe_line(question.delivery.account), "strong"),
+        paragraph(safe_line(question.known), "warn"),
+        paragraph(),
+        Table([(Content.styled(key, "key"), Content(text)) for key, text in keys]),
+        paragraph(),
+        Paragraph(Content("\n".join(safe_line(line) for line in question.text.splitlines()))),
+    ]
+
+
+class NeedsYouScreen(DeskScreen, inherit_bindings=False):
+    """The list above, what is known about the delivery under the cursor below."""
+
+    NAME = "Review"
+    WHERE = (KeyContext.LIST, KeyContext.NEEDS_YOU)
+    BINDINGS = bindings(KeyContext.NEEDS_YOU)
+    AUTO_FOCUS = "#questions"
+
+    questions: getters.query_one[LineList[DeliveryQuestion]] = getters.query_one("#questions", LineList)
+    page = getters.query_one("#question", Page)
+    tabs = getters.query_one(TabsLine)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loader: Coalescer[Desk] = Coalescer(self._load)
+
+    def body(self) -> Iterable[Widget]:
+        yield TabsLine(labels.NEEDS_YOU_TAB)
+        yield LineList(question_row, id="questions")
+        yield Page(empty_states.OPENING, id="question")
+
+    def on_mount(self) -> None:
+        set_title(self.questions, labels.NEEDS_YOU)
+        set_title(self.page, labels.DELIVERY_TITLE)
+
+    # Data.
+
+    def refresh_data(self) -> None:
+        """Load the deliveries; the cursor stays on the same one."""
+        self.load_with_retry(self._loader.submit_and_wait)
+
+    async def _load(self, desk: "Desk") -> None:
+        questions, counts = await desk.posting.list_needing_user(), await desk.drafts.counts()
+        self.call_later(self._show, questions, {tab.value: count_in_tab(tab, counts) for tab in Tab})
+
+    def _show(self, questions: Sequence[DeliveryQuestion], counts: Mapping[str, int]) -> None:
+        self.is_loaded = True
+        self.app.needs_user = len(questions)
+        self.tabs.show(labels.NEEDS_YOU_TAB, counts)
+        if not questions:
+            self.questions.show_note([paragraph(labels.NOTHING_NEEDS_YOU, "strong")])
+            return
+        current_id = self.questions.current.delivery.id if self.questions.current else ""
+        ids = [question.delivery.id for question in questions]
+        last = len(ids) - 1
+        self.questions.show(questions, ids.index(current_id) if current_id in ids else min(self.questions.cursor, last))
+
+    def show_error(self, error: CopydeskError) -> None:
+        self.questions.show_note(self.error_note(error))
+
+    @on(LineList.Moved)
+    def _show_current(self) -> None:
+        question = self.questions.current
+        self.page.show(question_page(question) if question else ())
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Show the keys of the focused pane."""
+        list_or_page = KeyContext.PAGE if event.widget is self.page else KeyContext.LIST
+        self.show_keys(list_or_page, KeyContext.NEEDS_YOU)
+
+    # Moving.
+
+    def go_back(self) -> bool:
+        """Return to the drafts."""
+        self.app.show_tab("")
+        return True
+
+    def action_back(self) -> None:
+        """Return to the drafts."""
+        self.app.show_tab("")
+
+    def action_tab(self, by: int) -> None:
+        """Show the first tab (`by` 1) or the last one (-1) of the drafts."""
+        self.app.show_tab(list(labels.TABS)[0 if by > 0 else -1])
+
+    @on(TabsLine.Clicked)
+    def _show_clicked_tab(self, message: TabsLine.Clicked) -> None:
+        if message.tab != labels.NEEDS_YOU_TAB:
+            self.app.show_tab(message.tab)
+
+    def action_pane(self) -> None:
+        """Switch between the list and the page."""
+        (self.page if self.focused is self.questions else self.questions).focus()
+
+    def on_line_list_opened(self) -> None:
+        """Enter shows the draft."""
+        if question := self.questions.current:
+            self.app.show_draft(question.delivery.draft_id)
+
+    def action_refresh(self) -> None:
+        """Load the list again, or retry to open the desk."""
+        if self.app.desk is None:
+            self.app.open()
+        else:
+            self.refresh_data()
+
+    def action_open_profile(self) -> None:
+        """Open the account's profile in the browser."""
+        question = self.questions.current
+        if question is None:
+            return
+        if not is_link(question.profile_url):
+            self.app.notify(labels.PROFILE_MISSING, severity="warning")
+            return
+        self.run_worker(open_or_show_link(self.app, question.profile_url or ""), exit_on_error=False)
+
+    # Answers.
+
+    def action_mark_posted(self) -> None:
+        """Ask for the URL, which may stay empty, and mark the delivery as posted."""
+        if question := self._answerable(DeliveryAnswer.POSTED):
+            dialog = PromptDialog(labels.posted_question(question.delivery.account), hint=labels.posted_hint())
+            self.app.push_screen(dialog, partial(self._mark_posted, question))
+
+    def _mark_posted(self, question: DeliveryQuestion, url: str | None) -> None:
+        if url is not None:
+            self.app.enqueue_write(partial(self._save_posted, question, url.strip()), hold_keys=True)
+
+    async def _save_posted(self, question: DeliveryQuestion, url: str, desk: "Desk") -> None:
+        await desk.posting.mark_posted(question.delivery.id, url)
+        self._report(labels.marked_as_posted(question.delivery.account))
+
+    def action_send_again(self) -> None:
+        """Send the missing posts, after a confirmation, which warns if they may be online."""
+        if question := self._answerable(DeliveryAnswer.AGAIN):
+            delivery = question.delivery
+            text = labels.send_again_question(delivery.account, in_doubt=delivery.in_doubt)
+            dialog = ConfirmDialog(text, yes=labels.SEND_AGAIN)
+            self.app.push_screen(dialog, partial(self._send_again, question))
+
+    def _send_again(self, question: DeliveryQuestion, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if yes:
+            # Not a queued write: it waits for the platform, and decisions must not wait for it.
+            self.app.run_desk_task(partial(self._resend, question), name="post")
+
+    async def _resend(self, question: DeliveryQuestion, desk: "Desk") -> None:
+        report = await desk.posting.resend(question.delivery.id)
+        self._report(
+            f"{report.account}: {report.says}", failed=report.state not in FINAL_STATES or report.sent_at is None
+        )
+
+    def action_drop(self) -> None:
+        """Give the delivery up, after a confirmation if Copydesk would still do something about it."""
+        if question := self._answerable(DeliveryAnswer.DROP):
+            if question.delivery.state in FINAL_STATES:
+                self._drop(question, yes=True)
+                return
+            dialog = ConfirmDialog(labels.drop_question(question.delivery.account), yes=labels.DROP)
+            self.app.push_screen(dialog, lambda yes: self._drop(question, yes=bool(yes)))
+
+    def _drop(self, question: DeliveryQuestion, *, yes: bool) -> None:
+        if yes:
+            self.app.enqueue_write(partial(self._save_dropped, question), hold_keys=True)
+
+    async def _save_dropped(self, question: DeliveryQuestion, desk: "Desk") -> None:
+        await desk.posting.give_up(question.delivery.id)
+        self._report(labels.dropped(question.delivery.account))
+
+    def action_sign_in(self) -> None:
+        """Open the form that connects the account again."""
+        if question := self._answerable(DeliveryAnswer.SIGN_IN):
+            self.app.sign_in(question.delivery.account.partition(":")[0])
+
+    def _answerable(self, answer: DeliveryAnswer) -> DeliveryQuestion | None:
+        """Return the delivery under the cursor; None, with a notification, if this is no answer to it."""
+        question = self.questions.current
+        if question is not None and answer not in question.answers:
+            self.app.notify(labels.ANSWER_NOT_POSSIBLE[answer], severity="warning")
+            return None
+        return question
+
+    def _report(self, message: str, *, failed: bool = False) -> None:
+        self.app.notify(message, severity="warning" if failed else "information")
+        self.call_later(self.refresh_for_keys)

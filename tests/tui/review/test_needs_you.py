@@ -1,0 +1,166 @@
+"""Tests for the tab Needs you: what it shows, and the key of each answer."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from console_driver import ConsoleDriver, type_text, wait_until_idle
+from copydesk.posting.fake import FakeServer, Fault
+from copydesk.posting.platform import DeliveryGuarantees
+from copydesk.tui.app import Console
+from copydesk.tui.review import needs_you
+from desk_fixtures import NOW
+from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
+
+LATER = NOW + timedelta(minutes=5)
+NO_LOOKUP = DeliveryGuarantees(can_read_back=False)
+
+
+class NeedsYouDriver(ConsoleDriver):
+    """The console on a desk with deliveries that need the user."""
+
+    server: FakeServer
+
+    @property
+    def situations(self) -> list[str]:
+        """The situations of the listed deliveries."""
+        return [question.delivery.situation for question in self.app.screen.questions.rows]
+
+
+@asynccontextmanager
+async def open_needs_you(
+    home: Path, *, login: bool = False, size: tuple[int, int] = (120, 32)
+) -> AsyncIterator[NeedsYouDriver]:
+    """Open the tab Needs you; with `login` the account needs one, too."""
+    server = FakeServer()
+    platforms = fake_platforms(server, guarantees=NO_LOOKUP)
+    async with open_posting_desk(home, platforms) as desk:
+        await connect_account(desk)
+        cases = [("Unknown.", [Fault.CUT_BEFORE] * 2), ("Rejected.", [Fault.REFUSED]), ("Waits.", [Fault.LOGIN])]
+        for text, faults in cases if login else cases[:2]:
+            server.faults.extend(faults)
+            await desk.posting.post(await create_approved_draft(desk, text), wait=60)
+    app = Console(lambda: open_posting_desk(home, platforms, clock=lambda: LATER), clock=lambda: LATER)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        ui = NeedsYouDriver(app, pilot)
+        ui.server = server
+        await ui.press("0")
+        yield ui
+
+
+async def test_tab_shows_what_is_known_with_a_key_for_each_answer(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path, login=True) as ui:
+        assert ui.lines[0].rstrip().endswith("3 need you 0")
+        assert "All 3  Needs you 3" in ui.lines[1]
+        assert ui.situations == ["cannot_check", "rejected", "needs_login"]
+        for text in (
+            "Unknown whether it was posted. The connection broke before an answer came. Copydesk cannot check fake.",
+            "o  open the profile https://fake.example/me",
+            "m  it is there: mark as posted",
+            "A  send again",
+            "D  drop",
+            "i  sign in",
+        ):
+            assert text in ui.text
+        await ui.press("j")
+        assert "Not posted: The platform does not take this post." in ui.text
+
+
+async def test_mark_as_posted_takes_a_url(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path) as ui:
+        await ui.press("m")
+        await type_text(ui, "https://fake.example/me/7")
+        await ui.press("enter")
+        assert (ui.toasts[-1], ui.situations) == ("fake:me: marked as posted", ["rejected"])
+        assert ui.lines[0].rstrip().endswith("1 needs you 0")
+        (unknown, _) = (await ui.app.desk.drafts.list()).items[::-1]
+        (report,) = await ui.app.desk.posting.list_deliveries(unknown.id)
+        assert report.posts[0].url == "https://fake.example/me/7"
+        await ui.press("m", "escape")
+        assert ui.situations == ["rejected"]
+
+
+async def test_send_again_warns_and_asks(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path) as ui:
+        await ui.press("A")
+        assert "fake:me may have it already. Send it again?" in ui.text
+        await ui.press("enter")
+        assert ui.server.posts == ()
+        await ui.press("A", "y")
+        assert [post.text for post in ui.server.posts] == ["Unknown."]
+        assert (ui.toasts[-1], ui.situations) == ("fake:me: Posted: https://fake.example/me/1", ["rejected"])
+        await ui.press("A")
+        assert "Send it to fake:me again?" in ui.text
+
+
+async def test_drop_asks_only_while_something_would_still_be_done(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path) as ui:
+        await ui.press("D", "n")
+        assert ui.situations == ["cannot_check", "rejected"]
+        await ui.press("D", "y")
+        assert (ui.toasts[-1], ui.situations) == ("fake:me: dropped", ["rejected"])
+        await ui.press("D")
+        assert ui.situations == []
+        assert "Nothing needs you" in ui.text
+        assert "need" not in ui.lines[0]
+
+
+async def test_sign_in_opens_the_form_of_the_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_needs_you(tmp_path, login=True) as ui:
+        opened: list[str] = []
+        monkeypatch.setattr(
+            "copydesk.tui.setup.screen.SetupScreen.connect", lambda _, platform: opened.append(platform)
+        )
+        await ui.press("i")
+        assert (opened, ui.app.current_mode) == (["fake"], "setup")
+
+
+async def test_impossible_answer_says_why(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path, login=True) as ui:
+        await ui.press("G", "m")
+        assert ui.toasts[-1] == "Nothing was sent yet."
+        await ui.press("A")
+        assert ui.toasts[-1].startswith("Copydesk still checks or sends it.")
+
+
+async def test_profile_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    async def open_link(_: object, url: str) -> None:
+        opened.append(url)
+
+    monkeypatch.setattr(needs_you, "open_or_show_link", open_link)
+    async with open_needs_you(tmp_path) as ui:
+        await ui.press("o")
+    assert opened == ["https://fake.example/me"]
+
+
+async def test_tab_follows_the_last_one_and_precedes_the_first(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path) as ui:
+        await ui.press("left_square_bracket")
+        assert (ui.app.current_mode, ui.app.screen.queue_pane.tab) == ("review", "all")
+        await ui.press("right_square_bracket")
+        assert ui.app.current_mode == "needs_you"
+        await ui.press("right_square_bracket")
+        assert (ui.app.current_mode, ui.app.screen.queue_pane.tab) == ("review", "to_review")
+        await ui.press("left_square_bracket")
+        assert ui.app.current_mode == "needs_you"
+        await ui.press("escape")
+        assert ui.app.current_mode == "review"
+
+
+async def test_enter_shows_the_draft(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path) as ui:
+        await ui.press("enter")
+        assert (ui.app.current_mode, ui.app.screen.queue.current.text) == ("review", "Unknown.")
+
+
+async def test_tab_fits_a_small_terminal(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path, size=(40, 12)) as ui:
+        assert "2 need you" in ui.lines[0]
+        assert ui.lines[1].strip() == "Needs you 2"
+        assert "fake:me" in ui.text
