@@ -13,7 +13,7 @@ from copydesk.model.draft import Action
 from copydesk.model.requests import ChangeDraft
 from copydesk.store import database
 from copydesk.store.raw_sql import dbapi_connection
-from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, open_desk_at
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at
 
 FULL = 2
 EVERY_HOUR = [{"dayOfWeek": day, "hour": hour, "minute": 0} for day in range(7) for hour in range(24)]
@@ -22,7 +22,7 @@ EVERY_HOUR = [{"dayOfWeek": day, "hour": hour, "minute": 0} for day in range(7) 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     web = FakeWeb()
-    web.put(URL_ONE, feed(entry(1)))
+    web.put(URL_ONE, feed(entry(1), entry(2)))
     async with open_desk_at(tmp_path, web) as desk:
         yield desk
 
@@ -97,6 +97,24 @@ async def test_change_is_synced(desk: Desk, sync_levels: list[int], change: str)
 
     assert sync_levels
     assert set(sync_levels) == {FULL}
+
+
+async def test_accepted_clock_is_synced(desk: Desk, sync_levels: list[int]) -> None:
+    await desk.schedule.accept_clock()
+    assert sync_levels[-1] == FULL
+
+
+async def test_change_of_stories_is_synced(desk: Desk, sync_levels: list[int]) -> None:
+    await create_source(desk, URL_ONE)
+    await desk.pipeline.run()
+    first, second = [draft.item_id for draft in await list_drafts(desk)]
+    sync_levels.clear()
+
+    await desk.stories.undo(await desk.stories.merge(first, second))
+    await desk.stories.merge(first, second)
+    await desk.stories.split([second])
+
+    assert sync_levels == [FULL] * 4
 
 
 async def test_run_is_not_synced(desk: Desk, sync_levels: list[int]) -> None:

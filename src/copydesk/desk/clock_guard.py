@@ -85,7 +85,7 @@ class ClockGuard:
     async def accept(self) -> ClockWarning | None:
         """Trust the wall clock as it is now; return the warning there was."""
         warning = await self.check()
-        await self._ctx.write(users.save_clock_reading, _new_reference(self._ctx.clock(), self.monotonic()))
+        await self._ctx.write_durable(users.save_clock_reading, _new_reference(self._ctx.clock(), self.monotonic()))
         return warning
 
 

@@ -35,7 +35,7 @@ class Stories:
 
         Raise NotFoundError for an unknown item, ConflictError if both tell one story already.
         """
-        return await self._ctx.write(_merge, item_id, other_id)
+        return await self._ctx.write_durable(_merge, item_id, other_id)
 
     @operation
     async def split(self, item_ids: Sequence[str]) -> StoryChange:
@@ -43,12 +43,12 @@ class Stories:
 
         Raise NotFoundError for an unknown item, ConflictError if they are of different stories or all of one.
         """
-        return await self._ctx.write(_split, item_ids, self._ctx.clock())
+        return await self._ctx.write_durable(_split, item_ids, self._ctx.clock())
 
     @operation
     async def undo(self, change: StoryChange) -> StoryChange:
         """Move the items of a change back; return that change. Raise ConflictError if one has moved since."""
-        return await self._ctx.write(_undo, change)
+        return await self._ctx.write_durable(_undo, change)
 
 
 def _load_item(conn: Transaction, user_id: str, item_id: str) -> Item:
