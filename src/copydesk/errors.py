@@ -40,6 +40,8 @@ so the docstrings below are texts that users see. `category` is the identifier u
 stored; it stays the same when a message is reworded.
 """
 
+import errno
+import os
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -301,3 +303,23 @@ class ImageError(CopydeskError):
         self.retry_after = retry_after
         """Seconds to wait as requested by the server, or None."""
         super().__init__(message, hint=hint)
+
+
+SYSTEM_LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""Too many open files or processes, or too little memory."""
+OUT_OF_MEMORY = "Out of memory. End other programs and try again."
+
+
+def describe_system_error(error: Exception) -> str | None:
+    """Return the message for an error of the system, such as a limit on open files; None for any other error."""
+    # SQLAlchemy wraps the errors of the driver.
+    if isinstance(getattr(error, "orig", None) or error, MemoryError):
+        return OUT_OF_MEMORY
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return "The system refuses: no more threads. End other programs or raise the limit."
+    if not isinstance(error, OSError) or error.errno is None:
+        return None
+    reason = os.strerror(error.errno).lower()
+    if error.errno in SYSTEM_LIMITS:
+        return f"The system refuses: {reason}. End other programs or raise the limit."
+    return f"The system reports: {reason}{f' ({error.filename})' if error.filename else ''}."

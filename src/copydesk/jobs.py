@@ -16,7 +16,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from msgspec.structs import replace
 
 from copydesk.desk import Desk
-from copydesk.errors import CopydeskError, DeskClosedError, StoreError
+from copydesk.errors import CopydeskError, DeskClosedError, StoreError, describe_system_error
 from copydesk.model.delivery import DeliveryReport, NextBy
 from copydesk.model.job import ClockWarning, DueWork, JobLease, JobName, JobState
 from copydesk.model.run import RunRequest, RunStatus
@@ -449,7 +449,9 @@ async def run_jobs(
 
 
 def _error_message(error: Exception) -> str:
-    return str(error) if isinstance(error, CopydeskError) else f"Unexpected error: {error!r}"
+    if isinstance(error, CopydeskError):
+        return str(error)
+    return describe_system_error(error) or f"Unexpected error: {error!r}"
 
 
 class Ticker:

@@ -26,9 +26,6 @@ import copydesk
 from cli_runner import make_environment, run_in_process
 from copydesk.cli import main
 
-TIMEOUT = 20.0
-"""Seconds after which a command counts as hanging; the longest ones take one."""
-
 
 class FaultyCall(msgspec.Struct, frozen=True):
     """A call of the command line, and the failure to inject."""
@@ -46,6 +43,8 @@ class FaultyCall(msgspec.Struct, frozen=True):
     allocation: int = 0
     """The number of the allocation that fails."""
     is_warm_up: bool = False
+    timeout: float = 60.0
+    """Seconds after which a command counts as hanging; a post waits for half of them to be sent again."""
 
 
 class CallResult(msgspec.Struct, frozen=True):
@@ -85,7 +84,7 @@ def serve() -> FaultyCall:
         os.close(prepared)
         tracer = _attach(child, call)
         os.close(opener)
-        code = _wait(child)
+        code = _wait(child, call.timeout)
         if tracer is not None:
             tracer.wait()
         out, err = (Path(f"{call.home}.{name}").read_bytes().decode(errors="replace") for name in ("out", "err"))
@@ -125,9 +124,9 @@ def _attach(pid: int, call: FaultyCall) -> "subprocess.Popen[str] | None":
     return tracer
 
 
-def _wait(pid: int) -> int:
+def _wait(pid: int, timeout: float) -> int:
     """Return the exit code of the process; kill it if it hangs."""
-    deadline = time.monotonic() + TIMEOUT
+    deadline = time.monotonic() + timeout
     killed = False
     while True:
         ended, status = os.waitpid(pid, os.WNOHANG)

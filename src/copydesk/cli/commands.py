@@ -30,7 +30,6 @@ COMMANDS = {
 
 INTERRUPTED = 130
 """Exit code of an interrupted command: 128 plus the number of SIGINT."""
-OUT_OF_MEMORY = "Out of memory. End other programs and try again."
 
 
 def fail(message: str, code: int) -> NoReturn:

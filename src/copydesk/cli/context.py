@@ -21,8 +21,8 @@ import click
 import msgspec
 
 from copydesk import settings as settings_module
-from copydesk.cli.commands import COMMANDS, INTERRUPTED, OUT_OF_MEMORY, fail
-from copydesk.errors import CopydeskError, InvalidError, SettingsError
+from copydesk.cli.commands import COMMANDS, INTERRUPTED, fail
+from copydesk.errors import OUT_OF_MEMORY, CopydeskError, InvalidError, SettingsError
 from copydesk.settings import Settings
 
 if TYPE_CHECKING:
