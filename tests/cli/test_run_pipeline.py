@@ -21,6 +21,8 @@ from datetime import UTC, datetime
 import pytest
 
 from cli_runner import COMMAND, make_environment, run_command, run_in_process
+from copydesk.desk.pipeline import select_stories
+from copydesk.ingest.sources import rss
 from desk_fixtures import entry, execute_sql, feed, integrity_errors, open_desk_at, query_db, story_title
 from feed_server import FeedServer, Page, Request
 
@@ -361,28 +363,18 @@ def test_unencodable_characters_are_escaped(home):
     assert "\\u201c" in result.out
 
 
-def run_broken(home, *args: str) -> subprocess.CompletedProcess[str]:
-    """Run `copydesk` with a pipeline that raises a TypeError."""
-    script = (
-        "from copydesk.desk.pipeline import select_stories as p; p.select_stories = None\n"
-        "from copydesk.cli import main; main()"
-    )
-    command = [sys.executable, "-c", script, *args]
-    return subprocess.run(command, env=make_environment(home), capture_output=True, text=True, check=False)
-
-
-def test_unexpected_error_is_one_line_without_debug(home):
-    result = run_broken(home, "--run-pipeline", "--json")
-    assert (result.returncode, result.stdout) == (1, "")
+def test_unexpected_error_is_one_line_without_debug(home, monkeypatch):
+    monkeypatch.setattr(select_stories, "select_stories", None)
+    result = run_in_process(home, "--run-pipeline", "--json")
+    assert (result.code, result.out) == (1, "")
     assert re.fullmatch(
-        r"Error: Unexpected error: TypeError\(.*\)\. Run it again with --debug for the traceback\.\n", result.stderr
+        r"Error: Unexpected error: TypeError\(.*\)\. Run it again with --debug for the traceback\.\n", result.err
     )
     assert query_db(home, "SELECT status FROM run") == [("failed",)]
 
-    result = run_broken(home, "--debug", "--run-pipeline")
-    assert result.returncode == 1
-    assert "Traceback (most recent call last):" in result.stderr
-    assert "TypeError" in result.stderr
+    # Python prints the traceback of an error that leaves the program.
+    with pytest.raises(TypeError):
+        run_in_process(home, "--debug", "--run-pipeline")
 
 
 def test_debug_shows_traceback_of_expected_error(tmp_path):
@@ -393,27 +385,21 @@ def test_debug_shows_traceback_of_expected_error(tmp_path):
     assert "DraftNotFoundError" in result.err
 
 
-def test_log_is_printed_only_with_debug(home):
+def test_log_is_printed_only_with_debug(home, monkeypatch):
     """An unexpected error in one source once printed its traceback on the terminal."""
-    script = "import copydesk.ingest.sources.rss as r, sys; r.fetch_body = None; from copydesk.cli import main; main()"
+    monkeypatch.setattr(rss, "fetch_body", None)
     for flags, code in ((["--run-pipeline"], 1), (["--debug", "--run-pipeline"], 1)):
-        result = subprocess.run(
-            [sys.executable, "-c", script, *flags],
-            env=make_environment(home),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert result.returncode == code
-        assert ("Traceback" in result.stderr) is ("--debug" in flags)
+        result = run_in_process(home, *flags)
+        assert result.code == code
+        assert ("Traceback" in result.err) is ("--debug" in flags)
     (source, _) = query_db(home, "SELECT last_error FROM source")
     assert "an unexpected error" in str(source)
 
 
 def test_due_fetches_only_due_sources(home):
-    assert run_command(home, "--sample", "--run-pipeline", "--json").code == 0
+    assert run_in_process(home, "--sample", "--run-pipeline", "--json").code == 0
 
-    result = run_command(home, "--sample", "--run-pipeline", "--due", "--json")
+    result = run_in_process(home, "--sample", "--run-pipeline", "--due", "--json")
 
     assert result.code == 0
     assert json.loads(result.out)["stats"]["sourcesFetched"] == 0

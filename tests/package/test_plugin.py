@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from cli_runner import CommandResult, make_environment, run_command
+from cli_runner import CommandResult, make_environment, run_command, run_in_process
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.posting.registry import PLATFORMS
 from copydesk.tui.sources.source_dialogs import SourceDialog
@@ -182,9 +182,10 @@ def _registered(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 
 class Copydesk:
-    """Copydesk's command line with the package, each call in a process of its own."""
+    """Copydesk's command line with the package."""
 
     def __init__(self, package: Path, home: Path) -> None:
+        self._home = home
         self._environment = make_environment(
             home,
             pythonpath=f"{package}:{ROOT / 'src'}",
@@ -192,6 +193,7 @@ class Copydesk:
         )
 
     def run(self, *args: str, stdin: str = "") -> CommandResult:
+        """Call it in a process of its own."""
         command = (sys.executable, "-m", "harbour", *args)
         completed = subprocess.run(
             command, env=self._environment, input=stdin, capture_output=True, encoding="utf-8", timeout=120, check=False
@@ -204,7 +206,17 @@ class Copydesk:
         assert result.code == 0, (args, result)
         return result.out
 
+    def read(self, *args: str) -> str:
+        """Return the output of a call in this process, which is much faster.
 
+        Its commands know the source types and platforms that were registered when they were first imported.
+        """
+        result = run_in_process(self._home, *args, python_keyring_backend="keyring.backends.null.Keyring")
+        assert result.code == 0, (args, result)
+        return result.out
+
+
+@pytest.mark.usefixtures("_registered")
 def test_new_source_and_platform_from_fetch_to_post(package: Path, tmp_path: Path) -> None:
     desk = Copydesk(package, tmp_path / "home")
     with FeedServer() as server:
@@ -225,20 +237,20 @@ def test_new_source_and_platform_from_fetch_to_post(package: Path, tmp_path: Pat
 
         run = json.loads(desk.succeed("--run-pipeline", "--json"))
         assert (run["status"], run["stats"]["draftsCreated"]) == ("succeeded", 1)
-        (draft,) = json.loads(desk.succeed("draft", "list", "--source-type", "noticeboard", "--json"))["drafts"]
+        (draft,) = json.loads(desk.read("draft", "list", "--json"))["drafts"]
         assert draft["item"]["sourceType"] == "noticeboard"
         assert "Ada Pilot" in draft["text"]
 
         desk.succeed("account", "connect", "lighthouse", "--url", board, "--plain", stdin="bright\n")
-        desk.succeed("draft", "approve", draft["id"])
+        desk.read("draft", "approve", draft["id"])
         desk.succeed("draft", "post", draft["id"])
         (signal,) = server.requests_for("/signals")
         assert (signal.headers["authorization"], json.loads(signal.body)) == ("Lamp bright", {"signal": draft["text"]})
-        assert "lighthouse:keeper" in desk.succeed("delivery", "list", draft["id"])
+        assert "lighthouse:keeper" in desk.read("delivery", "list", draft["id"])
 
     assert "noticeboard" in desk.succeed("source", "add", "--help")
     assert "lighthouse" in desk.succeed("account", "connect", "--help")
-    doctor = desk.run("doctor").out.splitlines()
+    doctor = desk.read("doctor").splitlines()
     assert any(re.match("ok +sources +1,", line) for line in doctor)
     assert any(re.match("ok +accounts +1,", line) for line in doctor)
     # Without the package the desk still opens, and the doctor says what is missing.

@@ -56,7 +56,7 @@ def test_installed_wheel_runs_sample_desk(wheel, tmp_path):
     (site,) = (environment / "lib").glob("python*/site-packages")
     (site / "dependencies.pth").write_text(f"{installed}\n", encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "--python", python]
-    install = [*pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    install = [*pip, "install", "--quiet", "--no-deps", "--no-index", "--no-compile", str(wheel)]
     subprocess.run(install, check=True, capture_output=True, text=True)
     # Isolated: PYTHONPATH names the source tree.
     location = subprocess.run(

@@ -1,5 +1,6 @@
 """Call the command line as a user does, in a process of its own or in this one."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -56,6 +57,7 @@ def run_in_process(home: Path, *args: str, stdin: str = "", **variables: str) ->
         patch.object(sys, "argv", ["copydesk", *args]),
         patch.object(sys, "stdin", TextIOWrapper(BytesIO(stdin.encode()))),
         patch.dict(os.environ, make_environment(home, **variables), clear=True),
+        patch.object(logging.getLogger("copydesk"), "handlers", []),  # --debug adds one
         redirect_stdout(out),
         redirect_stderr(err),
     ):
