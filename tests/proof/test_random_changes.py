@@ -212,7 +212,7 @@ class AnySteps(TwoDeskMachine):
 
 
 TestAnySteps = AnySteps.TestCase
-TestAnySteps.settings = settings(max_examples=500 if EXHAUSTIVE else 20, stateful_step_count=60 if EXHAUSTIVE else 40)
+TestAnySteps.settings = settings(max_examples=500 if EXHAUSTIVE else 10, stateful_step_count=60 if EXHAUSTIVE else 40)
 
 
 def test_model_covers_all_statuses_and_actions():

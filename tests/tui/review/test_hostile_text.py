@@ -13,7 +13,7 @@ from copydesk.errors import CopydeskError
 from copydesk.model.draft import Checks, Finding, ListedDraft, ScorePart, Severity
 from copydesk.model.item import Item
 from copydesk.model.run import Progress, RunStatus, Stage
-from sampling import EXHAUSTIVE
+from sampling import EXHAUSTIVE, sample_size
 
 HOSTILE = (
     "[red]x[/]",
@@ -99,7 +99,7 @@ async def test_hostile_text_is_plain_text(text: str, size: tuple[int, int]) -> N
         assert not FORBIDDEN.search(screen)
 
 
-@settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=sample_size(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(st.characters() | st.sampled_from("[]/\\@=$\x1b\x9b\u202e\n\ufe0f\u200d"), max_size=80))
 async def test_any_text_is_plain_text(text: str) -> None:
     for screen in await tour(hostile_desk(text), (100, 24)):
