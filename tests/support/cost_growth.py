@@ -7,6 +7,7 @@ import gc
 import math
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from time import process_time
 from typing import Any, Generic, TypeVar
 
@@ -68,7 +69,7 @@ class _Work(Generic[T]):
         The garbage collector is off: it would visit other tests' objects.
         """
         inputs = [self._make(self._size) for _ in range(repeats)]
-        caches = _find_caches()
+        caches = self._caches
         gc_enabled = gc.isenabled()
         gc.disable()
         try:
@@ -82,8 +83,8 @@ class _Work(Generic[T]):
             if gc_enabled:
                 gc.enable()
 
-
-def _find_caches() -> list[Any]:
-    """Return the caches of Copydesk's functions; a second run would otherwise cost nothing."""
-    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "copydesk"]
-    return [member for module in modules for member in vars(module).values() if hasattr(member, "cache_clear")]
+    @cached_property
+    def _caches(self) -> list[Any]:
+        """The caches of Copydesk's functions; a second run would otherwise cost nothing."""
+        modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "copydesk"]
+        return [member for module in modules for member in vars(module).values() if hasattr(member, "cache_clear")]

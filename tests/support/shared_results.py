@@ -23,6 +23,8 @@ _parsed: dict[tuple[object, ...], list[RuleSet]] = {}
 def share_results() -> None:
     """Parse each style sheet and compile each table definition once in this process."""
     patch.object(Stylesheet, "_parse_rules", _share_rules).start()
+    # Textual's own is `id` too, called from Python ten thousand times for each console.
+    patch.object(RuleSet, "__hash__", object.__hash__).start()
     patch.object(migrate, "metadata", CompiledTables).start()
 
 

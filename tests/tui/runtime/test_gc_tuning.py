@@ -16,8 +16,9 @@ from copydesk.tui.runtime.gc_tuning import GcTuning
 
 @pytest.fixture
 def gc_generations() -> Iterator[list[int]]:
-    """Return the list of collected generations."""
+    """Return the list of collected generations. The objects of other tests are not searched."""
     generations: list[int] = []
+    gc.freeze()
 
     def record(phase: str, info: dict[str, int]) -> None:
         if phase == "stop":
@@ -26,6 +27,7 @@ def gc_generations() -> Iterator[list[int]]:
     gc.callbacks.append(record)
     yield generations
     gc.callbacks.remove(record)
+    gc.unfreeze()
 
 
 def make_full_collection_due() -> None:
