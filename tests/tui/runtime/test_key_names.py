@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,18 +25,21 @@ LETTER_KEY = re.compile(
 """A letter and what it does, or a screen and its number."""
 
 
-def string_literals() -> Iterator[tuple[str, str]]:
-    """Yield (file, text) for every string in the console's sources except docstrings."""
+@cache
+def string_literals() -> list[tuple[str, str]]:
+    """Return (file, text) for every string in the console's sources except docstrings."""
+    found = []
     for path in sorted(Path(copydesk.tui.__file__).parent.rglob("*.py")):
         if path.name in KEY_TABLES:
             continue
-        tree = ast.parse(path.read_text())
-        bare_expressions = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        bare_expressions = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare_expressions:
-                yield path.name, node.value
+                found.append((path.name, node.value))
             if isinstance(node, ast.Tuple) and node.elts and ast.unparse(node.elts[-1]) == "'key'":
-                yield path.name, f"a key: {ast.unparse(node.elts[0])}"
+                found.append((path.name, f"a key: {ast.unparse(node.elts[0])}"))
+    return found
 
 
 def test_no_text_hardcodes_key_name() -> None:

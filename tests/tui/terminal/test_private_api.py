@@ -35,7 +35,9 @@ def test_private_names_are_imported_in_one_module() -> None:
     importers = {
         path.relative_to(SOURCE).as_posix(): names
         for path in SOURCE.rglob("*.py")
-        if (names := set(private_imports(ast.parse(path.read_text(encoding="utf-8")))))
+        # Most modules import neither library, and are not parsed.
+        if any(library in (text := path.read_text(encoding="utf-8")) for library in LIBRARIES)
+        and (names := set(private_imports(ast.parse(text))))
     }
     assert importers == {
         "tui/terminal/private_api.py": {
