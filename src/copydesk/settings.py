@@ -100,7 +100,7 @@ class Ranking(_Section, frozen=True, kw_only=True):
 
 
 class Schedule(_Section, frozen=True, kw_only=True):
-    """Grace period for scheduled drafts. A draft that is later is not posted automatically, but marked as missed."""
+    """Scheduled drafts. One that is later than its grace period is not posted automatically, but marked as missed."""
 
     grace_short_minutes: Annotated[int, msgspec.Meta(ge=1, le=10_080)] = 30
     """Minutes for a SHORT."""
@@ -108,6 +108,8 @@ class Schedule(_Section, frozen=True, kw_only=True):
     """Minutes for a THREAD."""
     grace_blog_hours: Annotated[int, msgspec.Meta(ge=1, le=168)] = 24
     """Hours for a BLOG."""
+    hold_changed: bool = True
+    """Hold approved and scheduled drafts whose source changed or vanished since, until you approve them again."""
 
 
 class Posting(_Section, frozen=True, kw_only=True):

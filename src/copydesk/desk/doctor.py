@@ -19,6 +19,7 @@ from copydesk.desk.backups import list_backups, try_restore
 from copydesk.errors import CopydeskError, CredentialsError
 from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
+from copydesk.model.draft import Status
 from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
@@ -31,6 +32,8 @@ MAX_BACKUP_AGE = timedelta(days=7)
 """The age of the newest backup from which on it is a warning."""
 MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
+MAX_HELD = 100
+"""Drafts that are looked at for held ones."""
 MAX_CHECK_TIME = 3.0
 """Seconds after which the check of the database stops, unless all of it is to be checked."""
 MAX_KEPT_SPACE = 16 * 1024 * 1024
@@ -91,6 +94,7 @@ async def examine(
             on_progress("sources, accounts and images")
             findings += [
                 *await _check_bulks(desk),
+                *await _check_held(desk),
                 await _check_sources(desk),
                 await _check_runs(desk),
                 *await _check_backup_job(desk),
@@ -223,6 +227,17 @@ async def _check_backups(settings: Settings, *, restore_test: bool) -> CheckFind
 async def _check_bulks(desk: Desk) -> tuple[CheckFinding, ...]:
     bulks = await desk.drafts.interrupted_bulks()
     return tuple(CheckFinding(what="drafts", verdict=Verdict.WARNING, found=bulk.summary) for bulk in bulks)
+
+
+async def _check_held(desk: Desk) -> tuple[CheckFinding, ...]:
+    """Report drafts that are held because their source changed, with the reason of the newest."""
+    waiting = await desk.drafts.list(status=Status.AWAITING_REVIEW, archived="exclude", limit=MAX_HELD)
+    held = [draft.last_error for draft in waiting.items if draft.last_error]
+    if not held:
+        return ()
+    message = f"{plural(len(held), 'draft')} held. {held[0]}"
+    advice = "Approve, edit or reject: copydesk draft list --status awaiting_review"
+    return (CheckFinding(what="drafts", verdict=Verdict.WARNING, found=message, advice=advice),)
 
 
 async def _check_sources(desk: Desk) -> CheckFinding:

@@ -97,6 +97,8 @@ class FetchResult(Struct, frozen=True):
     """The result of one fetch. Durations are in seconds."""
 
     entries: tuple[Entry, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Idents of entries that the source says were deleted."""
     unchanged: bool = False
     """Not modified, or the same body again: nothing was parsed."""
     etag: str | None = None
@@ -140,6 +142,7 @@ class FetchedBody(Struct, frozen=True):
         self,
         entries: Sequence[Entry] = (),
         *,
+        removed: Sequence[str] = (),
         ttl: float | None = None,
         title: str | None = None,
         cursor: Mapping[str, str] | None = None,
@@ -147,6 +150,7 @@ class FetchedBody(Struct, frozen=True):
         """Return the result for this body; `cursor` is the source type's own state."""
         return FetchResult(
             entries=tuple(entries),
+            removed=tuple(removed),
             unchanged=self.unchanged,
             etag=self.etag,
             last_modified=self.last_modified,

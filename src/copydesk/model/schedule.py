@@ -113,6 +113,8 @@ class WeekDraft(Struct, frozen=True):
     zone: str | None
     text: str
     """First line, at most 200 characters."""
+    held: str | None = None
+    """The reason for which it will not be posted, although it has a time: its source changed."""
 
 
 class Week(Struct, frozen=True):

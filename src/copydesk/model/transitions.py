@@ -27,6 +27,8 @@ class SystemEvent(StrEnum):
     """Posting has started, because the draft was due."""
     MISSED = "late"
     """The grace period has passed and nothing was sent."""
+    SOURCE_CHANGED = "source_changed"
+    """Its source changed or vanished after the approval. Its time is kept."""
     DELIVERED = "ended_live"
     """All deliveries have ended, and the draft is live on at least one platform, now or from before."""
     NOT_DELIVERED = "ended_not_live"
@@ -80,6 +82,7 @@ SYSTEM_EVENTS: Mapping[SystemEvent, Transition] = {
     SystemEvent.NEW_VERSION_GENERATED: Transition((_S.PENDING_REGENERATION,), _S.CHANGES_REQUESTED),
     SystemEvent.POSTING_STARTED: Transition((_S.SCHEDULED,), _S.POSTING),
     SystemEvent.MISSED: Transition((_S.SCHEDULED,), _S.MISSED),
+    SystemEvent.SOURCE_CHANGED: Transition((_S.APPROVED, _S.SCHEDULED), _S.AWAITING_REVIEW),
     SystemEvent.DELIVERED: Transition((_S.POSTING,), _S.POSTED),
     SystemEvent.NOT_DELIVERED: Transition((_S.POSTING,), _S.APPROVED),
 }

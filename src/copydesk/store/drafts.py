@@ -4,7 +4,7 @@ Counts are read from a table that triggers maintain, so their cost does not grow
 draft's image is recorded once and used for every attempt to post the image.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -199,6 +199,16 @@ def list_decisions(conn: Connection, user_id: str, limit: int) -> tuple[DraftDec
 
 POSTABLE_STATUSES = (Status.APPROVED, Status.SCHEDULED, Status.MISSED, Status.POSTING)
 """States of drafts that may still be posted."""
+
+
+def list_approved_ids(conn: Connection, user_id: str, item_ids: Iterable[str]) -> tuple[str, ...]:
+    """Return the ids of the items' drafts that are approved or scheduled, and not archived."""
+    ids: list[str] = []
+    for chunk in chunked(tuple(item_ids)):
+        is_approved = (draft.c.status.in_((Status.APPROVED, Status.SCHEDULED)), draft.c.archived_at.is_(None))
+        query = select(draft.c.id).where(draft.c.user_id == user_id, draft.c.item_id.in_(chunk), *is_approved)
+        ids += conn.execute(query.order_by(draft.c.id)).scalars()
+    return tuple(ids)
 
 
 def list_stored_image_urls(conn: Connection, user_id: str, image_ids: Sequence[str]) -> dict[str, str]:

@@ -47,6 +47,9 @@ _REOPEN_DUPLICATE = f"""UPDATE item SET state = ?, reason = NULL
 # Only items still new: another process may have drafted one meanwhile.
 _SET_OUTCOME = f"UPDATE item SET state = ?, reason = ? WHERE id = ? AND user_id = ? AND {_IS_NEW}"  # noqa: S608
 
+_HAS_APPROVED = """EXISTS (SELECT 1 FROM draft
+    WHERE draft.item_id = item.id AND draft.status IN ('approved', 'scheduled') AND draft.archived_at IS NULL)"""
+
 USER_SOURCE_NAME = "you"
 """The source name of items that the user gave."""
 
@@ -151,6 +154,20 @@ def list_new(conn: Connection, user_id: str, source_ids: Collection[str] | None)
 def get(conn: Connection, user_id: str, item_id: str) -> Item | None:
     """Return the item, or None if the user has no such item. Includes the user's own items."""
     return next(iter(_select_items(conn, "item.id = ?", user_id, item_id, also_own=True)), None)
+
+
+def list_approved(conn: Connection, user_id: str, item_ids: Collection[str]) -> tuple[Item, ...]:
+    """Return those of the items of which a draft is approved or scheduled."""
+    found: list[Item] = []
+    for chunk in chunked(tuple(item_ids)):
+        found += _select_items(conn, f"item.id IN ({placeholders(chunk)}) AND {_HAS_APPROVED}", user_id, *chunk)
+    return tuple(found)
+
+
+def list_approved_ids(conn: Connection, user_id: str, source_id: str) -> tuple[str, ...]:
+    """Return the ids of the source's items of which a draft is approved or scheduled."""
+    statement = f"SELECT item.id FROM item WHERE item.user_id = ? AND item.source_id = ? AND {_HAS_APPROVED}"  # noqa: S608
+    return tuple(item_id for (item_id,) in execute_sql(conn, statement, (user_id, source_id)))
 
 
 def list_newest(conn: Connection, user_id: str, limit: int) -> tuple[Item, ...]:

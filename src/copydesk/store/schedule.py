@@ -87,6 +87,8 @@ class WeekEntry(Struct, frozen=True):
     at: datetime
     wall: str | None
     zone: str | None
+    held: str | None
+    """The reason for which it is held; only in AWAITING_REVIEW."""
     text: str
     """The first EXCERPT_LENGTH characters."""
 
@@ -124,6 +126,7 @@ _WEEK_COLUMNS = (
     _POSTED_OR_SCHEDULED_AT,
     draft.c.scheduled_wall.label("wall"),
     draft.c.scheduled_zone.label("zone"),
+    case((draft.c.status == Status.AWAITING_REVIEW, draft.c.last_error)).label("held"),
     _EXCERPT,
 )
 _SCHEDULED_COLUMNS = (
@@ -162,7 +165,8 @@ _RESERVED = select(*_SCHEDULED_COLUMNS).where(*_between(draft.c.scheduled_at <= 
 _HAS_RESERVED = select(exists().where(*_between(draft.c.scheduled_at < _TO)))
 
 
-_WEEK_STATUSES = (Status.SCHEDULED, Status.POSTING, Status.MISSED, Status.POSTED)
+# Drafts that await review have a time while they are held.
+_WEEK_STATUSES = (Status.AWAITING_REVIEW, Status.SCHEDULED, Status.POSTING, Status.MISSED, Status.POSTED)
 _WEEK = (
     select(*_WEEK_COLUMNS)
     .where(

@@ -224,7 +224,9 @@ async def test_non_stories_are_skipped(item: Any) -> None:
     web = FakeFetcher()
     web.put(f"{FIREBASE}/beststories.json", [1])
     web.put(f"{FIREBASE}/item/1.json", item)
-    assert (await web.read(source(list="best"))).entries == ()
+    result = await web.read(source(list="best"))
+    assert result.entries == ()
+    assert result.removed == ((str(item["id"]),) if item and (item.get("dead") or item.get("deleted")) else ())
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,9 @@ async def test_link_in_text_is_not_the_target() -> None:
 async def test_removed_posts_are_skipped(title: str) -> None:
     web = FakeFetcher()
     web.put(FEED_URL, feed(entry("t3_1", title), entry("t3_2")))
-    assert [post.ident for post in (await web.read(source())).entries] == ["t3_2"]
+    result = await web.read(source())
+    assert [post.ident for post in result.entries] == ["t3_2"]
+    assert result.removed == ("t3_1",)
 
 
 async def test_second_fetch_is_conditional() -> None:
@@ -239,8 +241,9 @@ async def test_hidden_score_is_none() -> None:
 
 
 async def test_pinned_and_removed_posts_are_skipped() -> None:
-    posts = [POST | {"stickied": True}, POST | {"removed_by_category": "moderator"}, POST]
-    assert len((await read_api(web_with_api(*posts))).entries) == 1
+    posts = [POST | {"stickied": True}, POST | {"removed_by_category": "moderator", "name": "t3_removed"}, POST]
+    result = await read_api(web_with_api(*posts))
+    assert (len(result.entries), result.removed) == (1, ("t3_removed",))
 
 
 async def test_token_is_renewed_before_expiry() -> None:

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import dst_transitions
 from copydesk.model.draft import Status
@@ -29,6 +30,7 @@ from copydesk.tui.schedule.week import (
     utc_offsets,
     visible_days,
 )
+from copydesk.tui.schedule.week_pane import cell_details
 from sampling import sample_size
 from week_fixtures import AUTUMN, NOW, SPRING, at_wall_time, make_free_slot, make_week, make_week_draft
 
@@ -49,6 +51,14 @@ def test_draft_is_in_its_local_hour() -> None:
     grid = lay_out_week(make_week(SPRING, KATHMANDU, scheduled_draft), NOW)
     (entry,) = cell_at(grid, date(2026, 3, 25), 2).entries
     assert (entry.draft, entry.minute) == (scheduled_draft, 35)
+
+
+def test_held_draft_tells_its_reason() -> None:
+    at = datetime(2026, 3, 25, 9, 30, tzinfo=UTC)
+    held_draft = replace(make_week_draft(at, status=Status.AWAITING_REVIEW), held="Held: its source deleted it.")
+    cell = cell_at(lay_out_week(make_week(SPRING, "UTC", held_draft), NOW), date(2026, 3, 25), 9)
+    lines = cell_details(cell, ZoneInfo("UTC"), cell.entries[0], 60, 5)
+    assert [line.plain.strip() for line in lines[1:]] == ["", "Held: its source deleted it."]
 
 
 def test_slot_with_draft_is_not_free() -> None:

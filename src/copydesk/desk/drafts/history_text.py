@@ -25,6 +25,7 @@ ACTION_PHRASES = {
     "new_version_written": "generated a new version",
     "picked_up": "started posting it",
     "late": "missed its time",
+    "source_changed": "held it: its source changed",
     "ended_live": "posted it",
     "ended_not_live": "failed to post it",
 }
@@ -49,6 +50,7 @@ BLOCKING_PHRASES = {
     "post": "it was sent",
     "picked_up": "posting started",
     "late": "it missed its time",
+    "source_changed": "it was held because its source changed",
     "ended_live": "it was posted",
     "ended_not_live": "posting it failed",
 }

@@ -393,7 +393,16 @@ def changed_columns(
         values |= _action_columns(request.action, snapshot, request.feedback, now)
     if at is not None:
         values |= schedule_columns(at)
+    if _is_held(snapshot) and request.action in {None, Action.APPROVE}:
+        # Edited or approved again, it goes out as scheduled, unless its time has passed.
+        scheduled_at = snapshot.value("scheduled_at")
+        status = Status.SCHEDULED if scheduled_at is not None and scheduled_at > now else Status.APPROVED
     return _cleared_columns(snapshot, status) | values | {"status": status}
+
+
+def _is_held(snapshot: DraftSnapshot) -> bool:
+    """Return True if the draft was approved and is held since, because its source changed."""
+    return snapshot.status is Status.AWAITING_REVIEW and bool(snapshot.value("last_error"))
 
 
 def _action_columns(action: Action, snapshot: DraftSnapshot, feedback: str | None, now: datetime) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts import source_changes
 from copydesk.desk.pipeline.progress import RunProgress
-from copydesk.errors import CopydeskError, FetchError, StoreError, UnreachableError
+from copydesk.errors import CopydeskError, FetchError, GoneError, StoreError, UnreachableError
 from copydesk.ingest import fetch_policy
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.run import RunRequest
@@ -86,6 +87,9 @@ def store_fetch(
     outcome = fetch_outcome(conn, user_id, stored, result, published, now, ctx.jitter())
     if not sources.save_fetch_outcomes(conn, user_id, [outcome]):
         return []  # the source was deleted or changed in the meantime: the entries are not its any more
+    if ctx.settings.schedule.hold_changed:
+        source_changes.hold_changed(conn, user_id, changed, now)
+        source_changes.hold_removed(conn, user_id, stored.source.id, result.removed, now)
     items.add(conn, user_id, stored.source.id, new_items, now)
     items.update_entries(
         conn, user_id, [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed]
@@ -276,6 +280,8 @@ class _FetchStage:
         def save(conn: Transaction, user_id: str) -> None:
             sources.save_fetch_outcomes(conn, user_id, [build_outcome(conn, user_id, stored, state, now)])
             sources.save_cooldowns(conn, user_id, cooldowns, now)
+            if isinstance(error, GoneError) and ctx.settings.schedule.hold_changed:
+                source_changes.hold_gone(conn, user_id, stored.source.id, now)
 
         await ctx.write(save)
         self._failed.append((stored, error))

@@ -124,6 +124,11 @@ class _Item(msgspec.Struct, frozen=True):
     dead: bool | None = None
     deleted: bool | None = None
 
+    @property
+    def is_removed(self) -> bool:
+        """True if its author deleted it or moderators killed it."""
+        return bool(self.dead or self.deleted)
+
 
 async def _fetch_search(ctx: FetchContext, tags: str) -> FetchResult:
     """Fetch Algolia's newest stories with these tags, as many pages as it takes to reach those of the last fetch."""
@@ -202,7 +207,8 @@ async def _fetch_list(ctx: FetchContext, story_list: HackerNewsList) -> FetchRes
         if not items or not isinstance(error, FetchError):
             raise error
     # Without validators and hash the next poll sees a changed list and fetches the missing stories.
-    result = body.to_result(_entries(items), cursor=cursor)
+    removed = [str(item.id) for item in items if item.is_removed]
+    result = body.to_result(_entries(item for item in items if not item.is_removed), removed=removed, cursor=cursor)
     return msgspec.structs.replace(result, etag=None, last_modified=None, body_hash=None) if errors else result
 
 
@@ -211,7 +217,7 @@ async def _fetch_item(ctx: FetchContext, item_id: int) -> _Item | None:
     if response.body.strip() == b"null":
         return None
     item = decode_json(response.body, _Item, _FIREBASE)
-    return item if item.type == "story" and not item.dead and not item.deleted else None
+    return item if item.type == "story" else None
 
 
 def _entries(stories: Iterable[_Hit | _Item]) -> tuple[Entry, ...]:

@@ -113,7 +113,9 @@ async def fetch_listing(ctx: FetchContext, path: str) -> FetchResult:
     if body.unchanged:
         return body.to_result()
     children = decode_json(body.response.body, _Listing, SERVICE).data.children
-    return body.to_result(_entries(decode_json_list(children, _Thing, SERVICE)))
+    things = decode_json_list(children, _Thing, SERVICE)
+    removed = [thing.data.name for thing in things if thing.data.removed_by_category]
+    return body.to_result(_entries(things), removed=removed)
 
 
 async def _fetch_listing(ctx: FetchContext, path: str) -> FetchedBody:
@@ -275,8 +277,9 @@ async def _fetch_feed(ctx: FetchContext, target: ListingTarget) -> FetchResult:
         raise NotAFeedError("Reddit returned a page instead of a feed.", hint=hint) from error
     external_links = _external_links(body.response.body.decode("utf-8", "replace"))
     posts = [_post(entry, external_links.get(entry.ident)) for entry in feed.entries]
-    visible_posts = [post for post in posts if post.title.lower() not in _REMOVED_TITLES]
-    return body.to_result(visible_posts, ttl=feed.ttl_seconds, title=feed.title)
+    removed = [post.ident for post in posts if post.title.lower() in _REMOVED_TITLES]
+    visible_posts = [post for post in posts if post.ident not in removed]
+    return body.to_result(visible_posts, removed=removed, ttl=feed.ttl_seconds, title=feed.title)
 
 
 def _external_links(feed: str) -> dict[str, str]:

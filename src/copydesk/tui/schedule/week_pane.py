@@ -302,7 +302,7 @@ def cell_details(
 ) -> list[Content]:
     """Return the cell's entries, one per line and at most `room`; the selected one is always among them.
 
-    Below them follows the selected draft's text, if its line was cut off.
+    Below them follow the selected draft's text, if its line was cut off, and the reason if it is held.
     """
     index = cell.entries.index(selected) if selected in cell.entries else 0
     # Scroll just far enough that the selected entry is the first or the list's end is visible.
@@ -314,6 +314,9 @@ def cell_details(
     draft = selected.draft if selected else None
     if draft is not None and lines[index - start].cell_length > width:
         lines += [Content(""), *Paragraph(Content(safe_line(draft.text)), indent=1).lines(max(width, 2))]
+    if draft is not None and draft.held:
+        reason = Content.styled(safe_line(draft.held), "bad")
+        lines += [Content(""), *Paragraph(reason, indent=1).lines(max(width, 2))]
     return lines
 
 

@@ -1,0 +1,80 @@
+"""Hold approved drafts whose source changed in substance, or vanished, after the approval.
+
+Compared is what the pipeline fetches in any case; nothing is requested for it. A held draft goes back to review with
+its reason and keeps its time: approved again or edited before then, it goes out as scheduled.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from copydesk.model.item import Entry
+from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
+from copydesk.ranking.canonical_url import canonical_url
+from copydesk.store import draft_updates, drafts, items
+from copydesk.store.database import Transaction
+from copydesk.store.draft_updates import DraftChange
+
+MAX_TITLE = 120
+"""Characters of a title in a reason."""
+_COUNTED = r"(?:comments?|points?|replies|votes?|views?|likes?|shares?)"
+_COUNTS = re.compile(rf"\b\d[\d,.]*k?\s{{0,3}}{_COUNTED}\b|\b{_COUNTED}:?\s{{0,3}}\d[\d,.]*", re.IGNORECASE)
+_WORDS = re.compile(r"\w+")
+
+
+def describe_change(old: Entry, new: Entry) -> str:
+    """Return the change of a source's entry in a few words; "" if it is none in substance.
+
+    Not in substance: space, case, punctuation, tracking parameters, counts of comments and the like, and a text that is
+    shortened or left out, as feeds do with older entries.
+    """
+    changes = []
+    if _words(old.title) != _words(new.title):
+        changes.append(f"the title is now “{new.title[:MAX_TITLE]}”")
+    if canonical_url(old.url or "") != canonical_url(new.url or ""):
+        changes.append(f"the link is now {new.url}" if new.url else "the link is gone")
+    if _is_rewritten(old.summary, new.summary) or _is_rewritten(old.text, new.text):
+        changes.append("the text changed")
+    return ", ".join(changes)
+
+
+def _is_rewritten(old: str, new: str) -> bool:
+    # A source that only now brings a text may have changed nothing.
+    return bool(_words(old)) and not _words(old).startswith(_words(new))
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORDS.findall(_COUNTS.sub(" ", text).casefold()))
+
+
+def hold_changed(conn: Transaction, user_id: str, changed: Sequence[tuple[str, Entry]], now: datetime) -> None:
+    """Hold the approved drafts of items whose entries change: (item id, new entry). Call it before they are updated."""
+    new_entries = dict(changed)
+    for item in items.list_approved(conn, user_id, new_entries):
+        if change := describe_change(item.entry, new_entries[item.id]):
+            hold_drafts(conn, user_id, [item.id], f"Held: its source changed since you approved it: {change}.", now)
+
+
+def hold_removed(conn: Transaction, user_id: str, source_id: str, idents: Sequence[str], now: datetime) -> None:
+    """Hold the approved drafts of entries that the source deleted."""
+    entries = [Entry(ident=ident, alias=ident, title="") for ident in idents]
+    item_ids = [item.id for item in items.find_existing(conn, user_id, source_id, entries)]
+    hold_drafts(conn, user_id, item_ids, "Held: its source deleted it.", now)
+
+
+def hold_gone(conn: Transaction, user_id: str, source_id: str, now: datetime) -> None:
+    """Hold the approved drafts of a source that answered 410 Gone."""
+    item_ids = items.list_approved_ids(conn, user_id, source_id)
+    hold_drafts(conn, user_id, item_ids, "Held: its source is gone (410).", now)
+
+
+def hold_drafts(conn: Transaction, user_id: str, item_ids: Iterable[str], reason: str, now: datetime) -> None:
+    """Move the approved drafts of the items back to review, with the reason."""
+    for draft_id in drafts.list_approved_ids(conn, user_id, item_ids):
+        snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+        status = status_after_event(SystemEvent.SOURCE_CHANGED, snapshot.status)
+        after = draft_updates.to_column_values({"status": status, "last_error": reason})
+        change = DraftChange(
+            kind=EventKind.PERMANENT, action=SystemEvent.SOURCE_CHANGED, after=after, at=now, actor=SYSTEM
+        )
+        draft_updates.apply_change(conn, user_id, snapshot, change)
