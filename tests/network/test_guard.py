@@ -306,7 +306,7 @@ async def test_unknown_name_is_unreachable(monkeypatch: pytest.MonkeyPatch, back
         return real(name, port, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    with pytest.raises(UnreachableError, match="Cannot resolve "):
+    with pytest.raises(UnreachableError, match="Cannot find the server "):
         await backend.connect_tcp(host, 80)
 
 

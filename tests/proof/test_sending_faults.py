@@ -8,6 +8,7 @@ import asyncio
 import signal
 import subprocess
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,7 @@ from copydesk.desk import Desk, open_desk
 from copydesk.posting.fake import Fault
 from crash_points import DUE, CrashPoints, CrashPointTransport
 from desk_fixtures import settings_at
-from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
+from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse, Restart
 from killed_sender import STORE_FAILED, make_platform
 from sampling import EXHAUSTIVE
 from send_cases import find_problems, is_finished
@@ -102,6 +103,23 @@ async def test_refused_connection_is_retried(desks, servers, name, parts):
     async with proxy.refuse_connections():
         await desks.send_once(case)
     assert (server.stored_posts(case) == [], is_finished(case.home)) == (True, False)
+    assert (await desks.run_to_end(case)).problems == ()
+
+
+RESTARTS = [Restart(), Restart(Cut.BEFORE), Restart(Cut.AFTER), Restart(ReplacedResponse(503))]
+
+
+@pytest.mark.parametrize("restart", RESTARTS if EXHAUSTIVE else RESTARTS[::2], ids=str)
+@pytest.mark.parametrize("name", REAL_SERVERS)
+async def test_restarted_server_gets_each_post_once(desks, servers, name, restart):
+    """After the request of the first post, on a PDS before that of the whole thread, connections are refused."""
+    server, proxy = await servers.behind_proxy(name, REFRESH_REQUEST if name == "pds" else FAULT_TARGETS[name])
+    case = await desks.create_case(server, 3)
+    proxy.faults.append(restart)
+    for seconds in (0, 60, 400):
+        await desks.send_once(case, ahead=seconds)
+    assert (len(server.stored_posts(case)) <= 1, is_finished(case.home), proxy.faults) == (True, False, deque())
+    await proxy.listen()
     assert (await desks.run_to_end(case)).problems == ()
 
 

@@ -53,8 +53,15 @@ class ReplacedResponse:
         return "\r\n".join(lines).encode("latin-1") + self.body
 
 
+@dataclass(frozen=True)
+class Restart:
+    """The server goes down after this request, answered as with `fault`; `listen` starts it again."""
+
+    fault: "Cut | ReplacedResponse | None" = None
+
+
 GARBAGE = b"\x16\x03\x01 this is not HTTP\r\n\r\n"
-Fault = Cut | ReplacedResponse | bytes
+Fault = Cut | ReplacedResponse | Restart | bytes
 """Bytes are sent as they are, without calling the server."""
 
 
@@ -112,7 +119,7 @@ class FaultProxy:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        await self._listen()
+        await self.listen()
         return self
 
     async def __aexit__(
@@ -135,14 +142,15 @@ class FaultProxy:
         try:
             yield
         finally:
-            await self._listen()
+            await self.listen()
 
     async def forward_late(self) -> list[bytes]:
         """Send the requests held back by LATE to the server; return its responses."""
         requests, self._late = self._late, []
         return [await self._forward(request) for request in requests]
 
-    async def _listen(self) -> None:
+    async def listen(self) -> None:
+        """Accept connections, after a restart at the same address."""
         self._server = await asyncio.start_server(self._handle_connection, "127.0.0.1", self._port, limit=MAX_HEAD_SIZE)
         self._port = self._server.sockets[0].getsockname()[1]
 
@@ -182,6 +190,9 @@ class FaultProxy:
 
     async def _respond(self, request: Request, fault: Fault | None) -> bytes:
         """Return the bytes for the client, b"" to break the connection."""
+        if isinstance(fault, Restart):
+            self._close()
+            return await self._respond(request, fault.fault)
         if fault is Cut.LATE:
             self._late.append(request)
         if fault in (Cut.BEFORE, Cut.LATE):

@@ -9,7 +9,7 @@ import pytest
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.client import PlatformClient, Response
 from copydesk.posting.platform import NotSentError, UnknownOutcomeError
-from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse
+from fault_proxy import GARBAGE, Cut, FaultProxy, ReplacedResponse, Restart
 
 
 @asynccontextmanager
@@ -90,6 +90,21 @@ async def test_connections_are_refused_temporarily():
             with pytest.raises(NotSentError):
                 await send(proxy)
         assert received == []
+        assert (await send(proxy)).is_success
+
+
+@pytest.mark.parametrize("fault", [None, Cut.AFTER])
+async def test_restart_refuses_connections_after_one_answer(fault):
+    async with proxied(Restart(fault)) as (proxy, received):
+        if fault is None:
+            assert (await send(proxy)).is_success
+        else:
+            with pytest.raises(UnknownOutcomeError):
+                await send(proxy)
+        with pytest.raises(NotSentError):
+            await send(proxy)
+        assert len(received) == 1
+        await proxy.listen()
         assert (await send(proxy)).is_success
 
 

@@ -137,7 +137,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             entries = await self._resolve_in_thread(host, port)
         except (socket.gaierror, UnicodeError):
             raise UnreachableError(
-                f"Cannot resolve {host}.",
+                f"Cannot find the server {host}.",
                 hint="Check the address and your internet connection.",
             ) from None
         # Reversed twice: the dict keeps the last entry of an address, which then is the resolver's first.
