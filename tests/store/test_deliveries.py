@@ -27,6 +27,12 @@ Query = Callable[[Connection], object]
             "delivery USING INDEX ix_delivery_user_id_digest",
         ),
         (
+            lambda conn: conn.execute(
+                deliveries._RETRIED_SOON, {"b_user": "ada", "b_since": NOW, "b_until": NOW + timedelta(minutes=5)}
+            ),
+            "draft USING COVERING INDEX ix_draft_user_id_status",
+        ),
+        (
             lambda conn: deliveries.list_unsettled(conn, "ada", NOW),
             "draft USING COVERING INDEX ix_draft_user_id_status",
         ),

@@ -54,9 +54,9 @@ def select_due(
 ) -> tuple[DueDraft, ...]:
     """Return the drafts that may be sent now, oldest first: at most one per account in five minutes.
 
-    `last_sent` maps accounts to the time of their last post. Drafts that are not due yet or missed are left out. A
-    draft that waits for one of its accounts also blocks its other accounts for younger drafts, so that it is not
-    overtaken for ever.
+    `last_sent` maps accounts to the time of their last post, or of a retry to come. Drafts that are not due yet or
+    missed are left out. A draft that waits for one of its accounts also blocks its other accounts for younger drafts,
+    so that it is not overtaken for ever.
     """
     busy_accounts = {account for account, sent_at in last_sent.items() if _is_paced(sent_at, now)}
     selected = []

@@ -126,7 +126,8 @@ _ENDED_UNANSWERED = (
 )
 _LOGIN_MISSING = select(account.c.id).where(account.c.user_id == bindparam("b_user"), account.c.trouble.is_not(None))
 _RECENTLY_FAILED = _JOINED.where(_IS_FAILED, delivery.c.id >= bindparam("b_first"))
-# Two queries, one per index: drafts that started posting, and deliveries that were sent.
+# Drafts that started posting, deliveries that were sent, and those that are sent again soon. By the index that suits
+# each: the draft of an unfinished delivery is always POSTING.
 _RECENTLY_STARTED = (
     select(delivery.c.account_id, func.max(draft.c.updated_at, type_=UtcDateTime))
     .join(delivery, delivery.c.draft_id == draft.c.id)
@@ -139,6 +140,13 @@ _RECENTLY_SENT = (
     .join(draft, draft.c.id == delivery.c.draft_id)
     .where(_OWNED, delivery.c.sent_at >= bindparam("b_since", type_=UtcDateTime), draft.c.scheduled_at.is_not(None))
     .group_by(delivery.c.account_id)
+)
+_RETRIED_SOON = (
+    select(delivery.c.account_id, delivery.c.not_before)
+    .join(delivery, delivery.c.draft_id == draft.c.id)
+    .where(draft.c.user_id == bindparam("b_user"), draft.c.status == Status.POSTING, draft.c.scheduled_at.is_not(None))
+    .where(IS_OPEN, delivery.c.not_before > bindparam("b_since", type_=UtcDateTime))
+    .where(delivery.c.not_before < bindparam("b_until", type_=UtcDateTime))
 )
 # The plus leads SQLite to the digest index instead of everything sent since.
 _LAST_SENT_DUPLICATE = (
@@ -218,11 +226,14 @@ def list_ready_accounts(conn: Connection, user_id: str, now: datetime) -> tuple[
     return tuple(conn.execute(_READY_ACCOUNTS, {"b_user": user_id, "b_now": now}).scalars())
 
 
-def last_sent_by_account(conn: Connection, user_id: str, since: datetime) -> dict[str, datetime]:
-    """Return, by account id, when a scheduled draft was last sent or started sending, not before `since`."""
+def last_sent_by_account(conn: Connection, user_id: str, since: datetime, until: datetime) -> dict[str, datetime]:
+    """Return, by account id, when a scheduled draft was last sent, started sending, or will be sent again.
+
+    Only times between `since` and `until` count.
+    """
     last: dict[str, datetime] = {}
-    for query in (_RECENTLY_STARTED, _RECENTLY_SENT):
-        for account_id, at in conn.execute(query, {"b_user": user_id, "b_since": since}):
+    for query in (_RECENTLY_STARTED, _RECENTLY_SENT, _RETRIED_SOON):
+        for account_id, at in conn.execute(query, {"b_user": user_id, "b_since": since, "b_until": until}):
             last[account_id] = max(last.get(account_id, since), at)
     return last
 

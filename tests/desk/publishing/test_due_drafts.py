@@ -10,8 +10,10 @@ from copydesk.desk import Desk
 from copydesk.desk.clock_guard import MonotonicReading, read_monotonic
 from copydesk.desk.publishing import due_drafts
 from copydesk.desk.publishing.due_drafts import NO_ACCOUNT_MESSAGE
+from copydesk.jobs import Jobs
+from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from desk_fixtures import NOW, Watch, execute_sql, open_desk_at, query_db
-from posting_fixtures import connect_account
+from posting_fixtures import connect_account, fake_platforms, open_posting_desk
 from schedule_fixtures import FRI, draft_status, insert_draft, insert_scheduled, make_slot, scheduled_times
 from store_fixtures import add_user
 
@@ -253,6 +255,73 @@ async def test_sleep_is_no_clock_jump(tmp_path: Path) -> None:
             clock.now += 8 * HOUR
             monotonic.seconds += 8 * 3600 if counts_sleep else 5
             assert await desk.schedule.clock_warning() is None
+
+
+async def run_daemon(desk: Desk, watch: Watch, monotonic: ManualMonotonicClock, minutes: int) -> None:
+    """Run the daemon's jobs, once a minute."""
+    jobs = Jobs(desk)
+    for _ in range(minutes):
+        await jobs.tick()
+        await jobs.drain()
+        watch.now += MINUTE
+        monotonic.seconds += 60
+
+
+@pytest.mark.parametrize(
+    ("counts_sleep", "faults"),
+    [
+        (True, ()),
+        (False, ()),
+        (True, (Fault.NO_CONNECTION,) * 4),
+        (True, (Fault.CUT_AFTER, Fault.CUT_BEFORE)),
+    ],
+    ids=["clock counts sleep", "clock stops", "offline", "lost answers"],
+)
+async def test_sleep_over_several_due_times(tmp_path: Path, counts_sleep: bool, faults: tuple[Fault, ...]) -> None:
+    """After it wakes the machine may be offline for a while, or lose answers."""
+    watch, monotonic, server = Watch(), ManualMonotonicClock(counts_sleep=counts_sleep), FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as desk:
+        desk.schedule._clock_guard.monotonic = monotonic
+        for name in ("me", "you"):
+            await connect_account(desk, name)
+        ids = {
+            minute: await insert_scheduled(desk, NOW + minute * MINUTE, text=f"Due at {minute}.")
+            for minute in (25, 5, 50, 15)
+        }
+        await run_daemon(desk, watch, monotonic, 1)
+        watch.now += 39 * MINUTE
+        monotonic.seconds += 39 * 60 if counts_sleep else 5
+        server.faults.extend(faults)
+        await run_daemon(desk, watch, monotonic, 20)
+        assert await desk.schedule.clock_warning() is None
+        statuses = {minute: await draft_status(desk, draft_id) for minute, draft_id in ids.items()}
+    # With half an hour of grace, the first one is 35 minutes late and the second one 25.
+    assert statuses == {5: "missed", 15: "posted", 25: "posted", 50: "posted"}
+    for name in ("me", "you"):
+        texts = [post.text for post in server.posts if post.account == name]
+        assert texts == ["Due at 15.", "Due at 25.", "Due at 50."]
+
+
+@pytest.mark.parametrize("fault", [None, Fault.NO_CONNECTION, Fault.CUT_BEFORE, Fault.CUT_AFTER])
+async def test_sleep_during_request(tmp_path: Path, fault: Fault | None) -> None:
+    watch, monotonic, server = Watch(), ManualMonotonicClock(), FakeServer()
+    sleeps = [20]
+
+    class SleepyPlatform(FakePlatform):
+        async def send(self, *args: object) -> object:
+            minutes = sleeps.pop() if sleeps else 0
+            watch.now += minutes * MINUTE
+            monotonic.seconds += minutes * 60
+            return await super().send(*args)
+
+    async with open_posting_desk(tmp_path, {"fake": SleepyPlatform(server)}, clock=watch) as desk:
+        desk.schedule._clock_guard.monotonic = monotonic
+        await connect_account(desk)
+        ids = [await insert_scheduled(desk, NOW + minute * MINUTE, text=f"Due at {minute}.") for minute in (0, 10, 15)]
+        server.faults.append(fault)
+        await run_daemon(desk, watch, monotonic, 15)
+        assert [await draft_status(desk, draft_id) for draft_id in ids] == ["posted"] * 3
+    assert [post.text for post in server.posts] == ["Due at 0.", "Due at 10.", "Due at 15."]
 
 
 async def test_clock_warning_is_shared_between_processes(tmp_path: Path) -> None:

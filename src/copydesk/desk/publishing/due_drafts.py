@@ -55,7 +55,9 @@ class DueDrafts:
         due = await self._load_due_drafts(now)
         # Read after the due drafts: a draft that another process dispatches in between is then in both results and
         # blocks its account, instead of being in neither.
-        last_sent = await self._ctx.read(deliveries.last_sent_by_account, now - MIN_POST_INTERVAL)
+        last_sent = await self._ctx.read(
+            deliveries.last_sent_by_account, now - MIN_POST_INTERVAL, now + MIN_POST_INTERVAL
+        )
         sendable = select_due([draft for draft in due if draft.accounts], last_sent, now, self._grace_periods)
         dispatched = await self._apply_in_batches(
             sendable, lambda conn, user_id, draft: _dispatch(conn, user_id, draft, now)
