@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 from sys import intern
 
+from copydesk.ranking.tokens import remove_separators
+
 _SYNONYMS = """
     die dies died dead death deaths kill kills killed killing killings fatal fatally
     oust ousts ousted remove removes removed sack sacks sacked fire fires fired dismiss dismisses dismissed
@@ -106,19 +108,31 @@ _NUMBERS = """
 # Of a word in two groups the first counts.
 _STEMS = {word: line.split()[0] for line in reversed(_SYNONYMS.strip().splitlines()) for word in line.split()}
 _STEMS |= {word: str(number) for number, word in enumerate(_NUMBERS.split(), 1)}
-_SUFFIXES = ("ments", "ings", "ions", "ment", "ing", "ion", "ies", "ers", "ed", "es", "er", "ly", "s", "e", "y")
+_SUFFIXES = {
+    "s": ("ments", "ings", "ions", "ies", "ers", "es", "s"),
+    "t": ("ment",),
+    "g": ("ing",),
+    "n": ("ion",),
+    "d": ("ed",),
+    "r": ("er",),
+    "y": ("ly", "y"),
+    "e": ("e",),
+}
+"""By their last letters; of each the longest that fits is removed."""
 _MIN_STEM_LENGTH, _MAX_STEM_LENGTH = 3, 7
 _UNIT = re.compile(r"(\d+(?:\.\d+)?)(?:bn|tn|mn|m|k|km|cm|gb|mb|th|st|nd|rd|c|f)")
 
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """Return the stem of a word processed by `content_words`; words of one stem are taken for the same."""
+    """Return the stem of a word of `split_words`; words of one stem are taken for the same."""
     # Interned: an index holds the words of tens of thousands of titles.
     return intern(_stem(word))
 
 
 def _stem(word: str) -> str:
+    if not word.isalnum():
+        word = remove_separators(word)
     if word in _STEMS:
         return _STEMS[word]
     if word[:1].isdigit():
@@ -131,7 +145,7 @@ def _stem(word: str) -> str:
     # Nigerian, Tunisian, Slovenian.
     if word.endswith("ian"):
         return word[:-1][:_MAX_STEM_LENGTH]
-    for suffix in _SUFFIXES:
+    for suffix in _SUFFIXES.get(word[-1], ()):
         if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM_LENGTH:
             word = word[: -len(suffix)]
             break

@@ -8,11 +8,11 @@ places, and reports and comments. Measured on the labelled pairs of tests/rankin
 """
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Set
 from typing import NamedTuple
 
 from copydesk.ranking.stems import COMMON_STEMS, FREQUENT_STEMS, GENERIC_STEMS, stem, stem_set
-from copydesk.ranking.tokens import STOP_WORDS, content_words, fold
+from copydesk.ranking.tokens import STOP_WORDS, fold, split_words
 
 _MAX_LENGTH = 400
 """Characters of a title that are compared."""
@@ -39,7 +39,9 @@ _TURN_SECONDS = 5 * 3600
 _COMMON_NUMBERS = frozenset(("1", "2", "3", "2025", "2026", "2027"))
 _MANY_NAMES = 3
 """Common names that outweigh one that differs."""
-_GENERIC_WEIGHT, _FREQUENT_WEIGHT, _WEIGHT, _NAME_WEIGHT = 0.4, 0.7, 1.0, 1.6
+_WEIGHT, _NAME_WEIGHT = 10, 16
+# Whole numbers, whose sums do not depend on the order of the words.
+_WEIGHTS = dict.fromkeys(FREQUENT_STEMS, 7) | dict.fromkeys(GENERIC_STEMS, 4)
 
 _NO_WORDS: frozenset[str] = frozenset()
 _TAIL = re.compile(r"\s+[-–—|·•]\s+(?=([^–—|·•\d]{2,40})$)")
@@ -51,11 +53,11 @@ _SERIES_MARKERS = _WEEKDAYS | stem_set("""
     january february march april june july august september october november december first second third fourth fifth
     final spring summer autumn winter
 """)
-_LONG_NAMES = re.compile(r"\bUnited (States|Kingdom)\b")
-_ORIGINAL_WORD = re.compile(r"[^\W\d_][\w']*")
+_ORIGINAL_WORD = re.compile(r"[^\W\d_][\w']+")
 _URL = re.compile(r"https?://\S+")
-_CONTRACTION = re.compile(r"\bwon['’]t\b", re.IGNORECASE)
-_SENTENCE_START = re.compile(r"(?:^|[.!?:–—]\s+[\"“‘']?)([^\W\d_][\w']*)")
+_CONTRACTION = re.compile(r"\b[Ww][Oo][Nn]['’][Tt]\b")
+# Skips words that begin a sentence, and lower-case ones.
+_LATER_WORD = re.compile(r"(?:^|[.!?:–—]\s+[\"“‘']?)[^\W\d_][\w']*|(?:[a-z][\w']*[ ,]*)++|([^\W\d_][\w']*)")
 _MAX_NAME_SHARE = 0.6
 """Above this share of capitalized words a title is in title case or capitals, where they do not mark names."""
 
@@ -106,8 +108,6 @@ class Title(NamedTuple):
     """`words`, and the stems of the rest of the title and of the summary."""
     names: frozenset[str]
     """Capitalized words of the title and the summary, as stems."""
-    numbers: frozenset[str]
-    """Numbers of the title."""
     is_comment: bool
 
     @property
@@ -116,6 +116,11 @@ class Title(NamedTuple):
         return self.words | self.names
 
     # Computed when needed: few pairs get beyond the comparison of their words.
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Numbers of the title."""
+        return frozenset([word for word in self.words if word[0].isdigit() or word in _ROMAN])
 
     @property
     def series(self) -> frozenset[str]:
@@ -134,61 +139,54 @@ class Title(NamedTuple):
     def aside(self) -> frozenset[str]:
         """Words after "ahead of" or "before": a later event than that of the title."""
         match = _ASIDE.search(self.text)
-        return _stems(content_words(self.text[match.end() :])) if match else _NO_WORDS
+        return _stems(self.text[match.end() :]) if match else _NO_WORDS
 
 
 def parse_title(text: str, summary: str = "") -> Title:
     """Prepare a title and the beginning of its summary for comparison."""
-    text = _CONTRACTION.sub("", _LONG_NAMES.sub(_short_name, text[:_MAX_LENGTH])).strip()
-    summary = _URL.sub("", _LONG_NAMES.sub(_short_name, summary[:_MAX_SUMMARY_LENGTH]))
+    text = _CONTRACTION.sub("", _shorten_names(text[:_MAX_LENGTH])).strip()
+    summary = _URL.sub("", _shorten_names(summary[:_MAX_SUMMARY_LENGTH]))
     words, tail = _split_tail(text)
-    context = words | tail | _stems(content_words(summary)) if summary or tail else words
-    names = frozenset([*_names(text, context), *_summary_names(summary)]) or _NO_WORDS
+    context = words | tail | _stems(summary) if summary or tail else words
+    names = frozenset(_names(text, context) + _summary_names(summary)) or _NO_WORDS
     return Title(
         text=text,
         words=words,
         context=context,
         names=names,
-        numbers=frozenset([word for word in words if word[0].isdigit() or word in _ROMAN]) or _NO_WORDS,
         is_comment=_COMMENT.search(text) is not None,
     )
 
 
-def _short_name(match: re.Match[str]) -> str:
-    return "US" if match[1] == "States" else "UK"
+def _shorten_names(text: str) -> str:
+    return text.replace("United States", "US").replace("United Kingdom", "UK")
 
 
-def _stems(words: Iterable[str]) -> frozenset[str]:
+def _stems(text: str) -> frozenset[str]:
     # The one empty set, because most titles have no word of most kinds.
-    return frozenset(map(stem, words)) or _NO_WORDS
+    return frozenset(map(stem, split_words(text))) or _NO_WORDS
 
 
-def _weight(word: str, names: Set[str]) -> float:
-    if word in GENERIC_STEMS:
-        return _GENERIC_WEIGHT
-    if word in FREQUENT_STEMS:
-        return _FREQUENT_WEIGHT
-    return _NAME_WEIGHT if word in names or word[0].isdigit() else _WEIGHT
-
-
-def _total_weight(words: Set[str], names: Set[str]) -> float:
-    return sum([_weight(word, names) for word in words])
+def _total_weight(words: Set[str], names: Set[str]) -> int:
+    return sum(
+        [_WEIGHTS.get(word) or (_NAME_WEIGHT if word in names or word[0].isdigit() else _WEIGHT) for word in words]
+    )
 
 
 def _split_tail(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words before and after the last dash; all of them first if the tail is too long for a site's name."""
     separator = _TAIL.search(text)
     if separator is not None:
-        head, tail = _stems(content_words(text[: separator.start()])), _stems(content_words(separator[1]))
+        head, tail = _stems(text[: separator.start()]), _stems(separator[1])
         # A site's name is shorter than the title before it.
         if len(head) >= max(4, len(tail) + 1):
             return head, tail - head
-    return _stems(content_words(text)), _NO_WORDS
+    return _stems(text), _NO_WORDS
 
 
 def _names(text: str, context: Set[str]) -> list[str]:
     """Return the capitalized words of a title in sentence case; empty if capitals do not mark names."""
-    candidates = [word for word in _ORIGINAL_WORD.findall(text) if len(word) > 1 and fold(word) not in STOP_WORDS]
+    candidates = [word for word in _ORIGINAL_WORD.findall(text) if fold(word) not in STOP_WORDS]
     capitalized = [word for word in candidates if word[0].isupper()]
     if len(capitalized) > _MAX_NAME_SHARE * len(candidates):
         return []
@@ -200,12 +198,8 @@ def _names(text: str, context: Set[str]) -> list[str]:
 
 def _summary_names(summary: str) -> list[str]:
     """Return the capitalized words of a summary that do not begin a sentence."""
-    starts = {match.start(1) for match in _SENTENCE_START.finditer(summary)}
-    names = [
-        _name(match[0])
-        for match in _ORIGINAL_WORD.finditer(summary)
-        if match[0][0].isupper() and match.start() not in starts and fold(match[0]) not in STOP_WORDS
-    ]
+    capitalized = [word for word in _LATER_WORD.findall(summary) if word[:1].isupper()]
+    names = [_name(word) for word in capitalized if fold(word) not in STOP_WORDS]
     return [name for name in names if len(name) > 1]
 
 
@@ -218,12 +212,12 @@ def story_similarity(title: Title, other: Title, seconds_later: float) -> float:
 
     `seconds_later` is the time from `title` to `other`, negative if `other` is older.
     """
-    shared = title.context & other.context
+    found = len(title.words & other.context) + len(other.words & title.context)
     # Nearly all pairs that are compared end here.
-    if len(shared) < _MIN_SHARED or title.is_comment != other.is_comment:
-        return 0.0
-    found = len(title.words & shared) + len(other.words & shared)
     if found < _MIN_FOUND * (len(title.words) + len(other.words)):
+        return 0.0
+    shared = title.context & other.context
+    if len(shared) < _MIN_SHARED or title.is_comment != other.is_comment:
         return 0.0
     similarity = _similarity(title, other, shared)
     if similarity < _required_similarity(title, other, shared, seconds_later) or _contradict(
@@ -237,11 +231,10 @@ def _similarity(title: Title, other: Title, shared: frozenset[str]) -> float:
     """Return the mean of two shares: title words found in the other item, and words common to both items."""
     found = _total_weight(title.words & shared, title.names) + _total_weight(other.words & shared, other.names)
     total = _total_weight(title.words, title.names) + _total_weight(other.words, other.names)
-    smaller, everything = min(
-        ((item, _total_weight(item.context, item.names)) for item in (title, other)),
-        key=lambda weighed: (weighed[1], weighed[0].text),
+    everything, _, names = min(
+        (_total_weight(item.context, item.names), item.text, item.names) for item in (title, other)
     )
-    common = _total_weight(shared, smaller.names)
+    common = _total_weight(shared, names)
     if not total or not everything:
         return 0.0
     titles, items = found / total, common / everything

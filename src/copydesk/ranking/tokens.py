@@ -8,8 +8,10 @@ _ACCENTS = re.compile("[\u0300-\u036f]+")
 _REPLACEMENTS = (
     # Letters that Unicode does not decompose into a base letter and a mark.
     *(("ø", "o"), ("ł", "l"), ("đ", "d"), ("ı", "i"), ("æ", "ae"), ("œ", "oe")),
-    *(("’", "'"), ("‘", "'"), ("ʼ", "'")),
 )
+_APOSTROPHES = "’‘ʼ"
+_TYPOGRAPHIC_MARKS = "“”–—…\xa0"
+"""Separate words as their ASCII forms do. Without them nearly every English text is ASCII."""
 # Han, kana, Thai, Lao, Myanmar and Khmer write no spaces between words.
 UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
@@ -20,7 +22,7 @@ _WORD = re.compile(
 )
 # The same for folded ASCII text, which is most of it: twice as fast.
 _ASCII_WORD = re.compile(
-    r"[a-z]{2,}[a-z0-9]*|\d+(?:[.,:/-]\d+)+|\d[a-z0-9]*|[a-z](?<![a-z0-9_].)(?:\.[a-z])+(?![a-z0-9_])|[a-z]\d[a-z0-9]*"
+    r"[a-z][a-z0-9]+|[0-9]+(?:[.,:/-][0-9]+)+|[0-9][a-z0-9]*|[a-z](?<![a-z0-9_].)(?:\.[a-z])+(?![a-z0-9_])"
 )
 _LOWEST_UNSPACED = "\u0e01"
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
@@ -42,6 +44,8 @@ STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 def fold(text: str) -> str:
     """Fold case, accents and typographic apostrophes; other marks and all spaces stay."""
+    if not text.isascii():
+        text = _replace_all(text, _APOSTROPHES, "'")
     # A shortcut for most titles: normalization costs far more than the check.
     if text.isascii():
         return text.lower()
@@ -52,29 +56,38 @@ def fold(text: str) -> str:
     return folded
 
 
+def _replace_all(text: str, characters: str, replacement: str) -> str:
+    for character in characters:
+        text = text.replace(character, replacement)
+    return text
+
+
 def content_words(text: str) -> list[str]:
     """Return the content words of `text`, folded and in order. Chinese, Japanese and Thai become bigrams."""
+    return [word if word.isalnum() else remove_separators(word) for word in split_words(text)]
+
+
+def split_words(text: str) -> list[str]:
+    """Return the content words of `text` with the separators in numbers and abbreviations: `1,000`, `u.s`."""
+    if not text.isascii():
+        text = _replace_all(text, _TYPOGRAPHIC_MARKS, " ")
     folded = fold(text)
     if folded.isascii():
-        return [
-            word if word.isalnum() else _without_separators(word)
-            for word in _ASCII_WORD.findall(folded)
-            if word not in STOP_WORDS
-        ]
-    return [piece for word in _WORD.findall(folded) if word not in STOP_WORDS for piece in _tokens(word)]
+        return [word for word in _ASCII_WORD.findall(folded) if word not in STOP_WORDS]
+    return [piece for word in _WORD.findall(folded) if word not in STOP_WORDS for piece in _pieces(word)]
 
 
-def _tokens(word: str) -> list[str]:
+def _pieces(word: str) -> list[str]:
     """Return the word; the bigrams of an unspaced run; nothing for a single Latin letter."""
     if len(word) == 1:
         return [] if "a" <= word <= "z" else [word]
     if word[0] >= _LOWEST_UNSPACED and _UNSPACED_RUN.fullmatch(word):
         # Without a dictionary, pairs of characters come closest to words.
         return [word[index : index + 2] for index in range(len(word) - 1)]
-    return [word if word.isalnum() else _without_separators(word)]
+    return [word]
 
 
-def _without_separators(word: str) -> str:
+def remove_separators(word: str) -> str:
     """Return `us` for `u.s`, `1000` for `1,000`."""
     if "." in word and not word[0].isdigit():
         return word.replace(".", "")
