@@ -59,6 +59,20 @@ def test_database_path_with_special_characters_is_examined(tmp_path: Path) -> No
     assert _check_database(home / "copydesk.db").verdict is Verdict.ERROR
 
 
+def test_database_that_cannot_be_read_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> sqlite3.Connection:
+        error = sqlite3.OperationalError("unable to open database file")
+        error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise error
+
+    path = tmp_path / "copydesk.db"
+    path.touch()
+    monkeypatch.setattr(doctor, "connect_readonly", refuse)
+    finding = _check_database(path)
+    assert finding.verdict is Verdict.ERROR
+    assert finding.found == f"Cannot open or write {path}."
+
+
 def test_size_of_database_is_in_mebibytes(tmp_path: Path) -> None:
     path = tmp_path / "copydesk.db"
     with closing(sqlite3.connect(path)) as connection:

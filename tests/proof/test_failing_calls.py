@@ -60,7 +60,7 @@ def test_failing_system_call(world: FaultyWorld, tmp_path: Path, name: str) -> N
 def check_end(result: CallResult) -> list[str]:
     """Return what is wrong with the exit code and the messages of a command."""
     findings = []
-    if result.code not in {0, 1, 2} or (result.code and not result.err.strip()):
+    if result.code not in {0, 1, 2} or (result.code and not (result.err + result.out).strip()):
         findings.append(f"ended with {result}")
     if HALF_CREATED_LOOP not in result.err and any(words in result.err for words in UNEXPECTED):
         findings.append(f"said {result.err}")

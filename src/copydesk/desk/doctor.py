@@ -16,7 +16,7 @@ from pathlib import Path
 from copydesk.credentials.backends import BackendKind
 from copydesk.desk import Desk, utc_now
 from copydesk.desk.backups import list_backups, try_restore
-from copydesk.errors import CopydeskError, CredentialsError
+from copydesk.errors import CopydeskError, CredentialsError, StoreCorruptError
 from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Status
@@ -24,6 +24,7 @@ from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
+from copydesk.store.database import to_store_error
 from copydesk.store.database_file import connect_readonly, restore_hint
 from copydesk.store.retention import INCREMENTAL
 from copydesk.text.formatting import format_duration, format_relative, format_utc, plural
@@ -140,22 +141,24 @@ def _has_room(folder: Path) -> bool:
 
 
 def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:
-    # A read-only connection of its own, outside the pool: the check must not create or repair anything.
-    connection = connect_readonly(path)
-    if max_time is not None:
-        deadline = time.monotonic() + max_time
-        connection.set_progress_handler(lambda: time.monotonic() > deadline, _INSTRUCTIONS_PER_CALL)
     size = path.stat().st_size / 2**20
     try:
-        result = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        # A read-only connection of its own, outside the pool: the check must not create or repair anything.
+        with closing(connect_readonly(path)) as connection:
+            if max_time is not None:
+                deadline = time.monotonic() + max_time
+                connection.set_progress_handler(lambda: time.monotonic() > deadline, _INSTRUCTIONS_PER_CALL)
+            result = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             message = f"{path}, {size:.1f} MiB, no damage found in {max_time:g} s."
             advice = "Check all of it: copydesk doctor --full"
             return CheckFinding(what="database", verdict=Verdict.OK, found=message, advice=advice)
+        known = to_store_error(path, error)
+        # A file that cannot be read now need not be damaged.
+        if known is not None and not isinstance(known, StoreCorruptError):
+            return CheckFinding(what="database", verdict=Verdict.ERROR, found=known.message, advice=known.hint)
         result = str(error)
-    finally:
-        connection.close()
     if result == "ok":
         return CheckFinding(what="database", verdict=Verdict.OK, found=f"{path}, {size:.1f} MiB, intact.")
     return CheckFinding(
