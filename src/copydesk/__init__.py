@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from copydesk.desk.backups import restore_desk
     from copydesk.desk.desk import Desk, open_desk
     from copydesk.errors import (
+        ClockError,
         ConflictError,
         CopydeskError,
         CredentialsError,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         StoreError,
         StoreFullError,
         StoreMissingError,
+        StoreReadOnlyError,
         StoreSchemaError,
         StoreTooNewError,
         UndoNotAllowedError,
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from copydesk.settings import load as load_settings
 
 __all__ = [
+    "ClockError",
     "ConflictError",
     "CopydeskError",
     "CredentialsError",
@@ -89,6 +92,7 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreMissingError",
+    "StoreReadOnlyError",
     "StoreSchemaError",
     "StoreTooNewError",
     "UndoNotAllowedError",

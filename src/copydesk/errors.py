@@ -11,11 +11,13 @@ CopydeskError
 ├── StoreError                the database cannot be used; nothing was changed
 │   ├── StoreBusyError        locked by another process
 │   ├── StoreFullError        the disk is full
+│   ├── StoreReadOnlyError    the file or its folder cannot be written
 │   ├── StoreMissingError     the file was moved, deleted or replaced
 │   ├── StoreTooNewError      written by a newer version of Copydesk
 │   ├── StoreSchemaError      written by a development version, with other tables
 │   ├── StoreCorruptError     not a database, or a damaged one
 │   └── DeskClosedError       the desk was closed before
+├── ClockError                the machine's clock cannot be right
 ├── FetchError                a source could not be read
 │   ├── UnreachableError      no response: DNS, connection, TLS
 │   ├── PrivateAddressError   the address is not public
@@ -152,6 +154,12 @@ class StoreFullError(StoreError):
     category = "store-full"
 
 
+class StoreReadOnlyError(StoreError):
+    """The desk is read-only; nothing changed."""
+
+    category = "store-read-only"
+
+
 class StoreMissingError(StoreError):
     """The database was moved, deleted or replaced; nothing changed. Restore it, or restart Copydesk."""
 
@@ -180,6 +188,12 @@ class DeskClosedError(StoreError):
     """The desk is closed; nothing was changed. Open it again."""
 
     category = "closed"
+
+
+class ClockError(CopydeskError):
+    """The clock of this machine is wrong; nothing changed."""
+
+    category = "clock"
 
 
 class FetchError(CopydeskError):

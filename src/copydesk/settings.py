@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from stat import S_ISREG
 from typing import Annotated, Literal, get_args, get_type_hints
 
 import msgspec
@@ -19,6 +20,8 @@ from copydesk.errors import SettingsError
 
 ENVIRONMENT_PREFIX = "COPYDESK_"
 FILE_NAME = "settings.toml"
+MAX_FILE_SIZE = 2**20
+"""Bytes of the settings file; any real one has a few thousand."""
 KEYS_SECTION = "keys"
 """The section with the console's key bindings. It has no fields of its own; its names are the ids in the key table."""
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -399,7 +402,7 @@ class _SettingsFile:
     def sections(self) -> dict[str, dict[str, object]]:
         """Parse the file; return {} if it does not exist."""
         try:
-            body = self.path.read_bytes()
+            body = _read_file(self.path)
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -495,6 +498,18 @@ class _SettingsFile:
             if not name and key.split(".")[0] == section and not current_section:
                 return number
         return best_line
+
+
+def _read_file(path: Path) -> bytes:
+    """Return the content of the settings file. Raise SettingsError if it is not a regular file, or too large."""
+    # O_NONBLOCK: opening a FIFO without a writer would block.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+        if not S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise SettingsError(f"Cannot read {path}: it is not a file.")
+        body = file.read(MAX_FILE_SIZE + 1)
+    if len(body) > MAX_FILE_SIZE:
+        raise SettingsError(f"{path} is larger than {MAX_FILE_SIZE // 2**20} MiB.")
+    return body
 
 
 def _setting_hint(section: str, name: str) -> str:

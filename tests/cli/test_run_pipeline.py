@@ -267,8 +267,8 @@ def run_on_terminal(home, *args: str, columns: int = 100, **variables: str) -> t
     return process.wait(), output.decode()
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupt_cancels_run_and_keeps_data(home, server, signal_number):
+@pytest.mark.parametrize(("signal_number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupt_cancels_run_and_keeps_data(home, server, signal_number, code):
     with hold_page(server, "/two") as wait_for_requests:
         process = start_process(home, "--run-pipeline", "--json")
         wait_for_requests()
@@ -276,7 +276,7 @@ def test_interrupt_cancels_run_and_keeps_data(home, server, signal_number):
         process.send_signal(signal_number)
         out, err = process.communicate(timeout=60)
 
-    assert (process.returncode, out, err) == (130, "", "Error: Interrupted.\n")
+    assert (process.returncode, out, err) == (code, "", "Error: Interrupted.\n")
     assert query_db(home, "SELECT status, error_category FROM run") == [("cancelled", "cancelled")]
     assert integrity_errors(home) == []
     assert json.loads(run_in_process(home, "--run-pipeline", "--json").out)["stats"]["draftsCreated"] == 6

@@ -6,18 +6,20 @@ Command modules are imported when they are called, so that `copydesk --help` is 
 import errno
 import os
 import sys
+from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
 from copydesk.cli.commands import COMMANDS, INTERRUPTED, fail
 from copydesk.version import __version__
 
-OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""A full or broken disk. The database reports its own errors, so only the output is left."""
+OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""A full or broken disk, or a closed output. The database reports its own errors, so only the output is left."""
 
 
 class LazyGroup(click.Group):
@@ -150,6 +152,21 @@ def _validate_options(
 
 def main() -> None:
     """Run the command line. An error is one line on stderr; `--debug` shows the traceback."""
+    _open_missing_streams()
+    _run()
+
+
+def _open_missing_streams() -> None:
+    """Replace closed standard streams: a file opened later would get their descriptors, and what is printed to them."""
+    for name, flags in (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            # Writing to stdout fails as on a closed descriptor. Errors on stderr are only lost.
+            descriptor = os.open(os.devnull, flags)
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - until exit
+
+
+def _run() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a character the encoding lacks must not fail a command
             stream.reconfigure(errors="backslashreplace")
@@ -170,13 +187,21 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         fail("Interrupted.", INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output has closed the pipe. Without this Python would report the error again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has closed the pipe.
+        _discard_output()
         sys.exit(1)
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        fail(_describe_unexpected(error), 1)
+        message = _describe_unexpected(error)
+        _discard_output()
+        fail(message, 1)
+
+
+def _discard_output() -> None:
+    """Write what stdout could not take to nowhere: at exit Python would report the error again."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _describe_unexpected(error: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.commands import fail
+from copydesk.cli.commands import exit_on_sigterm, fail
 from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
 from copydesk.cli.output import format_ago, print_table
 from copydesk.desk.catalog import PLATFORMS
@@ -63,9 +63,10 @@ def connect(
         _validate_preset(method, preset)
         if plain:
             desk.accounts.allow_plaintext_vault()
-        fields = _collect_fields(
-            method, preset, through_browser=method.uses_browser and (by_hand or sys.stdin.isatty())
-        )
+        through_browser = method.uses_browser and (by_hand or sys.stdin.isatty())
+        # The prompts block the event loop, which would handle the signal.
+        with exit_on_sigterm():
+            fields = _collect_fields(method, preset, through_browser=through_browser)
         if needs_browser(method, fields):
             return await _sign_in_with_browser(desk, method, fields, url, by_hand=by_hand)
         return await desk.accounts.connect(platform, fields, url)

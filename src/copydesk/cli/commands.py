@@ -1,9 +1,15 @@
 """The table of commands, and the exit of one that fails."""
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import NoReturn
 
 import click
+
+from copydesk.text import reveal
 
 COMMANDS = {
     "source": ("copydesk.cli.source", "Manage sources."),
@@ -32,7 +38,27 @@ INTERRUPTED = 130
 """Exit code of an interrupted command: 128 plus the number of SIGINT."""
 
 
+TERMINATED = 143
+"""Exit code of a terminated command: 128 plus the number of SIGTERM."""
+
+
 def fail(message: str, code: int) -> NoReturn:
-    """Print one line on stderr and exit."""
-    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    """Print one line on stderr and exit. Control characters in it, such as those of an argument, are shown as codes."""
+    # If stderr is closed or its disk is full, the code still tells.
+    with suppress(OSError):
+        click.echo(f"Error: {reveal(' '.join(message.split()))}", err=True)
     sys.exit(code)
+
+
+@contextmanager
+def exit_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM raise SystemExit, so that a prompt for a secret leaves the terminal with echo."""
+
+    def stop(_number: int, _frame: FrameType | None) -> NoReturn:
+        sys.exit(TERMINATED)
+
+    previous = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

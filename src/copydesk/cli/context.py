@@ -15,13 +15,13 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar
 
 import click
 import msgspec
 
 from copydesk import settings as settings_module
-from copydesk.cli.commands import COMMANDS, INTERRUPTED, fail
+from copydesk.cli.commands import COMMANDS, INTERRUPTED, TERMINATED, fail
 from copydesk.errors import OUT_OF_MEMORY, CopydeskError, InvalidError, SettingsError
 from copydesk.settings import Settings
 
@@ -71,6 +71,8 @@ class Context:
                 return runner.run(_run_until_signal(work))
         except CopydeskError as error:
             self.fail(error)
+        except _TerminatedError:
+            fail("Interrupted.", TERMINATED)
         except (KeyboardInterrupt, asyncio.CancelledError):
             fail("Interrupted.", INTERRUPTED)
 
@@ -137,11 +139,25 @@ def _describe_invalid(error: InvalidError) -> str:
 async def _run_until_signal(work: Callable[[], Awaitable[T]]) -> T:
     task = asyncio.current_task()
     assert task is not None
-    loop = asyncio.get_running_loop()
+    loop, received = asyncio.get_running_loop(), asyncio.Event()
+
+    def terminate() -> None:
+        received.set()
+        task.cancel()
+
     # SIGTERM cancels the work like Ctrl-C does, so that the desk is closed properly.
-    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    loop.add_signal_handler(signal.SIGTERM, terminate)
     loop.set_exception_handler(_exit_without_memory)
-    return await work()
+    try:
+        return await work()
+    except asyncio.CancelledError:
+        if received.is_set():
+            raise _TerminatedError from None
+        raise
+
+
+class _TerminatedError(Exception):
+    """SIGTERM cancelled the work."""
 
 
 def _exit_without_memory(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -211,8 +227,24 @@ def parse_config(text: str | None) -> dict[str, object] | None:
         return None
     try:
         return msgspec.json.decode(text, type=dict[str, object])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise click.BadParameter(f"not a JSON object: {error}", param_hint="--config") from None
+
+
+MAX_FILE_SIZE = 20 * 2**20
+"""Bytes of a file that an argument names; devices such as /dev/zero never end."""
+
+
+def read_limited(file: BinaryIO) -> bytes:
+    """Return the content of a file that an argument names. Raise UsageError if it is too large."""
+    name = getattr(file, "name", "Standard input")
+    try:
+        content = file.read(MAX_FILE_SIZE + 1)
+    except OSError as error:
+        raise click.UsageError(f"Cannot read {name}: {error.strerror}.") from None
+    if len(content) > MAX_FILE_SIZE:
+        raise click.UsageError(f"{name} is larger than {MAX_FILE_SIZE // 2**20} MiB.")
+    return content
 
 
 def confirm(question: str, *, declined: str, default: bool = False) -> None:

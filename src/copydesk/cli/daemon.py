@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sys
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,10 @@ async def _run_until_signal(desk: "Desk") -> int:
 
 def _print_message(message: "JobMessage") -> None:
     failed = " failed" if message.failed else ""
-    click.echo(f"{message.at.astimezone():%Y-%m-%d %H:%M:%S %Z} {message.job}{failed}: {clean(message.text)}", err=True)
+    line = f"{message.at.astimezone():%Y-%m-%d %H:%M:%S %Z} {message.job}{failed}: {clean(message.text)}"
+    # The jobs go on when nobody reads their messages any more.
+    with suppress(OSError):
+        click.echo(line, err=True)
 
 
 def _print_status(context: Context, *, as_json: bool) -> None:

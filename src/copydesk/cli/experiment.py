@@ -164,7 +164,7 @@ def _parse_variants(arguments: tuple[str, ...], parameter: str) -> list[object]:
 def _parse_variants_json(text: str) -> list[object]:
     try:
         return msgspec.json.decode(text, type=list[object])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise click.BadParameter(f"not a JSON list: {error}", param_hint="--variants") from None
 
 

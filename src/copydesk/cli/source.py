@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, confirm, parse_config, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, confirm, parse_config, pass_context, print_json, read_limited
 from copydesk.cli.output import StageProgress, format_ago, format_time, print_table
 from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.model.serialization import to_json
@@ -172,7 +172,7 @@ def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
 
     Existing sources are left unchanged.
     """
-    body = file.read()
+    body = read_limited(file)
 
     async def work(desk: "Desk") -> "ImportResult":
         with StageProgress(sys.stderr, silent=as_json or not sys.stderr.isatty()) as display:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 import msgspec
 
-from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
+from copydesk.cli.context import AS_JSON, Context, pass_context, print_json, read_limited
 from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.model.draft import Format
 from copydesk.model.serialization import to_json_value
@@ -111,7 +111,8 @@ def _read_example(example: str) -> str:
     if not example.startswith("@"):
         return example
     try:
-        return Path(example[1:]).read_text(encoding="utf-8")
+        with Path(example[1:]).open("rb") as file:
+            return read_limited(file).decode()
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or "not UTF-8 text"
         raise click.BadParameter(f"{example[1:]}: {problem}", param_hint="--example") from None
@@ -143,8 +144,8 @@ def _parse_value(field: str, text: str) -> object:
 
 def _read_json(file: BinaryIO) -> dict[str, object]:
     try:
-        return msgspec.json.decode(file.read(), type=dict[str, object])
-    except msgspec.DecodeError as error:
+        return msgspec.json.decode(read_limited(file), type=dict[str, object])
+    except (msgspec.DecodeError, RecursionError) as error:
         raise click.BadParameter(f"not a JSON object: {error}", param_hint="--json-file") from None
 
 

@@ -236,7 +236,8 @@ async def open_desk(
             )
         )
         # Mark runs whose process died as interrupted, or the queue would wait for them.
-        await desk.pipeline.recover()
+        if not engines.read_only:
+            await desk.pipeline.recover()
         try:
             yield desk
         finally:

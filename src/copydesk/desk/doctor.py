@@ -24,6 +24,7 @@ from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
+from copydesk.store.connection_pool import is_read_only
 from copydesk.store.database import to_store_error
 from copydesk.store.database_file import connect_readonly, restore_hint
 from copydesk.store.retention import INCREMENTAL
@@ -83,6 +84,10 @@ async def examine(
     each check that may take longer.
     """
     findings = [_check_settings(settings), _check_disk(settings.data_home), await _check_size(settings)]
+    if is_read_only(settings.database_file):
+        message = f"{settings.database_file} is read-only: nothing can be changed."
+        advice = "Check the owner of the file and its folder, and how the disk is mounted."
+        findings.append(CheckFinding(what="disk", verdict=Verdict.WARNING, found=message, advice=advice))
     # Before the desk, which may have to be restored.
     on_progress("backups")
     findings.append(await _check_backups(settings, restore_test=restore_test))

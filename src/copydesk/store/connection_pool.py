@@ -23,6 +23,14 @@ from copydesk.store.raw_sql import dbapi_connection
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
 
 
+def is_read_only(path: Path) -> bool:
+    """Return True if there is a database at `path` which this process can read, but not write.
+
+    To write, SQLite needs the folder too: it creates the log there.
+    """
+    return os.access(path, os.R_OK) and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
 def create_private_file(path: Path) -> None:
     """Create an empty database and its folder, private to their owner, if missing. Raise StoreError if that fails."""
     try:

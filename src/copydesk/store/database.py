@@ -22,15 +22,17 @@ from copydesk.errors import (
     StoreCorruptError,
     StoreError,
     StoreFullError,
+    StoreReadOnlyError,
 )
 from copydesk.store.connection_pool import (
     ConnectionPool,
     ConnectionThread,
     FileIdentity,
     create_private_file,
+    is_read_only,
     reject_network_file_system,
 )
-from copydesk.store.database_file import restore_hint
+from copydesk.store.database_file import connect_readonly, restore_hint
 from copydesk.store.raw_sql import dbapi_connection
 
 ERROR_CONTEXT_LENGTH = 20
@@ -126,8 +128,10 @@ PRAGMA optimize;
 class Database:
     """An open database. Units of work go through `write` and `read`; `close` ends it."""
 
-    def __init__(self, path: Path, busy_timeout: float) -> None:
+    def __init__(self, path: Path, busy_timeout: float, *, read_only: bool = False) -> None:
         self.path = path
+        self.read_only = read_only
+        """Every write raises StoreReadOnlyError."""
         self._busy_timeout = busy_timeout
         self._identity = FileIdentity(path)
         self._damage: StoreCorruptError | None = None
@@ -135,9 +139,10 @@ class Database:
         self._writer = ConnectionThread(
             _write_engine(path, busy_timeout, foreign_keys=True), self._identity, on_close=self._optimize
         )
-        self._readers = ConnectionPool(_read_engine(path, busy_timeout), READER_COUNT, self._identity)
+        read_engine = _read_only_engine(path) if read_only else _read_engine(path, busy_timeout)
+        self._readers = ConnectionPool(read_engine, READER_COUNT, self._identity)
         # A connection of its own: SQLite counts the commits of other connections only, and anew once it is reopened.
-        self._watcher = ConnectionThread(_read_engine(path, busy_timeout), self._identity)
+        self._watcher = ConnectionThread(read_engine, self._identity)
 
     async def change_counter(self) -> int:
         """Return a number that differs after each commit, whichever connection or process made it."""
@@ -150,7 +155,7 @@ class Database:
         Commit at the end, roll back on an error. Units run in the order of submission. A unit whose caller is cancelled
         before its turn is not started; one that has started runs to its end. `work` must not block on anything but the
         database, and must not return anything that still needs the connection. Raise StoreBusyError, StoreFullError,
-        StoreError, or StoreCorruptError, from then on for every write.
+        StoreReadOnlyError, StoreError, or StoreCorruptError, from then on for every write.
         """
         with self._translate_errors(writing=True):
             return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
@@ -170,6 +175,7 @@ class Database:
         is synced to disk. If a StoreError hits a group, the error takes the place of the results of that group and of
         all later ones; none of them is written.
         """
+        self._check_writable()
         return await self._writer.run(self._write_groups, (work, items))
 
     def _write_groups(
@@ -203,6 +209,7 @@ class Database:
         An upgrade rebuilds tables; with foreign keys on, dropping the old table deletes every row that references it.
         They cannot be switched inside a transaction.
         """
+        self._check_writable()
         thread = ConnectionThread(_write_engine(self.path, self._busy_timeout, foreign_keys=False), self._identity)
         try:
             with translate_errors(self.path):
@@ -231,6 +238,8 @@ class Database:
 
         What is written then may be lost, or make the damage worse.
         """
+        if writing:
+            self._check_writable()
         if writing and self._damage is not None:
             raise StoreCorruptError(self._damage.message, hint=self._damage.hint)
         try:
@@ -242,6 +251,13 @@ class Database:
                 raise
             self._damage = StoreCorruptError(f"{error.message} Nothing more is written to it.", hint=error.hint)
             raise self._damage from error.__cause__
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise StoreReadOnlyError(
+                f"{self.path} is read-only; nothing changed.",
+                hint="Check the owner of the file and its folder, and how the disk is mounted.",
+            )
 
     def _optimize(self, connection: Connection) -> None:
         # SQLite collects what its statistics lack per connection, from the queries it ran: a later connection cannot do
@@ -310,9 +326,11 @@ def open_database(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Database
     """Return the database at `path`, creating the file and its folder, private to their owner, if missing.
 
     Connections are opened on first use. `busy_timeout` is the number of seconds to wait for another process. Raise
-    StoreError if the location cannot hold a database.
+    StoreError if the location cannot hold a database. One that cannot be written can be read.
     """
     path = path.absolute()
+    if is_read_only(path):
+        return Database(path, busy_timeout, read_only=True)
     # Before SQLite would create it with the umask's permissions.
     create_private_file(path)
     reject_network_file_system(path)
@@ -328,6 +346,15 @@ def _write_engine(path: Path, busy_timeout: float, *, foreign_keys: bool) -> Eng
 
 def _read_engine(path: Path, busy_timeout: float) -> Engine:
     return _engine(path, busy_timeout, _PRAGMAS + "PRAGMA query_only = ON;", isolation_level="AUTOCOMMIT")
+
+
+def _read_only_engine(path: Path) -> Engine:
+    def connect() -> sqlite3.Connection:
+        connection = connect_readonly(path)
+        connection.isolation_level = None
+        return connection
+
+    return create_engine("sqlite://", creator=connect, poolclass=NullPool, isolation_level="AUTOCOMMIT")
 
 
 def _engine(path: Path, busy_timeout: float, script: str, **options: Any) -> Engine:

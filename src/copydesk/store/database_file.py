@@ -35,7 +35,23 @@ _INTERNAL = re.compile(r"sqlite_\w+|draft_words_\w+")
 
 def connect_readonly(path: Path) -> sqlite3.Connection:
     """Open the database at `path` for reading; nothing is created or repaired."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    if not _cannot_be_locked(path):
+        return connection
+    try:
+        connection.execute("PRAGMA schema_version")
+    except sqlite3.OperationalError:
+        connection.close()
+        # Without a log nobody is writing, and here nobody can begin to.
+        return sqlite3.connect(f"{uri}&immutable=1", uri=True, check_same_thread=False)
+    return connection
+
+
+def _cannot_be_locked(path: Path) -> bool:
+    """Return True if SQLite cannot create its log and its locks beside `path`, and there is no log."""
+    log = path.with_name(f"{path.name}-wal")
+    return not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
 
 
 def read_revision(path: Path) -> str | None:

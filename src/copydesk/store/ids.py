@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from copydesk.errors import ClockError
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _COUNTER_BITS = 74
@@ -33,7 +35,7 @@ class IdGenerator:
         self._counter = 0
 
     def __call__(self, now: datetime) -> str:
-        """Return the next id in canonical text form. Raise ValueError if `now` is naive or before 1970."""
+        """Return the next id in canonical text form. Raise ValueError if `now` is naive, ClockError before 1970."""
         millisecond = _milliseconds(now)
         with self._lock:
             self._advance(millisecond)
@@ -67,9 +69,9 @@ def creation_time(id: str) -> datetime:
 def min_id(instant: datetime) -> str:
     """Return the smallest id that can be created at `instant` or later.
 
-    Rows with a smaller id are older, to the millisecond.
+    Rows with a smaller id are older, to the millisecond. No id is from before 1970.
     """
-    return _canonical(_milliseconds(instant), 0)
+    return _canonical(_milliseconds(max(instant, _EPOCH)), 0)
 
 
 def _milliseconds(now: datetime) -> int:
@@ -78,7 +80,9 @@ def _milliseconds(now: datetime) -> int:
     milliseconds = (now - _EPOCH) // _MILLISECOND
     # UUIDv7 has no sign: an earlier time would wrap around and sort last.
     if milliseconds < 0:
-        raise ValueError(f"a time before 1970 makes no id: {now!r}")
+        raise ClockError(
+            f"The clock says {now:%Y-%m-%d %H:%M}, which is before 1970; nothing changed.", hint="Set the clock."
+        )
     return milliseconds
 
 
