@@ -1,6 +1,6 @@
 """Tests for self-hosted blog servers: accepted addresses and the meaning of responses."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import httpx
 import msgspec
@@ -114,3 +114,10 @@ def test_explanation_reads_platform_error_formats(body, message):
 def test_only_web_address_becomes_link():
     assert link_urls("https://blog.example/1") == ("https://blog.example/1",)
     assert link_urls("javascript:alert(1)") == link_urls("") == link_urls("https://a@b.example") == ()
+
+
+async def test_busy_server_names_time_for_prerequisite():
+    site = make_site(503, headers={"retry-after": "120"}, json={"message": "Busy."})
+    with pytest.raises(NotSentError) as caught:
+        await site.create_prerequisite("", dict)
+    assert caught.value.retry_after == NOW + timedelta(minutes=2)

@@ -10,7 +10,7 @@ import msgspec
 
 from copydesk.errors import CopydeskError
 from copydesk.network.guard import is_public
-from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write, shorten
+from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write, retry_at, shorten
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.text import links
 
@@ -155,7 +155,9 @@ class Site:
     def error_for_prerequisite(self, response: Response) -> PostingError:
         """Return the error that an unsuccessful response to a prerequisite request means."""
         error = self.error_for_write(response)
-        return NotSentError(error.message) if isinstance(error, UnknownOutcomeError) else error
+        if isinstance(error, UnknownOutcomeError):
+            return NotSentError(error.message, retry_after=retry_at(response.headers, self._now))
+        return error
 
     def error_for_read(self, response: Response) -> CopydeskError:
         """Return the error that an unsuccessful response to a read request means."""

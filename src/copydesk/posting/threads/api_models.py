@@ -101,7 +101,9 @@ def error_for_response(response: Response, now: datetime) -> PostingError:
 def error_for_read(response: Response, now: datetime) -> PostingError:
     """Return the error that an unsuccessful response to a read request means."""
     error = error_for_response(response, now)
-    return error if isinstance(error, LoginError | NotSentError) else NotSentError(error.message)
+    if isinstance(error, LoginError | NotSentError):
+        return error
+    return NotSentError(error.message, retry_after=retry_at(response.headers, now))
 
 
 def _decode_error(answer: Response) -> _Error:

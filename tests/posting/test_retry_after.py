@@ -1,0 +1,49 @@
+"""Tests that every platform's client waits until the time that its server names, in seconds or as a date."""
+
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+
+from copydesk.model.draft import Format
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.platform import Account, NotSentError, Post, PostingError, UnknownOutcomeError
+from copydesk.posting.registry import PLATFORMS, create_platform
+from fake_blog import SEED, InMemorySecrets
+
+NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
+LATER = NOW + timedelta(minutes=2)
+SECRETS = {
+    "access_token": "cd-token",
+    "endpoint": "https://site.example/micropub",
+    "expires_at": (NOW + timedelta(days=100)).isoformat(),
+    "key": "6489a:" + "ab" * 32,
+    "password": "cd-password",
+    "secret": "s" * 20,
+    "token": "cd-token",
+    "user": "me",
+}
+
+
+@pytest.mark.parametrize("retry_after", ["120", "Tue, 10 Feb 2026 09:02:00 GMT"])
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("name", sorted(PLATFORMS))
+async def test_time_named_by_server_is_respected(name: str, status: int, retry_after: str) -> None:
+    def respond(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(status, headers={"retry-after": retry_after}, json={"message": "Busy."})
+
+    platform = create_platform(
+        name, PlatformClient(httpx.MockTransport(respond)), InMemorySecrets(**SECRETS), lambda: NOW
+    )
+    account = Account(platform=name, server="https://site.example", id="12", name="me")
+    form = Format.BLOG if Format.BLOG in platform.info.limits.formats else Format.SHORT
+    intent = platform.render(Post(format=form, parts=("# One\n\nTwo.",), at=NOW), account, SEED)
+    with pytest.raises(NotSentError) as caught:
+        await platform.check(account)
+    assert caught.value.retry_after == LATER
+    with pytest.raises(PostingError) as refused:
+        await platform.send(account, intent, ())
+    # A 503 does not tell whether the post was created: it is looked for.
+    assert getattr(refused.value, "retry_after", None) == LATER or (
+        status == 503 and isinstance(refused.value, UnknownOutcomeError)
+    )
