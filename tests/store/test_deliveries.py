@@ -26,12 +26,19 @@ Query = Callable[[Connection], object]
             ),
             "delivery USING INDEX ix_delivery_user_id_digest",
         ),
-        (
-            lambda conn: conn.execute(
-                deliveries._RETRIED_SOON, {"b_user": "ada", "b_since": NOW, "b_until": NOW + timedelta(minutes=5)}
-            ),
-            "draft USING COVERING INDEX ix_draft_user_id_status",
-        ),
+        *[
+            (
+                lambda conn, query=query: conn.execute(
+                    query, {"b_user": "ada", "b_since": NOW, "b_until": NOW + timedelta(minutes=5)}
+                ),
+                expected,
+            )
+            for query, expected in (
+                (deliveries._RECENTLY_STARTED, "draft USING"),
+                (deliveries._RECENTLY_SENT, "delivery USING INDEX ix_delivery_user_id_sent_at"),
+                (deliveries._RETRIED_SOON, "draft USING COVERING INDEX ix_draft_user_id_status"),
+            )
+        ],
         (
             lambda conn: deliveries.list_unsettled(conn, "ada", NOW),
             "draft USING COVERING INDEX ix_draft_user_id_status",

@@ -127,19 +127,17 @@ _ENDED_UNANSWERED = (
 _LOGIN_MISSING = select(account.c.id).where(account.c.user_id == bindparam("b_user"), account.c.trouble.is_not(None))
 _RECENTLY_FAILED = _JOINED.where(_IS_FAILED, delivery.c.id >= bindparam("b_first"))
 # Drafts that started posting, deliveries that were sent, and those that are sent again soon. By the index that suits
-# each: the draft of an unfinished delivery is always POSTING.
+# each: the draft of an unfinished delivery is always POSTING. Grouped by account, SQLite would scan all deliveries.
 _RECENTLY_STARTED = (
-    select(delivery.c.account_id, func.max(draft.c.updated_at, type_=UtcDateTime))
+    select(delivery.c.account_id, draft.c.updated_at)
     .join(delivery, delivery.c.draft_id == draft.c.id)
     .where(draft.c.user_id == bindparam("b_user"), draft.c.status == Status.POSTING)
     .where(draft.c.updated_at > bindparam("b_since", type_=UtcDateTime), draft.c.scheduled_at.is_not(None))
-    .group_by(delivery.c.account_id)
 )
 _RECENTLY_SENT = (
-    select(delivery.c.account_id, func.max(delivery.c.sent_at, type_=UtcDateTime))
+    select(delivery.c.account_id, delivery.c.sent_at)
     .join(draft, draft.c.id == delivery.c.draft_id)
     .where(_OWNED, delivery.c.sent_at >= bindparam("b_since", type_=UtcDateTime), draft.c.scheduled_at.is_not(None))
-    .group_by(delivery.c.account_id)
 )
 _RETRIED_SOON = (
     select(delivery.c.account_id, delivery.c.not_before)
